@@ -1,0 +1,56 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** A range of addresses. IPv4-mapped IPv6 is IPv4, so that one client has one form. */
+export interface Cidr {
+  readonly family: 4 | 6
+  /** The lowest address of the range as a number. */
+  readonly base: bigint
+  readonly bits: number
+  /** The normal form: lower case, as it is stored and shown. */
+  readonly text: string
+}
+
+/** The address as a number; undefined for anything but a plain IPv4 or IPv6 address. */
+export function parseAddress(text: string): { family: 4 | 6; value: bigint } | undefined {
+  if (isIPv4(text))
+    return { family: 4, value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n) }
+  if (!isIPv6(text) || text.includes('%')) return undefined
+  const value = ipv6(text)
+  return value >> 32n === 0xffffn ? { family: 4, value: value & 0xffff_ffffn } : { family: 6, value }
+}
+
+function ipv6(text: string): bigint {
+  const dotted = text.lastIndexOf(':')
+  const tail = text.slice(dotted + 1)
+  let colon = text
+  if (tail.includes('.')) {
+    const value = tail.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+    colon = `${text.slice(0, dotted + 1)}${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`
+  }
+  const [head = '', rest] = colon.split('::')
+  const front = head === '' ? [] : head.split(':')
+  const back = rest === undefined || rest === '' ? [] : rest.split(':')
+  const middle = rest === undefined ? [] : new Array<string>(8 - front.length - back.length).fill('0')
+  return [...front, ...middle, ...back].reduce((sum, part) => (sum << 16n) | BigInt(`0x${part}`), 0n)
+}
+
+/** Reads `address/bits`. The mask is required and the address must be the lowest of its range; says what is wrong otherwise. */
+export function parseCidr(text: string): Cidr {
+  const match = /^([^/]+)\/(0|[1-9][0-9]{0,2})$/.exec(text.trim())
+  if (match === null)
+    throw new Error(
+      `"${text}" is not in CIDR notation; write an address with its mask, such as 10.0.0.0/8 or 2001:db8::/32.`,
+    )
+  const [, address = '', mask = ''] = match
+  const parsed = parseAddress(address)
+  if (parsed === undefined) throw new Error(`"${address}" is not an IPv4 or IPv6 address.`)
+  const mapped = parsed.family === 4 && isIPv6(address)
+  const bits = mapped ? Number(mask) - 96 : Number(mask)
+  const width = parsed.family === 4 ? 32 : 128
+  if (bits > width || bits < 0)
+    throw new Error(`/${mask} is not a mask of an ${mapped ? 'IPv4-mapped' : `IPv${parsed.family}`} address.`)
+  const hostBits = BigInt(width - bits)
+  if ((parsed.value >> hostBits) << hostBits !== parsed.value)
+    throw new Error(`"${text}" has bits set below its mask; write the lowest address of the range.`)
+  return { family: parsed.family, base: parsed.value, bits, text: text.trim().toLowerCase() }
+}

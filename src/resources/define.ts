@@ -1,0 +1,265 @@
+import { type TSchema, Type } from 'typebox'
+import {
+  checkObject,
+  type Fields,
+  InvalidValue,
+  type Pointer,
+  plain,
+  type Read,
+  type Showing,
+  text,
+  type Value,
+  type Written,
+  writtenSchema,
+} from './value.ts'
+
+/** Who sets and who sees a field. */
+export type Access = 'assigned' | 'fixed' | 'editable' | 'shownOnce' | 'hidden'
+
+/** A value with its access. A `live` field is worked out for each answer and never stored. */
+export interface Field<V extends Value = Value, A extends Access = Access, L extends boolean = boolean> {
+  readonly access: A
+  readonly live: L
+  readonly value: V
+}
+
+/** Set by the service and stored. */
+export const assigned = <V extends Value>(value: V): Field<V, 'assigned', false> => ({
+  access: 'assigned',
+  live: false,
+  value,
+})
+/** Worked out by the service for each answer. */
+export const live = <V extends Value>(value: V): Field<V, 'assigned', true> => ({
+  access: 'assigned',
+  live: true,
+  value,
+})
+/** Given at creation and never changed. */
+export const fixed = <V extends Value>(value: V): Field<V, 'fixed', false> => ({
+  access: 'fixed',
+  live: false,
+  value,
+})
+/** Given at creation or later. */
+export const editable = <V extends Value>(value: V): Field<V, 'editable', false> => ({
+  access: 'editable',
+  live: false,
+  value,
+})
+/** In the answer to creation and null ever after. */
+export const shownOnce = <V extends Value>(value: V): Field<V, 'shownOnce', true> => ({
+  access: 'shownOnce',
+  live: true,
+  value,
+})
+/** Stored and never shown. */
+export const hidden = <V extends Value>(value: V): Field<V, 'hidden', false> => ({
+  access: 'hidden',
+  live: false,
+  value,
+})
+
+export const description = text(255)
+export const metadata = text(4096)
+
+/** What identifies and times every resource. */
+export const identity = {
+  id: live(plain<string>(Type.String(), '')),
+  uri: live(plain<string>(Type.String(), '')),
+  created_at: live(plain<string>(Type.String({ format: 'date-time' }), '')),
+}
+
+/** The fields nearly every resource has. */
+export const common = {
+  ...identity,
+  description: editable(description),
+  metadata: editable(metadata),
+}
+
+export type ResourceFields = Record<string, Field>
+type KeyOf<F extends ResourceFields, N extends keyof F> = F[N]['value']['key'] extends string
+  ? F[N]['value']['key']
+  : N
+type Stored<F extends ResourceFields> = { [N in keyof F]: F[N]['live'] extends true ? never : N }[keyof F]
+type Visible<F extends ResourceFields> = {
+  [N in keyof F]: F[N]['access'] extends 'hidden' ? never : N
+}[keyof F]
+
+/** What the store keeps of a resource: every stored field under the name it is written with. */
+export type RecordOf<F extends ResourceFields> = { [N in Stored<F> as KeyOf<F, N>]: Written<F[N]['value']> }
+/** What an answer shows of a resource. */
+export type ViewOf<F extends ResourceFields> = { [N in Visible<F>]: Read<F[N]['value']> }
+
+/** A name that must be unique, with the sentence to refuse a second one. */
+export interface UniqueName {
+  readonly scope: string
+  readonly name: string
+  readonly taken: string
+}
+
+export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
+
+export interface Declaration<F extends ResourceFields> {
+  /** What people call it, such as `IP policy rule`. */
+  readonly name: string
+  /** Collection path; a part in braces is a parent's id, such as `/edges/https/{edge_id}/routes`. */
+  readonly path: string
+  readonly prefix: string
+  readonly listKey: string
+  readonly fields: F
+  readonly operations?: readonly Operation[]
+  /** Kept in the sessions' registry, not in the store. */
+  readonly online?: boolean
+  /** Only administrators may write it. */
+  readonly adminOnly?: boolean
+  /** Stem of its event types, such as `ip_policy_rule` for `ip_policy_rule_created.v0`. */
+  readonly event?: string
+  /** `uri` without the base address. */
+  readonly relativeUri?: boolean
+  /** Unique names a record holds. */
+  readonly unique?: (record: RecordOf<F>) => UniqueName[]
+  /** Rules over several fields; returns the offending field and a sentence. */
+  readonly rule?: (record: RecordOf<F>) => { field: string; sentence: string } | undefined
+}
+
+/** A declared resource and everything that follows from its declaration. */
+export interface Resource<F extends ResourceFields = ResourceFields> {
+  readonly name: string
+  readonly path: string
+  readonly prefix: string
+  readonly listKey: string
+  /** The name rows are stored under: the path without slashes and parents, such as `edges_https_routes`. */
+  readonly kind: string
+  readonly fields: F
+  readonly operations: readonly Operation[]
+  readonly online: boolean
+  readonly adminOnly: boolean
+  readonly event: string | undefined
+  readonly relativeUri: boolean
+  /** Parent ids in the path, such as `edge_id`. */
+  readonly parents: readonly string[]
+  /** Fields that are modules, each with routes of its own. */
+  readonly modules: readonly string[]
+  /** Dotted paths of the record's secrets. */
+  readonly sealed: readonly string[]
+  readonly createSchema: TSchema
+  readonly updateSchema: TSchema
+  readonly viewSchema: TSchema
+  readonly listSchema: TSchema
+  /** A complete record from a creation's body; assigned fields hold their fallback until the API fills them. */
+  parseCreate(body: Record<string, unknown>): RecordOf<F>
+  /** The fields an update names, checked; absent and null mean unchanged. */
+  parseUpdate(body: Record<string, unknown>): Partial<RecordOf<F>>
+  /** Rules over the whole record, after creation or update. */
+  verify(record: RecordOf<F>): void
+  show(record: RecordOf<F>, lively: Record<string, unknown>, showing: Showing): ViewOf<F>
+  pointers(record: RecordOf<F>): Pointer[]
+  unique(record: RecordOf<F>): UniqueName[]
+}
+
+export type View<R> = R extends Resource<infer F> ? ViewOf<F> : never
+export type Stock<R> = R extends Resource<infer F> ? RecordOf<F> : never
+
+/** Marks a value as an edge module, which gives it routes of its own under the resource. */
+export const moduleMark = Symbol('module')
+
+function pick(fields: ResourceFields, wanted: (field: Field) => boolean): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => (wanted(field) ? [[name, field.value]] : [])),
+  )
+}
+
+/** Declares a resource once: types, validation, routes, OpenAPI, storage and the contract test follow from it. */
+export function defineResource<const F extends ResourceFields>(declaration: Declaration<F>): Resource<F> {
+  const { fields, path } = declaration
+  const creatable = pick(fields, (field) => field.access === 'fixed' || field.access === 'editable')
+  const updatable = pick(fields, (field) => field.access === 'editable')
+  const stored = pick(fields, (field) => !field.live)
+  const visible = Object.entries(fields).filter(([, field]) => field.access !== 'hidden')
+  const viewSchema = {
+    ...Type.Object(
+      Object.fromEntries(
+        visible.map(([name, { access, value }]) => [
+          name,
+          access === 'shownOnce' ? Type.Union([value.read, Type.Null()]) : value.read,
+        ]),
+      ),
+    ),
+    title: declaration.name,
+  }
+
+  return {
+    name: declaration.name,
+    path,
+    prefix: declaration.prefix,
+    listKey: declaration.listKey,
+    kind: path
+      .replace(/\/\{[a-z_]+\}/g, '')
+      .slice(1)
+      .replaceAll('/', '_'),
+    fields,
+    operations: declaration.operations ?? ['create', 'get', 'list', 'update', 'delete'],
+    online: declaration.online ?? false,
+    adminOnly: declaration.adminOnly ?? false,
+    event: declaration.event,
+    relativeUri: declaration.relativeUri ?? false,
+    parents: [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!),
+    modules: Object.entries(fields).flatMap(([name, field]) => (moduleMark in field.value ? [name] : [])),
+    sealed: Object.entries(stored).flatMap(([name, value]) =>
+      value.sealed.map((inner) => (inner === '' ? (value.key ?? name) : `${value.key ?? name}.${inner}`)),
+    ),
+    createSchema: writtenSchema(creatable),
+    updateSchema: writtenSchema(updatable, { partial: true }),
+    viewSchema,
+    listSchema: Type.Object({
+      [declaration.listKey]: Type.Array(viewSchema),
+      uri: Type.String(),
+      next_page_uri: Type.Union([Type.String(), Type.Null()]),
+    }),
+
+    parseCreate(body) {
+      const given = checkObject(creatable, body, '')
+      for (const [name, value] of Object.entries(stored)) given[value.key ?? name] ??= value.fallback
+      return given as RecordOf<F>
+    },
+
+    parseUpdate(body) {
+      const changes: Record<string, unknown> = {}
+      for (const [name, value] of Object.entries(updatable)) {
+        const key = value.key ?? name
+        const given = body[key]
+        if (given !== undefined && given !== null) changes[key] = value.check(given, key)
+      }
+      return changes as Partial<RecordOf<F>>
+    },
+
+    verify(record) {
+      const broken = declaration.rule?.(record)
+      if (broken !== undefined) throw new InvalidValue(broken.field, broken.sentence)
+    },
+
+    show(record, lively, showing) {
+      const kept = record as Record<string, unknown>
+      const view: Record<string, unknown> = {}
+      for (const [name, field] of visible)
+        view[name] = field.live
+          ? (lively[name] ?? (field.access === 'shownOnce' ? null : field.value.fallback))
+          : field.value.show(kept[field.value.key ?? name], showing)
+      return view as ViewOf<F>
+    },
+
+    pointers(record) {
+      const kept = record as Record<string, unknown>
+      return Object.entries(stored).flatMap(([name, value]) => {
+        const key = value.key ?? name
+        return value.pointers(kept[key]).map((pointer) => ({
+          ...pointer,
+          at: pointer.at === '' ? key : `${key}${pointer.at.startsWith('[') ? '' : '.'}${pointer.at}`,
+        }))
+      })
+    },
+
+    unique: declaration.unique ?? (() => []),
+  }
+}

@@ -1,0 +1,42 @@
+import { moduleMark } from './define.ts'
+import {
+  type Fields,
+  flag,
+  nullable,
+  object,
+  type ReadObject,
+  type Value,
+  type WrittenObject,
+} from './value.ts'
+
+/** The shape of an edge module: what requests write, records keep and answers show. Its behaviour lives in the edge. */
+export interface ModuleShape<N extends string = string, F extends Fields = Fields> {
+  readonly name: N
+  /** The module alone, as its own routes write and read it. */
+  readonly value: Value<WrittenObject<F>, ReadObject<F>, undefined, false>
+}
+
+const enabled = { enabled: flag(true) }
+
+/** Declares a module; every module has `enabled`, true unless said otherwise. */
+export function defineModule<const N extends string, F extends Fields>(
+  name: N,
+  fields: F,
+  options: { rule?: (value: WrittenObject<F & typeof enabled>) => string | undefined } = {},
+): ModuleShape<N, F & typeof enabled> {
+  return {
+    name,
+    value: object({ ...enabled, ...fields }, { name, ...options }) as ModuleShape<
+      N,
+      F & typeof enabled
+    >['value'],
+  }
+}
+
+/** A module field of a resource: null while unset. */
+export function module<F extends Fields>(shape: ModuleShape<string, F>) {
+  return { ...nullable(shape.value), [moduleMark]: true }
+}
+
+/** Settings of a module as records keep them. */
+export type Settings<S> = S extends ModuleShape<string, infer F> ? WrittenObject<F> : never

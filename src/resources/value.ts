@@ -1,0 +1,367 @@
+import { type TProperties, type TSchema, Type } from 'typebox'
+import { prefixOf } from '../base/id.ts'
+
+/** A value that fits its JSON Schema but breaks a rule beyond it; `field` is the dotted path a caller can find. */
+export class InvalidValue extends Error {
+  override name = 'InvalidValue'
+  readonly field: string
+
+  constructor(field: string, sentence: string) {
+    super(sentence)
+    this.field = field
+  }
+}
+
+/** What answers need to know beyond the record itself. */
+export interface Showing {
+  /** Absolute address of the resource with this id. */
+  uriOf(id: string): string
+}
+
+/** A resource pointed at, as answers show it. */
+export interface Ref {
+  id: string
+  uri: string
+}
+
+/** An id found inside a value, and what its deletion does. */
+export interface Pointer {
+  readonly target: string
+  readonly prefixes: readonly string[]
+  readonly onDelete: 'restrict' | 'cascade'
+  /** Where it stands inside the value; empty for the value itself. */
+  readonly at: string
+}
+
+/**
+ * One kind of value, said once: how requests write it (`W`, which is also how records keep it), how answers read it
+ * (`R`), and the name it is written under where that differs (`K`).
+ */
+export interface Value<
+  W = unknown,
+  R = W,
+  K extends string | undefined = string | undefined,
+  Q extends boolean = boolean,
+> {
+  readonly written: TSchema
+  readonly read: TSchema
+  readonly key: K
+  /** Required at creation; otherwise `fallback` stands in for what is not given. */
+  readonly required: Q
+  readonly fallback: W
+  /** Dotted paths of secrets inside the value, kept sealed at rest; the empty path is the value itself. */
+  readonly sealed: readonly string[]
+  /** Checks what JSON Schema cannot and brings the value into its one normal form. */
+  check(value: W, at: string): W
+  show(value: W, showing: Showing): R
+  pointers(value: W): Pointer[]
+}
+
+export type Written<V> = V extends Value<infer W, unknown> ? W : never
+export type Read<V> = V extends Value<never, infer R> ? R : V extends Value<infer _W, infer R> ? R : never
+
+/** The schema, with null allowed too: as a second type where there is one, so that complaints stay readable. */
+export function orNull(schema: TSchema): TSchema {
+  const { type, enum: words } = schema as { type?: unknown; enum?: unknown[] }
+  if (words !== undefined) return { ...schema, enum: [...words, null] }
+  if (typeof type === 'string') return { ...schema, type: [type, 'null'] }
+  return Type.Union([schema, Type.Null()])
+}
+
+/** A value that is read as it is written. */
+export function plain<T>(
+  schema: TSchema,
+  fallback: T,
+  check: (value: T, at: string) => T = (value) => value,
+): Value<T, T, undefined, false> {
+  return {
+    written: schema,
+    read: schema,
+    key: undefined,
+    required: false,
+    fallback,
+    sealed: [],
+    check,
+    show: (value) => value,
+    pointers: () => [],
+  }
+}
+
+/** The same value, which a creation must give. */
+export function required<W, R, K extends string | undefined>(
+  value: Value<W, R, K, boolean>,
+): Value<W, R, K, true> {
+  return { ...value, required: true }
+}
+
+/** The same value, null while it is not set. */
+export function nullable<W, R, K extends string | undefined>(
+  value: Value<W, R, K, boolean>,
+): Value<W | null, R | null, K, false> {
+  return {
+    ...value,
+    required: false,
+    fallback: null,
+    read: orNull(value.read),
+    check: (given, at) => (given === null ? null : value.check(given, at)),
+    show: (given, showing) => (given === null ? null : value.show(given, showing)),
+    pointers: (given) => (given === null ? [] : value.pointers(given)),
+  }
+}
+
+/** The same value with another default. */
+export function withDefault<W, R, K extends string | undefined>(
+  value: Value<W, R, K, boolean>,
+  fallback: W,
+): Value<W, R, K, false> {
+  return { ...value, required: false, fallback }
+}
+
+/** Text of at most so many bytes: what people see counts characters, what we store and promise counts bytes. */
+export function text(maxBytes: number, rule?: (value: string) => string | undefined) {
+  return plain<string>(Type.String({ maxLength: maxBytes }), '', (value, at) => {
+    const bytes = Buffer.byteLength(value)
+    if (bytes > maxBytes)
+      throw new InvalidValue(at, `${at} is ${bytes} bytes long; at most ${maxBytes} are allowed.`)
+    const complaint = rule?.(value)
+    if (complaint !== undefined) throw new InvalidValue(at, `${at} ${complaint}`)
+    return value
+  })
+}
+
+/** Text brought into a normal form by `parse`, which throws a plain Error saying what is wrong. */
+export function parsed(maxBytes: number, parse: (value: string) => string) {
+  const base = text(maxBytes)
+  return {
+    ...base,
+    check(value: string, at: string): string {
+      base.check(value, at)
+      try {
+        return parse(value)
+      } catch (error) {
+        throw new InvalidValue(at, `${at}: ${(error as Error).message}`)
+      }
+    },
+  }
+}
+
+/** A secret: sealed at rest; `shown` as it is where the documents say so, null in answers otherwise. */
+export function secret<W extends string | null, K extends string | undefined, Q extends boolean>(
+  value: Value<W, W, K, Q>,
+  visibility: 'shown' | 'redacted',
+): Value<W, W | null, K, Q> {
+  if (visibility === 'shown') return { ...value, sealed: [''] }
+  return {
+    ...value,
+    sealed: [''],
+    read: orNull(value.read),
+    show: () => null,
+  }
+}
+
+export function flag(fallback: boolean) {
+  return plain<boolean>(Type.Boolean(), fallback)
+}
+
+export function integer(minimum: number, maximum: number, fallback: number) {
+  return plain<number>(Type.Integer({ minimum, maximum }), fallback)
+}
+
+/** A 32-bit unsigned number, as the documents type seconds. */
+export const uint32 = (fallback: number) => integer(0, 4_294_967_295, fallback)
+
+export function fraction(fallback: number) {
+  return plain<number>(Type.Number({ minimum: 0, maximum: 1 }), fallback)
+}
+
+/** One of these words. */
+export function choice<const T extends string>(words: readonly T[], fallback: NoInfer<T>) {
+  return plain<T>(Type.Enum([...words]) as TSchema, fallback)
+}
+
+/** A list; `maxItems` bounds what one request can make us hold. */
+export function list<W, R>(
+  item: Value<W, R>,
+  options: { maxItems?: number; minItems?: number; rule?: (items: W[]) => string | undefined } = {},
+): Value<W[], R[], undefined, false> {
+  const { maxItems = 1000, minItems, rule } = options
+  const bounds = minItems === undefined ? { maxItems } : { maxItems, minItems }
+  return {
+    written: Type.Array(item.written, bounds),
+    read: Type.Array(item.read),
+    key: undefined,
+    required: false,
+    fallback: [],
+    sealed: [],
+    check(values, at) {
+      const checked = values.map((value, index) => item.check(value, `${at}[${index}]`))
+      const complaint = rule?.(checked)
+      if (complaint !== undefined) throw new InvalidValue(at, `${at} ${complaint}`)
+      return checked
+    },
+    show: (values, showing) => values.map((value) => item.show(value, showing)),
+    pointers: (values) =>
+      values.flatMap((value, index) =>
+        item.pointers(value).map((pointer) => ({ ...pointer, at: `[${index}]` })),
+      ),
+  }
+}
+
+/** A map from text to values. `name` checks a key and may bring it into normal form. */
+export function map<W>(
+  item: Value<W, W>,
+  options: { maxItems?: number; name?: (key: string, at: string) => string } = {},
+): Value<Record<string, W>, Record<string, W>, undefined, false> {
+  const { maxItems = 1000, name = (key) => key } = options
+  return {
+    written: Type.Record(Type.String(), item.written, { maxProperties: maxItems }),
+    read: Type.Record(Type.String(), item.read),
+    key: undefined,
+    required: false,
+    fallback: {},
+    sealed: [],
+    check(entries, at) {
+      const checked: Record<string, W> = {}
+      for (const [key, value] of Object.entries(entries)) {
+        const normal = name(key, at)
+        if (Object.hasOwn(checked, normal)) throw new InvalidValue(at, `${at} names ${normal} twice.`)
+        checked[normal] = item.check(value, `${at}.${key}`)
+      }
+      return checked
+    },
+    show: (entries) => entries,
+    pointers: () => [],
+  }
+}
+
+export const refSchema = Type.Object({ id: Type.String(), uri: Type.String() }, { title: 'Ref' })
+
+function checkId(id: string, prefixes: readonly string[], at: string): string {
+  const prefix = prefixOf(id)
+  if (prefix === undefined || !prefixes.includes(prefix))
+    throw new InvalidValue(
+      at,
+      `${at}: "${id}" is not an id of the form ${prefixes.map((p) => `${p}_…`).join(' or ')}.`,
+    )
+  return id
+}
+
+/** An id shown as plain text. */
+export function idOf(prefixes: readonly string[], onDelete: 'restrict' | 'cascade' = 'restrict') {
+  return {
+    ...plain<string>(Type.String(), '', (id, at) => checkId(id, prefixes, at)),
+    pointers: (id: string): Pointer[] => (id === '' ? [] : [{ target: id, prefixes, onDelete, at: '' }]),
+  }
+}
+
+/** One resource pointed at: written as an id under `key`, read as a Ref. */
+export function reference<K extends string>(
+  prefixes: readonly string[],
+  key: K,
+  onDelete: 'restrict' | 'cascade' = 'restrict',
+): Value<string, Ref, K, false> {
+  const id = idOf(prefixes, onDelete)
+  return {
+    ...id,
+    key,
+    read: refSchema,
+    show: (target, showing) => ({ id: target, uri: showing.uriOf(target) }),
+  }
+}
+
+/** Several resources pointed at: written as ids under `key`, read as Refs. */
+export function references<K extends string>(
+  prefixes: readonly string[],
+  key: K,
+  options: { minItems?: number; maxItems?: number } = {},
+): Value<string[], Ref[], K, false> {
+  const ids = list(idOf(prefixes), {
+    ...options,
+    rule: (items) => (new Set(items).size === items.length ? undefined : 'names the same id twice.'),
+  })
+  return {
+    ...ids,
+    key,
+    read: Type.Array(refSchema),
+    show: (targets, showing) => targets.map((id) => ({ id, uri: showing.uriOf(id) })),
+  }
+}
+
+/** Named values of one object. */
+export type Fields = Record<string, Value>
+export type KeyIn<F extends Fields, N extends keyof F> = F[N]['key'] extends string ? F[N]['key'] : N
+export type WrittenObject<F extends Fields> = { [N in keyof F as KeyIn<F, N>]: Written<F[N]> }
+export type ReadObject<F extends Fields> = { [N in keyof F]: Read<F[N]> }
+
+/** The request schema of these values: required ones must be there, the rest may be absent or null. */
+export function writtenSchema(fields: Fields, options: { partial?: boolean } = {}) {
+  const properties: TProperties = {}
+  for (const [name, value] of Object.entries(fields)) {
+    const must = value.required && !options.partial
+    properties[value.key ?? name] = must ? value.written : Type.Optional(orNull(value.written))
+  }
+  return Type.Object(properties, { additionalProperties: false })
+}
+
+/** Checks an object's values, filling in what is not given. */
+export function checkObject(
+  fields: Fields,
+  given: Record<string, unknown>,
+  at: string,
+): Record<string, unknown> {
+  const checked: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) {
+    const key = value.key ?? name
+    const path = at === '' ? key : `${at}.${key}`
+    const written = given[key]
+    if (written !== undefined && written !== null) checked[key] = value.check(written, path)
+    else if (value.required) throw new InvalidValue(path, `${path} is required.`)
+    else checked[key] = value.fallback
+  }
+  return checked
+}
+
+/** An object made of named values; `rule` looks at them together. */
+export function object<F extends Fields>(
+  fields: F,
+  options: { name?: string; rule?: (value: WrittenObject<F>) => string | undefined } = {},
+): Value<WrittenObject<F>, ReadObject<F>, undefined, false> {
+  const entries = Object.entries(fields)
+  const named = options.name === undefined ? {} : { title: options.name }
+  return {
+    written: { ...writtenSchema(fields), ...named },
+    read: {
+      ...Type.Object(Object.fromEntries(entries.map(([name, value]) => [name, value.read]))),
+      ...named,
+    },
+    key: undefined,
+    required: false,
+    fallback: Object.fromEntries(
+      entries.map(([name, value]) => [value.key ?? name, value.fallback]),
+    ) as WrittenObject<F>,
+    sealed: entries.flatMap(([name, value]) =>
+      value.sealed.map((path) => (path === '' ? (value.key ?? name) : `${value.key ?? name}.${path}`)),
+    ),
+    check(given, at) {
+      const checked = checkObject(fields, given as Record<string, unknown>, at) as WrittenObject<F>
+      const complaint = options.rule?.(checked)
+      if (complaint !== undefined) throw new InvalidValue(at, `${at}: ${complaint}`)
+      return checked
+    },
+    show(given, showing) {
+      const kept = given as Record<string, unknown>
+      return Object.fromEntries(
+        entries.map(([name, value]) => [name, value.show(kept[value.key ?? name], showing)]),
+      ) as ReadObject<F>
+    },
+    pointers(given) {
+      const kept = given as Record<string, unknown>
+      return entries.flatMap(([name, value]) =>
+        value.pointers(kept[value.key ?? name]).map((pointer) => ({
+          ...pointer,
+          at: `${value.key ?? name}${pointer.at === '' || pointer.at.startsWith('[') ? pointer.at : `.${pointer.at}`}`,
+        })),
+      )
+    },
+  }
+}
