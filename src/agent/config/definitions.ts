@@ -1,0 +1,119 @@
+import {
+  choice,
+  type Fields,
+  flag,
+  isRecord,
+  list,
+  number,
+  object,
+  type Shape,
+  shortText,
+  text,
+} from './shape.ts'
+
+/** A policy document, kept as text: the server reads it, we only carry it. */
+const policy: Shape<string> = {
+  read(value, path, problems) {
+    if (typeof value === 'string') return value
+    if (isRecord(value)) return JSON.stringify(value)
+    problems.push({ path, message: `${path.join('.')} must be a map with the rules of the policy` })
+    return undefined
+  },
+}
+
+const headers = object({ add: list(text), remove: list(text) })
+
+const identity = {
+  client_id: text,
+  client_secret: text,
+  scopes: list(text),
+  allow_domains: list(text),
+  allow_emails: list(text),
+}
+
+/** A tunnel as configuration files (`tunnels`) and `POST /api/tunnels` describe it. */
+export const tunnelShape = object(
+  {
+    name: text,
+    proto: text,
+    labels: list(text),
+    addr: text,
+    inspect: flag,
+    metadata: shortText(4096),
+    description: shortText(255),
+    domain: text,
+    hostname: text,
+    subdomain: text,
+    url: text,
+    bindings: list(text),
+    pooling_enabled: flag,
+    schemes: list(choice('http', 'https')),
+    basic_auth: list(text),
+    host_header: text,
+    compression: flag,
+    circuit_breaker: number(0, 1, false),
+    websocket_tcp_converter: flag,
+    request_header: headers,
+    response_header: headers,
+    oauth: object({ provider: text, ...identity }),
+    oidc: object({ issuer_url: text, ...identity }),
+    verify_webhook: object({ provider: text, secret: text }),
+    user_agent_filter: object({ allow: list(text), deny: list(text) }),
+    ip_restriction: object({ allow_cidrs: list(text), deny_cidrs: list(text) }),
+    mutual_tls_cas: text,
+    crt: text,
+    key: text,
+    terminate_at: choice('edge', 'agent', 'upstream'),
+    remote_addr: text,
+    proxy_proto: choice('', '1', '2'),
+    app_protocol: choice('', 'http1', 'http2'),
+    upstream_tls_verify: flag,
+    upstream_tls_verify_cas: text,
+    traffic_policy: policy,
+    traffic_policy_file: text,
+    policy,
+  },
+  {
+    bind_tls: 'it is called "schemes" since version 2; run "adit config upgrade"',
+    auth: 'it is called "basic_auth" since version 2; run "adit config upgrade"',
+    upstream: 'it belongs to an endpoint; a tunnel says "addr"',
+    port: 'the local service is named by "addr"',
+  },
+)
+
+/** A tunnel definition as it was read; nothing in it has been put in relation yet. */
+export type TunnelDefinition = Fields<(typeof tunnelShape)['fields']>
+
+/** An endpoint as configuration files (`endpoints`, version 3) and `/api/endpoints` describe it. */
+export const endpointShape = object(
+  {
+    name: text,
+    url: text,
+    bindings: list(text),
+    metadata: shortText(4096),
+    description: shortText(255),
+    traffic_policy: policy,
+    traffic_policy_file: text,
+    pooling_enabled: flag,
+    inspect: flag,
+    upstream: object({
+      url: text,
+      protocol: choice('', 'http1', 'http2'),
+      proxy_protocol: choice('', '1', '2'),
+      tls_verify: flag,
+      tls_verify_cas: text,
+    }),
+    agent_tls_termination: object({
+      server_certificate: text,
+      server_private_key: text,
+      mutual_tls_certificate_authorities: list(text),
+    }),
+  },
+  {
+    addr: 'an endpoint names the local service by "upstream: url:"',
+    proto: 'an endpoint names its protocol in "url"',
+  },
+)
+
+/** An endpoint definition as it was read. */
+export type EndpointDefinition = Fields<(typeof endpointShape)['fields']>

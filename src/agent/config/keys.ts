@@ -1,0 +1,85 @@
+import { endpointShape, tunnelShape } from './definitions.ts'
+import { choice, duration, type Fields, flag, list, mapOf, number, object, shortText, text } from './shape.ts'
+
+/** What can be set for the agent itself, under the names of version 3 (`agent:`). */
+export const agentKeys = {
+  authtoken: text,
+  api_key: text,
+  connect_interface: text,
+  connect_timeout: duration,
+  connect_url: text,
+  connect_cas: text,
+  crl_noverify: flag,
+  crl_url: text,
+  console_ui: choice('true', 'false', 'iftty'),
+  console_ui_color: choice('black', 'transparent'),
+  dns_resolver_ips: list(text),
+  heartbeat_interval: duration,
+  heartbeat_tolerance: duration,
+  inspect_db_size: number(-1, 2 ** 40),
+  inspect_redact: list(text),
+  local_storage: flag,
+  log: text,
+  log_format: choice('term', 'logfmt', 'json'),
+  log_level: choice('debug', 'info', 'warn', 'error', 'crit'),
+  metadata: shortText(4096),
+  proxy_url: text,
+  remote_management: flag,
+  update_check: flag,
+  update_channel: choice('stable', 'beta', 'unstable'),
+  update_url: text,
+  update_key: text,
+  web_addr: text,
+  web_allow_hosts: list(text),
+}
+
+/** The agent's own settings as read from files, environment and flags. */
+export type AgentKeys = Fields<typeof agentKeys>
+
+const { connect_url, connect_cas, ...sameInBoth } = agentKeys
+
+/** Version 2 names that read differently in version 3. */
+export const RENAMED = { server_addr: 'connect_url', root_cas: 'connect_cas' } as const
+
+/** A version 2 file: agent keys at the top, tunnels in a map. */
+export const version2 = object(
+  {
+    version: choice('2'),
+    ...sameInBoth,
+    server_addr: connect_url,
+    root_cas: connect_cas,
+    region: text,
+    tunnels: mapOf(tunnelShape),
+  },
+  {
+    connect_url: 'version 2 files call it "server_addr"',
+    connect_cas: 'version 2 files call it "root_cas"',
+    agent: 'it belongs to version 3; run "adit config upgrade"',
+    endpoints: 'it belongs to version 3; run "adit config upgrade"',
+    http_proxy: 'it is called "proxy_url" since version 2',
+    socks5_proxy: 'it is called "proxy_url" since version 2',
+    update: 'it is called "update_check" since version 2',
+  },
+)
+
+/** A version 3 file: agent keys under `agent`, endpoints in a list, tunnels still understood. */
+export const version3 = object(
+  {
+    version: choice('3'),
+    agent: object(agentKeys, {
+      server_addr: 'version 3 files call it "connect_url"',
+      root_cas: 'version 3 files call it "connect_cas"',
+      region: 'version 3 has no regions; remove the line',
+    }),
+    endpoints: list(endpointShape),
+    tunnels: mapOf(tunnelShape),
+  },
+  {
+    ...Object.fromEntries(
+      Object.keys(agentKeys).map((key) => [key, 'in version 3 it belongs under "agent:"']),
+    ),
+    server_addr: 'version 3 files say "connect_url" under "agent:"',
+    root_cas: 'version 3 files say "connect_cas" under "agent:"',
+    region: 'version 3 has no regions; remove the line',
+  },
+)

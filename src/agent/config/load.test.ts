@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { loadConfig } from './load.ts'
+
+function filesIn(t: TestContext, contents: string[]): string[] {
+  const dir = mkdtempSync(join(tmpdir(), 'adit-config-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  return contents.map((content, index) => {
+    const path = join(dir, `${index}.yml`)
+    writeFileSync(path, content, { mode: 0o600 })
+    return path
+  })
+}
+
+test('later files win key by key, maps are merged and lists replaced', (t) => {
+  const paths = filesIn(t, [
+    'version: 2\nauthtoken: A\nserver_addr: one:1\nweb_allow_hosts: [a, b]\ntunnels:\n  web: {proto: http, addr: 1, inspect: false}\n  ssh: {proto: tcp, addr: 22}\n',
+    'version: 3\nagent:\n  connect_url: two:2\n  web_allow_hosts: [c]\ntunnels:\n  web: {addr: 2}\n',
+  ])
+
+  const config = loadConfig(paths, {})
+
+  assert.equal(config.agent.authtoken, 'A')
+  assert.equal(config.agent.connect_url, 'two:2')
+  assert.deepEqual(config.agent.web_allow_hosts, ['c'])
+  assert.deepEqual(config.tunnels.get('web'), { proto: 'http', addr: '2', inspect: false })
+  assert.equal(config.tunnels.get('ssh')?.addr, '22')
+  assert.deepEqual(config.files, paths)
+})
+
+test('environment variables win over files', (t) => {
+  const paths = filesIn(t, ['version: 2\nauthtoken: file\nlog_level: warn\n'])
+
+  const config = loadConfig(paths, {
+    ADIT_AUTHTOKEN: 'env',
+    ADIT_WEB_ALLOW_HOSTS: 'a, b',
+    ADIT_ROOT_CAS: 'ca.pem',
+  })
+
+  assert.equal(config.agent.authtoken, 'env')
+  assert.equal(config.agent.log_level, 'warn')
+  assert.deepEqual(config.agent.web_allow_hosts, ['a', 'b'])
+  assert.equal(config.agent.connect_cas, 'ca.pem')
+})
+
+test('a bad environment variable is refused by name', () => {
+  assert.throws(
+    () => loadConfig([], { HOME: '/nonexistent', ADIT_UPDATE_CHECK: 'perhaps' }),
+    /ADIT_UPDATE_CHECK/,
+  )
+})
+
+test('no file at the default place is fine, a named one must exist', () => {
+  assert.deepEqual(loadConfig([], { HOME: '/nonexistent' }).files, [])
+  assert.throws(() => loadConfig(['/nonexistent/adit.yml'], {}), /cannot read .*: no such file/)
+})
+
+test('a file with a token that others may read gives a warning', (t) => {
+  const [path] = filesIn(t, ['version: 2\nauthtoken: A\n'])
+  chmodSync(path!, 0o644)
+
+  assert.match(loadConfig([path!], {}).warnings.join(), /chmod 600/)
+})

@@ -1,0 +1,108 @@
+import { existsSync, statSync } from 'node:fs'
+import type { EndpointDefinition, TunnelDefinition } from './definitions.ts'
+import { ConfigError } from './error.ts'
+import { type ConfigFile, readConfigFile } from './file.ts'
+import { type AgentKeys, agentKeys, RENAMED } from './keys.ts'
+import { defaultConfigPath, type Env } from './paths.ts'
+import { isRecord, object, type Problem, type Read } from './shape.ts'
+
+/** Everything the configuration says, files merged and environment applied; flags are laid over it by the command. */
+export interface Config {
+  agent: AgentKeys
+  tunnels: Map<string, TunnelDefinition>
+  endpoints: EndpointDefinition[]
+  /** The files read, in order. */
+  files: string[]
+  /** The version of the last file, what the session reports; undefined without files. */
+  version: 2 | 3 | undefined
+  warnings: string[]
+}
+
+/** Reads the files named (or the default one when it exists), merges them and applies `ADIT_*` variables. */
+export function loadConfig(paths: readonly string[], env: Env): Config {
+  const config: Config = {
+    agent: {},
+    tunnels: new Map(),
+    endpoints: [],
+    files: [],
+    version: undefined,
+    warnings: [],
+  }
+  for (const path of paths.length > 0 ? paths : whenPresent(defaultConfigPath(env))) {
+    mergeFile(config, readConfigFile(path))
+  }
+  Object.assign(config.agent, fromEnvironment(env))
+  return config
+}
+
+function whenPresent(path: string): string[] {
+  return existsSync(path) ? [path] : []
+}
+
+function mergeFile(config: Config, file: ConfigFile): void {
+  config.files.push(file.path)
+  config.version = file.version
+  config.warnings.push(...file.warnings)
+  if (file.version === 3) {
+    Object.assign(config.agent, file.values.agent)
+    if (file.values.endpoints) config.endpoints = file.values.endpoints
+  } else {
+    const { version: _, tunnels: __, region, server_addr, root_cas, ...agent } = file.values
+    Object.assign(config.agent, agent)
+    if (server_addr !== undefined) config.agent[RENAMED.server_addr] = server_addr
+    if (root_cas !== undefined) config.agent[RENAMED.root_cas] = root_cas
+    if (region !== undefined) {
+      config.warnings.push(
+        `${file.path}: "region" has no effect; the server the agent connects to decides the region`,
+      )
+    }
+  }
+  for (const [name, tunnel] of file.values.tunnels ?? []) {
+    config.tunnels.set(name, merge(config.tunnels.get(name) ?? {}, tunnel) as TunnelDefinition)
+  }
+  if (holdsSecret(file) && readableByOthers(file.path)) {
+    config.warnings.push(`${file.path} holds a secret and others may read it; run: chmod 600 ${file.path}`)
+  }
+}
+
+/** Later files win key by key, and lists are replaced as a whole. */
+function merge(below: object, above: object): object {
+  const merged: Record<string, unknown> = { ...below }
+  for (const [key, value] of Object.entries(above)) {
+    const under = merged[key]
+    merged[key] = isRecord(value) && isRecord(under) ? merge(under, value) : value
+  }
+  return merged
+}
+
+function holdsSecret({ version, values }: ConfigFile): boolean {
+  const agent = version === 3 ? values.agent : values
+  return agent?.authtoken !== undefined || agent?.api_key !== undefined
+}
+
+function readableByOthers(path: string): boolean {
+  return process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0
+}
+
+/** Settings that lists carry are comma-separated in a variable. */
+const LISTS = new Set(['dns_resolver_ips', 'inspect_redact', 'web_allow_hosts'])
+
+function fromEnvironment(env: Env): AgentKeys {
+  const given: Record<string, unknown> = {}
+  for (const key of Object.keys(agentKeys)) {
+    const value = env[`ADIT_${key.toUpperCase()}`]
+    if (value) given[key] = LISTS.has(key) ? value.split(',').map((item) => item.trim()) : value
+  }
+  if (!given.connect_cas && env.ADIT_ROOT_CAS) given.connect_cas = env.ADIT_ROOT_CAS
+  const problems: Problem[] = []
+  const shape = object(agentKeys)
+  const read: Read<typeof shape> = shape.read(given, [], problems) ?? {}
+  if (problems.length > 0) {
+    throw new ConfigError(
+      problems.map(
+        ({ path, message }) => `environment variable ADIT_${String(path[0]).toUpperCase()}: ${message}`,
+      ),
+    )
+  }
+  return read
+}

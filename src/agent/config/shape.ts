@@ -1,0 +1,187 @@
+import { parseDuration } from './duration.ts'
+import { nearest } from './nearest.ts'
+
+/** Where in a document something stands: keys and list positions from the top. */
+export type Path = readonly (string | number)[]
+
+/** One thing wrong with a document, as a sentence without its place. */
+export interface Problem {
+  path: Path
+  message: string
+}
+
+/** Reads an untrusted value into `T`, adding a problem for whatever does not fit. */
+export interface Shape<T> {
+  read(value: unknown, path: Path, problems: Problem[]): T | undefined
+}
+
+/** The type a shape reads. */
+export type Read<S> = S extends Shape<infer T> ? T : never
+
+function refuse(problems: Problem[], path: Path, message: string): undefined {
+  problems.push({ path, message })
+}
+
+/** How a value is called in an error: its kind, never its content, which may be a secret. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a map'
+  if (typeof value === 'boolean') return `the boolean ${value}`
+  if (typeof value === 'number') return `the number ${value}`
+  return 'a string'
+}
+
+const nameOf = (path: Path) => path.join('.').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
+
+/** A string; numbers are taken as written, as YAML users leave quotes away. */
+export const text: Shape<string> = {
+  read(value, path, problems) {
+    if (typeof value === 'string') return value
+    if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+    return refuse(problems, path, `${nameOf(path)} must be a string, not ${kindOf(value)}`)
+  },
+}
+
+/** A string of at most so many bytes. */
+export function shortText(bytes: number): Shape<string> {
+  return {
+    read(value, path, problems) {
+      const read = text.read(value, path, problems)
+      if (read === undefined || Buffer.byteLength(read) <= bytes) return read
+      return refuse(problems, path, `${nameOf(path)} must not be longer than ${bytes} bytes`)
+    },
+  }
+}
+
+/** True or false, also as the strings a command line or an environment variable carries. */
+export const flag: Shape<boolean> = {
+  read(value, path, problems) {
+    if (typeof value === 'boolean') return value
+    if (value === 'true') return true
+    if (value === 'false') return false
+    return refuse(problems, path, `${nameOf(path)} must be true or false, not ${kindOf(value)}`)
+  },
+}
+
+/** A number within bounds. */
+export function number(least: number, most: number, whole = true): Shape<number> {
+  return {
+    read(value, path, problems) {
+      const read = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+      const fits =
+        typeof read === 'number' && read >= least && read <= most && (!whole || Number.isInteger(read))
+      if (fits) return read
+      const kind = whole ? 'a whole number' : 'a number'
+      return refuse(
+        problems,
+        path,
+        `${nameOf(path)} must be ${kind} from ${least} to ${most}, not ${kindOf(value)}`,
+      )
+    },
+  }
+}
+
+/** A duration such as `10s`, in milliseconds once read; a bare number counts seconds. */
+export const duration: Shape<number> = {
+  read(value, path, problems) {
+    const read =
+      typeof value === 'number' ? value * 1000 : typeof value === 'string' ? parseDuration(value) : undefined
+    if (read !== undefined && read >= 0) return read
+    return refuse(problems, path, `${nameOf(path)} must be a duration such as 10s or 1m30s`)
+  },
+}
+
+/** One of a few words; numbers and booleans match the word they print as. */
+export function choice<const W extends string>(...words: W[]): Shape<W> {
+  return {
+    read(value, path, problems) {
+      const word = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
+      const found = words.find((candidate) => candidate === word)
+      if (found !== undefined) return found
+      return refuse(problems, path, `${nameOf(path)} must be one of ${words.join(', ')}, not ${quote(value)}`)
+    },
+  }
+}
+
+function quote(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : kindOf(value)
+}
+
+/** A list; a single value where a list is expected is an error that says so. */
+export function list<T>(item: Shape<T>): Shape<T[]> {
+  return {
+    read(value, path, problems) {
+      if (!Array.isArray(value))
+        return refuse(problems, path, `${nameOf(path)} must be a list, not ${kindOf(value)}`)
+      return value.flatMap((each, index) => item.read(each, [...path, index], problems) ?? [])
+    },
+  }
+}
+
+/** A map with free keys. */
+export function mapOf<T>(item: Shape<T>): Shape<Map<string, T>> {
+  return {
+    read(value, path, problems) {
+      if (!isRecord(value))
+        return refuse(problems, path, `${nameOf(path)} must be a map, not ${kindOf(value)}`)
+      const read = new Map<string, T>()
+      for (const [key, each] of Object.entries(value)) {
+        const inner = item.read(each, [...path, key], problems)
+        if (inner !== undefined) read.set(key, inner)
+      }
+      return read
+    },
+  }
+}
+
+/** Anything JSON can say; whoever uses it checks it. */
+export const anything: Shape<unknown> = { read: (value) => value ?? undefined }
+
+/** What an object shape holds: every key may be absent. */
+export type Fields<F extends Record<string, Shape<unknown>>> = { [K in keyof F]?: Read<F[K]> }
+
+/** An object shape, with its keys known so that others can build on them. */
+export interface ObjectShape<F extends Record<string, Shape<unknown>>> extends Shape<Fields<F>> {
+  readonly fields: F
+}
+
+/** A map with known keys; an unknown key is an error that names the nearest known one, or `moved[key]` when it has a new home. */
+export function object<F extends Record<string, Shape<unknown>>>(
+  fields: F,
+  moved: Readonly<Record<string, string>> = {},
+): ObjectShape<F> {
+  const known = new Map(Object.entries(fields))
+  return {
+    fields,
+    read(value, path, problems) {
+      if (value === null || value === undefined) return {}
+      if (!isRecord(value)) {
+        return refuse(problems, path, `${nameOf(path) || 'the document'} must be a map, not ${kindOf(value)}`)
+      }
+      const read: Record<string, unknown> = {}
+      for (const [key, each] of Object.entries(value)) {
+        const shape = known.get(key)
+        const at = [...path, key]
+        if (!shape) {
+          const guess = nearest(key, known.keys())
+          const advice = Object.hasOwn(moved, key)
+            ? `; ${moved[key]}`
+            : guess !== undefined
+              ? `; did you mean ${JSON.stringify(guess)}?`
+              : ''
+          refuse(problems, at, `unknown key ${JSON.stringify(key.slice(0, 60))}${advice}`)
+        } else if (each !== null && each !== undefined) {
+          const inner = shape.read(each, at, problems)
+          if (inner !== undefined) read[key] = inner
+        }
+      }
+      return read as Fields<F>
+    },
+  }
+}
+
+/** A plain map, as JSON and YAML make them. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
