@@ -1,0 +1,60 @@
+/** Random choices that can be repeated: the same seed gives the same run. */
+export interface Random {
+  readonly seed: number
+  /** A whole number from 0 up to, not including, `limit`. */
+  below(limit: number): number
+  pick<T>(from: readonly T[]): T
+  bytes(length: number): Buffer
+}
+
+/** A seeded generator (mulberry32). The seed comes from SEED when set, and is for the test to print. */
+export function createRandom(seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)): Random {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return (t ^ (t >>> 14)) >>> 0
+  }
+  const below = (limit: number) => Math.floor((next() / 2 ** 32) * limit)
+  return {
+    seed,
+    below,
+    pick: (from) => from[below(from.length)]!,
+    bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
+  }
+}
+
+/** A damaged copy: bits flipped, pieces removed, repeated, moved or overwritten, once to four times. */
+export function mutate(random: Random, input: Uint8Array): Buffer {
+  let bytes = Buffer.from(input)
+  for (let round = 1 + random.below(4); round > 0; round--) {
+    const at = random.below(bytes.length + 1)
+    const length = random.below(Math.min(64, bytes.length - at) + 1)
+    const [head, piece, tail] = [
+      bytes.subarray(0, at),
+      bytes.subarray(at, at + length),
+      bytes.subarray(at + length),
+    ]
+    switch (random.below(6)) {
+      case 0:
+        if (at < bytes.length) bytes[at]! ^= 1 << random.below(8)
+        break
+      case 1:
+        bytes = Buffer.concat([head, tail])
+        break
+      case 2:
+        bytes = Buffer.concat([head, piece, piece, tail])
+        break
+      case 3:
+        bytes = Buffer.concat([head, random.bytes(length), tail])
+        break
+      case 4:
+        bytes = Buffer.concat([head, random.bytes(1 + random.below(8)), piece, tail])
+        break
+      default:
+        bytes = Buffer.from(head)
+    }
+  }
+  return bytes
+}
