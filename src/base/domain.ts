@@ -38,3 +38,12 @@ export function covers(pattern: string, name: string): boolean {
     ? name.endsWith(pattern.slice(1)) && name !== pattern.slice(2)
     : pattern === name
 }
+
+/** Reads `domain:port`, both required, as public entries are named in configuration. */
+export function parseDomainPort(text: string): { host: string; port: number } {
+  const match = /^(.+):([0-9]{1,5})$/.exec(text.trim())
+  const port = Number(match?.[2])
+  if (match === null || port < 1 || port > 65_535)
+    throw new Error(`"${text}" is not of the form host:port with a port from 1 to 65535.`)
+  return { host: parseDomain(match[1]!), port }
+}

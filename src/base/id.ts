@@ -1,11 +1,11 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { getRandomValues, randomInt } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const EPOCH = 1_400_000_000 // KSUID counts seconds from 2014-05-13.
 const ENCODED_LENGTH = 27
 
 let lastSecond = 0
-let lastPayload = 0n
+const words = new Uint32Array(5) // seconds, then 128 bits counting up within one second
 
 /**
  * A KSUID: four bytes of seconds, sixteen random bytes, base 62. Ids made by one process within one second keep
@@ -13,19 +13,38 @@ let lastPayload = 0n
  */
 export function ksuid(now = Date.now()): string {
   const second = Math.floor(now / 1000)
-  if (second === lastSecond) lastPayload += BigInt(randomInt(1, 2 ** 47))
+  if (second === lastSecond) countUp()
   else {
     lastSecond = second
+    getRandomValues(words.subarray(1))
+    words[0] = second - EPOCH
     // The top bit is left clear so that counting up never overflows into the seconds.
-    const bytes = randomBytes(16)
-    bytes[0]! &= 0x7f
-    lastPayload = BigInt(`0x${bytes.toString('hex')}`)
+    words[1]! &= 0x7fff_ffff
   }
-  let value = (BigInt(second - EPOCH) << 128n) | lastPayload
+  return encode()
+}
+
+function countUp(): void {
+  let carry = randomInt(1, 2 ** 32)
+  for (let index = 3; index >= 1 && carry > 0; index--) {
+    const sum = words[index]! + carry
+    words[index] = sum
+    carry = sum > 0xffff_ffff ? 1 : 0
+  }
+  getRandomValues(words.subarray(4))
+}
+
+function encode(): string {
+  const digits = Uint32Array.from(words)
   let text = ''
-  while (text.length < ENCODED_LENGTH) {
-    text = ALPHABET[Number(value % 62n)] + text
-    value /= 62n
+  for (let place = 0; place < ENCODED_LENGTH; place++) {
+    let rest = 0
+    for (let index = 0; index < 5; index++) {
+      const value = rest * 0x1_0000_0000 + digits[index]!
+      digits[index] = Math.floor(value / 62)
+      rest = value % 62
+    }
+    text = ALPHABET[rest] + text
   }
   return text
 }

@@ -14,7 +14,7 @@ import {
 } from './value.ts'
 
 /** Who sets and who sees a field. */
-export type Access = 'assigned' | 'fixed' | 'editable' | 'shownOnce' | 'hidden'
+export type Access = 'assigned' | 'fixed' | 'editable' | 'writeOnly' | 'shownOnce' | 'hidden'
 
 /** A value with its access. A `live` field is worked out for each answer and never stored. */
 export interface Field<V extends Value = Value, A extends Access = Access, L extends boolean = boolean> {
@@ -44,6 +44,12 @@ export const fixed = <V extends Value>(value: V): Field<V, 'fixed', false> => ({
 /** Given at creation or later. */
 export const editable = <V extends Value>(value: V): Field<V, 'editable', false> => ({
   access: 'editable',
+  live: false,
+  value,
+})
+/** Given at creation, stored, and never shown again. */
+export const writeOnly = <V extends Value>(value: V): Field<V, 'writeOnly', false> => ({
+  access: 'writeOnly',
   live: false,
   value,
 })
@@ -83,7 +89,7 @@ type KeyOf<F extends ResourceFields, N extends keyof F> = F[N]['value']['key'] e
   : N
 type Stored<F extends ResourceFields> = { [N in keyof F]: F[N]['live'] extends true ? never : N }[keyof F]
 type Visible<F extends ResourceFields> = {
-  [N in keyof F]: F[N]['access'] extends 'hidden' ? never : N
+  [N in keyof F]: F[N]['access'] extends 'hidden' | 'writeOnly' ? never : N
 }[keyof F]
 
 /** What the store keeps of a resource: every stored field under the name it is written with. */
@@ -93,6 +99,8 @@ export type ViewOf<F extends ResourceFields> = { [N in Visible<F>]: Read<F[N]['v
 
 /** A name that must be unique, with the sentence to refuse a second one. */
 export interface UniqueName {
+  /** Unique among all accounts, or only within the record's own. */
+  readonly within: 'platform' | 'account'
   readonly scope: string
   readonly name: string
   readonly taken: string
@@ -173,10 +181,15 @@ function pick(fields: ResourceFields, wanted: (field: Field) => boolean): Fields
 /** Declares a resource once: types, validation, routes, OpenAPI, storage and the contract test follow from it. */
 export function defineResource<const F extends ResourceFields>(declaration: Declaration<F>): Resource<F> {
   const { fields, path } = declaration
-  const creatable = pick(fields, (field) => field.access === 'fixed' || field.access === 'editable')
+  const creatable = pick(
+    fields,
+    ({ access }) => access === 'fixed' || access === 'editable' || access === 'writeOnly',
+  )
   const updatable = pick(fields, (field) => field.access === 'editable')
   const stored = pick(fields, (field) => !field.live)
-  const visible = Object.entries(fields).filter(([, field]) => field.access !== 'hidden')
+  const visible = Object.entries(fields).filter(
+    ([, { access }]) => access !== 'hidden' && access !== 'writeOnly',
+  )
   const viewSchema = {
     ...Type.Object(
       Object.fromEntries(

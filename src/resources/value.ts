@@ -49,6 +49,8 @@ export interface Value<
   /** Required at creation; otherwise `fallback` stands in for what is not given. */
   readonly required: Q
   readonly fallback: W
+  /** Set by the service, not by requests: `shown` in answers or `unseen`. */
+  readonly byService?: 'shown' | 'unseen'
   /** Dotted paths of secrets inside the value, kept sealed at rest; the empty path is the value itself. */
   readonly sealed: readonly string[]
   /** Checks what JSON Schema cannot and brings the value into its one normal form. */
@@ -107,6 +109,11 @@ export function nullable<W, R, K extends string | undefined>(
     show: (given, showing) => (given === null ? null : value.show(given, showing)),
     pointers: (given) => (given === null ? [] : value.pointers(given)),
   }
+}
+
+/** The same value, set by the service: requests cannot write it, and answers show it unless it is `unseen`. */
+export function byService<V extends Value>(value: V, seen: 'shown' | 'unseen' = 'shown'): V {
+  return { ...value, byService: seen }
 }
 
 /** The same value with another default. */
@@ -297,6 +304,7 @@ export type ReadObject<F extends Fields> = { [N in keyof F]: Read<F[N]> }
 export function writtenSchema(fields: Fields, options: { partial?: boolean } = {}) {
   const properties: TProperties = {}
   for (const [name, value] of Object.entries(fields)) {
+    if (value.byService !== undefined) continue
     const must = value.required && !options.partial
     properties[value.key ?? name] = must ? value.written : Type.Optional(orNull(value.written))
   }
@@ -313,7 +321,7 @@ export function checkObject(
   for (const [name, value] of Object.entries(fields)) {
     const key = value.key ?? name
     const path = at === '' ? key : `${at}.${key}`
-    const written = given[key]
+    const written = value.byService === undefined ? given[key] : undefined
     if (written !== undefined && written !== null) checked[key] = value.check(written, path)
     else if (value.required) throw new InvalidValue(path, `${path} is required.`)
     else checked[key] = value.fallback
@@ -327,11 +335,12 @@ export function object<F extends Fields>(
   options: { name?: string; rule?: (value: WrittenObject<F>) => string | undefined } = {},
 ): Value<WrittenObject<F>, ReadObject<F>, undefined, false> {
   const entries = Object.entries(fields)
+  const seen = entries.filter(([, value]) => value.byService !== 'unseen')
   const named = options.name === undefined ? {} : { title: options.name }
   return {
     written: { ...writtenSchema(fields), ...named },
     read: {
-      ...Type.Object(Object.fromEntries(entries.map(([name, value]) => [name, value.read]))),
+      ...Type.Object(Object.fromEntries(seen.map(([name, value]) => [name, value.read]))),
       ...named,
     },
     key: undefined,
@@ -351,7 +360,7 @@ export function object<F extends Fields>(
     show(given, showing) {
       const kept = given as Record<string, unknown>
       return Object.fromEntries(
-        entries.map(([name, value]) => [name, value.show(kept[value.key ?? name], showing)]),
+        seen.map(([name, value]) => [name, value.show(kept[value.key ?? name], showing)]),
       ) as ReadObject<F>
     },
     pointers(given) {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ksuid, newId, prefixOf } from './id.ts'
+
+test('ids of one process sort by the order they were made in', () => {
+  const ids = Array.from({ length: 5000 }, () => ksuid(1_800_000_000_000))
+
+  assert.deepEqual(ids, ids.toSorted())
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('ids of a later second sort after those of an earlier one', () => {
+  const earlier = ksuid(1_700_000_000_000)
+  const later = ksuid(1_700_000_001_000)
+
+  assert.ok(earlier < later)
+})
+
+test('an id is its prefix and 27 characters', () => {
+  const id = newId('ak')
+
+  assert.match(id, /^ak_[0-9A-Za-z]{27}$/)
+  assert.equal(prefixOf(id), 'ak')
+})
+
+test('anything else has no prefix', () => {
+  for (const text of [
+    '',
+    'ak',
+    'ak_',
+    'ak_short',
+    `ak_${'a'.repeat(28)}`,
+    `AK_${'a'.repeat(27)}`,
+    `ak_${'ä'.repeat(27)}`,
+  ])
+    assert.equal(prefixOf(text), undefined, text)
+})

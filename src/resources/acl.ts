@@ -1,0 +1,39 @@
+import { parseDomain } from '../base/domain.ts'
+
+/** One rule of a credential's list: what it may bind. */
+export type AclRule =
+  | { readonly kind: 'any'; readonly text: string }
+  | { readonly kind: 'domain'; readonly pattern: string; readonly text: string }
+  | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly text: string }
+  | { readonly kind: 'label'; readonly key: string; readonly value: string; readonly text: string }
+
+/** Reads `*`, `bind:*`, `bind:<domain>`, `bind:<host:port>` or `bind:<key>=<value>`; says what is wrong otherwise. */
+export function parseAclRule(rule: string): AclRule {
+  const text = rule.trim()
+  if (text === '*' || text === 'bind:*') return { kind: 'any', text }
+  const what = /^bind:(.+)$/.exec(text)?.[1]
+  if (what === undefined)
+    throw new Error(
+      `"${rule}" is not an ACL rule; write *, bind:<domain>, bind:<host:port> or bind:<key>=<value>.`,
+    )
+
+  const equals = what.indexOf('=')
+  if (equals >= 0) {
+    const key = what.slice(0, equals)
+    const value = what.slice(equals + 1)
+    if (key === '' || value === '')
+      throw new Error(`"${rule}": a label rule needs a key and a value around its =.`)
+    return { kind: 'label', key, value, text }
+  }
+
+  const address = /^(.+):([0-9]{1,5})$/.exec(what)
+  if (address !== null) {
+    const port = Number(address[2])
+    if (port < 1 || port > 65_535) throw new Error(`"${rule}": a port is a number from 1 to 65535.`)
+    const host = parseDomain(address[1]!)
+    return { kind: 'address', host, port, text: `bind:${host}:${port}` }
+  }
+
+  const pattern = parseDomain(what)
+  return { kind: 'domain', pattern, text: `bind:${pattern}` }
+}

@@ -1,0 +1,21 @@
+import { common, defineResource, fixed, hidden, shownOnce } from './define.ts'
+import { owner } from './owner.ts'
+import { text } from './value.ts'
+
+/** A bearer token for this API. */
+export const ApiKey = defineResource({
+  name: 'API key',
+  path: '/api_keys',
+  prefix: 'ak',
+  listKey: 'keys',
+  event: 'api_key',
+  fields: {
+    ...common,
+    token: shownOnce(text(128)),
+    owner_id: fixed(owner),
+    token_digest: hidden(text(64)),
+  },
+  unique: ({ token_digest }) => [
+    { within: 'platform', scope: 'api_token', name: token_digest, taken: 'This token is in use.' },
+  ],
+})

@@ -1,0 +1,20 @@
+import { defineResource, editable, identity } from './define.ts'
+import { flag, required, text } from './value.ts'
+
+/** A user that is a program: an owner of credentials that outlive the people who made them. */
+export const BotUser = defineResource({
+  name: 'bot user',
+  path: '/bot_users',
+  prefix: 'bot',
+  listKey: 'bot_users',
+  event: 'bot_user',
+  adminOnly: true,
+  fields: {
+    ...identity,
+    name: editable(required(text(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined)))),
+    active: editable(flag(true)),
+  },
+  unique: ({ name }) => [
+    { within: 'account', scope: 'bot_name', name, taken: `There is a bot user called ${name} already.` },
+  ],
+})

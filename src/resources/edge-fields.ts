@@ -1,0 +1,16 @@
+import { Type } from 'typebox'
+import type { UniqueName } from './define.ts'
+import { plain } from './value.ts'
+
+/** `policies` of edges: present and null in every answer, as the documents show it. */
+export const noPolicies = plain<null>(Type.Null(), null)
+
+/** A hostport is served by one edge at a time. */
+export function claimedHostports(hostports: readonly string[] | null): UniqueName[] {
+  return (hostports ?? []).map((name) => ({
+    within: 'platform',
+    scope: 'hostport',
+    name,
+    taken: `${name} is served by another edge already.`,
+  }))
+}

@@ -1,0 +1,127 @@
+import { common, defineResource, editable } from './define.ts'
+import { httpUrl } from './formats.ts'
+import { flag, integer, nullable, object, required, secret, text } from './value.ts'
+
+const nonEmpty = (value: string) => (value === '' ? 'must not be empty.' : undefined)
+
+/** A resource name of the cloud, such as `arn:aws:kinesis:us-east-1:123456789012:stream/name`. */
+function arn(service: string, resource: RegExp, example: string) {
+  return required(
+    text(2048, (value) => {
+      const parts = value.split(':')
+      const fits = parts[0] === 'arn' && parts[2] === service && resource.test(parts.slice(5).join(':'))
+      return fits ? undefined : `"${value}" is not of the form ${example}.`
+    }),
+  )
+}
+
+const auth = required(
+  object(
+    {
+      role: nullable(
+        object(
+          { role_arn: arn('iam', /^role\/.+/, 'arn:aws:iam::<account>:role/<name>') },
+          { name: 'CloudRole' },
+        ),
+      ),
+      creds: nullable(
+        object(
+          {
+            cloud_access_key_id: required(text(255, nonEmpty)),
+            cloud_secret_access_key: required(secret(text(1024, nonEmpty), 'redacted')),
+          },
+          { name: 'CloudCredentials' },
+        ),
+      ),
+    },
+    {
+      name: 'CloudAuth',
+      rule: ({ role, creds }) =>
+        (role === null) === (creds === null) ? 'exactly one of role and creds must be given.' : undefined,
+    },
+  ),
+)
+
+/** Where events go: one member is set, the others are null. */
+export const eventTarget = object(
+  {
+    firehose: nullable(
+      object({
+        auth,
+        delivery_stream_arn: arn(
+          'firehose',
+          /^deliverystream\/.+/,
+          'arn:aws:firehose:<region>:<account>:deliverystream/<name>',
+        ),
+      }),
+    ),
+    kinesis: nullable(
+      object({
+        auth,
+        stream_arn: arn('kinesis', /^stream\/.+/, 'arn:aws:kinesis:<region>:<account>:stream/<name>'),
+      }),
+    ),
+    cloudwatch_logs: nullable(
+      object({
+        auth,
+        log_group_arn: arn('logs', /^log-group:.+/, 'arn:aws:logs:<region>:<account>:log-group:<name>'),
+      }),
+    ),
+    monitoring: nullable(
+      object({
+        api_key: required(secret(text(1024, nonEmpty), 'redacted')),
+        ddtags: text(4096),
+        service: text(255),
+        ddsite: text(255, (value) =>
+          value === '' || /^[a-z0-9.-]+(:[0-9]+)?$/i.test(value)
+            ? undefined
+            : `"${value}" is not a site, such as datadoghq.com.`,
+        ),
+      }),
+    ),
+    s3: nullable(
+      object({
+        auth,
+        bucket_arn: arn('s3', /^[a-z0-9.-]{3,63}$/, 'arn:aws:s3:::<bucket>'),
+        object_prefix: text(512),
+        compression: flag(false),
+        max_file_size: integer(1, 1_073_741_824, 5_242_880),
+        max_file_age: integer(1, 86_400, 300),
+      }),
+    ),
+    webhook: nullable(
+      object({
+        url: required(httpUrl(2048)),
+        secret: required(secret(text(255, nonEmpty), 'redacted')),
+      }),
+    ),
+  },
+  {
+    name: 'EventTarget',
+    rule: (target) =>
+      Object.values(target).filter((member) => member !== null).length === 1
+        ? undefined
+        : `exactly one target must be given: ${Object.keys(target).join(', ')}.`,
+  },
+)
+
+/** A sink of the account's own that receives events, once a subscription names it. */
+export const EventDestination = defineResource({
+  name: 'event destination',
+  path: '/event_destinations',
+  prefix: 'ed',
+  listKey: 'event_destinations',
+  event: 'event_destination',
+  fields: {
+    ...common,
+    format: editable({
+      ...text(16, (value) =>
+        value.toLowerCase() === 'json'
+          ? undefined
+          : `"${value}" is not a known format; the only one is json.`,
+      ),
+      fallback: 'json',
+    }),
+    target: editable(required(eventTarget)),
+  },
+})

@@ -1,0 +1,47 @@
+import { common, defineResource, editable } from './define.ts'
+import { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
+import { type Fields, list, object, references, text } from './value.ts'
+
+const sourceFields = {
+  type: {
+    ...text(64, (value) => (EVENT_TYPES.has(value) ? undefined : `"${value}" is not a known event type.`)),
+    required: true as const,
+  },
+  filter: text(4096),
+  fields: list(text(128), { maxItems: 100 }),
+} satisfies Fields
+
+/** One kind of event a subscription asks for; traffic events name the fields they want. */
+export const eventSource = object(sourceFields, {
+  rule({ type, fields, filter }) {
+    const allowed = TRAFFIC_FIELDS[type]
+    if (allowed === undefined)
+      return fields.length > 0 || filter !== ''
+        ? `fields and filter only go with traffic events, not with ${type}.`
+        : undefined
+    const unknown = fields.find((field) => !allowed.has(field))
+    return unknown === undefined ? undefined : `${type} has no field "${unknown}".`
+  },
+})
+
+const sources = list(eventSource, {
+  maxItems: 200,
+  rule: (items) =>
+    new Set(items.map((item) => item.type)).size === items.length
+      ? undefined
+      : 'names the same event type twice.',
+})
+
+/** Which events go to which destinations. */
+export const EventSubscription = defineResource({
+  name: 'event subscription',
+  path: '/event_subscriptions',
+  prefix: 'esb',
+  listKey: 'event_subscriptions',
+  event: 'event_subscription',
+  fields: {
+    ...common,
+    sources: editable(sources),
+    destinations: editable(references(['ed'], 'destination_ids', { maxItems: 50 })),
+  },
+})

@@ -1,0 +1,21 @@
+import { common, defineResource, editable } from './define.ts'
+import { BACKEND_PREFIXES } from './modules/backend.ts'
+import { idOf, list } from './value.ts'
+
+/** Passes traffic to the first of its backends that can take it. */
+export const FailoverBackend = defineResource({
+  name: 'failover backend',
+  path: '/backends/failover',
+  prefix: 'bkdfo',
+  listKey: 'backends',
+  event: 'failover_backend',
+  fields: {
+    ...common,
+    backends: editable(
+      list(idOf(BACKEND_PREFIXES), {
+        maxItems: 100,
+        rule: (ids) => (new Set(ids).size === ids.length ? undefined : 'names the same backend twice.'),
+      }),
+    ),
+  },
+})

@@ -1,0 +1,31 @@
+import { common, defineResource, editable } from './define.ts'
+import { InvalidValue, integer, map, nullable, text } from './value.ts'
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+
+const headers = map(
+  text(4096, (value) => (/[\r\n\0]/.test(value) ? 'must not hold line ends or NUL.' : undefined)),
+  {
+    maxItems: 100,
+    name(key, at) {
+      const lower = key.toLowerCase()
+      if (!NAME.test(lower)) throw new InvalidValue(at, `${at}: "${key}" is not a header name.`)
+      return lower
+    },
+  },
+)
+
+/** Answers every request with the same response. */
+export const HttpResponseBackend = defineResource({
+  name: 'HTTP response backend',
+  path: '/backends/http_response',
+  prefix: 'bkdhr',
+  listKey: 'backends',
+  event: 'http_response_backend',
+  fields: {
+    ...common,
+    body: editable(text(262_144)),
+    headers: editable(nullable(headers)),
+    status_code: editable(integer(200, 599, 200)),
+  },
+})

@@ -1,0 +1,136 @@
+import { AgentIngress } from './agent-ingress.ts'
+import { ApiKey } from './api-key.ts'
+import { BotUser } from './bot-user.ts'
+import { CertificateAuthority } from './certificate-authority.ts'
+import type { Resource, ResourceFields } from './define.ts'
+import { Endpoint } from './endpoint.ts'
+import { EndpointConfiguration } from './endpoint-configuration.ts'
+import { EventDestination } from './event-destination.ts'
+import { EventSubscription } from './event-subscription.ts'
+import { FailoverBackend } from './failover-backend.ts'
+import { HttpResponseBackend } from './http-response-backend.ts'
+import { HttpsEdge } from './https-edge.ts'
+import { HttpsRoute } from './https-route.ts'
+import { IpPolicy } from './ip-policy.ts'
+import { IpPolicyRule } from './ip-policy-rule.ts'
+import { IpRestriction } from './ip-restriction.ts'
+import { ReservedAddr } from './reserved-addr.ts'
+import { ReservedDomain } from './reserved-domain.ts'
+import { SshCertificateAuthority } from './ssh-certificate-authority.ts'
+import { SshCredential } from './ssh-credential.ts'
+import { SshHostCertificate } from './ssh-host-certificate.ts'
+import { SshUserCertificate } from './ssh-user-certificate.ts'
+import { StaticBackend } from './static-backend.ts'
+import { TcpEdge } from './tcp-edge.ts'
+import { TlsCertificate } from './tls-certificate.ts'
+import { TlsEdge } from './tls-edge.ts'
+import { Tunnel } from './tunnel.ts'
+import { TunnelCredential } from './tunnel-credential.ts'
+import { TunnelGroupBackend } from './tunnel-group-backend.ts'
+import { TunnelSession } from './tunnel-session.ts'
+import { User } from './user.ts'
+import { WeightedBackend } from './weighted-backend.ts'
+
+/** Everything the management API holds, in the order the documents and the reference name it. */
+export const resources = {
+  api_keys: ApiKey,
+  credentials: TunnelCredential,
+  ssh_credentials: SshCredential,
+  ip_policies: IpPolicy,
+  ip_policy_rules: IpPolicyRule,
+  ip_restrictions: IpRestriction,
+  reserved_addrs: ReservedAddr,
+  reserved_domains: ReservedDomain,
+  endpoint_configurations: EndpointConfiguration,
+  agent_ingresses: AgentIngress,
+  tunnel_sessions: TunnelSession,
+  tunnels: Tunnel,
+  endpoints: Endpoint,
+  certificate_authorities: CertificateAuthority,
+  tls_certificates: TlsCertificate,
+  ssh_certificate_authorities: SshCertificateAuthority,
+  ssh_user_certificates: SshUserCertificate,
+  ssh_host_certificates: SshHostCertificate,
+  edges_https: HttpsEdge,
+  edges_https_routes: HttpsRoute,
+  edges_tls: TlsEdge,
+  edges_tcp: TcpEdge,
+  backends_http_response: HttpResponseBackend,
+  backends_tunnel_group: TunnelGroupBackend,
+  backends_weighted: WeightedBackend,
+  backends_failover: FailoverBackend,
+  backends_static: StaticBackend,
+  event_destinations: EventDestination,
+  event_subscriptions: EventSubscription,
+  users: User,
+  bot_users: BotUser,
+} as const
+
+export type ResourceKind = keyof typeof resources
+
+/** The same list, for code that treats all alike. */
+export const allResources: readonly Resource[] = Object.values(
+  resources,
+) as unknown as readonly Resource<ResourceFields>[]
+
+const byPrefix = new Map(allResources.map((resource) => [resource.prefix, resource]))
+
+/** The resource whose ids have this prefix. */
+export function resourceOfPrefix(prefix: string): Resource | undefined {
+  return byPrefix.get(prefix)
+}
+
+export * from './acl.ts'
+export type { Access, Field, Operation, Resource, Stock, View } from './define.ts'
+export { eventSource } from './event-subscription.ts'
+export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
+export { REGIONS } from './formats.ts'
+export type { ModuleShape, Settings } from './module.ts'
+export { BACKEND_PREFIXES, Backend } from './modules/backend.ts'
+export { CircuitBreaker } from './modules/circuit-breaker.ts'
+export { Compression } from './modules/compression.ts'
+export { RequestHeaders, ResponseHeaders } from './modules/headers.ts'
+export { IpRestriction as IpRestrictionModule } from './modules/ip-restriction.ts'
+export { MutualTls } from './modules/mutual-tls.ts'
+export { OAUTH_PROVIDERS, Oauth } from './modules/oauth.ts'
+export { Oidc } from './modules/oidc.ts'
+export { NAMEID_FORMATS, Saml } from './modules/saml.ts'
+export { HttpsTlsTermination, TlsTermination } from './modules/tls-termination.ts'
+export { UserAgentFilter } from './modules/user-agent-filter.ts'
+export { WEBHOOK_PROVIDERS, WebhookVerification } from './modules/webhook-verification.ts'
+export { WebsocketTcpConverter } from './modules/websocket-tcp-converter.ts'
+export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
+export { InvalidValue, orNull, type Pointer, type Ref, type Showing } from './value.ts'
+export {
+  AgentIngress,
+  ApiKey,
+  BotUser,
+  CertificateAuthority,
+  Endpoint,
+  EndpointConfiguration,
+  EventDestination,
+  EventSubscription,
+  FailoverBackend,
+  HttpResponseBackend,
+  HttpsEdge,
+  HttpsRoute,
+  IpPolicy,
+  IpPolicyRule,
+  IpRestriction,
+  ReservedAddr,
+  ReservedDomain,
+  SshCertificateAuthority,
+  SshCredential,
+  SshHostCertificate,
+  SshUserCertificate,
+  StaticBackend,
+  TcpEdge,
+  TlsCertificate,
+  TlsEdge,
+  Tunnel,
+  TunnelCredential,
+  TunnelGroupBackend,
+  TunnelSession,
+  User,
+  WeightedBackend,
+}

@@ -1,0 +1,26 @@
+import { common, defineResource, editable, fixed } from './define.ts'
+import { cidr } from './formats.ts'
+import { choice, reference, required } from './value.ts'
+
+/** One line of an IP policy: a range of addresses, and whether it is let in or kept out. */
+export const IpPolicyRule = defineResource({
+  name: 'IP policy rule',
+  path: '/ip_policy_rules',
+  prefix: 'ipr',
+  listKey: 'ip_policy_rules',
+  event: 'ip_policy_rule',
+  fields: {
+    ...common,
+    cidr: editable(required(cidr)),
+    action: fixed(required(choice(['allow', 'deny'], 'allow'))),
+    ip_policy: fixed(required(reference(['ipp'], 'ip_policy_id', 'cascade'))),
+  },
+  unique: ({ cidr, ip_policy_id }) => [
+    {
+      within: 'account',
+      scope: `ip_policy_rule:${ip_policy_id}`,
+      name: cidr,
+      taken: `The policy has a rule for ${cidr} already.`,
+    },
+  ],
+})

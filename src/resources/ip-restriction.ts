@@ -1,0 +1,25 @@
+import { common, defineResource, editable, fixed } from './define.ts'
+import { choice, flag, references, required } from './value.ts'
+
+/** Which addresses may use a part of the account at all. */
+export const IpRestriction = defineResource({
+  name: 'IP restriction',
+  path: '/ip_restrictions',
+  prefix: 'ipx',
+  listKey: 'ip_restrictions',
+  event: 'ip_restriction',
+  fields: {
+    ...common,
+    enforced: editable(flag(false)),
+    type: fixed(required(choice(['dashboard', 'api', 'agent', 'endpoints'], 'api'))),
+    ip_policies: editable(required(references(['ipp'], 'ip_policy_ids', { minItems: 1, maxItems: 100 }))),
+  },
+  unique: ({ type }) => [
+    {
+      within: 'account',
+      scope: 'ip_restriction',
+      name: type,
+      taken: `There is an IP restriction of type ${type} already.`,
+    },
+  ],
+})

@@ -1,0 +1,32 @@
+import { defineModule } from '../module.ts'
+import { InvalidValue, list, map, text } from '../value.ts'
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+
+function headerName(name: string, at: string): string {
+  const lower = name.toLowerCase()
+  if (!NAME.test(lower)) throw new InvalidValue(at, `${at}: "${name}" is not a header name.`)
+  return lower
+}
+
+const headerValue = text(4096, (value) =>
+  /[\r\n\0]/.test(value) ? 'must not hold line ends or NUL, which a header value cannot carry.' : undefined,
+)
+
+const removed = list(
+  { ...text(255), check: (name: string, at: string) => headerName(name, at) },
+  { maxItems: 100 },
+)
+
+const fields = { add: map(headerValue, { maxItems: 100, name: headerName }), remove: removed }
+
+/** Adds and removes headers of the request on its way to the upstream. */
+export const RequestHeaders = defineModule('request_headers', fields, {
+  rule: ({ add, remove }) =>
+    remove.includes('host') && !Object.hasOwn(add, 'host')
+      ? 'host cannot be removed without adding another value for it.'
+      : undefined,
+})
+
+/** Adds and removes headers of the response on its way to the client. */
+export const ResponseHeaders = defineModule('response_headers', fields)

@@ -1,0 +1,74 @@
+import { defineModule } from '../module.ts'
+import { InvalidValue, list, nullable, object, required, secret, text, uint32 } from '../value.ts'
+import { loginSession } from './login-session.ts'
+
+const names = list(text(255), { maxItems: 200 })
+const lowered = list(
+  {
+    ...text(255),
+    check: (value: string, at: string) => {
+      if (value.trim() === '') throw new InvalidValue(at, `${at} must not be empty.`)
+      return value.trim().toLowerCase()
+    },
+  },
+  {
+    maxItems: 500,
+    rule: (items) => (new Set(items).size === items.length ? undefined : 'holds the same entry twice.'),
+  },
+)
+
+const credentials = {
+  client_id: nullable(text(1024)),
+  client_secret: nullable(secret(text(4096), 'shown')),
+  scopes: names,
+  email_addresses: lowered,
+  email_domains: lowered,
+}
+
+function complete({ client_id, client_secret }: { client_id: string | null; client_secret: string | null }) {
+  const given = [client_id, client_secret].filter((value) => value !== null && value !== '').length
+  return given === 2
+    ? undefined
+    : 'client_id and client_secret are both required: this platform has no shared applications at identity providers.'
+}
+
+const provider = nullable(object(credentials, { rule: complete }))
+const github = nullable(object({ ...credentials, teams: names, organizations: names }, { rule: complete }))
+
+/** The providers with a known log-in; the rest can be reached through oidc. */
+export const OAUTH_PROVIDERS = [
+  'amazon',
+  'facebook',
+  'github',
+  'gitlab',
+  'google',
+  'linkedin',
+  'microsoft',
+  'twitch',
+] as const
+
+/** Asks visitors to sign in with an account they have elsewhere. */
+export const Oauth = defineModule('oauth', {
+  ...loginSession,
+  auth_check_interval: uint32(0),
+  provider: required(
+    object(
+      {
+        amazon: provider,
+        facebook: provider,
+        github,
+        gitlab: provider,
+        google: provider,
+        linkedin: provider,
+        microsoft: provider,
+        twitch: provider,
+      },
+      {
+        rule: (given) =>
+          Object.values(given).filter((value) => value !== null).length === 1
+            ? undefined
+            : `exactly one provider must be given: ${OAUTH_PROVIDERS.join(', ')}.`,
+      },
+    ),
+  ),
+})

@@ -1,0 +1,22 @@
+import { defineModule } from '../module.ts'
+import { choice, nullable } from '../value.ts'
+
+const minVersion = nullable(choice(['1.0', '1.1', '1.2', '1.3'], '1.2'))
+
+/** Where TLS ends on a TLS edge, and from which version on. */
+export const TlsTermination = defineModule(
+  'tls_termination',
+  { terminate_at: choice(['edge', 'upstream'], 'upstream'), min_version: minVersion },
+  {
+    rule: ({ terminate_at, min_version }) =>
+      terminate_at === 'upstream' && min_version !== null
+        ? 'min_version must be null when terminate_at is upstream, because the edge does not take part in the handshake.'
+        : undefined,
+  },
+)
+
+/** The same on an HTTPS edge, which always terminates itself. */
+export const HttpsTlsTermination = defineModule('tls_termination', {
+  terminate_at: choice(['edge'], 'edge'),
+  min_version: minVersion,
+})

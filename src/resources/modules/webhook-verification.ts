@@ -1,0 +1,36 @@
+import { defineModule } from '../module.ts'
+import { required, secret, text } from '../value.ts'
+
+/** Services whose webhook signatures can be checked. */
+export const WEBHOOK_PROVIDERS = new Set(
+  `aftership airship alchemy autodesk bitbucket bolt box brex buildkite calendly castle chargify circleci clearbit clerk
+  coinbase contentful docusign dropbox facebook_graph_api facebook_messenger frameio github gitlab go1 graphcms heroku
+  hostedhooks hubspot instagram intercom launch_darkly mailchimp mailgun microsoft_teams modern_treasury mongodb mux orb
+  orbit pagerduty pinwheel plivo pusher sendgrid sentry shopify signal_sciences slack sns sonatype square stripe svix
+  terraform tiktok trendmicro_conformity twilio twitter typeform vmware webex whatsapp worldline xero zendesk zoom`.split(
+    /\s+/,
+  ),
+)
+
+/** Admits only webhooks signed by the service they claim to come from. */
+export const WebhookVerification = defineModule(
+  'webhook_verification',
+  {
+    provider: required(
+      text(64, (value) =>
+        WEBHOOK_PROVIDERS.has(value.toLowerCase())
+          ? undefined
+          : `"${value}" is not a known webhook provider.`,
+      ),
+    ),
+    secret: secret(text(4096), 'shown'),
+  },
+  {
+    rule({ provider, secret: given }) {
+      const sns = provider.toLowerCase() === 'sns'
+      if (sns && given !== '') return 'sns signs with a public certificate; leave secret empty.'
+      if (!sns && given === '') return `secret is required to check webhooks of ${provider}.`
+      return undefined
+    },
+  },
+)

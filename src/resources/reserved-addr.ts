@@ -1,0 +1,21 @@
+import { assigned, common, defineResource, editable, fixed } from './define.ts'
+import { region } from './formats.ts'
+import { nullable, reference, text } from './value.ts'
+
+/** A public TCP address that stays the account's own. */
+export const ReservedAddr = defineResource({
+  name: 'reserved address',
+  path: '/reserved_addrs',
+  prefix: 'ra',
+  listKey: 'reserved_addrs',
+  event: 'tcp_address',
+  fields: {
+    ...common,
+    addr: assigned(text(300)),
+    region: fixed(region),
+    endpoint_configuration: editable(nullable(reference(['ec'], 'endpoint_configuration_id'))),
+  },
+  unique: ({ addr }) => [
+    { within: 'platform', scope: 'address', name: addr, taken: `The address ${addr} is reserved already.` },
+  ],
+})

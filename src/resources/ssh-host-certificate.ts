@@ -1,0 +1,22 @@
+import { assigned, common, defineResource, fixed } from './define.ts'
+import { openMoment, principals } from './ssh-formats.ts'
+import { idOf, required, text } from './value.ts'
+
+/** A signed certificate with which a host proves itself to SSH clients. */
+export const SshHostCertificate = defineResource({
+  name: 'SSH host certificate',
+  path: '/ssh_host_certificates',
+  prefix: 'shcrt',
+  listKey: 'ssh_host_certificates',
+  event: 'ssh_host_certificate',
+  fields: {
+    ...common,
+    public_key: fixed(required(text(16_384))),
+    key_type: assigned(text(16)),
+    ssh_certificate_authority_id: fixed(required(idOf(['sshca']))),
+    principals: fixed(principals),
+    valid_after: fixed(openMoment),
+    valid_until: fixed(openMoment),
+    certificate: assigned(text(65_536)),
+  },
+})

@@ -1,0 +1,27 @@
+import { assigned, common, defineResource, fixed } from './define.ts'
+import { openMoment, principals } from './ssh-formats.ts'
+import { idOf, map, nullable, required, text } from './value.ts'
+
+/** What a certificate carries when nothing is said. */
+export const DEFAULT_EXTENSIONS = { 'permit-pty': '', 'permit-user-rc': '' }
+
+/** A signed certificate with which a person signs in over SSH. */
+export const SshUserCertificate = defineResource({
+  name: 'SSH user certificate',
+  path: '/ssh_user_certificates',
+  prefix: 'sucrt',
+  listKey: 'ssh_user_certificates',
+  event: 'ssh_user_certificate',
+  fields: {
+    ...common,
+    public_key: fixed(required(text(16_384))),
+    key_type: assigned(text(16)),
+    ssh_certificate_authority_id: fixed(required(idOf(['sshca']))),
+    principals: fixed(principals),
+    critical_options: fixed(map(text(4096), { maxItems: 16 })),
+    extensions: fixed(nullable(map(text(4096), { maxItems: 64 }))),
+    valid_after: fixed(openMoment),
+    valid_until: fixed(openMoment),
+    certificate: assigned(text(65_536)),
+  },
+})

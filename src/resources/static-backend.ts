@@ -1,0 +1,33 @@
+import { isIP } from 'node:net'
+import { parseDomainPort } from '../base/domain.ts'
+import { common, defineResource, editable } from './define.ts'
+import { flag, object, parsed, required } from './value.ts'
+
+/** `host:port` where the host may also be an address, IPv6 in brackets. */
+function upstreamAddress(text: string): string {
+  const literal = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):([0-9]{1,5})$/.exec(text.trim())
+  if (literal !== null) {
+    const port = Number(literal[3])
+    const address = literal[1] ?? literal[2] ?? ''
+    if (isIP(address) === 0 || port < 1 || port > 65_535)
+      throw new Error(`"${text}" is not an address with a port.`)
+    return text.trim()
+  }
+  if (/^localhost:[0-9]{1,5}$/.test(text.trim())) return text.trim()
+  const { host, port } = parseDomainPort(text)
+  return `${host}:${port}`
+}
+
+/** Passes traffic to a fixed address the server itself can reach. */
+export const StaticBackend = defineResource({
+  name: 'static backend',
+  path: '/backends/static',
+  prefix: 'bkdsc',
+  listKey: 'backends',
+  event: 'static_backend',
+  fields: {
+    ...common,
+    address: editable(required(parsed(300, upstreamAddress))),
+    tls: editable(object({ enabled: flag(false) })),
+  },
+})

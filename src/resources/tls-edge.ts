@@ -1,0 +1,39 @@
+import { common, defineResource, editable, live } from './define.ts'
+import { claimedHostports, noPolicies } from './edge-fields.ts'
+import { hostports } from './formats.ts'
+import { module } from './module.ts'
+import { Backend } from './modules/backend.ts'
+import { IpRestriction } from './modules/ip-restriction.ts'
+import { MutualTls } from './modules/mutual-tls.ts'
+import { TlsTermination } from './modules/tls-termination.ts'
+
+/** A public entry for TLS connections, chosen by server name. */
+export const TlsEdge = defineResource({
+  name: 'TLS edge',
+  path: '/edges/tls',
+  prefix: 'edgtls',
+  listKey: 'tls_edges',
+  event: 'tls_edge',
+  fields: {
+    ...common,
+    hostports: editable(hostports),
+    backend: editable(module(Backend)),
+    ip_restriction: editable(module(IpRestriction)),
+    mutual_tls: editable(module(MutualTls)),
+    tls_termination: editable(module(TlsTermination)),
+    policies: live(noPolicies),
+  },
+  unique: ({ hostports }) => claimedHostports(hostports),
+  rule({ mutual_tls, tls_termination }) {
+    // Without the module TLS passes through untouched, so nobody here could check a client's certificate.
+    const passedOn =
+      tls_termination === null || !tls_termination.enabled || tls_termination.terminate_at === 'upstream'
+    if (mutual_tls?.enabled && passedOn)
+      return {
+        field: 'mutual_tls',
+        sentence:
+          'mutual_tls needs tls_termination with terminate_at edge: the edge must take part in the handshake.',
+      }
+    return undefined
+  },
+})

@@ -1,0 +1,26 @@
+import { common, defineResource, editable, live } from './define.ts'
+import { InvalidValue, map, references, text } from './value.ts'
+
+const part = text(255, (value) => (value.includes('=') ? 'must not hold a = sign.' : undefined))
+
+const labels = map(part, {
+  maxItems: 50,
+  name(key, at) {
+    if (key === '') throw new InvalidValue(at, `${at}: a label needs a key.`)
+    return part.check(key, at)
+  },
+})
+
+/** Passes traffic to all tunnels online whose labels hold these. */
+export const TunnelGroupBackend = defineResource({
+  name: 'tunnel group backend',
+  path: '/backends/tunnel_group',
+  prefix: 'bkdtg',
+  listKey: 'backends',
+  event: 'tunnel_group_backend',
+  fields: {
+    ...common,
+    labels: editable(labels),
+    tunnels: live(references(['tn'], 'tunnel_ids')),
+  },
+})

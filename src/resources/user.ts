@@ -1,0 +1,33 @@
+import { defineResource, editable, fixed, identity } from './define.ts'
+import { choice, flag, required, text } from './value.ts'
+
+/** A person with access to the account. */
+export const User = defineResource({
+  name: 'user',
+  path: '/users',
+  prefix: 'usr',
+  listKey: 'users',
+  event: 'user',
+  adminOnly: true,
+  fields: {
+    ...identity,
+    email: fixed(
+      required(
+        text(255, (value) =>
+          /^[^@\s]+@[^@\s]+$/.test(value) ? undefined : `"${value}" is not an email address.`,
+        ),
+      ),
+    ),
+    name: editable(text(255)),
+    role: editable(choice(['admin', 'developer', 'read_only'], 'developer')),
+    active: editable(flag(true)),
+  },
+  unique: ({ email }) => [
+    {
+      within: 'account',
+      scope: 'user_email',
+      name: email.toLowerCase(),
+      taken: `There is a user with the email address ${email} already.`,
+    },
+  ],
+})
