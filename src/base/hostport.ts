@@ -1,16 +1,50 @@
-import { parseDomain } from './domain.ts'
-
-/** A host name and a port, as public entries are named. */
-export interface Hostport {
-  readonly host: string
-  readonly port: number
+/** A host name or address with the port that was written beside it, if any. */
+export interface HostPort {
+  /** Lower case, without a final dot; an IPv6 address keeps its brackets. */
+  host: string
+  port: number | undefined
 }
 
-/** Reads `host:port`; the host comes back in its normal form. */
-export function parseHostport(text: string): Hostport {
-  const match = /^(.+):([0-9]{1,5})$/.exec(text.trim())
-  const port = Number(match?.[2])
-  if (match === null || port < 1 || port > 65_535)
-    throw new Error(`"${text}" is not of the form host:port with a port from 1 to 65535.`)
-  return { host: parseDomain(match[1]!), port }
+const NAME =
+  /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/
+const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/
+
+/**
+ * Reads `host`, `host:` or `host:port` the one way everything that decides by a host uses (P25): lower case, one final
+ * dot removed, labels of valid characters only. Undefined for anything else.
+ */
+export function parseHostPort(text: string): HostPort | undefined {
+  const bracket = text.lastIndexOf(']')
+  const colon = text.indexOf(':', bracket + 1)
+  let host = (colon === -1 ? text : text.slice(0, colon)).toLowerCase()
+  let port: number | undefined
+  if (colon !== -1 && colon + 1 < text.length) {
+    port = parsePort(text.slice(colon + 1))
+    if (port === undefined) return undefined
+  }
+  if (bracket !== -1) return IPV6.test(host) ? { host, port } : undefined
+  if (host.endsWith('.')) host = host.slice(0, -1)
+  return isHostName(host) ? { host, port } : undefined
+}
+
+/** A port from 1 to 65535 in plain digits. */
+export function parsePort(text: string): number | undefined {
+  if (!/^[0-9]{1,5}$/.test(text)) return undefined
+  const port = Number(text)
+  return port >= 1 && port <= 65535 ? port : undefined
+}
+
+/** True for a lower-case name whose labels are valid; underscores are let through because such names exist. */
+export function isHostName(host: string): boolean {
+  return NAME.test(host)
+}
+
+/** `address:port`, with brackets around an IPv6 address. */
+export function joinHostPort(address: string, port: number): string {
+  return address.includes(':') && !address.startsWith('[') ? `[${address}]:${port}` : `${address}:${port}`
+}
+
+/** The URL of a host, its port left out when it is the scheme's own. */
+export function publicUrl(scheme: 'http' | 'https', host: string, port: number): string {
+  return port === (scheme === 'http' ? 80 : 443) ? `${scheme}://${host}` : `${scheme}://${host}:${port}`
 }

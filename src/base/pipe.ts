@@ -1,0 +1,120 @@
+import type { Duplex } from 'node:stream'
+import { Out } from './out.ts'
+import type { ByteStream, StreamSink } from './stream.ts'
+import type { Turn } from './turn.ts'
+
+/** What a finished pipe has carried. */
+export interface PipeResult {
+  /** Bytes from the socket to the stream. */
+  bytesIn: number
+  /** Bytes from the stream to the socket. */
+  bytesOut: number
+  error: Error | undefined
+}
+
+/** A socket that can be ended so that its peer sees an error instead of a clean end. */
+export interface PipeEnd {
+  /** The socket whose bytes are carried, a TLS socket as well as a plain one. */
+  socket: Duplex
+  /** Ends the connection visibly broken. */
+  abort(): void
+}
+
+/**
+ * Joins a socket and a stream until both directions are over. Back-pressure and half-close pass through; when one side
+ * breaks, the other one is ended so that its peer can see it.
+ */
+export class Pipe implements StreamSink {
+  bytesIn = 0
+  bytesOut = 0
+  readonly #end: PipeEnd
+  readonly #stream: ByteStream
+  readonly #out: Out
+  readonly #onClose: (result: PipeResult) => void
+  #streamOver = false
+  #socketOver = false
+  #error: Error | undefined
+
+  /** `first` are bytes already taken from the socket. The socket must allow half-open use. */
+  constructor(
+    end: PipeEnd,
+    stream: ByteStream,
+    turn: Turn,
+    first: Buffer | undefined,
+    onClose: (result: PipeResult) => void,
+  ) {
+    this.#end = end
+    this.#stream = stream
+    this.#onClose = onClose
+    this.#out = new Out(end.socket, turn)
+    this.#out.source = stream
+    stream.sink = this
+    const { socket } = end
+    socket.on('data', this.#onSocketData)
+    socket.on('end', () => stream.end())
+    socket.on('error', (error) => {
+      this.#error ??= error
+    })
+    socket.on('close', () => this.#onSocketClose())
+    if (first !== undefined && first.length > 0) this.#onSocketData(first)
+  }
+
+  /** Bytes waiting in our memory for a slow peer on the socket's side. */
+  get pending(): number {
+    return this.#out.pending
+  }
+
+  /** Ends both sides as broken. */
+  abort(error: Error): void {
+    this.#error ??= error
+    this.#dropStream()
+    this.#end.abort()
+  }
+
+  onData(chunk: Buffer): void {
+    this.bytesOut += chunk.length
+    this.#out.owe(chunk.length)
+    this.#out.write(chunk)
+  }
+
+  onEnd(): void {
+    this.#out.end()
+  }
+
+  onDrain(): void {
+    this.#end.socket.resume()
+  }
+
+  onClose(error?: Error): void {
+    this.#streamOver = true
+    this.#error ??= error
+    if (this.#socketOver) this.#finish()
+    else if (error !== undefined) this.#end.abort()
+    // The peer has nobody to talk to any more, but is still owed what we hold for it.
+    else this.#out.end()
+  }
+
+  readonly #onSocketData = (chunk: Buffer): void => {
+    this.bytesIn += chunk.length
+    if (!this.#stream.write(chunk)) this.#end.socket.pause()
+  }
+
+  #onSocketClose(): void {
+    this.#socketOver = true
+    const { socket } = this.#end
+    if (this.#streamOver) this.#finish()
+    // After a clean end of both directions the stream may still be sending; it closes by itself.
+    else if (!socket.readableEnded || !socket.writableFinished) this.#dropStream()
+  }
+
+  #dropStream(): void {
+    if (this.#streamOver) return
+    // First the end, then the reset: an agent that only sees a reset may wait for ever for its reader.
+    this.#stream.end()
+    this.#stream.reset(this.#error)
+  }
+
+  #finish(): void {
+    this.#onClose({ bytesIn: this.bytesIn, bytesOut: this.bytesOut, error: this.#error })
+  }
+}

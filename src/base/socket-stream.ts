@@ -1,0 +1,64 @@
+import type { Duplex } from 'node:stream'
+import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
+
+const WINDOW = 256 * 1024
+
+interface Resettable {
+  resetAndDestroy?(): unknown
+}
+
+/** A socket as a `ByteStream`: for upstreams dialled directly and for whatever else already is a Node stream. */
+export class SocketStream implements ByteStream {
+  sink: StreamSink = silentSink
+  readonly #socket: Duplex & Resettable
+  #unread = 0
+  #paused = false
+  #ended = false
+  #error: Error | undefined
+
+  /** The socket must allow half-open use (`allowHalfOpen: true`) for half-close to pass. */
+  constructor(socket: Duplex) {
+    this.#socket = socket
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk))
+    socket.on('end', () => this.sink.onEnd())
+    socket.on('drain', () => this.sink.onDrain())
+    socket.on('error', (error) => {
+      this.#error ??= error
+    })
+    socket.on('close', () => this.sink.onClose(this.#error))
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#ended) return true
+    return this.#socket.write(Buffer.from(chunk))
+  }
+
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#socket.end()
+  }
+
+  reset(error?: Error): void {
+    this.#error ??= error
+    this.#ended = true
+    if (this.#socket.resetAndDestroy !== undefined) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
+  }
+
+  consumed(bytes: number): void {
+    this.#unread -= bytes
+    if (!this.#paused || this.#unread > WINDOW / 2) return
+    this.#paused = false
+    this.#socket.resume()
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#unread += chunk.length
+    if (this.#unread >= WINDOW && !this.#paused) {
+      this.#paused = true
+      this.#socket.pause()
+    }
+    this.sink.onData(chunk)
+  }
+}
