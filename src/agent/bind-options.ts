@@ -1,0 +1,139 @@
+import { isIP } from 'node:net'
+import type { TunnelDefinition } from './config/definitions.ts'
+import { SpecError } from './spec-error.ts'
+
+interface Shared {
+  proxyProto: 0 | 1 | 2
+  ipRestriction: object | null
+  trafficPolicy: string | null
+  mutualTlsCas: string | undefined
+}
+
+/** The `Opts` of an http or https Bind (docs/protocol.md). */
+export function httpOptions(definition: TunnelDefinition, urlHost: string | undefined, shared: Shared) {
+  return {
+    ...nameOptions(definition, urlHost),
+    Auth: '',
+    HostHeaderRewrite: false,
+    LocalURLScheme: null,
+    ProxyProto: shared.proxyProto,
+    Compression: definition.compression ? {} : null,
+    CircuitBreaker: definition.circuit_breaker ? { error_threshold: definition.circuit_breaker } : null,
+    IPRestriction: shared.ipRestriction,
+    BasicAuth: definition.basic_auth?.length ? { credentials: definition.basic_auth.map(credential) } : null,
+    OAuth: definition.oauth ?? null,
+    OIDC: definition.oidc ?? null,
+    WebhookVerification: definition.verify_webhook ?? null,
+    MutualTLSCA: shared.mutualTlsCas ? { mutual_tls_ca: base64(shared.mutualTlsCas) } : null,
+    RequestHeaders: headers('request_header', definition.request_header),
+    ResponseHeaders: headers('response_header', definition.response_header),
+    WebsocketTCPConverter: definition.websocket_tcp_converter ? {} : null,
+    UserAgentFilter: definition.user_agent_filter ?? null,
+    TrafficPolicy: shared.trafficPolicy,
+  }
+}
+
+/** The `Opts` of a tcp Bind. */
+export function tcpOptions(address: string, shared: Shared) {
+  if (address !== '' && !/^[^\s:/]+:\d{1,5}$/.test(address)) {
+    throw new SpecError(`"${address.slice(0, 60)}" is not a public address; use host:port`)
+  }
+  return {
+    Addr: address,
+    ProxyProto: shared.proxyProto,
+    IPRestriction: shared.ipRestriction,
+    TrafficPolicy: shared.trafficPolicy,
+  }
+}
+
+/** The `Opts` of a tls Bind. */
+export function tlsOptions(
+  definition: TunnelDefinition,
+  urlHost: string | undefined,
+  shared: Shared,
+  edgeTermination: object | null,
+) {
+  const cas = shared.mutualTlsCas
+  return {
+    ...nameOptions(definition, urlHost),
+    ProxyProto: shared.proxyProto,
+    MutualTLSAtAgent: cas !== undefined && edgeTermination === null,
+    MutualTLSAtEdge: cas !== undefined && edgeTermination !== null ? { mutual_tls_ca: base64(cas) } : null,
+    TLSTermination: edgeTermination,
+    IPRestriction: shared.ipRestriction,
+    TrafficPolicy: shared.trafficPolicy,
+  }
+}
+
+function nameOptions({ domain, hostname, subdomain }: TunnelDefinition, urlHost: string | undefined) {
+  return { Domain: urlHost ?? domain ?? '', Hostname: hostname ?? '', Subdomain: subdomain ?? '' }
+}
+
+function credential(text: string) {
+  const colon = text.indexOf(':')
+  const username = text.slice(0, Math.max(colon, 0))
+  const password = text.slice(colon + 1)
+  if (colon < 0) throw new SpecError('an entry of "basic_auth" must be user:password')
+  if (username.length < 1 || username.length > 128)
+    throw new SpecError('a "basic_auth" user name has 1 to 128 characters')
+  if (password.length < 8 || password.length > 128)
+    throw new SpecError('a "basic_auth" password has 8 to 128 characters')
+  return { username, cleartext_password: password }
+}
+
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
+
+function headers(key: string, value: TunnelDefinition['request_header']) {
+  if (!value?.add?.length && !value?.remove?.length) return null
+  for (const line of value.add ?? []) {
+    const name = line.slice(0, Math.max(line.indexOf(':'), 0)).trim()
+    if (!FIELD_NAME.test(name) || /[\r\n\0]/.test(line)) {
+      throw new SpecError(`"${line.slice(0, 60)}" in "${key}.add" must be name:value`)
+    }
+  }
+  for (const name of value.remove ?? []) {
+    if (!FIELD_NAME.test(name))
+      throw new SpecError(`"${name.slice(0, 60)}" in "${key}.remove" is not a header name`)
+  }
+  return {
+    ...(value.add?.length ? { add: value.add } : {}),
+    ...(value.remove?.length ? { remove: value.remove } : {}),
+  }
+}
+
+/** The `IPRestriction` of a Bind; refuses what is no CIDR, and exceptions to nothing. */
+export function ipRestriction(value: TunnelDefinition['ip_restriction']): object | null {
+  const allow = value?.allow_cidrs ?? []
+  const deny = value?.deny_cidrs ?? []
+  for (const cidr of [...allow, ...deny]) {
+    if (!isCidr(cidr))
+      throw new SpecError(`"${cidr.slice(0, 60)}" in "ip_restriction" is not a CIDR such as 10.0.0.0/8`)
+  }
+  if (allow.length === 0 && deny.length === 0) return null
+  return { ...(allow.length ? { allow_cidrs: allow } : {}), ...(deny.length ? { deny_cidrs: deny } : {}) }
+}
+
+function isCidr(text: string): boolean {
+  const [address, bits, ...rest] = text.split('/')
+  const family = isIP(address ?? '')
+  return (
+    family !== 0 &&
+    rest.length === 0 &&
+    /^\d{1,3}$/.test(bits ?? '') &&
+    Number(bits) <= (family === 4 ? 32 : 128)
+  )
+}
+
+/** What is missing in the settings that ask visitors to log in or prove themselves. */
+export function identityProblem(definition: TunnelDefinition): string | undefined {
+  const { oauth, oidc, verify_webhook: webhook } = definition
+  if (oauth && oidc) return 'give "oauth" or "oidc", not both'
+  if (oauth && !oauth.provider) return '"oauth" needs a "provider"'
+  if (oidc && !(oidc.issuer_url && oidc.client_id && oidc.client_secret)) {
+    return '"oidc" needs "issuer_url", "client_id" and "client_secret"'
+  }
+  if (webhook && !webhook.provider) return '"verify_webhook" needs a "provider"'
+  return undefined
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')

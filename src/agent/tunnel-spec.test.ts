@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
+import { SpecError } from './spec-error.ts'
+import { endpointSpec, tunnelSpec } from './tunnel-spec.ts'
+
+test('an http tunnel serves https alone unless told otherwise', () => {
+  const spec = tunnelSpec('web', { proto: 'http', addr: '3000' })
+
+  assert.deepEqual(
+    spec.binds.map((bind) => bind.proto),
+    ['https'],
+  )
+  assert.equal(spec.inspect, true)
+  assert.equal(spec.upstream.shown, 'http://localhost:3000')
+})
+
+test('two schemes are two binds, https first', () => {
+  const spec = tunnelSpec('web', { proto: 'http', addr: '3000', schemes: ['http', 'https'] })
+
+  assert.deepEqual(
+    spec.binds.map((bind) => bind.proto),
+    ['https', 'http'],
+  )
+})
+
+test('a tcp tunnel asks for its address and is never inspected', () => {
+  const spec = tunnelSpec('ssh', {
+    proto: 'tcp',
+    addr: '22',
+    remote_addr: '1.tcp.example.com:2222',
+    inspect: true,
+  })
+
+  assert.equal(spec.binds[0]?.opts.Addr, '1.tcp.example.com:2222')
+  assert.equal(spec.inspect, false)
+})
+
+test('labels make a tunnel without binds', () => {
+  const spec = tunnelSpec('edge', { labels: ['env=prod', 'team=a=b'], addr: '443' })
+
+  assert.deepEqual(spec.labels, { env: 'prod', team: 'a=b' })
+  assert.deepEqual(spec.binds, [])
+  assert.equal(spec.upstream.tls, false)
+  assert.equal(spec.upstream.shown, 'http://localhost:443')
+})
+
+test('options travel in the words of the protocol', () => {
+  const spec = tunnelSpec('web', {
+    proto: 'http',
+    addr: '80',
+    subdomain: 'blue',
+    basic_auth: ['me:password1'],
+    request_header: { add: ['x-a: b'] },
+    ip_restriction: { allow_cidrs: ['10.0.0.0/8'] },
+    circuit_breaker: 0.5,
+    compression: true,
+    proxy_proto: '2',
+  })
+
+  const opts = spec.binds[0]!.opts
+  assert.equal(opts.Subdomain, 'blue')
+  assert.deepEqual(opts.BasicAuth, { credentials: [{ username: 'me', cleartext_password: 'password1' }] })
+  assert.deepEqual(opts.RequestHeaders, { add: ['x-a: b'] })
+  assert.deepEqual(opts.IPRestriction, { allow_cidrs: ['10.0.0.0/8'] })
+  assert.deepEqual(opts.CircuitBreaker, { error_threshold: 0.5 })
+  assert.deepEqual(opts.Compression, {})
+  assert.equal(opts.ProxyProto, 2)
+})
+
+test('a Host is rewritten to the upstream, set to a value or preserved', () => {
+  const host = (host_header: string) =>
+    tunnelSpec('w', { proto: 'http', addr: '3000', host_header }).hostHeader
+
+  assert.equal(host('rewrite'), 'localhost:3000')
+  assert.equal(host('app.test'), 'app.test')
+  assert.equal(host('preserve'), undefined)
+})
+
+test('certificate and key end TLS in the agent, with client certificates when authorities are given', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'adit-spec-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'key.pem'), 'KEY')
+
+  const spec = tunnelSpec('t', {
+    proto: 'tls',
+    addr: '80',
+    crt: '-----BEGIN CERTIFICATE-----\nx',
+    key: join(dir, 'key.pem'),
+    mutual_tls_cas: '-----BEGIN CERTIFICATE-----\nca',
+  })
+
+  assert.deepEqual(spec.termination, {
+    cert: '-----BEGIN CERTIFICATE-----\nx',
+    key: 'KEY',
+    clientCas: '-----BEGIN CERTIFICATE-----\nca',
+  })
+  assert.equal(spec.binds[0]!.opts.MutualTLSAtAgent, true)
+  assert.equal(spec.binds[0]!.opts.TLSTermination, null)
+})
+
+test('TLS ended at the edge carries no agent termination', () => {
+  const spec = tunnelSpec('t', { proto: 'tls', addr: '80', terminate_at: 'edge' })
+
+  assert.deepEqual(spec.binds[0]!.opts.TLSTermination, {})
+  assert.equal(spec.termination, undefined)
+})
+
+const REFUSED: [title: string, definition: TunnelDefinition, message: RegExp][] = [
+  ['an unknown protocol', { proto: 'x', addr: '80' }, /Invalid protocol name 'x'/],
+  ['neither protocol nor labels', { addr: '80' }, /needs "proto"/],
+  ['protocol and labels', { proto: 'http', labels: ['a=b'], addr: '80' }, /not both/],
+  ['no address', { proto: 'http' }, /"addr" is required/],
+  ['two names', { proto: 'http', addr: '80', domain: 'a.b', subdomain: 'c' }, /only one of/],
+  ['a key of another kind', { proto: 'tcp', addr: '22', schemes: ['http'] }, /no meaning for a tcp tunnel/],
+  ['a short password', { proto: 'http', addr: '80', basic_auth: ['a:short'] }, /8 to 128/],
+  ['a password without user', { proto: 'http', addr: '80', basic_auth: ['longenough'] }, /user:password/],
+  ['a certificate without key', { proto: 'tls', addr: '80', crt: 'x' }, /belong together/],
+  [
+    'a header without name',
+    { proto: 'http', addr: '80', request_header: { add: ['nonsense'] } },
+    /name:value/,
+  ],
+  [
+    'a header that smuggles a line',
+    { proto: 'http', addr: '80', request_header: { add: ['a:b\r\nc:d'] } },
+    /name:value/,
+  ],
+  ['a bad CIDR', { proto: 'tcp', addr: '22', ip_restriction: { deny_cidrs: ['1.2.3.4/33'] } }, /not a CIDR/],
+  ['a bad label', { labels: ['novalue'], addr: '80' }, /key=value/],
+  ['a bad address', { proto: 'tcp', addr: 'nowhere' }, /needs a port/],
+  [
+    'a host header with a line break',
+    { proto: 'http', addr: '80', host_header: 'a\r\nb' },
+    /not a host name/,
+  ],
+  ['a policy given twice', { proto: 'http', addr: '80', policy: '{}', traffic_policy: '{}' }, /policy once/],
+  [
+    'a missing file',
+    { proto: 'tls', addr: '80', crt: '/nonexistent', key: '/nonexistent' },
+    /cannot read the file/,
+  ],
+  ['incomplete oidc', { proto: 'http', addr: '80', oidc: { issuer_url: 'https://i' } }, /"oidc" needs/],
+]
+
+for (const [title, definition, message] of REFUSED) {
+  test(`${title} is refused`, () => {
+    assert.throws(
+      () => tunnelSpec('t', definition),
+      (error) => error instanceof SpecError && message.test(error.message),
+    )
+  })
+}
+
+test('an endpoint takes its protocol from its url and keeps its words', () => {
+  const tcp = endpointSpec({ name: 'db', url: 'tcp://', upstream: { url: 'localhost:5432' } })
+  const web = endpointSpec({
+    name: 'web',
+    url: 'https://app.example.com',
+    upstream: { url: '3000', protocol: 'http2' },
+  })
+
+  assert.equal(tcp.kind, 'tcp')
+  assert.equal(tcp.binds[0]?.opts.Addr, '')
+  assert.equal(web.binds[0]?.proto, 'https')
+  assert.equal(web.binds[0]?.opts.Domain, 'app.example.com')
+  assert.equal(web.forwardsProto, 'http2')
+  assert.equal(web.endpoint.upstreamUrl, '3000')
+})
+
+const REFUSED_ENDPOINTS: [title: string, definition: EndpointDefinition, message: RegExp][] = [
+  ['no name', { upstream: { url: '80' } }, /"name" is required/],
+  ['no upstream', { name: 'a' }, /"upstream.url" is required/],
+  ['a path', { name: 'a', url: 'https://a.b/', upstream: { url: '80' } }, /must not have a path/],
+  ['another port', { name: 'a', url: 'https://a.b:8443', upstream: { url: '80' } }, /only name port 443/],
+  ['an unknown scheme', { name: 'a', url: 'ftp://a.b', upstream: { url: '80' } }, /scheme ftp/],
+  ['tcp without port', { name: 'a', url: 'tcp://a.b', upstream: { url: 'h:1' } }, /needs a port/],
+  [
+    'termination of something else than tls',
+    {
+      name: 'a',
+      upstream: { url: '80' },
+      agent_tls_termination: { server_certificate: 'x', server_private_key: 'y' },
+    },
+    /needs a tls:\/\/ url/,
+  ],
+]
+
+for (const [title, definition, message] of REFUSED_ENDPOINTS) {
+  test(`an endpoint with ${title} is refused`, () => {
+    assert.throws(
+      () => endpointSpec(definition),
+      (error) => error instanceof SpecError && message.test(error.message),
+    )
+  })
+}

@@ -1,0 +1,301 @@
+import { readFileSync } from 'node:fs'
+import { httpOptions, identityProblem, ipRestriction, tcpOptions, tlsOptions } from './bind-options.ts'
+import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
+import { reason } from './config/file.ts'
+import { parsePublicUrl } from './public-url.ts'
+import { SpecError } from './spec-error.ts'
+import { AddressError, parseUpstream, type Upstream } from './upstream-address.ts'
+
+/** What one Bind message asks for. */
+export interface BindSpec {
+  proto: 'http' | 'https' | 'tcp' | 'tls'
+  opts: Record<string, unknown>
+}
+
+/** A tunnel worked out of its definition: what to ask of the server, and how to forward what comes. */
+export interface TunnelSpec {
+  name: string
+  kind: 'http' | 'tcp' | 'tls' | 'labelled'
+  upstream: Upstream
+  /** One, or two when an http tunnel serves both schemes (https first); none for a labelled tunnel. */
+  binds: readonly BindSpec[]
+  labels: Readonly<Record<string, string>> | undefined
+  metadata: string
+  description: string
+  bindings: readonly string[]
+  poolingEnabled: boolean
+  inspect: boolean
+  forwardsProto: '' | 'http1' | 'http2'
+  proxyProto: 0 | 1 | 2
+  /** The Host the upstream is to see; undefined leaves the visitor's. */
+  hostHeader: string | undefined
+  upstreamTls: { verify: boolean; ca: string | undefined }
+  /** Present when TLS ends in the agent. */
+  termination: { cert: string; key: string; clientCas: string | undefined } | undefined
+  /** How an endpoint was described, for those who read it back. */
+  endpoint: { url: string; upstreamUrl: string; protocol: string; trafficPolicy: string }
+}
+
+const KINDS = ['http', 'tcp', 'tls'] as const
+
+/** Which keys make sense for which kind; the rest is refused rather than ignored. */
+const ONLY_FOR: Readonly<Record<string, readonly TunnelSpec['kind'][]>> = {
+  domain: ['http', 'tls'],
+  hostname: ['http', 'tls'],
+  subdomain: ['http', 'tls'],
+  schemes: ['http'],
+  basic_auth: ['http'],
+  host_header: ['http', 'labelled'],
+  compression: ['http'],
+  circuit_breaker: ['http'],
+  websocket_tcp_converter: ['http'],
+  request_header: ['http'],
+  response_header: ['http'],
+  oauth: ['http'],
+  oidc: ['http'],
+  verify_webhook: ['http'],
+  user_agent_filter: ['http'],
+  ip_restriction: ['http', 'tcp', 'tls'],
+  mutual_tls_cas: ['http', 'tls', 'labelled'],
+  crt: ['tls', 'labelled'],
+  key: ['tls', 'labelled'],
+  terminate_at: ['tls'],
+  remote_addr: ['tcp'],
+  proxy_proto: ['http', 'tcp', 'tls'],
+  url: ['http', 'tcp', 'tls'],
+  app_protocol: ['http', 'labelled'],
+  traffic_policy: ['http', 'tcp', 'tls'],
+  policy: ['http', 'tcp', 'tls'],
+}
+
+/** Works out a tunnel definition; throws `SpecError` with the first thing to mend. */
+export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSpec {
+  const kind = kindOf(definition)
+  for (const [key, kinds] of Object.entries(ONLY_FOR)) {
+    const value = definition[key as keyof TunnelDefinition]
+    if (value !== undefined && value !== false && !kinds.includes(kind)) {
+      throw new SpecError(`"${key}" has no meaning for a ${kind} tunnel; remove it`)
+    }
+  }
+  if (definition.addr === undefined)
+    throw new SpecError('"addr" is required: the port or host:port of the local service')
+  const upstream = upstreamOf(definition.addr, kind)
+  const problem = identityProblem(definition)
+  if (problem) throw new SpecError(problem)
+
+  const trafficPolicy = trafficPolicyOf(definition)
+  const termination = terminationOf(definition)
+  const proxyProto = Number(definition.proxy_proto || 0) as 0 | 1 | 2
+  const mutualTlsCas =
+    definition.mutual_tls_cas === undefined ? undefined : pem('mutual_tls_cas', definition.mutual_tls_cas)
+  const shared = {
+    proxyProto,
+    ipRestriction: ipRestriction(definition.ip_restriction),
+    trafficPolicy,
+    mutualTlsCas,
+  }
+  return {
+    name,
+    kind,
+    upstream,
+    binds: bindsOf(kind, definition, shared),
+    labels: kind === 'labelled' ? labelsOf(definition.labels ?? []) : undefined,
+    metadata: definition.metadata ?? '',
+    description: definition.description ?? '',
+    bindings: definition.bindings ?? [],
+    poolingEnabled: definition.pooling_enabled ?? false,
+    inspect: (kind === 'http' || kind === 'labelled') && (definition.inspect ?? true),
+    forwardsProto: definition.app_protocol ?? '',
+    proxyProto,
+    hostHeader: hostHeader(definition.host_header, upstream),
+    upstreamTls: {
+      verify: definition.upstream_tls_verify ?? definition.upstream_tls_verify_cas !== undefined,
+      ca:
+        definition.upstream_tls_verify_cas &&
+        pem('upstream_tls_verify_cas', definition.upstream_tls_verify_cas),
+    },
+    termination: termination && { ...termination, clientCas: mutualTlsCas },
+    endpoint: {
+      url: definition.url ?? definition.domain ?? '',
+      upstreamUrl: definition.addr,
+      protocol: definition.app_protocol || 'http1',
+      trafficPolicy: trafficPolicy ?? '',
+    },
+  }
+}
+
+/** Works out an endpoint definition, which says the same in other words. */
+export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
+  const { name, upstream, agent_tls_termination: termination } = definition
+  if (!name) throw new SpecError('"name" is required and must not be empty')
+  if (!upstream?.url)
+    throw new SpecError('"upstream.url" is required: the port, host:port or origin of the local service')
+  const url = parsePublicUrl(definition.url ?? '')
+  if (termination && url.scheme !== 'tls') {
+    throw new SpecError('"agent_tls_termination" needs a tls:// url')
+  }
+  if (termination && !(termination.server_certificate && termination.server_private_key)) {
+    throw new SpecError('"agent_tls_termination" needs both server_certificate and server_private_key')
+  }
+  const kind = url.scheme === 'tcp' || url.scheme === 'tls' ? url.scheme : 'http'
+  const spec = tunnelSpec(name, {
+    ...pick(definition, [
+      'metadata',
+      'description',
+      'bindings',
+      'traffic_policy',
+      'traffic_policy_file',
+      'pooling_enabled',
+    ]),
+    ...(definition.inspect !== undefined && kind === 'http' ? { inspect: definition.inspect } : {}),
+    proto: kind,
+    addr: upstreamAddress(upstream.url, kind),
+    url: definition.url ?? '',
+    ...(kind === 'http' && upstream.protocol ? { app_protocol: upstream.protocol } : {}),
+    ...(upstream.proxy_protocol ? { proxy_proto: upstream.proxy_protocol } : {}),
+    ...(upstream.tls_verify !== undefined ? { upstream_tls_verify: upstream.tls_verify } : {}),
+    ...(upstream.tls_verify_cas !== undefined ? { upstream_tls_verify_cas: upstream.tls_verify_cas } : {}),
+    ...(termination?.server_certificate ? { crt: termination.server_certificate } : {}),
+    ...(termination?.server_private_key ? { key: termination.server_private_key } : {}),
+    ...(termination?.mutual_tls_certificate_authorities?.length
+      ? {
+          mutual_tls_cas: termination.mutual_tls_certificate_authorities
+            .map((each) => pem('mutual_tls_certificate_authorities', each))
+            .join('\n'),
+        }
+      : {}),
+  })
+  return { ...spec, endpoint: { ...spec.endpoint, upstreamUrl: upstream.url } }
+}
+
+/** A bare scheme (`http://`) names the default port of this machine. */
+function upstreamAddress(url: string, kind: TunnelSpec['kind']): string {
+  if (url === 'http://' || url === 'https://') return `${url}localhost`
+  if (/^(tcp|tls):\/\/$/.test(url))
+    throw new SpecError(`"upstream.url" of a ${kind} endpoint needs host and port`)
+  return url
+}
+
+function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Partial<Pick<T, K>> {
+  const picked: Partial<Pick<T, K>> = {}
+  for (const key of keys) if (from[key] !== undefined) picked[key] = from[key]
+  return picked
+}
+
+function kindOf({ proto, labels }: TunnelDefinition): TunnelSpec['kind'] {
+  if (labels !== undefined) {
+    if (proto !== undefined) throw new SpecError('a tunnel has either "proto" or "labels", not both')
+    return 'labelled'
+  }
+  if (proto === undefined) throw new SpecError('a tunnel needs "proto" (http, tcp or tls) or "labels"')
+  const kind = KINDS.find((each) => each === proto)
+  if (!kind) throw new SpecError(`Invalid protocol name '${proto.slice(0, 60)}'; use http, tcp or tls`)
+  return kind
+}
+
+function upstreamOf(addr: string, kind: TunnelSpec['kind']): Upstream {
+  try {
+    if (kind !== 'labelled') return parseUpstream(addr, kind)
+    if (addr.startsWith('file:')) return parseUpstream(addr, 'http')
+    const upstream = parseUpstream(addr, 'tcp')
+    const scheme = upstream.tls ? 'https' : 'http'
+    return upstream.kind === 'tcp'
+      ? { ...upstream, shown: `${scheme}://${upstream.shown.replace('tls://', '')}` }
+      : upstream
+  } catch (error) {
+    throw error instanceof AddressError ? new SpecError(error.message) : error
+  }
+}
+
+function labelsOf(labels: readonly string[]): Record<string, string> {
+  if (labels.length === 0) throw new SpecError('"labels" must not be empty; give at least one key=value')
+  const read: Record<string, string> = Object.create(null)
+  for (const label of labels) {
+    const equals = label.indexOf('=')
+    if (equals < 1 || equals === label.length - 1)
+      throw new SpecError(`the label "${label.slice(0, 60)}" must be key=value`)
+    read[label.slice(0, equals)] = label.slice(equals + 1)
+  }
+  return { ...read }
+}
+
+interface SharedOptions {
+  proxyProto: 0 | 1 | 2
+  ipRestriction: object | null
+  trafficPolicy: string | null
+  mutualTlsCas: string | undefined
+}
+
+function bindsOf(kind: TunnelSpec['kind'], definition: TunnelDefinition, shared: SharedOptions): BindSpec[] {
+  if (kind === 'labelled') return []
+  const url = definition.url ? parsePublicUrl(definition.url) : undefined
+  if (kind === 'tcp') {
+    if (url && url.scheme !== 'tcp') throw new SpecError('"url" of a tcp tunnel must begin with tcp://')
+    return [{ proto: 'tcp', opts: tcpOptions(url?.hostport ?? definition.remote_addr ?? '', shared) }]
+  }
+  const names = [definition.domain, definition.hostname, definition.subdomain, url?.host].filter(Boolean)
+  if (names.length > 1) throw new SpecError('give only one of "url", "domain", "hostname" and "subdomain"')
+  if (kind === 'tls') {
+    if (url && url.scheme !== 'tls') throw new SpecError('"url" of a tls tunnel must begin with tls://')
+    return [{ proto: 'tls', opts: tlsOptions(definition, url?.host, shared, edgeTermination(definition)) }]
+  }
+  if (url && url.scheme !== 'http' && url.scheme !== 'https') {
+    throw new SpecError('"url" of an http tunnel must begin with http:// or https://')
+  }
+  const schemes = url ? [url.scheme as 'http' | 'https'] : (definition.schemes ?? ['https'])
+  if (schemes.length === 0) throw new SpecError('"schemes" must name http, https or both')
+  const opts = httpOptions(definition, url?.host, shared)
+  return (['https', 'http'] as const)
+    .filter((scheme) => schemes.includes(scheme))
+    .map((proto) => ({ proto, opts }))
+}
+
+function terminationOf(definition: TunnelDefinition) {
+  const { crt, key, terminate_at } = definition
+  if ((crt === undefined) !== (key === undefined))
+    throw new SpecError('"crt" and "key" belong together; give both or neither')
+  const at = terminate_at ?? (crt === undefined ? 'upstream' : 'agent')
+  if (at === 'upstream' && crt !== undefined)
+    throw new SpecError('"crt" and "key" have no use when TLS ends at the upstream')
+  if (at !== 'agent') return undefined
+  if (crt === undefined || key === undefined)
+    throw new SpecError('to end TLS in the agent give "crt" and "key"')
+  return { cert: pem('crt', crt), key: pem('key', key) }
+}
+
+function edgeTermination({ terminate_at, crt, key }: TunnelDefinition): object | null {
+  if (terminate_at !== 'edge') return null
+  if (crt === undefined || key === undefined) return {}
+  return { cert: base64(pem('crt', crt)), key: base64(pem('key', key)) }
+}
+
+function hostHeader(value: string | undefined, upstream: Upstream): string | undefined {
+  if (!value || value === 'preserve') return undefined
+  if (value === 'rewrite') return upstream.authority
+  if (!/^[\w.:[\]-]{1,255}$/.test(value))
+    throw new SpecError(`host_header "${value.slice(0, 60)}" is not a host name`)
+  return value
+}
+
+function trafficPolicyOf({ traffic_policy, traffic_policy_file, policy }: TunnelDefinition): string | null {
+  if ([traffic_policy, traffic_policy_file, policy].filter((each) => each !== undefined).length > 1) {
+    throw new SpecError('give the policy once: "traffic_policy", "traffic_policy_file" or "policy"')
+  }
+  if (traffic_policy_file !== undefined) return readOption('traffic_policy_file', traffic_policy_file)
+  return traffic_policy ?? policy ?? null
+}
+
+/** PEM text given as such, or as the path of a file that holds it. */
+function pem(key: string, value: string): string {
+  return value.includes('-----BEGIN') ? value : readOption(key, value)
+}
+
+function readOption(key: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new SpecError(`cannot read the file ${path} named by "${key}": ${reason(error)}`)
+  }
+}
+
+const base64 = (value: string) => Buffer.from(value).toString('base64')

@@ -1,0 +1,118 @@
+import { isAbsolute } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What a tunnel forwards to, read from the short forms people type. */
+export interface Upstream {
+  kind: 'tcp' | 'unix' | 'directory'
+  /** True when TLS is spoken to the upstream. */
+  tls: boolean
+  host: string
+  port: number
+  /** The socket of a `unix` upstream, the root of a `directory`. */
+  path: string
+  /** How the address reads in the local API and on the screen. */
+  shown: string
+  /** `host[:port]` as a Host field names it, for `host_header: rewrite`. */
+  authority: string
+}
+
+/** Thrown for an address nobody could forward to. */
+export class AddressError extends Error {
+  override name = 'AddressError'
+}
+
+type Kind = 'http' | 'tcp' | 'tls'
+
+const DEFAULT_PORTS: Record<string, number> = { http: 80, https: 443, tls: 443 }
+
+/**
+ * Reads an address: a port, `host:port`, a URL, `unix:/path` or, for http, `file:///dir`. A bare port means this
+ * machine; http speaks TLS to port 443 unless the address says otherwise.
+ */
+export function parseUpstream(address: string, kind: Kind): Upstream {
+  const text = address.trim()
+  if (text === '')
+    throw new AddressError('the address of the local service is empty; give a port or host:port')
+  if (text.startsWith('file:')) return directory(text, kind)
+  if (text.startsWith('unix:')) return unixSocket(text)
+
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase()
+  if (scheme !== undefined && !['http', 'https', 'tcp', 'tls'].includes(scheme)) {
+    throw new AddressError(
+      `the scheme ${scheme}:// is not supported; use http, https, tcp, tls, unix or file`,
+    )
+  }
+  const rest = scheme === undefined ? text : text.slice(scheme.length + 3).replace(/\/$/, '')
+  if (/[/?#@\s]/.test(rest)) {
+    throw new AddressError(`"${address}" must be a port, host:port or origin, without path or user name`)
+  }
+  const { host, port } = hostAndPort(
+    rest,
+    address,
+    scheme === undefined ? undefined : DEFAULT_PORTS[scheme],
+    kind,
+  )
+  const tls =
+    scheme === 'https' ||
+    (scheme === 'tls' && kind !== 'tls') ||
+    (scheme === undefined && kind === 'http' && port === 443)
+  const wrapped = host.includes(':') ? `[${host}]` : host
+  const hostport = `${wrapped}:${port}`
+  const defaultPort = tls ? 443 : 80
+  return {
+    kind: 'tcp',
+    tls,
+    host,
+    port,
+    path: '',
+    shown: shown(kind, tls, hostport, port),
+    authority: port === defaultPort ? wrapped : hostport,
+  }
+}
+
+/** The form the local API answers with, which clients compare. */
+function shown(kind: Kind, tls: boolean, hostport: string, port: number): string {
+  if (kind === 'http') return `${tls ? 'https' : 'http'}://${hostport}`
+  if (kind === 'tls' && port === 443) return `tls://${hostport}`
+  return tls ? `tls://${hostport}` : hostport
+}
+
+function hostAndPort(text: string, address: string, fallback: number | undefined, kind: Kind) {
+  if (/^\d+$/.test(text)) return { host: 'localhost', port: checkedPort(text, address) }
+  const match = /^(?:\[([0-9a-f:.%]+)\]|([^:[\]]+))(?::(\d+))?$/i.exec(text)
+  if (!match) {
+    throw new AddressError(`"${address}" is not an address; use a port, host:port, or [ipv6]:port`)
+  }
+  const host = match[1] ?? match[2]!
+  if (match[3] !== undefined) return { host, port: checkedPort(match[3], address) }
+  if (fallback !== undefined) return { host, port: fallback }
+  if (kind === 'http') return { host, port: 80 }
+  throw new AddressError(`"${address}" needs a port, for example ${host}:22`)
+}
+
+function checkedPort(digits: string, address: string): number {
+  const port = Number(digits)
+  if (port < 1 || port > 65535) throw new AddressError(`"${address}": a port is a number from 1 to 65535`)
+  return port
+}
+
+function directory(text: string, kind: Kind): Upstream {
+  if (kind !== 'http') throw new AddressError('a file:// address can only be served over http')
+  let path: string
+  try {
+    path = fileURLToPath(text)
+  } catch {
+    path = ''
+  }
+  if (!isAbsolute(path) || !/^file:\/\/\//.test(text)) {
+    throw new AddressError(`"${text}" must name an absolute directory, for example file:///var/www`)
+  }
+  return { kind: 'directory', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
+}
+
+function unixSocket(text: string): Upstream {
+  const path = text.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
+  if (!isAbsolute(path))
+    throw new AddressError(`"${text}" must name an absolute socket path, for example unix:/run/app.sock`)
+  return { kind: 'unix', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
+}
