@@ -98,6 +98,8 @@ export interface Transaction extends Reader {
   remove(kind: string, account: string, id: string): Promise<boolean>
   /** Adds the call's audit record; every write transaction makes exactly one. */
   audit(entry: AuditEntry): Promise<void>
+  /** Throws `LeaseLost` unless the lease is still held under this fence: keeps a worker that slept from writing late. */
+  requireLease(lease: { readonly name: string; readonly fence: number }): Promise<void>
 }
 
 /** What a follower is given: first everything, then each change; again everything if it fell too far behind. */
@@ -165,6 +167,24 @@ export class NoSuchTarget extends Error {
   constructor(reference: Reference) {
     super(`${reference.field} names ${reference.target}, which does not exist`)
     this.reference = reference
+  }
+}
+
+/** The row that was to be updated is not there. */
+export class NoSuchRow extends Error {
+  override name = 'NoSuchRow'
+
+  constructor(kind: string, id: string) {
+    super(`there is no ${kind} with the id ${id}`)
+  }
+}
+
+/** The lease has run out or belongs to another holder by now. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost'
+
+  constructor(lease: string) {
+    super(`the lease ${lease} is no longer held`)
   }
 }
 

@@ -1,0 +1,164 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { AuditEntry, AuditRecord } from './store.ts'
+
+const COLUMNS = [
+  'account',
+  'id',
+  'at',
+  'principal',
+  'credential',
+  'source',
+  'request_id',
+  'action',
+  'kind',
+  'object',
+  'outcome',
+  'detail',
+  'hash',
+] as const
+const SELECT = `SELECT ${COLUMNS.join(', ')} FROM audit`
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const NUMBER_LENGTH = 10
+const RANDOM_LENGTH = 17
+
+/** The end of an account's chain: its last record. */
+export interface ChainEnd {
+  readonly id: string
+  readonly hash: string
+}
+
+/**
+ * The record that follows `end` in an account's chain. Its digest covers the one before it and is keyed with a secret
+ * that the database holds only sealed, so that neither an edit nor a rewritten chain fits.
+ */
+export function nextRecord(
+  key: Buffer,
+  end: ChainEnd | undefined,
+  entry: AuditEntry,
+  at: number,
+): AuditRecord {
+  const unsigned = { ...entry, id: recordId(end ? numberOf(end.id) + 1 : 1), at }
+  return { ...unsigned, hash: digest(key, end?.hash ?? '', unsigned) }
+}
+
+/** Reads the end of an account's chain. */
+export async function chainEnd(sql: Sql, account: string): Promise<ChainEnd | undefined> {
+  const end = await sql.get('SELECT id, hash FROM audit_heads WHERE account = ?', account)
+  return end && { id: String(end.id), hash: String(end.hash) }
+}
+
+/** Writes records, and where the chains of their accounts end now. */
+export async function appendRecords(sql: Sql, records: readonly AuditRecord[]): Promise<void> {
+  const ends = new Map(records.map((record) => [record.account, record]))
+  await Promise.all([
+    sql.insertAll('audit', COLUMNS, records.map(toColumns)),
+    ...[...ends.values()].map(({ account, id, hash }) =>
+      sql.run(
+        `INSERT INTO audit_heads (account, id, hash) VALUES (?, ?, ?)
+         ON CONFLICT (account) DO UPDATE SET id = excluded.id, hash = excluded.hash`,
+        account,
+        id,
+        hash,
+      ),
+    ),
+  ])
+}
+
+/** A page of an account's records, newest first. */
+export async function auditPage(
+  sql: Sql,
+  account: string,
+  { limit, before }: { limit: number; before?: string | undefined },
+): Promise<AuditRecord[]> {
+  const records =
+    before === undefined
+      ? await sql.all(`${SELECT} WHERE account = ? ORDER BY id DESC LIMIT ?`, account, limit)
+      : await sql.all(
+          `${SELECT} WHERE account = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+          account,
+          before,
+          limit,
+        )
+  return records.map(toRecord)
+}
+
+/** Walks a chain from its beginning; answers with the id of the first record that does not fit. */
+export async function verifyChain(sql: Sql, key: Buffer, account: string): Promise<string | undefined> {
+  const end = await chainEnd(sql, account)
+  let before: ChainEnd | undefined
+  for (;;) {
+    const page = await sql.all(
+      `${SELECT} WHERE account = ? AND id > ? ORDER BY id LIMIT 500`,
+      account,
+      before?.id ?? '',
+    )
+    for (const record of page.map(toRecord)) {
+      // Records written after the check began are left to the next one.
+      if (end && record.id > end.id) return before?.id === end.id ? undefined : end.id
+      const number = before ? numberOf(before.id) + 1 : 1
+      const { hash, ...unsigned } = record
+      if (numberOf(record.id) !== number || digest(key, before?.hash ?? '', unsigned) !== hash)
+        return record.id
+      before = record
+    }
+    if (page.length < 500) break
+  }
+  // A chain cut at its end fits as far as it goes, but not as far as it should.
+  if (before?.id !== end?.id || before?.hash !== end?.hash) return end?.id ?? before?.id
+  return undefined
+}
+
+function digest(key: Buffer, before: string, record: Omit<AuditRecord, 'hash'>): string {
+  const fields = COLUMNS.slice(0, -1).map((column) => columnOf(record, column))
+  return createHmac('sha256', key)
+    .update(JSON.stringify([before, ...fields]))
+    .digest('base64url')
+}
+
+function columnOf(record: Omit<AuditRecord, 'hash'>, column: (typeof COLUMNS)[number]): SqlValue {
+  if (column === 'request_id') return record.requestId
+  if (column === 'hash') return null
+  return record[column] ?? null
+}
+
+function toColumns(record: AuditRecord): SqlValue[] {
+  return COLUMNS.map((column) => (column === 'hash' ? record.hash : columnOf(record, column)))
+}
+
+function toRecord(record: SqlRecord): AuditRecord {
+  const text = (column: string) => record[column] as string
+  const optional = (column: string) => (record[column] as string | null) ?? undefined
+  return {
+    account: text('account'),
+    id: text('id'),
+    at: Number(record.at),
+    principal: optional('principal'),
+    credential: optional('credential'),
+    source: optional('source'),
+    requestId: text('request_id'),
+    action: text('action'),
+    kind: text('kind'),
+    object: optional('object'),
+    outcome: text('outcome') as AuditRecord['outcome'],
+    detail: optional('detail'),
+    hash: text('hash'),
+  }
+}
+
+/** An id in the usual form that begins with the record's number, so that ids sort exactly as the chain runs. */
+function recordId(number: number): string {
+  let digits = ''
+  for (let rest = number; digits.length < NUMBER_LENGTH; rest = Math.floor(rest / 62)) {
+    digits = ALPHABET[rest % 62] + digits
+  }
+  let random = ''
+  for (const byte of randomBytes(RANDOM_LENGTH)) random += ALPHABET[byte % 62]
+  return `ae_${digits}${random}`
+}
+
+function numberOf(id: string): number {
+  let number = 0
+  for (const digit of id.slice(3, 3 + NUMBER_LENGTH)) number = number * 62 + ALPHABET.indexOf(digit)
+  return number
+}

@@ -1,0 +1,66 @@
+import type { Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { Change } from './store.ts'
+
+/** The columns of a change, in the order in which calls log them. */
+export const CHANGE_COLUMNS = [
+  'revision',
+  'at',
+  'account',
+  'kind',
+  'id',
+  'op',
+  'data',
+  'created_at',
+  'principal',
+  'credential',
+] as const
+
+/** A change that is not written yet. */
+export type PendingChange = readonly SqlValue[]
+
+/** How far the store is, and up to where changes are no longer kept. */
+export async function readHead(
+  sql: Sql,
+  text = 'SELECT revision, pruned FROM head',
+): Promise<{ revision: number; pruned: number }> {
+  const head = await sql.get(text)
+  return { revision: Number(head?.revision), pruned: Number(head?.pruned) }
+}
+
+/** Committed changes above a revision, oldest first. */
+export async function changesAfter(sql: Sql, after: number, limit: number): Promise<Change[]> {
+  const records = await sql.all(
+    `SELECT ${CHANGE_COLUMNS.join(', ')} FROM changes WHERE revision > ? ORDER BY revision LIMIT ?`,
+    after,
+    limit,
+  )
+  return records.map(toChange)
+}
+
+/** Forgets the oldest changes up to a revision, at most `limit` of them; answers whether there is more to forget. */
+export async function pruneSome(sql: Sql, upTo: number, limit: number): Promise<boolean> {
+  const last = await sql.get(
+    'SELECT revision FROM changes WHERE revision <= ? ORDER BY revision LIMIT 1 OFFSET ?',
+    upTo,
+    limit - 1,
+  )
+  const end = last ? Number(last.revision) : Math.min(upTo, (await readHead(sql)).revision)
+  await sql.run('DELETE FROM changes WHERE revision <= ?', end)
+  await sql.run('UPDATE head SET pruned = ? WHERE pruned < ?', end, end)
+  return last !== undefined
+}
+
+function toChange(record: SqlRecord): Change {
+  return {
+    revision: record.revision as number,
+    at: record.at as number,
+    account: record.account as string,
+    kind: record.kind as string,
+    id: record.id as string,
+    op: record.op as Change['op'],
+    data: JSON.parse(record.data as string),
+    createdAt: record.created_at as number,
+    principal: (record.principal as string | null) ?? undefined,
+    credential: (record.credential as string | null) ?? undefined,
+  }
+}

@@ -1,0 +1,211 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '../base/log.ts'
+import { readHead } from './changes.ts'
+import { ROW, toRow } from './rows.ts'
+import type { Engine, SqlRecord } from './sql.ts'
+import type { Follower, Row } from './store.ts'
+import type { Vault } from './vault.ts'
+
+const PAGE = 500
+const MAX_CATCH_UPS = 20
+const MIN_RETRY_MS = 100
+const MAX_RETRY_MS = 2_000
+
+interface Following {
+  readonly kinds: ReadonlySet<string>
+  readonly follower: Follower
+  revision: number
+  pumping: boolean
+  behind: boolean
+  stopped: boolean
+}
+
+interface Touched {
+  readonly kind: string
+  readonly id: string
+  readonly row: Row | undefined
+  readonly revision: number
+}
+
+/** Tells followers of every committed change, in order and each at its own pace, whoever committed it. */
+export class Feed {
+  readonly #engine: Engine
+  readonly #vault: Vault
+  readonly #log: Logger
+  readonly #followings = new Set<Following>()
+  #watch: { stop(): void } | undefined
+
+  constructor(engine: Engine, vault: Vault, log: Logger) {
+    this.#engine = engine
+    this.#vault = vault
+    this.#log = log
+  }
+
+  async follow(kinds: readonly string[], follower: Follower): Promise<{ stop(): void }> {
+    const following: Following = {
+      kinds: new Set(kinds),
+      follower,
+      revision: 0,
+      pumping: true,
+      behind: false,
+      stopped: false,
+    }
+    this.#followings.add(following)
+    this.#watch ??= this.#engine.watch(() => this.wake())
+    try {
+      await this.#reset(following)
+    } catch (error) {
+      this.#stop(following)
+      throw error
+    }
+    this.#pump(following)
+    return { stop: () => this.#stop(following) }
+  }
+
+  /** Something was committed, here or elsewhere. */
+  wake(): void {
+    for (const following of this.#followings) {
+      following.behind = true
+      if (!following.pumping) this.#pump(following)
+    }
+  }
+
+  close(): void {
+    for (const following of [...this.#followings]) this.#stop(following)
+  }
+
+  #stop(following: Following): void {
+    following.stopped = true
+    this.#followings.delete(following)
+    if (this.#followings.size > 0) return
+    this.#watch?.stop()
+    this.#watch = undefined
+  }
+
+  #pump(following: Following): void {
+    following.pumping = true
+    void this.#catchUp(following)
+  }
+
+  /** Brings a follower up to date; while the database cannot be read it keeps what it has, and this keeps trying. */
+  async #catchUp(following: Following): Promise<void> {
+    let retryMs = MIN_RETRY_MS
+    do {
+      following.behind = false
+      try {
+        while (!following.stopped && (await this.#step(following))) retryMs = MIN_RETRY_MS
+      } catch (error) {
+        if (following.stopped) break
+        this.#log.warn({ err: error }, 'following the store is interrupted and will be tried again')
+        await delay(retryMs * (0.5 + Math.random() / 2), undefined, { ref: false })
+        retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
+        following.behind = true
+      }
+    } while (following.behind && !following.stopped)
+    // In the same turn as the last look at `behind`, so that no wake falls between.
+    following.pumping = false
+  }
+
+  /** Hands on the next changes; answers whether there may be more. */
+  async #step(following: Following): Promise<boolean> {
+    const { touched, revision } = await this.#touchedAfter(following.revision, following.kinds)
+    // Read after the changes, so that none can have been pruned unnoticed.
+    const head = await readHead(this.#engine.reader)
+    // Pruned past the follower, or a database set back to an earlier state: what it knows cannot be mended by changes.
+    if (following.revision < head.pruned || following.revision > head.revision) {
+      await this.#reset(following)
+      return true
+    }
+    if (revision === following.revision) return false
+    if (following.stopped) return false
+    following.revision = revision
+    if (touched.length > 0) this.#tell(() => following.follower.change(touched))
+    return true
+  }
+
+  /**
+   * Reads all rows page by page, without holding the database to one view for so long, and then the changes made
+   * meanwhile, until there are none: what is handed on is the store at one revision.
+   */
+  async #reset(following: Following): Promise<void> {
+    for (;;) {
+      const start = await readHead(this.#engine.reader)
+      const rows = new Map<string, Row>()
+      for (const kind of following.kinds) await this.#load(kind, rows)
+      let revision = start.revision
+      for (let turn = 0; turn < MAX_CATCH_UPS; turn += 1) {
+        const step = await this.#touchedAfter(revision, following.kinds)
+        if (step.revision === revision) break
+        for (const { id, row } of step.touched) {
+          if (row) rows.set(id, row)
+          else rows.delete(id)
+        }
+        revision = step.revision
+      }
+      if (following.stopped) return
+      if ((await readHead(this.#engine.reader)).pruned > start.revision) continue
+      following.revision = revision
+      this.#tell(() => following.follower.reset([...rows.values()], revision))
+      return
+    }
+  }
+
+  async #load(kind: string, rows: Map<string, Row>): Promise<void> {
+    let after = ''
+    for (;;) {
+      const page = await this.#engine.reader.all(
+        `SELECT ${ROW} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
+        kind,
+        after,
+        PAGE,
+      )
+      for (const record of page) rows.set(record.id as string, toRow(record, this.#vault))
+      if (page.length < PAGE) return
+      after = page.at(-1)!.id as string
+      // The embedded engine answers without waiting: others get their turn here.
+      await new Promise(setImmediate)
+    }
+  }
+
+  async #touchedAfter(
+    after: number,
+    kinds: ReadonlySet<string>,
+  ): Promise<{ touched: Touched[]; revision: number }> {
+    const { reader, dialect } = this.#engine
+    const changes = await reader.all(
+      'SELECT revision, kind, id FROM changes WHERE revision > ? ORDER BY revision LIMIT ?',
+      after,
+      PAGE,
+    )
+    const revision = Number(changes.at(-1)?.revision ?? after)
+    // Only the last change of a row counts, since rows are given as they are now.
+    const last = new Map<string, SqlRecord>()
+    for (const change of changes) {
+      if (!kinds.has(change.kind as string)) continue
+      last.delete(change.id as string)
+      last.set(change.id as string, change)
+    }
+    if (last.size === 0) return { touched: [], revision }
+    const records = await reader.all(
+      `SELECT ${ROW} FROM resources WHERE id IN (${dialect.listed})`,
+      JSON.stringify([...last.keys()]),
+    )
+    const rows = new Map(records.map((record) => [record.id as string, toRow(record, this.#vault)]))
+    const touched = [...last.values()].map((change) => ({
+      kind: change.kind as string,
+      id: change.id as string,
+      row: rows.get(change.id as string),
+      revision: change.revision as number,
+    }))
+    return { touched, revision }
+  }
+
+  // A follower's mistake is its own: it must not keep the others, or its own next change, from being told.
+  #tell(report: () => void): void {
+    try {
+      report()
+    } catch (error) {
+      this.#log.error({ err: error }, 'a follower of the store failed on a change')
+    }
+  }
+}

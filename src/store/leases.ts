@@ -1,0 +1,75 @@
+import type { Sql } from './sql.ts'
+import { type Lease, LeaseLost } from './store.ts'
+
+type LeaseSql = Sql & { now(): number | Promise<number> }
+type InTransaction = <T>(body: (sql: LeaseSql) => Promise<T>) => Promise<T>
+
+/**
+ * Takes a lease if it is free, run out, or the holder's own. Time is the database's, never this process's wall clock
+ * (P54), and every take-over raises the fence, so that whoever slept through its lease is recognised.
+ */
+export async function takeLease(
+  inTransaction: InTransaction,
+  name: string,
+  holder: string,
+  ttlMs: number,
+): Promise<Lease | undefined> {
+  const fence = await inTransaction(async (sql) => {
+    const now = await sql.now()
+    const lease = await sql.get('SELECT holder, fence, ttl, expires_at FROM leases WHERE name = ?', name)
+    if (lease && lease.holder !== holder && held(lease, now)) return undefined
+    const next = Number(lease?.fence ?? 0) + 1
+    await sql.run(
+      `INSERT INTO leases (name, holder, fence, ttl, expires_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, ttl = excluded.ttl,
+       expires_at = excluded.expires_at`,
+      name,
+      holder,
+      next,
+      ttlMs,
+      now + ttlMs,
+    )
+    return next
+  })
+  if (fence === undefined) return undefined
+  return {
+    name,
+    fence,
+    renew: () =>
+      inTransaction(async (sql) => {
+        const now = await sql.now()
+        const lease = await sql.get('SELECT fence, ttl, expires_at FROM leases WHERE name = ?', name)
+        if (lease?.fence !== fence || !held(lease, now)) return false
+        await sql.run(
+          'UPDATE leases SET expires_at = ? WHERE name = ? AND fence = ?',
+          now + ttlMs,
+          name,
+          fence,
+        )
+        return true
+      }),
+    release: async () => {
+      await inTransaction((sql) =>
+        Promise.resolve(
+          sql.run('UPDATE leases SET expires_at = 0 WHERE name = ? AND fence = ?', name, fence),
+        ),
+      )
+    },
+  }
+}
+
+/** Throws `LeaseLost` unless the lease is still held under this fence. */
+export async function requireLease(
+  sql: LeaseSql,
+  { name, fence }: { name: string; fence: number },
+): Promise<void> {
+  const now = await sql.now()
+  const lease = await sql.get('SELECT fence, ttl, expires_at FROM leases WHERE name = ?', name)
+  if (lease?.fence !== fence || !held(lease, now)) throw new LeaseLost(name)
+}
+
+// An end further away than the lease is long was written before the machine, and with it its clock, began anew.
+function held(lease: Readonly<Record<string, unknown>>, now: number): boolean {
+  const left = Number(lease.expires_at) - now
+  return left > 0 && left <= Number(lease.ttl)
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { type MasterKey, masterKey } from './seal.ts'
+
+/** The key file is missing, unsafe or wrong: nothing can be opened, so the start ends here. */
+export class MasterKeyRefused extends Error {
+  override name = 'MasterKeyRefused'
+}
+
+/**
+ * The master keys in a file, one a line in base64. Usually there is one; while keys are being rotated there are
+ * two. The file is read again when an unknown key is asked for, so that a running server follows a rotation.
+ */
+export class Keyring {
+  readonly file: string
+  #keys = new Map<string, MasterKey>()
+
+  constructor(file: string) {
+    this.file = file
+    this.reload()
+  }
+
+  get keys(): readonly MasterKey[] {
+    return [...this.#keys.values()]
+  }
+
+  readonly find = (id: string): MasterKey | undefined => {
+    const known = this.#keys.get(id)
+    if (known) return known
+    try {
+      this.reload()
+    } catch {
+      return undefined
+    }
+    return this.#keys.get(id)
+  }
+
+  reload(): void {
+    this.#keys = new Map(readKeys(this.file).map((key) => [key.id, key]))
+  }
+}
+
+/** Makes a key file with one fresh key, mode 0600; leaves an existing file alone. */
+export function createMasterKeyFile(file: string): void {
+  const draft = writeDraft(file, [masterKey(randomBytes(32))])
+  try {
+    // A link appears whole or not at all, and never replaces a key that another process made at the same moment.
+    linkSync(draft, file)
+    syncFolder(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft)
+  }
+}
+
+/** Replaces the keys in a file at once: a reader sees the old keys or the new ones, also after a power cut. */
+export function writeMasterKeys(file: string, keys: readonly MasterKey[]): void {
+  renameSync(writeDraft(file, keys), file)
+  syncFolder(file)
+}
+
+function readKeys(file: string): MasterKey[] {
+  let text: string
+  try {
+    const mode = statSync(file).mode & 0o777
+    if (mode & 0o027) {
+      throw new MasterKeyRefused(
+        `The master key file ${file} is open to others (mode ${mode.toString(8)}): run chmod 600 ${file}.`,
+      )
+    }
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof MasterKeyRefused) throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT')
+      throw new MasterKeyRefused(`The master key file ${file} cannot be read: ${message}.`)
+    throw new MasterKeyRefused(
+      `The master key file ${file} is missing, and the database holds secrets sealed with it: put the file back, or name it with --master-key-file.`,
+    )
+  }
+  const keys = text.split(/\s+/).filter((line) => line !== '')
+  if (keys.length === 0) throw new MasterKeyRefused(`The master key file ${file} is empty: put the key back.`)
+  return keys.map((line) => {
+    const bytes = Buffer.from(line, 'base64')
+    if (bytes.length !== 32 || bytes.toString('base64') !== line) {
+      throw new MasterKeyRefused(`The master key file ${file} must hold 32 bytes in base64 on each line.`)
+    }
+    return masterKey(bytes)
+  })
+}
+
+function writeDraft(file: string, keys: readonly MasterKey[]): string {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  const handle = openSync(draft, 'wx', 0o600)
+  try {
+    writeSync(handle, keys.map((key) => `${key.bytes.toString('base64')}\n`).join(''))
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  return draft
+}
+
+function syncFolder(file: string): void {
+  const handle = openSync(dirname(file), 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}

@@ -1,0 +1,35 @@
+import { ROW, toReferrer, toRow } from './rows.ts'
+import type { Sql } from './sql.ts'
+import type { Reader } from './store.ts'
+import type { Vault } from './vault.ts'
+
+const GET = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id = ?`
+const FIRST_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? ORDER BY id DESC LIMIT ?`
+const NEXT_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id < ? ORDER BY id DESC LIMIT ?`
+const HOLDER = 'SELECT account, kind, id FROM claims WHERE scope = ? AND name = ?'
+const REFERRERS =
+  'SELECT account, kind, id, field, on_delete FROM refs WHERE target = ? ORDER BY id, field LIMIT ?'
+
+/** The reads that a request makes, each by an index, in the view of `sql`. */
+export function createReader(sql: Sql, vault: Vault): Reader {
+  return {
+    async get(kind, account, id) {
+      const record = await sql.get(GET, account, kind, id)
+      return record && toRow(record, vault)
+    },
+    async list(kind, account, { limit, before }) {
+      const records =
+        before === undefined
+          ? await sql.all(FIRST_PAGE, account, kind, limit)
+          : await sql.all(NEXT_PAGE, account, kind, before, limit)
+      return records.map((record) => toRow(record, vault))
+    },
+    async holder(scope, name) {
+      const record = await sql.get(HOLDER, scope, name)
+      return record && { account: String(record.account), kind: String(record.kind), id: String(record.id) }
+    },
+    async referrers(id, limit) {
+      return (await sql.all(REFERRERS, id, limit)).map(toReferrer)
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Dialect } from './sql.ts'
+
+/** A step from one version of the tables to the next. */
+export interface Migration {
+  readonly version: number
+  /**
+   * The oldest release schema that still works on the tables after this step. Steps that only add keep it at the
+   * version before, so that the previous release can be started again (P7).
+   */
+  readonly compatibleFrom: number
+  statements(dialect: Dialect): readonly string[]
+}
+
+/** Every table, in the order in which one can be filled after the other; backups walk this list. */
+export const TABLES = [
+  'resources',
+  'claims',
+  'refs',
+  'changes',
+  'audit',
+  'audit_heads',
+  'settings',
+  'leases',
+  'head',
+] as const
+
+/** The tables, version by version. A released step is never edited: changes are new steps. */
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE resources (
+        account ${text} NOT NULL, kind ${text} NOT NULL, id ${text} NOT NULL,
+        data ${text} NOT NULL, sealed ${text},
+        revision ${integer} NOT NULL, created_at ${integer} NOT NULL,
+        PRIMARY KEY (account, kind, id))${clustered}`,
+      'CREATE UNIQUE INDEX resources_by_id ON resources (id)',
+      'CREATE INDEX resources_by_kind ON resources (kind, id)',
+      `CREATE TABLE claims (
+        scope ${text} NOT NULL, name ${text} NOT NULL,
+        account ${text} NOT NULL, kind ${text} NOT NULL, id ${text} NOT NULL,
+        PRIMARY KEY (scope, name))${clustered}`,
+      'CREATE INDEX claims_by_id ON claims (id)',
+      `CREATE TABLE refs (
+        id ${text} NOT NULL, field ${text} NOT NULL, target ${text} NOT NULL,
+        account ${text} NOT NULL, kind ${text} NOT NULL, on_delete ${text} NOT NULL,
+        PRIMARY KEY (id, field, target))${clustered}`,
+      'CREATE INDEX refs_by_target ON refs (target, id)',
+      `CREATE TABLE changes (
+        revision ${integer} NOT NULL PRIMARY KEY, at ${integer} NOT NULL,
+        account ${text} NOT NULL, kind ${text} NOT NULL, id ${text} NOT NULL, op ${text} NOT NULL,
+        data ${text} NOT NULL, created_at ${integer} NOT NULL,
+        principal ${text}, credential ${text})`,
+      `CREATE TABLE audit (
+        account ${text} NOT NULL, id ${text} NOT NULL, at ${integer} NOT NULL,
+        principal ${text}, credential ${text}, source ${text}, request_id ${text} NOT NULL,
+        action ${text} NOT NULL, kind ${text} NOT NULL, object ${text}, outcome ${text} NOT NULL, detail ${text},
+        hash ${text} NOT NULL,
+        PRIMARY KEY (account, id))${clustered}`,
+      `CREATE TABLE audit_heads (
+        account ${text} NOT NULL PRIMARY KEY, id ${text} NOT NULL, hash ${text} NOT NULL)${clustered}`,
+      `CREATE TABLE settings (
+        name ${text} NOT NULL PRIMARY KEY, value ${text} NOT NULL, sealed ${integer} NOT NULL)${clustered}`,
+      `CREATE TABLE leases (
+        name ${text} NOT NULL PRIMARY KEY, holder ${text} NOT NULL, fence ${integer} NOT NULL,
+        ttl ${integer} NOT NULL, expires_at ${integer} NOT NULL)${clustered}`,
+      `CREATE TABLE head (one ${integer} NOT NULL PRIMARY KEY, revision ${integer} NOT NULL, pruned ${integer} NOT NULL)`,
+      'INSERT INTO head (one, revision, pruned) VALUES (1, 0, 0)',
+    ],
+  },
+]

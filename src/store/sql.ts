@@ -1,0 +1,59 @@
+/** What a column can hold in either engine. */
+export type SqlValue = string | number | null
+
+/** One row of an answer, by column name. */
+export type SqlRecord = Readonly<Record<string, SqlValue>>
+
+/** An answer now or later: the embedded engine answers at once, the other over a socket. */
+export type Eventually<T> = T | Promise<T>
+
+/** The statements both engines understand. Parameters are written `?` and bound in order. */
+export interface Sql {
+  get(text: string, ...values: SqlValue[]): Eventually<SqlRecord | undefined>
+  all(text: string, ...values: SqlValue[]): Eventually<SqlRecord[]>
+  /** Runs a statement that changes something; answers with how many rows it changed. */
+  run(text: string, ...values: SqlValue[]): Eventually<number>
+  /** Inserts many rows of one shape, in as few steps as the engine can. */
+  insertAll(
+    table: string,
+    columns: readonly string[],
+    rows: readonly (readonly SqlValue[])[],
+  ): Eventually<void>
+}
+
+/** The few places where the engines need other words for the same thing. */
+export interface Dialect {
+  /** Text that compares by bytes, so that both engines sort ids alike. */
+  readonly text: string
+  readonly integer: string
+  /** Ends a table that is stored in the order of its primary key. */
+  readonly clustered: string
+  /** Reads the head row and keeps every other writer out until the transaction ends. */
+  readonly lockHead: string
+  /** A sub-select over a JSON array of strings given as one parameter. */
+  readonly listed: string
+}
+
+/** One write transaction of the engine, shared by the calls of a group. */
+export interface WriteTransaction extends Sql {
+  /** Milliseconds by the clock that leases are judged by: the same for every process on this database. */
+  now(): Eventually<number>
+  savepoint(): Eventually<void>
+  rollbackToSavepoint(): Eventually<void>
+  /** Resolves once everything is durable. `changed` tells whether followers have something to read. */
+  commit(changed: boolean): Promise<void>
+  /** Never throws: the transaction is over afterwards, whatever state the database is in. */
+  rollback(): Promise<void>
+}
+
+/** A database behind the store. */
+export interface Engine {
+  readonly dialect: Dialect
+  /** Reads in the view of the latest commit. */
+  readonly reader: Sql
+  /** Begins the one write transaction; throws `StoreUnavailable` when it cannot. */
+  begin(): Promise<WriteTransaction>
+  /** Calls back when another process may have committed something. */
+  watch(onCommit: () => void): { stop(): void }
+  close(): Promise<void>
+}

@@ -1,0 +1,274 @@
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '../base/log.ts'
+import type { Migrator } from './migrations.ts'
+import type { Dialect, Engine, Sql, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
+import { StoreUnavailable } from './store.ts'
+
+const BUSY_MS = 5_000
+const POLL_MS = 200
+const CACHE_KIB = 64 * 1024
+const WAL_LIMIT_BYTES = 32 * 1024 * 1024
+const COMMITS_BETWEEN_WAL_CHECKS = 64
+
+/** SQLite's words. Its write lock covers the whole database, so reading the head is enough to be alone. */
+export const sqliteDialect: Dialect = {
+  text: 'TEXT',
+  integer: 'INTEGER',
+  clustered: ' WITHOUT ROWID',
+  lockHead: 'SELECT revision, pruned FROM head',
+  listed: 'SELECT value FROM json_each(?)',
+}
+
+/** An embedded database in one file: a connection that writes and one that reads the latest commit beside it. */
+export class SqliteEngine implements Engine, Migrator {
+  readonly dialect = sqliteDialect
+  readonly reader: Sql
+  readonly #file: string
+  readonly #log: Logger
+  readonly #writing: SqliteConnection
+  readonly #reading: SqliteConnection
+  #commits = 0
+  #closed = false
+
+  constructor(file: string, log: Logger) {
+    this.#file = file
+    this.#log = log
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    // Made here rather than by SQLite, so that neither the file nor its log is ever open to others.
+    closeSync(openSync(file, 'a', 0o600))
+    chmodSync(file, 0o600)
+    this.#writing = openForWriting(file)
+    this.#reading = new SqliteConnection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS }))
+    this.#reading.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
+    this.reader = this.#reading
+  }
+
+  async begin(): Promise<WriteTransaction> {
+    if (this.#closed) throw new StoreUnavailable('The store is closed.')
+    await this.#beginImmediate()
+    return new SqliteTransaction(this.#writing, () => this.#committed())
+  }
+
+  async exclusively<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    await this.#beginImmediate()
+    try {
+      const value = await work(this.#writing)
+      this.#writing.run('COMMIT')
+      return value
+    } catch (error) {
+      if (this.#writing.database.isTransaction) this.#writing.run('ROLLBACK')
+      throw error
+    }
+  }
+
+  watch(onCommit: () => void): { stop(): void } {
+    const version = () => this.#reading.get('PRAGMA data_version')?.data_version
+    let seen: SqlValue | undefined
+    const timer = setInterval(() => {
+      try {
+        const now = version()
+        if (now === seen) return
+        seen = now
+        onCommit()
+      } catch (error) {
+        this.#log.warn({ err: error }, 'the database could not be looked at for changes')
+      }
+    }, POLL_MS)
+    timer.unref()
+    return { stop: () => clearInterval(timer) }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#reading.database.close()
+    this.#writing.database.close()
+  }
+
+  /** Waits for another process's transaction without holding up this process, as SQLite's own waiting would. */
+  async #beginImmediate(): Promise<void> {
+    const deadline = performance.now() + BUSY_MS
+    for (;;) {
+      try {
+        this.#writing.run('BEGIN IMMEDIATE')
+        return
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw error
+        await delay(1 + Math.random() * 9)
+      }
+    }
+  }
+
+  /** SQLite moves the log into the file by itself, but never shortens it, and not past what others still read. */
+  #committed(): void {
+    this.#commits += 1
+    if (this.#commits % COMMITS_BETWEEN_WAL_CHECKS !== 0) return
+    try {
+      if (statSync(`${this.#file}-wal`).size > WAL_LIMIT_BYTES)
+        this.#writing.get('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the write-ahead log could not be shortened')
+    }
+  }
+}
+
+function openForWriting(file: string): SqliteConnection {
+  // No time-out of SQLite's own: it would stop the whole process for as long (see #beginImmediate).
+  const database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
+  const connection = new SqliteConnection(database)
+  try {
+    // Switching to the log for the first time needs the file alone, so here waiting is right.
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    const journal = connection.get('PRAGMA journal_mode = WAL')?.journal_mode
+    if (journal !== 'wal') throw new Error(`its journal mode is ${journal} and cannot be made wal`)
+    database.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${CACHE_KIB};
+      PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`)
+    // Anything less may lose acknowledged writes when the power fails (P2).
+    const synchronous = connection.get('PRAGMA synchronous')?.synchronous
+    if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
+    database.exec('PRAGMA busy_timeout = 0')
+  } catch (error) {
+    database.close()
+    throw new StoreUnavailable(`The database ${file} cannot be used: ${(error as Error).message}.`, {
+      cause: error,
+    })
+  }
+  return connection
+}
+
+class SqliteConnection implements Sql {
+  readonly database: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(database: DatabaseSync) {
+    this.database = database
+  }
+
+  get(text: string, ...values: SqlValue[]): SqlRecord | undefined {
+    try {
+      return this.#statement(text).get(...values) as SqlRecord | undefined
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  all(text: string, ...values: SqlValue[]): SqlRecord[] {
+    try {
+      return this.#statement(text).all(...values) as SqlRecord[]
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  run(text: string, ...values: SqlValue[]): number {
+    try {
+      return Number(this.#statement(text).run(...values).changes)
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  insertAll(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): void {
+    const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`
+    for (const row of rows) this.run(text, ...row)
+  }
+
+  #statement(text: string): StatementSync {
+    let statement = this.#statements.get(text)
+    if (!statement) {
+      statement = this.database.prepare(text)
+      this.#statements.set(text, statement)
+    }
+    return statement
+  }
+}
+
+class SqliteTransaction implements WriteTransaction {
+  readonly #connection: SqliteConnection
+  readonly #onCommit: () => void
+
+  constructor(connection: SqliteConnection, onCommit: () => void) {
+    this.#connection = connection
+    this.#onCommit = onCommit
+  }
+
+  get(text: string, ...values: SqlValue[]): SqlRecord | undefined {
+    return this.#connection.get(text, ...values)
+  }
+
+  all(text: string, ...values: SqlValue[]): SqlRecord[] {
+    return this.#connection.all(text, ...values)
+  }
+
+  run(text: string, ...values: SqlValue[]): number {
+    return this.#connection.run(text, ...values)
+  }
+
+  insertAll(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): void {
+    this.#connection.insertAll(table, columns, rows)
+  }
+
+  /** The machine's monotonic clock, which every process on this file shares and nobody can set (P54). */
+  now(): number {
+    return Number(process.hrtime.bigint() / 1_000_000n)
+  }
+
+  savepoint(): void {
+    this.#connection.run('SAVEPOINT call')
+  }
+
+  rollbackToSavepoint(): void {
+    this.#connection.run('ROLLBACK TO call')
+  }
+
+  async commit(): Promise<void> {
+    this.#connection.run('COMMIT')
+    this.#onCommit()
+  }
+
+  async rollback(): Promise<void> {
+    // A full disk or a failed read has ended the transaction already.
+    if (!this.#connection.database.isTransaction) return
+    try {
+      this.#connection.run('ROLLBACK')
+    } catch {
+      // SQLite takes it back by itself when the file is next opened for writing.
+    }
+  }
+}
+
+interface SqliteError extends Error {
+  readonly errcode: number
+}
+
+// Primary result codes: https://sqlite.org/rescode.html
+const BUSY = 5
+const CONDITIONS: Readonly<Record<number, string>> = {
+  [BUSY]: 'another process has held it for too long',
+  6: 'another process has locked it',
+  7: 'there is not enough memory',
+  8: 'it is read-only',
+  9: 'the operation was interrupted',
+  10: 'reading or writing it failed',
+  11: 'its file is damaged',
+  13: 'the disk is full',
+  14: 'its file cannot be opened',
+  15: 'its lock files cannot be used',
+  26: 'its file is not a database',
+}
+
+function explain(error: unknown): unknown {
+  const { code, errcode, message } = error as SqliteError & { code?: string }
+  if (code === 'ERR_INVALID_STATE') return new StoreUnavailable('The store is closed.')
+  const condition = code === 'ERR_SQLITE_ERROR' ? CONDITIONS[errcode & 0xff] : undefined
+  if (condition === undefined) return error
+  return new StoreUnavailable(`The database cannot be used: ${condition} (${message}).`, { cause: error })
+}
+
+function isBusy(error: unknown): boolean {
+  const cause = (error as Error).cause as SqliteError | undefined
+  return cause !== undefined && (cause.errcode & 0xff) === BUSY
+}

@@ -1,0 +1,282 @@
+import { type ChainEnd, chainEnd, nextRecord } from './audit.ts'
+import type { PendingChange } from './changes.ts'
+import { requireLease } from './leases.ts'
+import { createReader } from './reader.ts'
+import { ROW, secretsPlace, toReferrer, toRow } from './rows.ts'
+import type { Sql, SqlRecord, SqlValue } from './sql.ts'
+import {
+  type AuditEntry,
+  type AuditRecord,
+  type Change,
+  type Claim,
+  type Draft,
+  NameTaken,
+  NoSuchRow,
+  NoSuchTarget,
+  type Reader,
+  type Reference,
+  type Row,
+  StillReferenced,
+  type Transaction,
+} from './store.ts'
+import type { Vault } from './vault.ts'
+
+/** What the calls of one group have in common, and hand on to the next call when they succeed. */
+export interface Group {
+  /** The last revision given out. */
+  revision: number
+  readonly chains: Map<string, ChainEnd | undefined>
+  readonly changes: PendingChange[]
+  readonly audits: AuditRecord[]
+}
+
+export interface TransactionContext {
+  readonly sql: Sql & { now(): number | Promise<number> }
+  readonly vault: Vault
+  readonly auditKey: Buffer
+  readonly group: Group
+  readonly now: number
+  readonly author: { principal?: string | undefined; credential?: string | undefined }
+  /** A sub-select over a JSON array of strings given as one parameter. */
+  readonly listed: string
+}
+
+/** One call's writes. Rows are written as it goes; changes and the audit record join the group when it succeeds. */
+export class CallTransaction implements Transaction {
+  readonly #context: TransactionContext
+  readonly #reader: Reader
+  #revision: number
+  readonly #changes: PendingChange[] = []
+  #audit: AuditRecord | undefined
+
+  constructor(context: TransactionContext) {
+    this.#context = context
+    this.#reader = createReader(context.sql, context.vault)
+    this.#revision = context.group.revision
+    this.get = this.#reader.get
+    this.list = this.#reader.list
+    this.holder = this.#reader.holder
+    this.referrers = this.#reader.referrers
+  }
+
+  readonly get: Reader['get']
+  readonly list: Reader['list']
+  readonly holder: Reader['holder']
+  readonly referrers: Reader['referrers']
+
+  async insert(draft: Draft): Promise<Row> {
+    const { sql, now } = this.#context
+    const claims = unique(draft.claims, (claim) => JSON.stringify([claim.scope, claim.name]))
+    const references = unique(draft.references, (ref) => JSON.stringify([ref.field, ref.target]))
+    await this.#checkClaims(draft, claims)
+    await this.#checkTargets(draft, references)
+    const sealed = await this.#seal(draft)
+    const data = JSON.stringify(draft.data)
+    const revision = this.#log('created', draft, data, now)
+    await Promise.all([
+      sql.run(
+        `INSERT INTO resources (${ROW}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        draft.account,
+        draft.kind,
+        draft.id,
+        data,
+        sealed,
+        revision,
+        now,
+      ),
+      this.#addClaims(draft, claims),
+      this.#addReferences(draft, references),
+    ])
+    return rowOf(draft, revision, now)
+  }
+
+  async update(draft: Draft): Promise<Row> {
+    const { sql } = this.#context
+    const old = await sql.get(
+      'SELECT created_at FROM resources WHERE account = ? AND kind = ? AND id = ?',
+      draft.account,
+      draft.kind,
+      draft.id,
+    )
+    if (!old) throw new NoSuchRow(draft.kind, draft.id)
+    const createdAt = old.created_at as number
+    const sealed = await this.#seal(draft)
+    await this.#replaceClaims(draft)
+    await this.#replaceReferences(draft)
+    const data = JSON.stringify(draft.data)
+    const revision = this.#log('updated', draft, data, createdAt)
+    await sql.run(
+      'UPDATE resources SET data = ?, sealed = ?, revision = ? WHERE account = ? AND kind = ? AND id = ?',
+      data,
+      sealed,
+      revision,
+      draft.account,
+      draft.kind,
+      draft.id,
+    )
+    return rowOf(draft, revision, createdAt)
+  }
+
+  async remove(kind: string, account: string, id: string): Promise<boolean> {
+    const row = await this.get(kind, account, id)
+    if (!row) return false
+    // Referrers are found breadth first, so that the reverse order deletes each before what it points at.
+    const doomed = new Map([[id, { account, kind, id }]])
+    const restricting: { id: string; by: ReturnType<typeof toReferrer> }[] = []
+    for (const target of doomed.keys()) {
+      const referrers = await this.#context.sql.all(
+        'SELECT account, kind, id, field, on_delete FROM refs WHERE target = ? ORDER BY id, field',
+        target,
+      )
+      for (const referrer of referrers.map(toReferrer)) {
+        if (referrer.onDelete === 'cascade') doomed.set(referrer.id, referrer)
+        else restricting.push({ id: target, by: referrer })
+      }
+    }
+    for (const { id: target, by } of restricting) {
+      if (!doomed.has(by.id)) throw new StillReferenced(target, by)
+    }
+    for (const each of [...doomed.values()].reverse()) await this.#delete(each)
+    return true
+  }
+
+  async audit(entry: AuditEntry): Promise<void> {
+    if (this.#audit)
+      throw new Error('A call makes exactly one audit record, and this one has its record already.')
+    const { sql, group, auditKey, now } = this.#context
+    let end = group.chains.get(entry.account)
+    if (!end) {
+      end = await chainEnd(sql, entry.account)
+      group.chains.set(entry.account, end)
+    }
+    this.#audit = nextRecord(auditKey, end, entry, now)
+  }
+
+  async requireLease(lease: { name: string; fence: number }): Promise<void> {
+    await requireLease(this.#context.sql, lease)
+  }
+
+  /** Hands what the call did to the group; nothing may fail between this and the next call. */
+  finish(): void {
+    const { group } = this.#context
+    if (this.#changes.length > 0 && !this.#audit)
+      throw new Error('A call that changes rows must make its audit record.')
+    group.revision = this.#revision
+    group.changes.push(...this.#changes)
+    if (!this.#audit) return
+    group.audits.push(this.#audit)
+    group.chains.set(this.#audit.account, this.#audit)
+  }
+
+  #log(
+    op: Change['op'],
+    row: { account: string; kind: string; id: string },
+    data: string,
+    createdAt: number,
+  ): number {
+    const { now, author } = this.#context
+    this.#revision += 1
+    const { principal = null, credential = null } = author
+    const { account, kind, id } = row
+    this.#changes.push([this.#revision, now, account, kind, id, op, data, createdAt, principal, credential])
+    return this.#revision
+  }
+
+  async #seal(draft: Draft): Promise<string | null> {
+    if (!draft.secrets || Object.keys(draft.secrets).length === 0) return null
+    const { sql, vault } = this.#context
+    return vault.seal(sql, secretsPlace(draft), JSON.stringify(draft.secrets))
+  }
+
+  async #checkClaims(draft: Draft, claims: readonly Claim[]): Promise<void> {
+    const holders = await Promise.all(claims.map((claim) => this.holder(claim.scope, claim.name)))
+    for (const [index, holder] of holders.entries()) {
+      if (holder && holder.id !== draft.id) throw new NameTaken(claims[index]!, holder)
+    }
+  }
+
+  async #checkTargets(draft: Draft, references: readonly Reference[]): Promise<void> {
+    const targets = references.filter(({ target }) => target !== draft.id)
+    if (targets.length === 0) return
+    const { sql, listed } = this.#context
+    const found = await sql.all(
+      `SELECT id, account FROM resources WHERE id IN (${listed})`,
+      JSON.stringify(targets.map(({ target }) => target)),
+    )
+    const own = new Set(found.filter(({ account }) => account === draft.account).map(({ id }) => id))
+    for (const reference of targets) if (!own.has(reference.target)) throw new NoSuchTarget(reference)
+  }
+
+  async #addClaims({ account, kind, id }: Draft, claims: readonly Claim[]): Promise<void> {
+    if (claims.length === 0) return
+    const rows = claims.map(({ scope, name }) => [scope, name, account, kind, id])
+    await this.#context.sql.insertAll('claims', ['scope', 'name', 'account', 'kind', 'id'], rows)
+  }
+
+  async #addReferences({ account, kind, id }: Draft, references: readonly Reference[]): Promise<void> {
+    if (references.length === 0) return
+    const rows = references.map(({ field, target, onDelete }) => [id, field, target, account, kind, onDelete])
+    const columns = ['id', 'field', 'target', 'account', 'kind', 'on_delete']
+    await this.#context.sql.insertAll('refs', columns, rows)
+  }
+
+  async #replaceClaims(draft: Draft): Promise<void> {
+    const { sql } = this.#context
+    const key = (claim: Claim) => JSON.stringify([claim.scope, claim.name])
+    const wanted = new Map(draft.claims.map((claim) => [key(claim), claim]))
+    const held = await sql.all('SELECT scope, name FROM claims WHERE id = ?', draft.id)
+    const gone: SqlRecord[] = []
+    for (const claim of held) if (!wanted.delete(key(claim as unknown as Claim))) gone.push(claim)
+    const fresh = [...wanted.values()]
+    await this.#checkClaims(draft, fresh)
+    for (const claim of gone) {
+      await sql.run('DELETE FROM claims WHERE scope = ? AND name = ?', claim.scope!, claim.name!)
+    }
+    await this.#addClaims(draft, fresh)
+  }
+
+  async #replaceReferences(draft: Draft): Promise<void> {
+    const { sql } = this.#context
+    const key = (...parts: SqlValue[]) => JSON.stringify(parts)
+    const wanted = new Map(draft.references.map((ref) => [key(ref.field, ref.target, ref.onDelete), ref]))
+    const held = await sql.all('SELECT field, target, on_delete FROM refs WHERE id = ?', draft.id)
+    const gone = held.filter((ref) => !wanted.delete(key(ref.field!, ref.target!, ref.on_delete!)))
+    const fresh = [...wanted.values()]
+    await this.#checkTargets(draft, fresh)
+    for (const ref of gone) {
+      await sql.run(
+        'DELETE FROM refs WHERE id = ? AND field = ? AND target = ?',
+        draft.id,
+        ref.field!,
+        ref.target!,
+      )
+    }
+    await this.#addReferences(draft, fresh)
+  }
+
+  async #delete({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {
+    const { sql, vault } = this.#context
+    const record = await sql.get(
+      `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id = ?`,
+      account,
+      kind,
+      id,
+    )
+    if (!record) return
+    this.#log('deleted', { account, kind, id }, record.data as string, toRow(record, vault).createdAt)
+    await Promise.all([
+      sql.run('DELETE FROM claims WHERE id = ?', id),
+      sql.run('DELETE FROM refs WHERE id = ?', id),
+      sql.run('DELETE FROM resources WHERE account = ? AND kind = ? AND id = ?', account, kind, id),
+    ])
+  }
+}
+
+function rowOf(draft: Draft, revision: number, createdAt: number): Row {
+  const { kind, id, account, data, secrets } = draft
+  return { kind, id, account, revision, createdAt, data, secrets }
+}
+
+function unique<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
+  return items.length < 2 ? items : [...new Map(items.map((item) => [key(item), item])).values()]
+}

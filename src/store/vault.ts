@@ -1,0 +1,84 @@
+import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
+import { type MasterKey, rewrap, type SealedPlace, seal, sealedWith, unseal } from './seal.ts'
+import type { Sql } from './sql.ts'
+
+const CHECK = 'store.master_key'
+const CHECK_TEXT = 'sealed by the current master key'
+
+/** Where the value of a setting is sealed. */
+export function settingPlace(name: string): SealedPlace {
+  return { account: '', kind: 'settings', id: name, column: 'value' }
+}
+
+/**
+ * Seals and opens what the store keeps secret. Which master key is current is written in the database, as a value
+ * sealed with it, and read again by every transaction that seals: after a rotation no process can go on with the old
+ * key, however long it has been running.
+ */
+export class Vault {
+  readonly #keyring: Keyring
+
+  constructor(keyring: Keyring) {
+    this.#keyring = keyring
+  }
+
+  get keyring(): Keyring {
+    return this.#keyring
+  }
+
+  async seal(sql: Sql, place: SealedPlace, text: string): Promise<string> {
+    return seal(await this.current(sql), place, text)
+  }
+
+  unseal(place: SealedPlace, sealed: string): string {
+    return unseal(this.#keyring.find, place, sealed)
+  }
+
+  rewrap(to: MasterKey, place: SealedPlace, sealed: string): string {
+    return rewrap(this.#keyring.find, to, place, sealed)
+  }
+
+  /** The key that new values are sealed with. */
+  async current(sql: Sql): Promise<MasterKey> {
+    const check = await sql.get('SELECT value FROM settings WHERE name = ?', CHECK)
+    const id = check && sealedWith(String(check.value))
+    const key = id === undefined ? undefined : this.#keyring.find(id)
+    if (!key) throw new MasterKeyRefused(wrongKey(this.#keyring.file, id))
+    return key
+  }
+
+  /** Makes a key of the file the current one. */
+  async makeCurrent(sql: Sql, key: MasterKey): Promise<void> {
+    await sql.run(
+      `INSERT INTO settings (name, value, sealed) VALUES (?, ?, 1)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      CHECK,
+      seal(key, settingPlace(CHECK), CHECK_TEXT),
+    )
+  }
+}
+
+/**
+ * Opens the vault of a database, inside a write transaction. Only a database that has never had a key may be given
+ * a fresh one; with any other, a missing or foreign key ends the start.
+ */
+export async function openVault(sql: Sql, keyFile: string): Promise<Vault> {
+  const check = await sql.get('SELECT value FROM settings WHERE name = ?', CHECK)
+  if (!check) {
+    createMasterKeyFile(keyFile)
+    const vault = new Vault(new Keyring(keyFile))
+    await vault.makeCurrent(sql, vault.keyring.keys.at(-1)!)
+    return vault
+  }
+  const vault = new Vault(new Keyring(keyFile))
+  try {
+    vault.unseal(settingPlace(CHECK), String(check.value))
+  } catch {
+    throw new MasterKeyRefused(wrongKey(keyFile, sealedWith(String(check.value))))
+  }
+  return vault
+}
+
+function wrongKey(file: string, id: string | undefined): string {
+  return `The master key file ${file} does not hold the key ${id} that this database is sealed with: put the right key file back, or name it with --master-key-file.`
+}

@@ -1,0 +1,220 @@
+import { appendRecords, type ChainEnd } from './audit.ts'
+import { CHANGE_COLUMNS, readHead } from './changes.ts'
+import type { Engine, Eventually, Sql, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
+import { StoreUnavailable } from './store.ts'
+import type { Group } from './transaction.ts'
+
+const MAX_CALLS_IN_GROUP = 64
+const MAX_GROUP_MS = 20
+const MAX_CALL_MS = 5_000
+const MAX_WAITING = 10_000
+
+/** What a call may use: statements that end with it, and the group it joins. */
+export type CallBody<T> = (sql: CallSql, group: Group) => Promise<T>
+
+interface Call {
+  readonly body: CallBody<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Runs write calls one after the other and lets those that wait together share one commit, and so one flush to disk.
+ * Each call has a savepoint of its own: a call that throws takes back its own writes alone. Nobody gets an answer,
+ * not even a refusal, before the group is durable, since a refusal may rest on what an earlier call has written.
+ */
+export class WriteQueue {
+  readonly #engine: Engine
+  readonly #onCommit: () => void
+  readonly #waiting: Call[] = []
+  #draining: Promise<void> | undefined
+  #closed = false
+
+  constructor(engine: Engine, onCommit: () => void) {
+    this.#engine = engine
+    this.#onCommit = onCommit
+  }
+
+  submit<T>(body: CallBody<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreUnavailable('The store is closed.'))
+    if (this.#waiting.length >= MAX_WAITING) {
+      return Promise.reject(
+        new StoreUnavailable('Too many writes are waiting for the database; try again shortly.'),
+      )
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ body, resolve: resolve as (value: unknown) => void, reject })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  /** Refuses new calls and waits for those under way. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // Whoever was just answered, or has arrived on a socket meanwhile, may still join the next group.
+      await new Promise(setImmediate)
+      await this.#runGroup()
+    }
+    this.#draining = undefined
+  }
+
+  async #runGroup(): Promise<void> {
+    let session: WriteTransaction
+    let group: Group
+    try {
+      session = await this.#engine.begin()
+    } catch (error) {
+      for (const call of this.#waiting.splice(0)) call.reject(error)
+      return
+    }
+    const taken: Call[] = []
+    const answers: (() => void)[] = []
+    try {
+      const { revision } = await readHead(session, this.#engine.dialect.lockHead)
+      group = { revision, chains: new Map<string, ChainEnd | undefined>(), changes: [], audits: [] }
+      const started = performance.now()
+      while (
+        this.#waiting.length > 0 &&
+        taken.length < MAX_CALLS_IN_GROUP &&
+        (taken.length === 0 || performance.now() - started < MAX_GROUP_MS)
+      ) {
+        const call = this.#waiting.shift()!
+        taken.push(call)
+        answers.push(await runCall(session, group, call))
+      }
+      await flush(session, group, revision)
+      await session.commit(group.revision > revision)
+    } catch (error) {
+      await session.rollback()
+      // The first group member that finds the database unusable speaks for all: nothing of the group remains.
+      const reason = error instanceof StoreUnavailable ? error : unavailable(error)
+      if (taken.length === 0) taken.push(...this.#waiting.splice(0))
+      for (const call of taken) call.reject(reason)
+      return
+    }
+    for (const answer of answers) answer()
+    if (group.changes.length > 0) this.#onCommit()
+  }
+}
+
+/** Runs one call; answers with how to answer it once the group is durable. Throws only when the database fails. */
+async function runCall(session: WriteTransaction, group: Group, call: Call): Promise<() => void> {
+  const sql = new CallSql(session)
+  try {
+    const value = await within(MAX_CALL_MS, call.body(sql, group))
+    sql.end()
+    if (sql.failure) throw sql.failure
+    return () => call.resolve(value)
+  } catch (error) {
+    sql.end()
+    if (sql.failure) throw sql.failure
+    await sql.undo()
+    return () => call.reject(error)
+  }
+}
+
+async function flush(sql: Sql, group: Group, before: number): Promise<void> {
+  const work: Eventually<unknown>[] = []
+  if (group.changes.length > 0) work.push(sql.insertAll('changes', CHANGE_COLUMNS, group.changes))
+  if (group.audits.length > 0) work.push(appendRecords(sql, group.audits))
+  if (group.revision > before) work.push(sql.run('UPDATE head SET revision = ?', group.revision))
+  await Promise.all(work)
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable(`The write took longer than ${ms / 1000} s.`)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function unavailable(error: unknown): StoreUnavailable {
+  return new StoreUnavailable(`The database could not make the write durable: ${(error as Error).message}`, {
+    cause: error,
+  })
+}
+
+/** The statements of one call: marks where it began before its first change, and refuses use after its end. */
+export class CallSql implements Sql {
+  readonly #session: WriteTransaction
+  #marked = false
+  #ended = false
+  /** Set once the database itself has failed, whatever the call makes of the error. */
+  failure: StoreUnavailable | undefined
+
+  constructor(session: WriteTransaction) {
+    this.#session = session
+  }
+
+  get(text: string, ...values: SqlValue[]): Eventually<SqlRecord | undefined> {
+    return this.#watch(() => this.#session.get(text, ...values))
+  }
+
+  all(text: string, ...values: SqlValue[]): Eventually<SqlRecord[]> {
+    return this.#watch(() => this.#session.all(text, ...values))
+  }
+
+  run(text: string, ...values: SqlValue[]): Eventually<number> {
+    return this.#watch(() => {
+      this.#mark()
+      return this.#session.run(text, ...values)
+    })
+  }
+
+  insertAll(
+    table: string,
+    columns: readonly string[],
+    rows: readonly (readonly SqlValue[])[],
+  ): Eventually<void> {
+    return this.#watch(() => {
+      this.#mark()
+      return this.#session.insertAll(table, columns, rows)
+    })
+  }
+
+  now(): Eventually<number> {
+    return this.#watch(() => this.#session.now())
+  }
+
+  end(): void {
+    this.#ended = true
+  }
+
+  async undo(): Promise<void> {
+    if (this.#marked) await this.#session.rollbackToSavepoint()
+  }
+
+  #mark(): void {
+    if (this.#marked) return
+    this.#marked = true
+    const marking = this.#session.savepoint()
+    // The statement that follows on the same connection fails if this one does, and tells.
+    if (marking instanceof Promise) marking.catch(() => {})
+  }
+
+  #watch<T>(statement: () => Eventually<T>): Eventually<T> {
+    if (this.#ended)
+      throw new Error('This transaction is over; its statements must be awaited before it ends.')
+    try {
+      const answer = statement()
+      return answer instanceof Promise ? answer.catch((error: unknown) => this.#fail(error)) : answer
+    } catch (error) {
+      return this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): never {
+    if (error instanceof StoreUnavailable) this.failure ??= error
+    throw error
+  }
+}
