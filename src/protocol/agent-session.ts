@@ -1,0 +1,295 @@
+import type { Duplex } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Secret } from '../base/secret.ts'
+import type { BufferPool } from './buffer-pool.ts'
+import { decode } from './decode.ts'
+import { ErrorCode, MuxError } from './frame.ts'
+import { Heartbeat, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
+import type {
+  AuthResponse,
+  BindRequest,
+  BindResponse,
+  LabelRequest,
+  LabelResponse,
+  PatchRequest,
+} from './messages.ts'
+import { StopTunnelRequest, UpdateRequest } from './messages.ts'
+import { MuxSession } from './mux-session.ts'
+import type { MuxStream } from './mux-stream.ts'
+import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
+import { Refusal, readRefusal } from './refusal.ts'
+import { CallReader, call } from './rpc.ts'
+import { StreamType, TypeReader } from './stream-type.ts'
+
+/** What an agent says of itself. */
+export interface AgentIdentity {
+  authtoken: Secret
+  /** Of the last answer when reconnecting, so that the server gives back this agent's names at once. */
+  clientId?: string
+  cookie?: string
+  version: string
+  /** `name/version` items, outermost program first. */
+  userAgent: string
+  clientType: string
+  os: string
+  arch: string
+  hostname?: string
+  metadata?: string
+  configVersion?: string
+  /** The empty string means supported, other text why not. */
+  commands: { restart: string; stop: string; update: string }
+  proxyType?: string
+  mutualTls?: boolean
+  serviceRun?: boolean
+  customInterface?: boolean
+  customCas?: boolean
+}
+
+/** What the server may ask of an agent. */
+export type AgentCommand =
+  | { name: 'restart' }
+  | { name: 'stop' }
+  | { name: 'update'; version: string; permitMajorVersion: boolean }
+  | { name: 'stopTunnel'; id: string; message: string; errorCode: string | undefined }
+
+/** What an agent brings to a session. */
+export interface AgentSessionOptions {
+  identity: AgentIdentity
+  heartbeat?: HeartbeatTimes
+  /** A visitor's connection; the stream's sink must be set before this returns. */
+  onProxy(header: ProxyHeader, stream: MuxStream): void
+  /** Carries out a command; a rejection's message is told to the server. Runs before the answer is sent. */
+  onCommand(command: AgentCommand): Promise<void>
+  onLatency?(milliseconds: number): void
+  /** The session is over; reconnecting is up to the agent. Not called when Auth already failed. */
+  onClose(error?: Error): void
+  onBug?(error: unknown): void
+  /** How long the server may take to answer a request. */
+  callTimeoutMs?: number
+  pool?: BufferPool
+  clock?: Clock
+}
+
+/** Where the server is and whom to trust there. */
+export interface AgentDial {
+  host: string
+  port: number
+  /** The name to check the certificate against when it differs from `host`. */
+  servername?: string
+  /** PEM text of the roots; absent: the system's. */
+  ca?: string | readonly string[]
+  timeoutMs?: number
+}
+
+const DEFAULT_HEARTBEAT: HeartbeatTimes = { intervalMs: 10_000, toleranceMs: 15_000 }
+const DIAL_TIMEOUT_MS = 10_000
+const CALL_TIMEOUT_MS = 30_000
+const MAX_PROXY_STREAMS = 8192
+
+/** Dials the server with TLS and authenticates. Rejects with a `Refusal` when the server says no. */
+export async function connectAgentSession(options: AgentDial & AgentSessionOptions): Promise<AgentSession> {
+  return startAgentSession(await dial(options), options)
+}
+
+/** Starts a session on a connected transport: the first beat, then Auth. */
+export async function startAgentSession(
+  transport: Duplex,
+  options: AgentSessionOptions,
+): Promise<AgentSession> {
+  const session = new AgentSession(transport, options)
+  await session.authenticate()
+  return session
+}
+
+/** The agent's end of a session. */
+export class AgentSession {
+  readonly #options: AgentSessionOptions
+  readonly #mux: MuxSession
+  readonly #watchdog: Watchdog
+  readonly #times: HeartbeatTimes
+  #welcome: AuthResponse | undefined
+
+  constructor(transport: Duplex, options: AgentSessionOptions) {
+    const clock = options.clock ?? systemClock
+    this.#options = options
+    this.#times = options.heartbeat ?? DEFAULT_HEARTBEAT
+    this.#mux = new MuxSession(transport, {
+      role: 'client',
+      clock,
+      onStream: (stream) => this.#accept(stream),
+      onClose: (error) => this.#closed(error),
+      onBug: (error) => this.#bug(error),
+      ...(options.pool && { pool: options.pool }),
+    })
+    this.#mux.maxIncoming = MAX_PROXY_STREAMS
+    this.#watchdog = new Watchdog(this.#mux, this.#times.intervalMs + this.#times.toleranceMs, clock)
+    new Heartbeat(this.#mux, this.#times.intervalMs, clock, (latency) => options.onLatency?.(latency))
+  }
+
+  /** The server's answer to Auth: keep `ClientId` and `Extra.Cookie` for the next connection. */
+  get welcome(): AuthResponse {
+    if (this.#welcome === undefined) throw new Error('The session is not authenticated yet.')
+    return this.#welcome
+  }
+
+  get over(): boolean {
+    return this.#mux.over
+  }
+
+  async authenticate(): Promise<void> {
+    try {
+      this.#welcome = await this.#call<AuthResponse>(
+        StreamType.Auth,
+        authMessage(this.#options.identity, this.#times),
+      )
+    } catch (error) {
+      this.#mux.close()
+      throw error
+    }
+  }
+
+  /** Asks for a public address. */
+  bind(request: BindRequest): Promise<BindResponse> {
+    return this.#call(StreamType.Bind, request)
+  }
+
+  startTunnelWithLabel(request: LabelRequest): Promise<LabelResponse> {
+    return this.#call(StreamType.StartTunnelWithLabel, request)
+  }
+
+  async unbind(id: string): Promise<void> {
+    await this.#call(StreamType.Unbind, { Id: id })
+  }
+
+  async patchTunnelState(request: PatchRequest): Promise<void> {
+    await this.#call(StreamType.PatchTunnelState, request)
+  }
+
+  async srvInfo(): Promise<{ Region: string }> {
+    return this.#call(StreamType.SrvInfo, {})
+  }
+
+  /** Says goodbye and closes; unbind first what should go away at once. */
+  close(): void {
+    this.#mux.close()
+  }
+
+  /** Drops the connection without a word. */
+  destroy(error?: Error): void {
+    this.#mux.destroy(error)
+  }
+
+  async #call<Response>(type: number, message: object): Promise<Response> {
+    const timeout = this.#options.callTimeoutMs ?? CALL_TIMEOUT_MS
+    const response = await call(this.#mux, type, message, timeout)
+    if (typeof response.Error === 'string' && response.Error !== '') throw readRefusal(response.Error)
+    return response as Response
+  }
+
+  #accept(stream: MuxStream): void {
+    stream.sink = new TypeReader(stream, (type) => this.#typed(type, stream))
+  }
+
+  #typed(type: number, stream: MuxStream): void {
+    if (type === StreamType.Proxy) stream.sink = new ProxyHeaderReader(stream, this.#options.onProxy)
+    else
+      stream.sink = new CallReader(
+        stream,
+        (message) => this.#command(type, message),
+        (error) => this.#bug(error),
+      )
+  }
+
+  async #command(type: number, message: Record<string, unknown>): Promise<object> {
+    const command = readCommand(type, message)
+    try {
+      await this.#options.onCommand(command)
+    } catch (error) {
+      throw error instanceof Refusal
+        ? error
+        : new Refusal(error instanceof Error ? error.message : String(error))
+    }
+    return { Error: '' }
+  }
+
+  #closed(error: Error | undefined): void {
+    this.#watchdog.stop()
+    if (this.#welcome !== undefined) this.#options.onClose(error)
+  }
+
+  #bug(error: unknown): void {
+    this.#options.onBug?.(error)
+  }
+}
+
+function readCommand(type: number, message: Record<string, unknown>): AgentCommand {
+  switch (type) {
+    case StreamType.Restart:
+      return { name: 'restart' }
+    case StreamType.Stop:
+      return { name: 'stop' }
+    case StreamType.Update: {
+      const { Version = '', PermitMajorVersion = false } = decode(UpdateRequest, message)
+      return { name: 'update', version: Version, permitMajorVersion: PermitMajorVersion }
+    }
+    case StreamType.StopTunnel: {
+      const { Id, Message = '', ErrorCode } = decode(StopTunnelRequest, message)
+      return { name: 'stopTunnel', id: Id, message: Message, errorCode: ErrorCode }
+    }
+    default:
+      throw new Refusal(`This agent knows no command of type ${type}.`)
+  }
+}
+
+function authMessage(identity: AgentIdentity, times: HeartbeatTimes): object {
+  return {
+    Version: ['3', '2'],
+    ClientId: identity.clientId ?? '',
+    Extra: {
+      OS: identity.os,
+      Arch: identity.arch,
+      Authtoken: identity.authtoken.reveal(),
+      Version: identity.version,
+      Hostname: identity.hostname ?? '',
+      UserAgent: identity.userAgent,
+      Metadata: identity.metadata ?? '',
+      Cookie: identity.cookie ?? '',
+      HeartbeatInterval: Math.round(times.intervalMs * 1e6),
+      HeartbeatTolerance: Math.round(times.toleranceMs * 1e6),
+      UpdateUnsupportedError: identity.commands.update,
+      StopUnsupportedError: identity.commands.stop,
+      RestartUnsupportedError: identity.commands.restart,
+      ProxyType: identity.proxyType ?? '',
+      MutualTLS: identity.mutualTls ?? false,
+      ServiceRun: identity.serviceRun ?? false,
+      ConfigVersion: identity.configVersion ?? '',
+      CustomInterface: identity.customInterface ?? false,
+      CustomCAs: identity.customCas ?? false,
+      ClientType: identity.clientType,
+    },
+  }
+}
+
+function dial(options: AgentDial): Promise<Duplex> {
+  const { host, port, servername, ca, timeoutMs = DIAL_TIMEOUT_MS } = options
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({
+      host,
+      port,
+      ...(servername !== undefined && { servername }),
+      ...(ca !== undefined && { ca: ca as string | string[] }),
+    })
+    const late = setTimeout(() => {
+      const text = `${host}:${port} did not complete the TLS handshake within ${timeoutMs} ms.`
+      socket.destroy(new MuxError(ErrorCode.WriteTimeout, text))
+    }, timeoutMs)
+    socket.once('error', reject)
+    socket.once('close', () => clearTimeout(late))
+    socket.once('secureConnect', () => {
+      clearTimeout(late)
+      socket.off('error', reject)
+      resolve(socket)
+    })
+  })
+}

@@ -1,0 +1,76 @@
+/** The four frame types; the high half of a header's fourth byte. */
+export const FrameType = { Rst: 0, Data: 1, WndInc: 2, GoAway: 3 } as const
+
+/** Flags of DATA frames; the low half of a header's fourth byte. */
+export const Flag = { Fin: 1, Syn: 2 } as const
+
+export const HEADER_BYTES = 8
+
+/** Bytes a peer may send on a stream beyond what was granted back to it; never negotiated. */
+export const WINDOW = 262_144
+
+/** Payload of the DATA frames we write: large enough to be cheap, small enough that neighbours get their turn. */
+export const MAX_DATA = 32_768
+
+export const MAX_STREAM_ID = 0x7fff_ffff
+
+/** An id that no stream ever has: the empty FIN sent on it makes the kernel acknowledge without meaning anything. */
+export const NUDGE_STREAM_ID = 0x7fff_fffe
+
+/** Codes carried by RST and GOAWAY. */
+export const ErrorCode = {
+  NoError: 0,
+  Protocol: 1,
+  Internal: 2,
+  FlowControl: 3,
+  StreamClosed: 4,
+  StreamRefused: 5,
+  StreamCancelled: 6,
+  StreamReset: 7,
+  FrameSize: 8,
+  AcceptQueueFull: 9,
+  EnhanceYourCalm: 10,
+  RemoteGone: 11,
+  StreamsExhausted: 12,
+  WriteTimeout: 13,
+  SessionClosed: 14,
+  PeerEof: 15,
+} as const
+
+/** Why a stream or a session ended, with the code the peers tell each other. */
+export class MuxError extends Error {
+  override name = 'MuxError'
+  readonly code: number
+
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Writes a frame header at `at`. Plain index writes: this runs for every frame. */
+export function writeHeader(
+  into: Buffer,
+  at: number,
+  length: number,
+  type: number,
+  flags: number,
+  id: number,
+): void {
+  into[at] = length >>> 16
+  into[at + 1] = length >>> 8
+  into[at + 2] = length
+  into[at + 3] = (type << 4) | flags
+  into[at + 4] = id >>> 24
+  into[at + 5] = id >>> 16
+  into[at + 6] = id >>> 8
+  into[at + 7] = id
+}
+
+/** Writes 32 bits, big-endian. */
+export function writeUint32(into: Buffer, at: number, value: number): void {
+  into[at] = value >>> 24
+  into[at + 1] = value >>> 16
+  into[at + 2] = value >>> 8
+  into[at + 3] = value
+}

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import type { StreamSink } from '../base/stream.ts'
+import { ErrorCode, MuxError } from './frame.ts'
+import type { MuxSession } from './mux-session.ts'
+import type { MuxStream } from './mux-stream.ts'
+import { StreamType, typeBytes } from './stream-type.ts'
+
+const BEAT_BYTES = 4
+
+/** The server's end: sends every beat back at once, before and after authentication. */
+export class HeartbeatEcho implements StreamSink {
+  readonly #stream: MuxStream
+
+  constructor(stream: MuxStream) {
+    this.#stream = stream
+    stream.urgent = true
+  }
+
+  onData(chunk: Buffer): void {
+    const room = this.#stream.write(chunk)
+    this.#stream.consumed(chunk.length)
+    // Four bytes are under way at a time; a peer that lets them fill its window is not beating but flooding.
+    if (!room)
+      this.#stream.reset(new MuxError(ErrorCode.EnhanceYourCalm, 'Beats are sent faster than they are read.'))
+  }
+
+  onEnd(): void {
+    this.#stream.end()
+  }
+
+  onDrain(): void {}
+  onClose(): void {}
+}
+
+/** How often to beat and how long to wait beyond that before the peer counts as dead. */
+export interface HeartbeatTimes {
+  intervalMs: number
+  toleranceMs: number
+}
+
+/** The agent's end: beats at once and then every interval, the next only after the echo of the last. */
+export class Heartbeat implements StreamSink {
+  readonly #session: MuxSession
+  readonly #stream: MuxStream
+  readonly #intervalMs: number
+  readonly #clock: Clock
+  readonly #onLatency: (milliseconds: number) => void
+  readonly #echo = Buffer.alloc(BEAT_BYTES)
+  #beat = Buffer.alloc(BEAT_BYTES)
+  #echoed = 0
+  #sentAt = 0
+  #next: NodeJS.Timeout | undefined
+
+  constructor(
+    session: MuxSession,
+    intervalMs: number,
+    clock: Clock,
+    onLatency: (milliseconds: number) => void,
+  ) {
+    this.#session = session
+    this.#intervalMs = intervalMs
+    this.#clock = clock
+    this.#onLatency = onLatency
+    this.#stream = session.open(typeBytes(StreamType.Heartbeat))
+    this.#stream.urgent = true
+    this.#stream.sink = this
+    this.#send()
+  }
+
+  onData(chunk: Buffer): void {
+    this.#stream.consumed(chunk.length)
+    this.#stream.grant()
+    const taken = chunk.copy(this.#echo, this.#echoed, 0, BEAT_BYTES - this.#echoed)
+    this.#echoed += taken
+    if (taken < chunk.length || (this.#echoed === BEAT_BYTES && !this.#echo.equals(this.#beat))) {
+      this.#session.close(ErrorCode.Protocol, 'The heartbeat came back with other bytes than were sent.')
+      return
+    }
+    if (this.#echoed < BEAT_BYTES) return
+    this.#onLatency(this.#clock.monotonic() - this.#sentAt)
+    this.#next = setTimeout(() => this.#send(), this.#intervalMs)
+    this.#next.unref()
+  }
+
+  onEnd(): void {
+    this.#stream.end()
+  }
+
+  onDrain(): void {}
+
+  onClose(): void {
+    clearTimeout(this.#next)
+  }
+
+  #send(): void {
+    this.#beat = randomBytes(BEAT_BYTES)
+    this.#echoed = 0
+    this.#sentAt = this.#clock.monotonic()
+    this.#stream.write(this.#beat)
+  }
+}
+
+/** A timer this late means that our own process was stopped, so it says nothing about the peer. */
+const STALL_MS = 1000
+
+/** Ends a session whose peer has not been heard of for the allowed time. Both sides keep one. */
+export class Watchdog {
+  readonly #session: MuxSession
+  readonly #allowedMs: number
+  readonly #clock: Clock
+  #timer: NodeJS.Timeout | undefined
+  #since: number
+
+  constructor(session: MuxSession, allowedMs: number, clock: Clock) {
+    this.#session = session
+    this.#allowedMs = allowedMs
+    this.#clock = clock
+    this.#since = clock.monotonic()
+    this.#arm(allowedMs)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #arm(milliseconds: number): void {
+    const due = this.#clock.monotonic() + milliseconds
+    this.#timer = setTimeout(() => this.#check(due), milliseconds)
+    this.#timer.unref()
+  }
+
+  #check(due: number): void {
+    if (this.#session.over) return
+    const now = this.#clock.monotonic()
+    // Bytes that came while we could not run are still unread: begin again rather than judge.
+    if (now - due > STALL_MS) this.#since = now
+    const left = Math.max(this.#session.lastHeard, this.#since) + this.#allowedMs - now
+    if (left > 0) {
+      this.#arm(left)
+      return
+    }
+    this.#session.destroy(
+      new MuxError(
+        ErrorCode.RemoteGone,
+        `Nothing was heard from the peer for ${Math.round(this.#allowedMs)} ms.`,
+      ),
+    )
+  }
+}

@@ -1,0 +1,33 @@
+export {
+  type AgentCommand,
+  type AgentDial,
+  type AgentIdentity,
+  AgentSession,
+  type AgentSessionOptions,
+  connectAgentSession,
+  startAgentSession,
+} from './agent-session.ts'
+export { BufferPool } from './buffer-pool.ts'
+export { decode, rawField } from './decode.ts'
+export { ErrorCode, MuxError, WINDOW } from './frame.ts'
+export type { HeartbeatTimes } from './heartbeat.ts'
+export {
+  AuthRequest,
+  type AuthResponse,
+  BindOpts,
+  BindRequest,
+  type BindResponse,
+  LabelRequest,
+  type LabelResponse,
+  PatchRequest,
+  type SrvInfoResponse,
+  UnbindRequest,
+} from './messages.ts'
+export { type MuxOptions, MuxSession } from './mux-session.ts'
+export { MuxStream } from './mux-stream.ts'
+export type { ProxyHeader } from './proxy-header.ts'
+export { proxyProtocolHeader } from './proxy-protocol.ts'
+export { Refusal, readRefusal } from './refusal.ts'
+export { refusal, refusals } from './refusals.ts'
+export { ServedSession, type ServedSessionOptions } from './served-session.ts'
+export { StreamType } from './stream-type.ts'

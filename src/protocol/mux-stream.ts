@@ -1,0 +1,229 @@
+import { type ByteStream, type StreamSink, silentSink } from '../base/stream.ts'
+import { ErrorCode, MuxError, WINDOW } from './frame.ts'
+import type { MuxSession } from './mux-session.ts'
+
+/** Consumed bytes are granted back in portions of this size: one small frame instead of many. */
+const GRANT_BATCH = 65_536
+
+/**
+ * One two-way stream of a session. What it holds is bounded: at most one window of bytes that came in and were not
+ * consumed, and what was handed to `write` after it had returned false.
+ */
+export class MuxStream implements ByteStream {
+  readonly id: number
+  /** Set it before the call that hands over the stream returns: bytes follow at once. */
+  sink: StreamSink = silentSink
+  /** Control traffic (heartbeat, RPC): its bytes overtake the queued data of other streams. */
+  urgent = false
+  /** Called with the first frame the peer sends on this stream: it has seen the opening. */
+  onAcknowledged: (() => void) | undefined
+
+  /** Membership in the session's line of streams that wait for their turn to send. */
+  queued = false
+  nextQueued: MuxStream | undefined
+
+  readonly #session: MuxSession
+  #acknowledged = false
+  #sendWindow = WINDOW
+  #receiveWindow = WINDOW
+  #unconsumed = 0
+  #ungranted = 0
+  #pending: Buffer[] | undefined
+  #allowance = 0
+  #blocked = false
+  #ended = false
+  #finSent = false
+  #remoteEnded = false
+  #closed = false
+  #closeError: Error | undefined
+
+  constructor(session: MuxSession, id: number) {
+    this.#session = session
+    this.id = id
+  }
+
+  /** True once both directions are over. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#closed || this.#ended) return false
+    const size = chunk.length
+    const sent = this.#pending === undefined ? Math.min(size, this.#sendWindow, this.#room()) : 0
+    if (sent > 0) {
+      this.#sendWindow -= sent
+      if (this.#allowance > 0) this.#allowance = Math.max(0, this.#allowance - sent)
+      this.#session.sendData(this.id, chunk, sent)
+    }
+    if (sent < size) {
+      // The caller may reuse its memory at once, so what cannot be sent now has to be copied.
+      const rest = Buffer.from(chunk.subarray(sent))
+      if (this.#pending === undefined) this.#pending = [rest]
+      else this.#pending.push(rest)
+    }
+    if (this.#pending === undefined && this.#sendWindow > 0 && this.#room() > 0) return true
+    this.#blocked = true
+    if (this.#sendWindow > 0) this.#session.enqueue(this)
+    return false
+  }
+
+  end(): void {
+    if (this.#ended || this.#closed) return
+    this.#ended = true
+    if (this.#pending === undefined) this.#sendFin()
+  }
+
+  reset(error?: Error): void {
+    if (this.#closed) return
+    const code = error instanceof MuxError ? error.code : ErrorCode.StreamCancelled
+    this.#session.sendReset(this.id, code, this.#finSent)
+    this.#finish(error ?? new MuxError(code, 'The stream was reset.'))
+  }
+
+  consumed(bytes: number): void {
+    // Never grant more than was received: a peer's send window must not grow beyond its start.
+    const counted = Math.min(bytes, this.#unconsumed)
+    this.#unconsumed -= counted
+    this.#ungranted += counted
+    if (this.#ungranted >= GRANT_BATCH) this.grant()
+  }
+
+  /** Grants what was consumed without waiting for a full portion. */
+  grant(): void {
+    if (this.#ungranted === 0 || this.#closed || this.#remoteEnded) return
+    this.#session.sendWindow(this.id, this.#ungranted)
+    this.#receiveWindow += this.#ungranted
+    this.#ungranted = 0
+  }
+
+  // What the session calls.
+
+  /** Books the bytes of the opening frame against the peer's window. */
+  book(length: number): void {
+    this.#sendWindow -= length
+  }
+
+  /** Books an arriving frame against our window; answers with the code to refuse it with, or 0. */
+  admit(length: number): number {
+    this.#noticed()
+    if (this.#remoteEnded) return length > 0 ? ErrorCode.StreamClosed : 0
+    if (length > this.#receiveWindow) return ErrorCode.FlowControl
+    this.#receiveWindow -= length
+    return 0
+  }
+
+  deliver(piece: Buffer): void {
+    if (this.#closed) return
+    this.#unconsumed += piece.length
+    try {
+      this.sink.onData(piece)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** The peer's FIN arrived. */
+  remoteEnd(): void {
+    if (this.#closed || this.#remoteEnded) return
+    this.#remoteEnded = true
+    try {
+      this.sink.onEnd()
+    } catch (error) {
+      this.fail(error)
+    }
+    if (this.#finSent) this.#finish(undefined)
+  }
+
+  /** The peer's RST arrived, or the session ended: nothing is answered. */
+  abort(error: Error): void {
+    if (this.#closed) return
+    this.#noticed()
+    this.#finish(error)
+  }
+
+  /** The peer consumed some of what we sent. */
+  widen(increment: number): void {
+    this.#noticed()
+    this.#sendWindow = Math.min(WINDOW, this.#sendWindow + increment)
+    if (this.#blocked || this.#pending !== undefined) this.#session.enqueue(this)
+  }
+
+  /** Its turn to send up to `limit` bytes, pending ones first. True when it has more to send and may send it. */
+  takeTurn(limit: number): boolean {
+    if (this.#closed) return false
+    const pending = this.#pending
+    if (pending !== undefined) {
+      let left = Math.min(limit, this.#sendWindow)
+      while (left > 0 && pending.length > 0) {
+        const head = pending[0]!
+        const size = Math.min(head.length, left)
+        this.#session.sendData(this.id, head, size)
+        this.#sendWindow -= size
+        left -= size
+        limit -= size
+        if (size === head.length) pending.shift()
+        else pending[0] = head.subarray(size)
+      }
+      if (pending.length > 0) return this.#sendWindow > 0
+      this.#pending = undefined
+      if (this.#ended) {
+        this.#sendFin()
+        return false
+      }
+    }
+    // Without window the sink could only fill up again; the next grant wakes it.
+    if (!this.#blocked || this.#sendWindow === 0) return false
+    this.#blocked = false
+    this.#allowance = limit
+    try {
+      this.sink.onDrain()
+    } catch (error) {
+      this.fail(error)
+    }
+    this.#allowance = 0
+    return false
+  }
+
+  /** Tells the sink that all is over; the session calls it at the end of the turn. */
+  notifyClosed(): void {
+    const sink = this.sink
+    this.sink = silentSink
+    try {
+      sink.onClose(this.#closeError)
+    } catch (error) {
+      this.#session.report(error)
+    }
+  }
+
+  /** A sink threw: a mistake of ours costs this stream, not the session and not the process. */
+  fail(error: unknown): void {
+    this.#session.report(error)
+    this.reset(new MuxError(ErrorCode.Internal, 'The stream could not be handled.', { cause: error }))
+  }
+
+  #room(): number {
+    return this.urgent || this.#session.hasRoom ? WINDOW : this.#allowance
+  }
+
+  #noticed(): void {
+    if (this.#acknowledged) return
+    this.#acknowledged = true
+    this.onAcknowledged?.()
+  }
+
+  #sendFin(): void {
+    if (this.#finSent || this.#closed) return
+    this.#finSent = true
+    this.#session.sendFin(this.id)
+    if (this.#remoteEnded) this.#finish(undefined)
+  }
+
+  #finish(error: Error | undefined): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#closeError = error
+    this.#pending = undefined
+    this.#session.forget(this)
+  }
+}

@@ -1,0 +1,95 @@
+import type { StreamSink } from '../base/stream.ts'
+import { ErrorCode, MuxError } from './frame.ts'
+import type { MuxStream } from './mux-stream.ts'
+import { StreamType, typeBytes } from './stream-type.ts'
+
+/** What the server says of a visitor before the visitor's bytes. All five fields are always sent. */
+export interface ProxyHeader {
+  /** The bind or labelled tunnel the connection is for. */
+  Id: string
+  /** `ip:port` of the visitor, IPv6 in brackets. */
+  ClientAddr: string
+  Proto: string
+  /** `0` for binds; for labelled tunnels the kind of edge: `1` TCP, `2` TLS, `3` HTTPS. */
+  EdgeType: string
+  PassthroughTLS: boolean
+}
+
+const LENGTH_BYTES = 8
+const MAX_HEADER_BYTES = 65_536
+
+/** Type, length and header as one piece: they must travel in the opening frame. */
+export function encodeProxyHeader(header: ProxyHeader, first?: Buffer): Buffer {
+  const json = Buffer.from(JSON.stringify(header))
+  const bytes = typeBytes(StreamType.Proxy, LENGTH_BYTES + json.length + (first?.length ?? 0))
+  // The length alone is little-endian.
+  bytes.writeUInt32LE(json.length, 4)
+  bytes.writeUInt32LE(0, 8)
+  json.copy(bytes, 12)
+  first?.copy(bytes, 12 + json.length)
+  return bytes
+}
+
+/** Reads the header of a proxied stream after its type, then hands the stream over. */
+export class ProxyHeaderReader implements StreamSink {
+  readonly #stream: MuxStream
+  readonly #onProxy: (header: ProxyHeader, stream: MuxStream) => void
+  #held: Buffer | undefined
+
+  constructor(stream: MuxStream, onProxy: (header: ProxyHeader, stream: MuxStream) => void) {
+    this.#stream = stream
+    this.#onProxy = onProxy
+  }
+
+  onData(chunk: Buffer): void {
+    // Normally everything is here with the first piece; a split header is joined, at most 64 KiB of it.
+    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk])
+    if (bytes.length < LENGTH_BYTES) {
+      this.#held = Buffer.from(bytes)
+      return
+    }
+    const length = bytes.readUInt32LE(0)
+    if (bytes.readUInt32LE(4) !== 0 || length > MAX_HEADER_BYTES) {
+      this.#refuse('The proxy header is too long.')
+      return
+    }
+    const end = LENGTH_BYTES + length
+    if (bytes.length < end) {
+      this.#held = Buffer.from(bytes)
+      return
+    }
+    const header = parseHeader(bytes.toString('utf8', LENGTH_BYTES, end))
+    if (header === undefined) {
+      this.#refuse('The proxy header is not valid.')
+      return
+    }
+    this.#stream.consumed(end)
+    this.#onProxy(header, this.#stream)
+    if (bytes.length > end) this.#stream.sink.onData(bytes.subarray(end))
+  }
+
+  onEnd(): void {
+    this.#refuse('The stream ended inside its proxy header.')
+  }
+
+  onDrain(): void {}
+  onClose(): void {}
+
+  #refuse(why: string): void {
+    this.#stream.reset(new MuxError(ErrorCode.Protocol, why))
+  }
+}
+
+function parseHeader(text: string): ProxyHeader | undefined {
+  let value: Partial<ProxyHeader>
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const { Id, ClientAddr, Proto, EdgeType, PassthroughTLS } = value
+  if (typeof Id !== 'string' || typeof ClientAddr !== 'string' || typeof Proto !== 'string') return undefined
+  if (typeof EdgeType !== 'string' || typeof PassthroughTLS !== 'boolean') return undefined
+  return { Id, ClientAddr, Proto, EdgeType, PassthroughTLS }
+}

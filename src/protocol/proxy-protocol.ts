@@ -1,0 +1,86 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
+const VERSION_2_PROXY = 0x21
+const TCP_OVER_IPV4 = 0x11
+const TCP_OVER_IPV6 = 0x21
+const UNSPECIFIED = 0x00
+
+interface Address {
+  ip: string
+  port: number
+}
+
+/**
+ * The PROXY protocol header (HAProxy's specification, version 1 or 2) that tells an upstream who the visitor is. What
+ * cannot be expressed is said to be unknown rather than guessed.
+ */
+export function proxyProtocolHeader(version: 1 | 2, client: string, server: string): Buffer {
+  let from = parseAddress(client)
+  let to = parseAddress(server)
+  // Both addresses must be of one family: a mixed pair is written as IPv6.
+  if (from !== undefined && to !== undefined && isIPv4(from.ip) !== isIPv4(to.ip)) {
+    from = widen(from)
+    to = widen(to)
+  }
+  return version === 1 ? headerV1(from, to) : headerV2(from, to)
+}
+
+function headerV1(from: Address | undefined, to: Address | undefined): Buffer {
+  if (from === undefined || to === undefined) return Buffer.from('PROXY UNKNOWN\r\n')
+  const family = isIPv4(from.ip) ? 'TCP4' : 'TCP6'
+  return Buffer.from(`PROXY ${family} ${from.ip} ${to.ip} ${from.port} ${to.port}\r\n`)
+}
+
+function headerV2(from: Address | undefined, to: Address | undefined): Buffer {
+  const known = from !== undefined && to !== undefined
+  const addresses = known ? [addressBytes(from.ip), addressBytes(to.ip)] : []
+  const size = addresses.reduce((sum, bytes) => sum + bytes.length, known ? 4 : 0)
+  const fixed = Buffer.alloc(4)
+  fixed[0] = VERSION_2_PROXY
+  fixed[1] = known ? (isIPv4(from.ip) ? TCP_OVER_IPV4 : TCP_OVER_IPV6) : UNSPECIFIED
+  fixed.writeUInt16BE(size, 2)
+  if (!known) return Buffer.concat([SIGNATURE, fixed])
+  const ports = Buffer.alloc(4)
+  ports.writeUInt16BE(from.port, 0)
+  ports.writeUInt16BE(to.port, 2)
+  return Buffer.concat([SIGNATURE, fixed, ...addresses, ports])
+}
+
+/** `ip:port` or `[ip]:port`; an IPv4 address mapped into IPv6 is written as the IPv4 address it is. */
+function parseAddress(text: string): Address | undefined {
+  const split = text.lastIndexOf(':')
+  const ip = text
+    .slice(0, split)
+    .replace(/^\[|\]$/g, '')
+    .replace(/^::ffff:(?=\d+\.)/i, '')
+    .replace(/%.*$/, '')
+  const port = Number(text.slice(split + 1))
+  if ((!isIPv4(ip) && !isIPv6(ip)) || !Number.isInteger(port) || port < 0 || port > 65_535) return undefined
+  return { ip, port }
+}
+
+function widen(address: Address): Address {
+  return isIPv4(address.ip) ? { ...address, ip: `::ffff:${address.ip}` } : address
+}
+
+function addressBytes(ip: string): Buffer {
+  if (isIPv4(ip)) return Buffer.from(ip.split('.').map(Number))
+  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(ip)
+  const text = dotted === null ? ip : `${dotted[1]}${dottedGroups(dotted[2]!)}`
+  const [head, tail] = text.split('::') as [string, string | undefined]
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const groups =
+    tail === undefined ? left : [...left, ...Array(8 - left.length - right.length).fill('0'), ...right]
+  const bytes = Buffer.alloc(16)
+  groups.forEach((group, index) => {
+    bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2)
+  })
+  return bytes
+}
+
+function dottedGroups(dotted: string): string {
+  const [a, b, c, d] = dotted.split('.').map(Number) as [number, number, number, number]
+  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+}

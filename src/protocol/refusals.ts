@@ -1,0 +1,117 @@
+import { Refusal } from './refusal.ts'
+
+interface Kind<Facts extends readonly string[]> {
+  /** Undefined where no established code says the same. */
+  number: number | undefined
+  text: (...facts: Facts) => string
+}
+
+function kind<Facts extends readonly string[]>(
+  number: number | undefined,
+  text: (...facts: Facts) => string,
+): Kind<Facts> {
+  return { number, text }
+}
+
+/** Every numbered "no" of the gateway. Numbers follow the codes existing tooling reacts to; docs/protocol.md lists them. */
+export const refusals = {
+  metadata_too_long: kind(
+    100,
+    () => 'The session metadata is longer than 4096 bytes. Shorten it and try again.',
+  ),
+  token_malformed: kind(
+    105,
+    () =>
+      'The authtoken is not well formed. Copy it again from the dashboard and save it with `config add-authtoken`.',
+  ),
+  token_unknown: kind(
+    107,
+    () =>
+      'The authtoken is not valid: it is unknown, was deleted or was replaced. Create a new one in the dashboard.',
+  ),
+  auth_undecodable: kind(109, (why: string) => `The Auth message cannot be read: ${why}`),
+  heartbeat_interval: kind(111, () => 'The heartbeat interval must be at least 1 s.'),
+  heartbeat_tolerance: kind(112, () => 'The heartbeat tolerance must be at least 1 s.'),
+  credential_revoked: kind(
+    300,
+    () => 'The credential of this session was deleted. Authenticate with another one.',
+  ),
+  message_undecodable: kind(301, (why: string) => `The message cannot be read: ${why}`),
+  address_not_reserved: kind(
+    307,
+    (address: string) =>
+      `The TCP address ${address} is not reserved. Reserve it first or ask for any address.`,
+  ),
+  address_forbidden: kind(
+    308,
+    (address: string) =>
+      `The credential's ACL does not allow the address ${address}. Add a rule such as bind:${address}.`,
+  ),
+  address_of_other_account: kind(
+    309,
+    (address: string) => `The TCP address ${address} belongs to another account.`,
+  ),
+  name_forbidden: kind(
+    316,
+    (name: string) =>
+      `The credential's ACL does not allow the name ${name}. Add a rule such as bind:${name}.`,
+  ),
+  wildcard_not_reserved: kind(
+    318,
+    (name: string) => `The wildcard ${name} must be reserved before an agent may use it.`,
+  ),
+  name_not_reserved: kind(
+    319,
+    (name: string) => `The name ${name} must be reserved before an agent may use it.`,
+  ),
+  name_of_other_account: kind(320, (name: string) => `The name ${name} belongs to another account.`),
+  too_many_tunnels: kind(
+    324,
+    (limit: string) => `This session already has ${limit} tunnels, the most it may have.`,
+  ),
+  name_malformed: kind(326, (name: string) => `${name} is not a valid domain name.`),
+  protocol_unknown: kind(
+    332,
+    (proto: string) => `There is no protocol "${proto}". Use http, https, tcp or tls.`,
+  ),
+  tunnel_unknown: kind(333, (id: string) => `There is no tunnel with the id ${id} in this session.`),
+  name_taken: kind(
+    334,
+    (url: string) =>
+      `${url} is already online. Stop the other tunnel, or enable pooling on both to share the address.`,
+  ),
+  options_invalid: kind(undefined, (why: string) => `The options of the tunnel are not valid: ${why}`),
+  random_address_forbidden: kind(
+    356,
+    () =>
+      "The credential's ACL does not allow a random TCP address. Ask for an allowed address, or relax the ACL.",
+  ),
+  no_address_free: kind(
+    undefined,
+    () => 'No public TCP port is free. Stop a tunnel or widen the port range of the server.',
+  ),
+  name_held_by_edge: kind(
+    381,
+    (name: string) =>
+      `The name ${name} is served by an edge. Start a labelled tunnel for its backend instead.`,
+  ),
+  labels_forbidden: kind(
+    399,
+    (label: string) =>
+      `The credential's ACL does not allow the label ${label}. Add a rule such as bind:${label}.`,
+  ),
+  not_authenticated: kind(undefined, () => 'The session is not authenticated. Send Auth first.'),
+  request_unknown: kind(undefined, (type: string) => `There is no request of type ${type}.`),
+  unavailable: kind(undefined, () => 'The server cannot answer at the moment. Try again shortly.'),
+} as const
+
+type Refusals = typeof refusals
+
+/** A refusal from the catalogue: a wrong key, or a missing fact, does not compile. */
+export function refusal<K extends keyof Refusals>(
+  key: K,
+  ...facts: Parameters<Refusals[K]['text']>
+): Refusal {
+  const { number, text } = refusals[key] as Kind<readonly string[]>
+  return new Refusal(text(...facts), number)
+}

@@ -1,0 +1,117 @@
+import type { Duplex } from 'node:stream'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { BufferPool } from './buffer-pool.ts'
+import { HeartbeatEcho, Watchdog } from './heartbeat.ts'
+import { MuxSession } from './mux-session.ts'
+import type { MuxStream } from './mux-stream.ts'
+import { encodeProxyHeader, type ProxyHeader } from './proxy-header.ts'
+import { readRefusal } from './refusal.ts'
+import { CallReader, call } from './rpc.ts'
+import { StreamType, TypeReader, typeBytes } from './stream-type.ts'
+
+/** What the gateway brings to a session. */
+export interface ServedSessionOptions {
+  /** Answers an agent's request by stream type; a thrown `Refusal` becomes the response's `Error`. */
+  onCall(type: number, message: Record<string, unknown>): Promise<object> | object
+  onClose(error?: Error): void
+  onBug(error: unknown): void
+  pool?: BufferPool
+  clock?: Clock
+}
+
+/** Until the agent has proved who it is, it gets little of our memory. */
+const STREAMS_BEFORE_AUTH = 8
+const STREAMS_AFTER_AUTH = 128
+
+/** An agent that registered no handler never answers a command. */
+const COMMAND_TIMEOUT_MS = 5000
+
+/** The server's end of an agent's session: answers calls and beats, opens proxied streams, sends commands. */
+export class ServedSession {
+  readonly #options: ServedSessionOptions
+  readonly #clock: Clock
+  readonly #mux: MuxSession
+  #watchdog: Watchdog | undefined
+
+  constructor(transport: Duplex, options: ServedSessionOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#mux = new MuxSession(transport, {
+      role: 'server',
+      clock: this.#clock,
+      onStream: (stream) => this.#accept(stream),
+      onClose: (error) => this.#closed(error),
+      onBug: options.onBug,
+      ...(options.pool && { pool: options.pool }),
+    })
+    this.#mux.nudges = true
+    this.#mux.finBeforeReset = true
+    this.#mux.maxIncoming = STREAMS_BEFORE_AUTH
+  }
+
+  /** Streams open now, of both sides. */
+  get streamCount(): number {
+    return this.#mux.streamCount
+  }
+
+  get over(): boolean {
+    return this.#mux.over
+  }
+
+  /**
+   * The agent is known: it may do more, and is declared dead when nothing is heard of it for `silenceMs`. `plain`
+   * agents are ours: they set TCP_NODELAY and understand RST, so the two courtesies to the SDKs are switched off.
+   */
+  trust(silenceMs: number, plain: boolean): void {
+    this.#mux.maxIncoming = STREAMS_AFTER_AUTH
+    this.#mux.nudges = !plain
+    this.#mux.finBeforeReset = !plain
+    this.#watchdog = new Watchdog(this.#mux, silenceMs, this.#clock)
+  }
+
+  /** Opens a visitor's connection to the agent's upstream; `first` (a PROXY header) goes before the visitor's bytes. */
+  openProxy(header: ProxyHeader, first?: Buffer): MuxStream {
+    return this.#mux.open(encodeProxyHeader(header, first))
+  }
+
+  /** Sends Restart, Stop or Update. Rejects with a `Refusal` when the agent refuses or does not answer in time. */
+  async command(type: number, message: object, timeoutMs = COMMAND_TIMEOUT_MS): Promise<void> {
+    const response = await call(this.#mux, type, message, timeoutMs)
+    if (typeof response.Error === 'string' && response.Error !== '') throw readRefusal(response.Error)
+  }
+
+  /** Tells the agent that one of its tunnels was ended here. It does not answer. */
+  stopTunnel(id: string, message: string, code: string | null): void {
+    if (this.#mux.over) return
+    const json = Buffer.from(JSON.stringify({ Id: id, Message: message, ErrorCode: code }))
+    const stream = this.#mux.open(Buffer.concat([typeBytes(StreamType.StopTunnel), json]))
+    stream.end()
+    // The Go SDK leaves this stream open for ever.
+    setTimeout(() => stream.reset(), COMMAND_TIMEOUT_MS).unref()
+  }
+
+  close(code: number, text: string): void {
+    this.#mux.close(code, text)
+  }
+
+  destroy(error?: Error): void {
+    this.#mux.destroy(error)
+  }
+
+  #accept(stream: MuxStream): void {
+    stream.sink = new TypeReader(stream, (type) => {
+      if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
+      else
+        stream.sink = new CallReader(
+          stream,
+          (message) => this.#options.onCall(type, message),
+          this.#options.onBug,
+        )
+    })
+  }
+
+  #closed(error: Error | undefined): void {
+    this.#watchdog?.stop()
+    this.#options.onClose(error)
+  }
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { Secret } from '../base/secret.ts'
+import { type AgentCommand, type AgentSessionOptions, startAgentSession } from './agent-session.ts'
+import type { ProxyHeader } from './proxy-header.ts'
+import { Refusal } from './refusal.ts'
+import { refusal } from './refusals.ts'
+import { ServedSession, type ServedSessionOptions } from './served-session.ts'
+import { StreamType } from './stream-type.ts'
+import { eventually, Probe } from './testing/probe.ts'
+
+const identity: AgentSessionOptions['identity'] = {
+  authtoken: new Secret('a-token'),
+  version: '1.0.0',
+  userAgent: 'adit/1.0.0',
+  clientType: 'adit',
+  os: 'linux',
+  arch: 'x64',
+  commands: { restart: '', stop: '', update: 'Updates are switched off.' },
+}
+
+const welcome = { Version: '3', ClientId: 'client-1', Error: '', Extra: { Cookie: 'cookie-1' } }
+
+interface Ends {
+  connect(agent?: Partial<AgentSessionOptions>): ReturnType<typeof startAgentSession>
+  served: ServedSession
+}
+
+function createEnds(t: TestContext, server: Partial<ServedSessionOptions>): Ends {
+  const [near, far] = duplexPair()
+  const served = new ServedSession(far, {
+    onCall: () => welcome,
+    onClose() {},
+    onBug: (error) => assert.fail(error as Error),
+    ...server,
+  })
+  t.after(() => served.destroy())
+  return {
+    served,
+    connect: (agent = {}) =>
+      startAgentSession(near, {
+        identity,
+        onProxy() {},
+        onCommand: async () => {},
+        onClose() {},
+        onBug: (error) => assert.fail(error as Error),
+        ...agent,
+      }),
+  }
+}
+
+test('an agent authenticates, binds and unbinds', async (t) => {
+  const calls: [number, Record<string, unknown>][] = []
+  const { connect } = createEnds(t, {
+    onCall(type, message) {
+      calls.push([type, message])
+      if (type === StreamType.Auth) return welcome
+      if (type === StreamType.Bind)
+        return { Id: 'b1', URL: 'https://a.test', Proto: 'https', Opts: {}, Extra: {} }
+      return { Error: '' }
+    },
+  })
+
+  const agent = await connect()
+  const bound = await agent.bind({
+    Proto: 'https',
+    ForwardsTo: 'http://localhost:80',
+    Opts: { Domain: 'a.test' },
+  })
+  await agent.unbind(bound.Id)
+
+  assert.equal(agent.welcome.ClientId, 'client-1')
+  assert.deepEqual(
+    calls.map(([type]) => type),
+    [StreamType.Auth, StreamType.Bind, StreamType.Unbind],
+  )
+  const extra = calls[0]![1].Extra as Record<string, unknown>
+  assert.equal(extra.Authtoken, 'a-token')
+  assert.equal(extra.HeartbeatInterval, 10_000_000_000)
+  assert.deepEqual(calls[2]![1], { Id: 'b1' })
+})
+
+test('a refusal reaches the agent with its sentence and its number', async (t) => {
+  const { connect } = createEnds(t, {
+    onCall() {
+      throw refusal('token_unknown')
+    },
+  })
+
+  const failure = await connect().catch((error: unknown) => error)
+
+  assert.ok(failure instanceof Refusal)
+  assert.equal(failure.code, 'ERR_NGROK_107')
+  assert.match(failure.message, /not valid/)
+})
+
+test('a proxied stream brings its header and the first bytes, and carries both directions', async (t) => {
+  const headers: ProxyHeader[] = []
+  const upstreams: Probe[] = []
+  const { connect, served } = createEnds(t, {})
+  await connect({
+    onProxy(header, stream) {
+      headers.push(header)
+      upstreams.push(new Probe(stream))
+    },
+  })
+  const header = { Id: 'b1', ClientAddr: '[::1]:80', Proto: 'https', EdgeType: '0', PassthroughTLS: false }
+
+  const visitor = new Probe(served.openProxy(header, Buffer.from('PROXY UNKNOWN\r\n')))
+  visitor.stream.write(Buffer.from('GET /'))
+  await eventually(() => upstreams.length === 1, 'the proxied stream')
+  await upstreams[0]!.until((p) => p.received === 20, 'the visitor’s bytes')
+  upstreams[0]!.stream.write(Buffer.from('200'))
+  await visitor.until((p) => p.received === 3, 'the answer')
+
+  assert.deepEqual(headers, [header])
+  assert.equal(upstreams[0]!.bytes.toString(), 'PROXY UNKNOWN\r\nGET /')
+  assert.equal(visitor.bytes.toString(), '200')
+})
+
+test('commands reach the agent, and its refusal comes back', async (t) => {
+  const commands: AgentCommand[] = []
+  const { connect, served } = createEnds(t, {})
+  await connect({
+    async onCommand(command) {
+      commands.push(command)
+      if (command.name === 'update') throw new Error('There is no newer version.')
+    },
+  })
+
+  await served.command(StreamType.Restart, {})
+  await served.command(StreamType.Stop, {})
+  const update = served.command(StreamType.Update, { Version: '2', PermitMajorVersion: false })
+  await assert.rejects(update, /no newer version/)
+  served.stopTunnel('b1', 'ended by an operator', 'ERR_NGROK_334')
+  await eventually(() => commands.length === 4, 'the fourth command')
+
+  assert.deepEqual(commands, [
+    { name: 'restart' },
+    { name: 'stop' },
+    { name: 'update', version: '2', permitMajorVersion: false },
+    { name: 'stopTunnel', id: 'b1', message: 'ended by an operator', errorCode: 'ERR_NGROK_334' },
+  ])
+})
+
+test('an agent that never answers a command costs the caller the time-out only', async (t) => {
+  const { connect, served } = createEnds(t, {})
+  await connect({ onCommand: () => new Promise(() => {}) })
+
+  await assert.rejects(served.command(StreamType.Stop, {}, 20), /did not answer within 20 ms/)
+
+  assert.equal(served.over, false)
+})
+
+test('the agent beats at once, before it is authenticated, and measures the latency', async (t) => {
+  const latencies: number[] = []
+  const { connect } = createEnds(t, { onCall: () => new Promise(() => {}) })
+
+  const connecting = connect({ onLatency: (latency) => latencies.push(latency) }).catch(() => {})
+  await eventually(() => latencies.length > 0, 'the first latency')
+
+  assert.ok(latencies[0]! >= 0 && latencies[0]! < 1000)
+  void connecting
+})
+
+test('a session of a dead server ends within interval and tolerance', async () => {
+  const [near, far] = duplexPair()
+  far.on('data', () => {})
+  const started = performance.now()
+
+  const connecting = startAgentSession(near, {
+    identity,
+    heartbeat: { intervalMs: 40, toleranceMs: 60 },
+    onProxy() {},
+    onCommand: async () => {},
+    onClose() {},
+  })
+  await assert.rejects(connecting, /Nothing was heard/)
+
+  const took = performance.now() - started
+  assert.ok(took >= 99 && took < 1000, `${took} ms`)
+})
+
+test('a session of a silent agent ends on the server within the allowed time', async (t) => {
+  const closes: (Error | undefined)[] = []
+  const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })
+  await connect({ heartbeat: { intervalMs: 60_000, toleranceMs: 60_000 } })
+
+  served.trust(50, true)
+  await eventually(() => closes.length === 1, 'the end of the session')
+
+  assert.match(closes[0]!.message, /Nothing was heard/)
+})
+
+test('beats keep a session alive that has nothing else to say', async (t) => {
+  const closes: unknown[] = []
+  const latencies: number[] = []
+  const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })
+  const heartbeat = { intervalMs: 10, toleranceMs: 200 }
+  await connect({ heartbeat, onLatency: (latency) => latencies.push(latency) })
+
+  served.trust(210, true)
+  await eventually(() => latencies.length > 40, '40 beats')
+
+  assert.deepEqual(closes, [])
+})

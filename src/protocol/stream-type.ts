@@ -1,0 +1,63 @@
+import type { StreamSink } from '../base/stream.ts'
+import { ErrorCode, MuxError } from './frame.ts'
+import type { MuxStream } from './mux-stream.ts'
+
+/** What a stream is for: the first four bytes its opener writes. Numbers are never reused. */
+export const StreamType = {
+  Auth: 0,
+  Bind: 1,
+  Unbind: 2,
+  Proxy: 3,
+  Restart: 4,
+  Stop: 5,
+  Update: 6,
+  StartTunnelWithLabel: 7,
+  SrvInfo: 8,
+  StopTunnel: 9,
+  PatchTunnelState: 10,
+  Heartbeat: 0xffff_ffff,
+} as const
+
+const TYPE_BYTES = 4
+
+/** The type's four bytes with room for `more` bytes after them. */
+export function typeBytes(type: number, more = 0): Buffer {
+  const bytes = Buffer.allocUnsafe(TYPE_BYTES + more)
+  bytes.writeUInt32BE(type, 0)
+  return bytes
+}
+
+/**
+ * Reads the type of a stream the peer opened, then hands it over. It holds up no other stream however slowly the four
+ * bytes come.
+ */
+export class TypeReader implements StreamSink {
+  readonly #stream: MuxStream
+  readonly #onTyped: (type: number, stream: MuxStream) => void
+  #type = 0
+  #missing = TYPE_BYTES
+
+  constructor(stream: MuxStream, onTyped: (type: number, stream: MuxStream) => void) {
+    this.#stream = stream
+    this.#onTyped = onTyped
+  }
+
+  onData(chunk: Buffer): void {
+    let at = 0
+    while (this.#missing > 0 && at < chunk.length) {
+      this.#type = this.#type * 256 + chunk[at++]!
+      this.#missing--
+    }
+    if (this.#missing > 0) return
+    this.#stream.consumed(TYPE_BYTES)
+    this.#onTyped(this.#type, this.#stream)
+    if (at < chunk.length) this.#stream.sink.onData(chunk.subarray(at))
+  }
+
+  onEnd(): void {
+    this.#stream.reset(new MuxError(ErrorCode.Protocol, 'The stream ended before its type was complete.'))
+  }
+
+  onDrain(): void {}
+  onClose(): void {}
+}

@@ -1,0 +1,76 @@
+import type { ByteStream, StreamSink } from '../../base/stream.ts'
+
+/** Records what a stream tells its holder, and lets a test wait for it. */
+export class Probe implements StreamSink {
+  readonly stream: ByteStream
+  readonly chunks: Buffer[] = []
+  received = 0
+  ended = false
+  drains = 0
+  closed = false
+  closeError: Error | undefined
+  readonly #waiting = new Set<() => void>()
+  readonly #consume: boolean
+
+  constructor(stream: ByteStream, consume = true) {
+    this.stream = stream
+    this.#consume = consume
+    stream.sink = this
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.chunks)
+  }
+
+  onData(chunk: Buffer): void {
+    // Copied, because the contract lets the transport reuse its block after this call.
+    this.chunks.push(Buffer.from(chunk))
+    this.received += chunk.length
+    if (this.#consume) this.stream.consumed(chunk.length)
+    this.#changed()
+  }
+
+  onEnd(): void {
+    this.ended = true
+    this.#changed()
+  }
+
+  onDrain(): void {
+    this.drains++
+    this.#changed()
+  }
+
+  onClose(error?: Error): void {
+    this.closed = true
+    this.closeError = error
+    this.#changed()
+  }
+
+  /** Resolves once the condition holds; rejects when it does not within the deadline. */
+  until(condition: (probe: this) => boolean, what: string, deadlineMs = 5000): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`Not within ${deadlineMs} ms: ${what}`)), deadlineMs)
+      const look = () => {
+        if (!condition(this)) return
+        clearTimeout(late)
+        this.#waiting.delete(look)
+        resolve()
+      }
+      this.#waiting.add(look)
+      look()
+    })
+  }
+
+  #changed(): void {
+    for (const look of this.#waiting) look()
+  }
+}
+
+/** Resolves once the condition holds; looks again after every turn of the event loop. */
+export async function eventually(condition: () => boolean, what: string, deadlineMs = 5000): Promise<void> {
+  const until = performance.now() + deadlineMs
+  while (!condition()) {
+    if (performance.now() > until) throw new Error(`Not within ${deadlineMs} ms: ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
