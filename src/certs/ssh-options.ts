@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net'
+import { parseAddress, parseCidr } from '../base/cidr.ts'
 import { type MaterialField, problem } from './problem.ts'
 
 const PRINCIPAL_LIMIT = 256 // OpenSSH refuses to read a certificate with more.
@@ -54,21 +54,12 @@ function checkSourceAddress(list: string): void {
 
 /** An address or a range with no bits set behind its prefix, which is the only form that OpenSSH matches. */
 function isNetwork(entry: string): boolean {
-  const [address = '', prefix, ...more] = entry.split('/')
-  const width = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : 0
-  if (width === 0 || more.length > 0) return false
-  if (prefix === undefined) return true
-  if (!/^(0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > width) return false
-  const hostBits = (1n << BigInt(width - Number(prefix))) - 1n
-  return (numberOf(address, width) & hostBits) === 0n
-}
-
-function numberOf(address: string, width: number): bigint {
-  if (width === 32) return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n)
-  // The URL parser knows every spelling of an IPv6 address, embedded IPv4 included, and answers in hex groups.
-  const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')
-  const groups = (text: string) => (text === '' ? [] : text.split(':'))
-  const [front, back] = [groups(head), groups(tail ?? '')]
-  const middle = Array<string>(8 - front.length - back.length).fill('0')
-  return [...front, ...middle, ...back].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n)
+  if (/\s/.test(entry)) return false
+  if (parseAddress(entry) !== undefined) return true
+  try {
+    parseCidr(entry)
+    return true
+  } catch {
+    return false
+  }
 }

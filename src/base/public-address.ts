@@ -1,0 +1,47 @@
+import { isIPv6 } from 'node:net'
+import { type Cidr, parseAddress, parseCidr } from './cidr.ts'
+
+// The IANA registry of special-purpose IPv4 addresses, and the relays of 6to4.
+const specialV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+].map(parseCidr)
+
+// Only this block of IPv6 is given out for public use: loopback, private, link-local, multicast, mapped IPv4 and
+// the NAT64 prefixes all lie outside it.
+const globalV6 = parseCidr('2000::/3')
+
+// Inside it: Teredo and other protocol assignments, documentation twice, 6to4 (which carries an IPv4 address).
+const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map(parseCidr)
+
+/** Whether an address lies in a range; addresses that are no plain addresses lie in none. */
+export function contains(range: Cidr, address: string): boolean {
+  const parsed = parseAddress(address)
+  if (parsed === undefined || parsed.family !== range.family) return false
+  const hostBits = BigInt((range.family === 4 ? 32 : 128) - range.bits)
+  return parsed.value >> hostBits === range.base >> hostBits
+}
+
+/**
+ * Whether an address belongs to the public Internet. Spellings that carry an IPv4 address inside an IPv6 one do not
+ * count, whatever they carry: nobody needs them, and a translator on the way might lead them inside (P45).
+ */
+export function isPublicAddress(address: string): boolean {
+  const family = parseAddress(address)?.family
+  if (family === 4) return !isIPv6(address) && !specialV4.some((range) => contains(range, address))
+  if (family === 6) return contains(globalV6, address) && !specialV6.some((range) => contains(range, address))
+  return false
+}
