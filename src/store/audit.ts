@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import type { Sql, SqlRecord, SqlValue } from './sql.ts'
 import type { AuditEntry, AuditRecord } from './store.ts'
 
@@ -152,8 +152,7 @@ function recordId(number: number): string {
   for (let rest = number; digits.length < NUMBER_LENGTH; rest = Math.floor(rest / 62)) {
     digits = ALPHABET[rest % 62] + digits
   }
-  let random = ''
-  for (const byte of randomBytes(RANDOM_LENGTH)) random += ALPHABET[byte % 62]
+  const random = randomUUID().replaceAll('-', '').slice(0, RANDOM_LENGTH)
   return `ae_${digits}${random}`
 }
 

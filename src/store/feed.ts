@@ -47,7 +47,7 @@ export class Feed {
       follower,
       revision: 0,
       pumping: true,
-      behind: false,
+      behind: true,
       stopped: false,
     }
     this.#followings.add(following)
@@ -62,7 +62,7 @@ export class Feed {
     return { stop: () => this.#stop(following) }
   }
 
-  /** Something was committed, here or elsewhere. */
+  /** Something was committed, here or by another process. */
   wake(): void {
     for (const following of this.#followings) {
       following.behind = true
@@ -90,7 +90,7 @@ export class Feed {
   /** Brings a follower up to date; while the database cannot be read it keeps what it has, and this keeps trying. */
   async #catchUp(following: Following): Promise<void> {
     let retryMs = MIN_RETRY_MS
-    do {
+    while (following.behind && !following.stopped) {
       following.behind = false
       try {
         while (!following.stopped && (await this.#step(following))) retryMs = MIN_RETRY_MS
@@ -101,7 +101,7 @@ export class Feed {
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
         following.behind = true
       }
-    } while (following.behind && !following.stopped)
+    }
     // In the same turn as the last look at `behind`, so that no wake falls between.
     following.pumping = false
   }
@@ -116,11 +116,12 @@ export class Feed {
       await this.#reset(following)
       return true
     }
-    if (revision === following.revision) return false
     if (following.stopped) return false
+    // Committed between the two reads: others get their turn before the next look.
+    if (revision === following.revision && revision < head.revision) await new Promise(setImmediate)
     following.revision = revision
     if (touched.length > 0) this.#tell(() => following.follower.change(touched))
-    return true
+    return revision < head.revision
   }
 
   /**

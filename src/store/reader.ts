@@ -7,6 +7,8 @@ const GET = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id 
 const FIRST_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? ORDER BY id DESC LIMIT ?`
 const NEXT_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id < ? ORDER BY id DESC LIMIT ?`
 const HOLDER = 'SELECT account, kind, id FROM claims WHERE scope = ? AND name = ?'
+const HOLDERS_BELOW =
+  'SELECT account, kind, id FROM claims WHERE scope = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?'
 const REFERRERS =
   'SELECT account, kind, id, field, on_delete FROM refs WHERE target = ? ORDER BY id, field LIMIT ?'
 
@@ -27,6 +29,15 @@ export function createReader(sql: Sql, vault: Vault): Reader {
     async holder(scope, name) {
       const record = await sql.get(HOLDER, scope, name)
       return record && { account: String(record.account), kind: String(record.kind), id: String(record.id) }
+    },
+    async holdersBelow(scope, prefix, limit) {
+      // Names are ASCII or at least valid Unicode, so nothing sorts between the prefix and its highest continuation.
+      const records = await sql.all(HOLDERS_BELOW, scope, prefix, `${prefix}\u{10ffff}`, limit)
+      return records.map(({ account, kind, id }) => ({
+        account: String(account),
+        kind: String(kind),
+        id: String(id),
+      }))
     },
     async referrers(id, limit) {
       return (await sql.all(REFERRERS, id, limit)).map(toReferrer)

@@ -11,6 +11,8 @@ const BUSY_MS = 5_000
 const POLL_MS = 200
 const CACHE_KIB = 64 * 1024
 const WAL_LIMIT_BYTES = 32 * 1024 * 1024
+// 16 MiB: often enough to bound the log, seldom enough that a page changed many times is moved once.
+const CHECKPOINT_PAGES = 4_096
 const COMMITS_BETWEEN_WAL_CHECKS = 64
 
 /** SQLite's words. Its write lock covers the whole database, so reading the head is enough to be alone. */
@@ -43,7 +45,15 @@ export class SqliteEngine implements Engine, Migrator {
     this.#writing = openForWriting(file)
     this.#reading = new SqliteConnection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS }))
     this.#reading.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-    this.reader = this.#reading
+    const idle = () => (this.#writing.database.isTransaction ? this.#reading : this.#writing)
+    // Between transactions the writing connection shows the latest commit too, and its pages are already in memory;
+    // another connection would have to read them anew after every commit.
+    this.reader = {
+      get: (text, ...values) => idle().get(text, ...values),
+      all: (text, ...values) => idle().all(text, ...values),
+      run: (text, ...values) => this.#reading.run(text, ...values),
+      insertAll: (...insertion) => this.#reading.insertAll(...insertion),
+    }
   }
 
   async begin(): Promise<WriteTransaction> {
@@ -65,7 +75,7 @@ export class SqliteEngine implements Engine, Migrator {
   }
 
   watch(onCommit: () => void): { stop(): void } {
-    const version = () => this.#reading.get('PRAGMA data_version')?.data_version
+    const version = () => this.#writing.get('PRAGMA data_version')?.data_version
     let seen: SqlValue | undefined
     const timer = setInterval(() => {
       try {
@@ -125,7 +135,7 @@ function openForWriting(file: string): SqliteConnection {
     const journal = connection.get('PRAGMA journal_mode = WAL')?.journal_mode
     if (journal !== 'wal') throw new Error(`its journal mode is ${journal} and cannot be made wal`)
     database.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${CACHE_KIB};
-      PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`)
+      PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     // Anything less may lose acknowledged writes when the power fails (P2).
     const synchronous = connection.get('PRAGMA synchronous')?.synchronous
     if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
@@ -189,6 +199,7 @@ class SqliteConnection implements Sql {
 class SqliteTransaction implements WriteTransaction {
   readonly #connection: SqliteConnection
   readonly #onCommit: () => void
+  #marked = false
 
   constructor(connection: SqliteConnection, onCommit: () => void) {
     this.#connection = connection
@@ -217,7 +228,10 @@ class SqliteTransaction implements WriteTransaction {
   }
 
   savepoint(): void {
+    // One at a time: SQLite copies every page touched below a savepoint, for each savepoint that is open.
+    if (this.#marked) this.#connection.run('RELEASE call')
     this.#connection.run('SAVEPOINT call')
+    this.#marked = true
   }
 
   rollbackToSavepoint(): void {

@@ -81,6 +81,12 @@ export interface Reader {
   list(kind: string, account: string, page: { limit: number; before?: string | undefined }): Promise<Row[]>
   /** Whoever holds a unique name. */
   holder(scope: string, name: string): Promise<{ account: string; kind: string; id: string } | undefined>
+  /** Whoever holds names that start with this prefix, by name upwards. */
+  holdersBelow(
+    scope: string,
+    prefix: string,
+    limit: number,
+  ): Promise<{ account: string; kind: string; id: string }[]>
   /** Rows that point at this id, oldest first, at most `limit`. */
   referrers(
     id: string,
