@@ -46,6 +46,9 @@ export interface AgentIdentity {
   customCas?: boolean
 }
 
+/** A Bind as an agent sends it: the options may spell out what is unset as null, as the SDKs do. */
+export type BindMessage = Omit<BindRequest, 'Opts'> & { Opts?: object }
+
 /** What the server may ask of an agent. */
 export type AgentCommand =
   | { name: 'restart' }
@@ -150,7 +153,7 @@ export class AgentSession {
   }
 
   /** Asks for a public address. */
-  bind(request: BindRequest): Promise<BindResponse> {
+  bind(request: BindMessage): Promise<BindResponse> {
     return this.#call(StreamType.Bind, request)
   }
 

@@ -4,6 +4,7 @@ export {
   type AgentIdentity,
   AgentSession,
   type AgentSessionOptions,
+  type BindMessage,
   connectAgentSession,
   startAgentSession,
 } from './agent-session.ts'

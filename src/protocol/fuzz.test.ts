@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
+import { test } from 'node:test'
+import { createRandom, mutate } from '../../test/support/random.ts'
+import { MuxError } from './frame.ts'
+import { FrameParser } from './frame-parser.ts'
+import { JsonReader } from './json-reader.ts'
+import { encodeProxyHeader } from './proxy-header.ts'
+import { Refusal } from './refusal.ts'
+import { ServedSession } from './served-session.ts'
+import { StreamType, typeBytes } from './stream-type.ts'
+import { eventually } from './testing/probe.ts'
+import { frame, uint32 } from './testing/wire.ts'
+
+const auth = Buffer.from('{"Version":["3","2"],"ClientId":"","Extra":{"AuthToken":"x","Metadata":"\\"}{"}}')
+
+/** A session as a real agent begins it, as one piece of bytes. */
+const conversation = Buffer.concat([
+  frame(1, 2, 3, uint32(StreamType.Heartbeat)),
+  frame(1, 0, 3, uint32(0x1234)),
+  frame(1, 2, 5, Buffer.concat([uint32(StreamType.Auth), auth])),
+  frame(1, 1, 5),
+  frame(1, 2, 7, uint32(StreamType.Bind)),
+  frame(1, 0, 7, Buffer.from('{"Id":"","Proto":"http","Opts":{"Domain":"a.b"}}')),
+  frame(2, 0, 7, uint32(400)),
+  frame(0, 0, 7, uint32(6)),
+  frame(1, 3, 9, Buffer.concat([uint32(StreamType.Unbind), Buffer.from('{"Id":"x"}\n')])),
+  frame(3, 0, 0, Buffer.concat([uint32(0), uint32(0), Buffer.from('no error')])),
+])
+
+test('20,000 damaged conversations neither end the process nor leave anything behind', async (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const bugs: unknown[] = []
+  let open = 0
+  let calls = 0
+  const batch: ServedSession[] = []
+  const memory = () => {
+    globalThis.gc?.()
+    return process.memoryUsage().rss
+  }
+  let before = 0
+
+  for (let round = 0; round < 20_000; round++) {
+    if (round === 2000) before = memory()
+    const [raw, transport] = duplexPair()
+    raw.on('error', () => {})
+    raw.resume()
+    open++
+    const served = new ServedSession(transport, {
+      onCall: () => {
+        calls++
+        return { Error: '' }
+      },
+      onClose: () => open--,
+      onBug: (error) => bugs.push(error),
+    })
+    const bytes = mutate(random, conversation)
+    const cut = random.below(bytes.length + 1)
+    raw.write(bytes.subarray(0, cut))
+    raw.write(bytes.subarray(cut))
+    batch.push(served)
+    if (batch.length < 100) continue
+    // Two turns: what was written arrives in the first and is answered in the second.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (const session of batch.splice(0)) session.destroy()
+  }
+  await eventually(() => open === 0, 'the end of every session')
+
+  assert.deepEqual(bugs, [])
+  assert.ok(calls > 10_000, `only ${calls} calls got through`)
+  const grown = memory() - before
+  assert.ok(grown < 128 * 1024 * 1024, `resident memory grew by ${grown} bytes`)
+})
+
+test('20,000 damaged frame sequences are parsed alike whole and in pieces', (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const parse = (bytes: Buffer, pieceSize: number): string => {
+    const seen: string[] = []
+    let data = 0
+    const parser = new FrameParser({
+      onDataHeader: (id, length, flags) => seen.push(`data ${id} ${length} ${flags}`),
+      onDataPiece: (piece) => {
+        data += piece.length
+      },
+      onDataEnd: () => seen.push(`end ${data}`),
+      onReset: (id, code) => seen.push(`rst ${id} ${code}`),
+      onWindow: (id, increment) => seen.push(`wnd ${id} ${increment}`),
+      onGoAway: (id, code) => seen.push(`goaway ${id} ${code}`),
+    })
+    try {
+      for (let at = 0; at < bytes.length; at += pieceSize) parser.push(bytes.subarray(at, at + pieceSize))
+    } catch (error) {
+      if (!(error instanceof MuxError)) throw error
+      seen.push(`error ${error.code}`)
+    }
+    return seen.join('\n')
+  }
+
+  for (let round = 0; round < 20_000; round++) {
+    const bytes = mutate(random, conversation)
+    const whole = parse(bytes, bytes.length || 1)
+
+    const pieces = parse(bytes, 1 + random.below(20))
+
+    assert.equal(pieces, whole)
+  }
+})
+
+test('20,000 damaged messages are read as JSON.parse reads them, or refused', (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  for (let round = 0; round < 20_000; round++) {
+    const bytes = mutate(random, auth)
+    const reader = new JsonReader()
+    let value: unknown
+    try {
+      if (!reader.push(bytes.subarray(0, round % 40)) && !reader.push(bytes.subarray(round % 40))) continue
+      value = reader.value()
+    } catch (error) {
+      assert.ok(error instanceof SyntaxError || error instanceof RangeError || error instanceof Refusal)
+      continue
+    }
+
+    // Whatever was found must be the longest valid beginning: an object that parses by itself.
+    assert.equal(typeof value, 'object')
+    assert.notEqual(value, null)
+  }
+})
+
+test('20,000 damaged proxy headers cost their stream at most', async (t) => {
+  const { AgentSession } = await import('./agent-session.ts')
+  const { Secret } = await import('../base/secret.ts')
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const header = { Id: 'b1', ClientAddr: '1.2.3.4:5', Proto: 'http', EdgeType: '0', PassthroughTLS: false }
+  const whole = encodeProxyHeader(header, Buffer.from('GET / HTTP/1.1\r\n\r\n'))
+  const [raw, transport] = duplexPair()
+  raw.resume()
+  const bugs: unknown[] = []
+  let proxied = 0
+  const agent = new AgentSession(transport, {
+    identity: {
+      authtoken: new Secret('t'),
+      version: '1',
+      userAgent: 'adit/1',
+      clientType: 'adit',
+      os: 'linux',
+      arch: 'x64',
+      commands: { restart: '', stop: '', update: '' },
+    },
+    onProxy(_header, stream) {
+      proxied++
+      stream.reset()
+    },
+    onCommand: async () => {},
+    onClose() {},
+    onBug: (error) => bugs.push(error),
+  })
+  t.after(() => agent.destroy())
+
+  for (let round = 0; round < 20_000; round++) {
+    const body = round % 100 === 0 ? whole : mutate(random, whole)
+    const id = 2 + round * 2
+    if (!raw.write(Buffer.concat([frame(1, 2, id, body), frame(0, 0, id, uint32(6))]))) {
+      await new Promise((resolve) => raw.once('drain', resolve))
+    }
+  }
+  raw.write(frame(1, 2, 2 + 40_000, Buffer.concat([typeBytes(StreamType.Proxy), whole.subarray(4)])))
+  while (proxied < 201) await new Promise((resolve) => setImmediate(resolve))
+
+  assert.deepEqual(bugs, [])
+  assert.equal(agent.over, false)
+})

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ErrorCode, MAX_DATA, type MuxError, WINDOW } from './frame.ts'
+import { eventually, Probe } from './testing/probe.ts'
+import { createWire, frame, uint32 } from './testing/wire.ts'
+
+const RST = 0
+const DATA = 1
+const WNDINC = 2
+const GOAWAY = 3
+const FIN = 1
+const SYN = 2
+
+test('an opening puts the first bytes into the SYN frame', async (t) => {
+  const wire = createWire(t, 'server')
+
+  wire.session.open(Buffer.from('type and header'))
+  await wire.seen(1)
+
+  assert.deepEqual(wire.frames, [{ type: DATA, flags: SYN, id: 2, payload: Buffer.from('type and header') }])
+})
+
+test('data leaves in frames of at most 32 KiB', async (t) => {
+  const wire = createWire(t, 'server')
+
+  wire.session.open(Buffer.from('x')).write(Buffer.alloc(200_000, 7))
+  await eventually(
+    () => wire.frames.reduce((sum, { payload }) => sum + payload.length, 0) === 200_001,
+    'all bytes',
+  )
+
+  assert.ok(wire.frames.every(({ payload }) => payload.length <= MAX_DATA))
+})
+
+test('everything written in one turn leaves in one write', async (t) => {
+  const wire = createWire(t, 'server')
+  let writes = 0
+  wire.raw.on('data', () => writes++)
+
+  for (let i = 0; i < 20; i++) wire.session.open(Buffer.from('x')).write(Buffer.from('more'))
+  await wire.seen(40)
+
+  assert.equal(writes, 1)
+})
+
+test('a caller may reuse its memory as soon as write returns', async (t) => {
+  const wire = createWire(t, 'server')
+  const stream = wire.session.open(Buffer.from('x'))
+  const chunk = Buffer.alloc(WINDOW + 100, 1)
+
+  stream.write(chunk)
+  chunk.fill(2)
+  wire.send(frame(WNDINC, 0, 2, uint32(1000)))
+  await eventually(
+    () => wire.frames.reduce((sum, f) => sum + f.payload.length, 0) === WINDOW + 101,
+    'all bytes',
+  )
+
+  assert.ok(wire.frames.every(({ payload }, index) => index === 0 || payload.every((byte) => byte === 1)))
+})
+
+test('grants come in portions of at least 64 KiB and never exceed what was consumed', async (t) => {
+  const wire = createWire(t, 'server')
+  wire.send(frame(DATA, SYN, 3, 4))
+  for (let i = 0; i < 9; i++) wire.send(frame(DATA, 0, 3, 16_384))
+  await eventually(() => wire.accepted[0]?.received === 4 + 9 * 16_384, 'all bytes')
+  wire.accepted[0]!.stream.consumed(1_000_000)
+  await wire.seen(2)
+
+  const grants = wire.frames
+    .filter(({ type }) => type === WNDINC)
+    .map(({ payload }) => payload.readUInt32BE(0))
+  assert.ok(grants.every((grant) => grant >= 65_536))
+  assert.ok(grants.reduce((a, b) => a + b) <= 4 + 9 * 16_384)
+})
+
+test('a grant beyond the window is not believed', async (t) => {
+  const wire = createWire(t, 'server')
+  const near = new Probe(wire.session.open(Buffer.from('x')))
+  wire.send(frame(WNDINC, 0, 2, uint32(0x7fffffff)))
+  await new Promise((resolve) => setImmediate(resolve))
+
+  near.stream.write(Buffer.alloc(WINDOW * 2))
+  await eventually(() => wire.frames.reduce((sum, f) => sum + f.payload.length, 0) >= WINDOW, 'one window')
+  wire.session.open(Buffer.from('later'))
+  await eventually(() => wire.frames.some(({ payload }) => payload.toString() === 'later'), 'the later frame')
+
+  const sent = wire.frames.filter(({ id }) => id === 2).reduce((sum, f) => sum + f.payload.length, 0)
+  assert.ok(sent <= WINDOW + 1, `${sent} bytes`)
+})
+
+test('a frame beyond the window is answered with RST 3 and costs that stream only', async (t) => {
+  const wire = createWire(t, 'server', false)
+
+  wire.send(
+    frame(DATA, SYN, 3, 200_000),
+    frame(DATA, 0, 3, 100_000),
+    frame(DATA, SYN, 5, Buffer.from('still')),
+  )
+  await wire.seen(1)
+
+  assert.deepEqual(wire.frames[0], { type: RST, flags: 0, id: 3, payload: uint32(ErrorCode.FlowControl) })
+  assert.equal((wire.accepted[0]!.closeError as MuxError).code, ErrorCode.FlowControl)
+  assert.equal(wire.accepted[1]!.bytes.toString(), 'still')
+})
+
+test('data for an unknown stream is answered with RST 4, an empty FIN with nothing', async (t) => {
+  const wire = createWire(t, 'server')
+
+  wire.send(frame(DATA, FIN, 77), frame(WNDINC, 0, 77, uint32(5)), frame(RST, 0, 77, uint32(6)))
+  wire.send(frame(DATA, 0, 79, Buffer.from('who?')))
+  await wire.seen(1)
+
+  assert.deepEqual(wire.frames, [{ type: RST, flags: 0, id: 79, payload: uint32(ErrorCode.StreamClosed) }])
+  assert.equal(wire.session.over, false)
+})
+
+test('data after FIN is answered with RST 4', async (t) => {
+  const wire = createWire(t, 'server')
+
+  wire.send(frame(DATA, SYN | FIN, 3, Buffer.from('all')), frame(DATA, 0, 3, Buffer.from('more')))
+  await wire.seen(1)
+
+  assert.equal(wire.frames[0]!.payload.readUInt32BE(0), ErrorCode.StreamClosed)
+  assert.equal(wire.accepted[0]!.bytes.toString(), 'all')
+})
+
+test('a stream may open, carry data and end in one frame, and ids need not increase', async (t) => {
+  const wire = createWire(t, 'server')
+
+  wire.send(frame(DATA, SYN | FIN, 9, Buffer.from('nine')), frame(DATA, SYN | FIN, 5, Buffer.from('five')))
+  await eventually(() => wire.accepted.length === 2 && wire.accepted[1]!.ended, 'both streams')
+
+  assert.deepEqual(
+    wire.accepted.map((probe) => probe.bytes.toString()),
+    ['nine', 'five'],
+  )
+})
+
+test('frames cut into single bytes are understood', async (t) => {
+  const wire = createWire(t, 'server')
+  const bytes = Buffer.concat([
+    frame(DATA, SYN, 3, Buffer.from('one')),
+    frame(WNDINC, 0, 3, uint32(1)),
+    frame(DATA, FIN, 3, Buffer.from('two')),
+  ])
+
+  for (const byte of bytes) wire.raw.write(Buffer.from([byte]))
+  await eventually(() => wire.accepted[0]?.ended === true, 'the end')
+
+  assert.equal(wire.accepted[0]!.bytes.toString(), 'onetwo')
+})
+
+const endings: [what: string, bytes: Buffer, code: number][] = [
+  ['an unknown frame type', frame(7, 0, 3, 4), ErrorCode.Protocol],
+  ['data on stream 0', frame(DATA, 0, 0, 4), ErrorCode.Protocol],
+  ['a reset of stream 0', frame(RST, 0, 0, 4), ErrorCode.Protocol],
+  ['a reset of the wrong size', frame(RST, 0, 3, 5), ErrorCode.FrameSize],
+  ['a grant of the wrong size', frame(WNDINC, 0, 3, 3), ErrorCode.FrameSize],
+  ['a goaway on a stream', frame(GOAWAY, 0, 3, 8), ErrorCode.Protocol],
+  ['a SYN with an id of our parity', frame(DATA, SYN, 4, 4), ErrorCode.Protocol],
+  [
+    'a SYN of a stream already open',
+    Buffer.concat([frame(DATA, SYN, 3, 4), frame(DATA, SYN, 3, 4)]),
+    ErrorCode.Protocol,
+  ],
+]
+
+for (const [what, bytes, code] of endings) {
+  test(`${what} ends the session with GOAWAY code ${code}`, async (t) => {
+    const wire = createWire(t, 'server')
+
+    wire.send(bytes)
+    await eventually(() => wire.closes.length === 1, 'the end')
+    await eventually(() => wire.frames.some(({ type }) => type === GOAWAY), 'GOAWAY')
+
+    const goaway = wire.frames.find(({ type }) => type === GOAWAY)!
+    assert.equal(goaway.payload.readUInt32BE(4), code)
+    assert.deepEqual(wire.bugs, [])
+  })
+}
+
+test('a 16 MiB frame is dropped as it comes, without being held', async (t) => {
+  const wire = createWire(t, 'server', false)
+  const before = process.memoryUsage().arrayBuffers
+  wire.send(frame(DATA, SYN, 3, 4))
+  const header = Buffer.from('ffffff1000000003', 'hex')
+  const piece = Buffer.alloc(65_536)
+  let most = 0
+
+  wire.send(header)
+  for (let left = 0xffffff; left > 0; left -= piece.length) {
+    if (!wire.raw.write(left < piece.length ? piece.subarray(0, left) : piece)) {
+      await new Promise((resolve) => wire.raw.once('drain', resolve))
+    }
+    most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+  }
+  wire.send(frame(DATA, SYN | FIN, 5, Buffer.from('after')))
+  await eventually(() => wire.accepted[1]?.ended === true, 'the next frame')
+
+  assert.equal(wire.accepted[1]!.bytes.toString(), 'after')
+  assert.ok(most < 4_000_000, `${most} bytes held`)
+})
+
+test('a GOAWAY whose length leaves out the eight fixed bytes is understood', async (t) => {
+  const wire = createWire(t, 'server')
+  const text = Buffer.from('read timeout!')
+  const header = Buffer.from('0000000000000000', 'hex')
+  header[2] = text.length
+  header[3] = 0x30
+
+  wire.send(header, uint32(9), uint32(14), text, Buffer.from('garbage that follows'))
+  await eventually(() => wire.closes.length === 1, 'the end')
+
+  assert.equal((wire.closes[0] as MuxError).code, 14)
+  assert.match(wire.closes[0]!.message, /read timeout!/)
+})
+
+test('an empty GOAWAY still has its eight bytes', async (t) => {
+  const wire = createWire(t, 'server')
+
+  wire.send(Buffer.from('0000003000000000', 'hex'), uint32(4), uint32(0))
+  await eventually(() => wire.closes.length === 1, 'the end')
+
+  assert.equal((wire.closes[0] as MuxError).code, ErrorCode.RemoteGone)
+})
+
+test('our GOAWAY names the last stream, the code and the reason, and then the connection closes', async (t) => {
+  const wire = createWire(t, 'server')
+  wire.send(frame(DATA, SYN, 41, 4))
+  await eventually(() => wire.accepted.length === 1, 'the stream')
+  const closed = new Promise((resolve) => wire.raw.once('end', resolve))
+
+  wire.session.close(ErrorCode.NoError, 'no error')
+  await closed
+
+  const last = wire.frames.at(-1)!
+  assert.deepEqual(last, {
+    type: GOAWAY,
+    flags: 0,
+    id: 0,
+    payload: Buffer.concat([uint32(41), uint32(0), Buffer.from('no error')]),
+  })
+})
+
+const NUDGE = { type: DATA, flags: FIN, id: 0x7ffffffe, payload: Buffer.alloc(0) }
+
+test('bytes that need no answer are answered with a nudge', async (t) => {
+  const wire = createWire(t, 'server')
+  wire.session.nudges = true
+
+  wire.send(frame(DATA, SYN, 3, 8))
+  await wire.seen(1)
+
+  assert.deepEqual(wire.frames, [NUDGE])
+})
+
+test('no nudge is sent in a turn that has something to say, nor by a peer that was not asked to', async (t) => {
+  const talkative = createWire(t, 'server')
+  talkative.session.nudges = true
+  const silent = createWire(t, 'client')
+
+  talkative.send(frame(DATA, 0, 99, 8))
+  silent.send(frame(DATA, SYN, 2, 8))
+  await talkative.seen(1)
+  await eventually(() => silent.accepted.length === 1, 'the stream')
+  await new Promise((resolve) => setImmediate(resolve))
+
+  assert.deepEqual(
+    talkative.frames.map(({ type }) => type),
+    [RST],
+  )
+  assert.deepEqual(silent.frames, [])
+})
+
+test('a stream written to after its end or reset sends nothing', async (t) => {
+  const wire = createWire(t, 'server')
+  const ended = wire.session.open(Buffer.from('a'))
+  const reset = wire.session.open(Buffer.from('b'))
+
+  ended.end()
+  reset.reset()
+  const accepted = [ended.write(Buffer.from('x')), reset.write(Buffer.from('x'))]
+  reset.end()
+  reset.reset()
+  wire.session.open(Buffer.from('last'))
+  await wire.seen(5)
+
+  assert.deepEqual(accepted, [false, false])
+  assert.equal(wire.frames.length, 5)
+})
+
+test('FIN waits for data that waits for the window', async (t) => {
+  const wire = createWire(t, 'server')
+  const stream = wire.session.open(Buffer.from('x'))
+  stream.write(Buffer.alloc(WINDOW + 10))
+  stream.end()
+  await eventually(() => wire.frames.reduce((sum, f) => sum + f.payload.length, 0) === WINDOW, 'one window')
+  const before = wire.frames.some(({ flags }) => flags === FIN)
+
+  wire.send(frame(WNDINC, 0, 2, uint32(11)))
+  await eventually(() => wire.frames.some(({ flags }) => flags === FIN), 'FIN')
+
+  assert.equal(before, false)
+  assert.equal(
+    wire.frames.reduce((sum, f) => sum + f.payload.length, 0),
+    WINDOW + 11,
+  )
+})
+
+test('a peer that asks and never reads is cut off', async (t) => {
+  const wire = createWire(t, 'server')
+  wire.raw.pause()
+  const asking = Buffer.concat(Array.from({ length: 5000 }, () => frame(DATA, 0, 99, 1)))
+
+  for (let i = 0; i < 60 && wire.closes.length === 0; i++) {
+    wire.raw.write(asking)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await eventually(() => wire.closes.length === 1, 'the end')
+
+  assert.equal((wire.closes[0] as MuxError).code, ErrorCode.EnhanceYourCalm)
+})

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Refusal, readRefusal } from './refusal.ts'
+import { refusal, refusals } from './refusals.ts'
+
+test('a refusal travels as text with its code alone on a line, and is read back', () => {
+  const sent = refusal('name_taken', 'https://a.test')
+
+  const read = readRefusal(sent.text)
+
+  assert.match(sent.text, /^https:\/\/a\.test is already online\..*\n\nERR_NGROK_334\n$/)
+  assert.equal(read.message, sent.message)
+  assert.equal(read.code, 'ERR_NGROK_334')
+})
+
+test('a refusal without a number is a sentence alone', () => {
+  assert.equal(new Refusal('No.').text, 'No.')
+  assert.equal(readRefusal('No.').number, undefined)
+  assert.equal(readRefusal('').message, 'The server refused without a reason.')
+})
+
+test('every number is documented, and every documented number exists', () => {
+  const document = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
+  const section = document.slice(document.indexOf('## Refusals'))
+
+  const documented = [...section.matchAll(/^\| (\d+) \|/gm)].map(([, number]) => Number(number))
+
+  const existing = Object.values(refusals).flatMap(({ number }) => (number === undefined ? [] : [number]))
+  assert.deepEqual(
+    documented,
+    existing.toSorted((a, b) => a - b),
+  )
+})

@@ -1,0 +1,88 @@
+import { type Duplex, duplexPair } from 'node:stream'
+import type { TestContext } from 'node:test'
+import { MuxSession } from '../mux-session.ts'
+import type { MuxStream } from '../mux-stream.ts'
+import { eventually, Probe } from './probe.ts'
+
+/** A frame as it was seen on the wire. */
+export interface Frame {
+  type: number
+  flags: number
+  id: number
+  payload: Buffer
+}
+
+/** A session whose peer is the test itself, speaking raw bytes. */
+export interface Wire {
+  session: MuxSession
+  accepted: Probe[]
+  closes: (Error | undefined)[]
+  bugs: unknown[]
+  frames: Frame[]
+  raw: Duplex
+  send(...bytes: Buffer[]): void
+  /** Waits until so many frames were seen. */
+  seen(count: number): Promise<void>
+}
+
+/** Frame bytes written independently of the code under test. */
+export function frame(type: number, flags: number, id: number, payload: Buffer | number = 0): Buffer {
+  const body = typeof payload === 'number' ? Buffer.alloc(payload) : payload
+  const header = Buffer.alloc(8)
+  header.writeUIntBE(body.length, 0, 3)
+  header[3] = type * 16 + flags
+  header.writeUInt32BE(id, 4)
+  return Buffer.concat([header, body])
+}
+
+/** Four bytes, big-endian. */
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+export function createWire(
+  t: TestContext,
+  role: 'client' | 'server',
+  consume = true,
+  onStream?: (stream: MuxStream) => void,
+): Wire {
+  const [raw, transport] = duplexPair()
+  const accepted: Probe[] = []
+  const closes: (Error | undefined)[] = []
+  const bugs: unknown[] = []
+  const frames: Frame[] = []
+  const session = new MuxSession(transport, {
+    role,
+    onStream: onStream ?? ((stream) => void accepted.push(new Probe(stream, consume))),
+    onClose: (error) => closes.push(error),
+    onBug: (error) => bugs.push(error),
+  })
+  let held = Buffer.alloc(0)
+  raw.on('error', () => {})
+  raw.on('data', (chunk: Buffer) => {
+    held = Buffer.concat([held, chunk])
+    while (held.length >= 8 && held.length >= 8 + held.readUIntBE(0, 3)) {
+      const end = 8 + held.readUIntBE(0, 3)
+      frames.push({
+        type: held[3]! >> 4,
+        flags: held[3]! & 15,
+        id: held.readUInt32BE(4),
+        payload: held.subarray(8, end),
+      })
+      held = held.subarray(end)
+    }
+  })
+  t.after(() => session.destroy())
+  return {
+    session,
+    accepted,
+    closes,
+    bugs,
+    frames,
+    raw,
+    send: (...bytes) => void raw.write(Buffer.concat(bytes)),
+    seen: (count) => eventually(() => frames.length >= count, `${count} frames, saw ${frames.length}`),
+  }
+}
