@@ -11,7 +11,11 @@ const FIN = 1
 /** A wire whose accepted streams are calls, answered with what they asked. */
 function createCalls(t: TestContext): Wire {
   return createWire(t, 'server', true, (stream) => {
-    stream.sink = new CallReader(stream, (message) => ({ Got: message }), assert.fail)
+    stream.sink = new CallReader(
+      stream,
+      (message) => ({ Got: message }),
+      (error) => assert.fail(error as Error),
+    )
   })
 }
 
@@ -47,7 +51,7 @@ const broken: [what: string, bytes: Buffer, flags: number, says: RegExp][] = [
   ['FIN alone', Buffer.alloc(0), FIN, /ended before it was complete/],
   ['something else than an object', Buffer.from('[1]'), 0, /not a JSON object/],
   ['brackets that match but make no JSON', Buffer.from('{a}'), 0, /cannot be read/],
-  ['more bytes than a message may have', Buffer.from(`{"a":"${'x'.repeat(262_130)}`), 0, /ended|exceeds/],
+  ['more bytes than a message may have', Buffer.from(`{"a":"${'x'.repeat(262_130)}`), 0, /exceeds/],
 ]
 
 for (const [what, bytes, flags, says] of broken) {
