@@ -1,0 +1,10 @@
+export type { RateLimitOptions } from './rate-limit.ts'
+export { createDns, type Dns, type DnsCounts, type DnsOptions } from './server.ts'
+export type { TcpLimits } from './tcp.ts'
+export {
+  compileZones,
+  type StartOfAuthority,
+  type ZoneData,
+  type ZoneRecord,
+  type ZoneTable,
+} from './zone.ts'

@@ -1,0 +1,132 @@
+import type { Answer } from 'dns-packet'
+import { type Node, parentOf, type Zone, type ZoneTable } from './zone.ts'
+
+/** What is to be said about a question. */
+export interface Resolution {
+  rcode: 'NOERROR' | 'NXDOMAIN' | 'REFUSED'
+  authoritative: boolean
+  answers: Answer[]
+  authorities: Answer[]
+  additionals: Answer[]
+  /** The same for answers that are alike, however the names in them vary: what a rate is counted by. */
+  kind: string
+}
+
+const CHAIN_LIMIT = 8
+const REFUSED: Resolution = {
+  rcode: 'REFUSED',
+  authoritative: false,
+  answers: [],
+  authorities: [],
+  additionals: [],
+  kind: 'refused',
+}
+
+/**
+ * Answers one question from the table, after RFC 1034 section 4.3.2 with the wildcards of RFC 4592. A pure function:
+ * it asks nobody else, so a name outside of our zones is refused.
+ */
+export function resolve(table: ZoneTable, name: string, type: string): Resolution {
+  const answers: Answer[] = []
+  const seen = new Set<string>()
+  let owner = name
+  let kind = ''
+  for (;;) {
+    const lower = owner.toLowerCase()
+    const zone = zoneOf(table, lower)
+    // The end of a CNAME chain that leaves our zones is for the client's resolver to follow.
+    if (zone === undefined) return answers.length === 0 ? REFUSED : found(answers, kind)
+    const cut = cutAbove(zone, lower)
+    if (cut !== undefined && !(cut === lower && type === 'DS')) return referral(table, zone, cut, answers)
+
+    const place = locate(zone, lower)
+    if (place === undefined) return negative(zone, 'NXDOMAIN', answers)
+    kind ||= `${zone.origin} ${place.name} ${type}`
+    const alias = type === 'CNAME' || type === 'ANY' ? undefined : place.node.get('CNAME')?.[0]
+    if (alias === undefined) {
+      const records = type === 'ANY' ? minimalAny(owner) : ownedBy(owner, place.node.get(type))
+      if (records.length === 0) return negative(zone, 'NOERROR', answers)
+      return {
+        ...found([...answers, ...records], kind),
+        additionals: type === 'NS' ? glue(table, records) : [],
+      }
+    }
+    answers.push(...ownedBy(owner, [alias]))
+    seen.add(lower)
+    owner = targetOf(alias)
+    if (seen.has(owner) || seen.size >= CHAIN_LIMIT) return found(answers, kind)
+  }
+}
+
+function found(answers: Answer[], kind: string): Resolution {
+  return { rcode: 'NOERROR', authoritative: true, answers, authorities: [], additionals: [], kind }
+}
+
+/** The SOA tells resolvers for how long they may remember that there is nothing (RFC 2308). */
+function negative(zone: Zone, rcode: 'NOERROR' | 'NXDOMAIN', answers: Answer[]): Resolution {
+  const kind = `${zone.origin} ${rcode}`
+  return { rcode, authoritative: true, answers, authorities: [zone.soa], additionals: [], kind }
+}
+
+function referral(table: ZoneTable, zone: Zone, cut: string, answers: Answer[]): Resolution {
+  const authorities = [...(zone.nodes.get(cut)?.get('NS') ?? [])]
+  return {
+    rcode: 'NOERROR',
+    authoritative: answers.length > 0,
+    answers,
+    authorities,
+    additionals: glue(table, authorities),
+    kind: `${zone.origin} ${cut} referral`,
+  }
+}
+
+/** The zone with the longest origin that the name lies in. */
+function zoneOf(table: ZoneTable, name: string): Zone | undefined {
+  for (let at = name; at !== ''; at = parentOf(at)) {
+    const zone = table.get(at)
+    if (zone !== undefined) return zone
+  }
+  return undefined
+}
+
+/** The highest delegation at or above a name, since what lies below it is not ours to answer. */
+function cutAbove(zone: Zone, name: string): string | undefined {
+  if (zone.cuts.size === 0) return undefined
+  let cut: string | undefined
+  for (let at = name; at !== zone.origin; at = parentOf(at)) if (zone.cuts.has(at)) cut = at
+  return cut
+}
+
+/** The node that answers for a name: its own, or the wildcard below its closest ancestor that exists. */
+function locate(zone: Zone, name: string): { name: string; node: Node } | undefined {
+  const own = zone.nodes.get(name)
+  if (own !== undefined) return { name, node: own }
+  let ancestor = parentOf(name)
+  while (!zone.nodes.has(ancestor)) ancestor = parentOf(ancestor)
+  const wildcard = `*.${ancestor}`
+  const node = zone.nodes.get(wildcard)
+  return node === undefined ? undefined : { name: wildcard, node }
+}
+
+/** Records under the name that was asked for, in its own spelling: some resolvers check the case they sent. */
+function ownedBy(owner: string, records: readonly Answer[] = []): Answer[] {
+  return records.map((record) => ({ ...record, name: owner }))
+}
+
+function targetOf(record: Answer): string {
+  return record.type === 'CNAME' || record.type === 'NS' ? record.data : ''
+}
+
+/** The addresses of name servers, as far as we serve them ourselves. */
+function glue(table: ZoneTable, servers: readonly Answer[]): Answer[] {
+  return servers.flatMap((server) => {
+    const target = targetOf(server)
+    const node = zoneOf(table, target)?.nodes.get(target)
+    return [...(node?.get('A') ?? []), ...(node?.get('AAAA') ?? [])]
+  })
+}
+
+/** RFC 8482: "everything" is answered with next to nothing, since only attackers profit from more. */
+function minimalAny(owner: string): Answer[] {
+  return [{ name: owner, type: 'HINFO', ttl: 3789, data: { cpu: 'RFC8482', os: '' } }]
+}

@@ -1,0 +1,138 @@
+import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { type AddressInfo, isIPv6, type Server, type Socket } from 'node:net'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { answerMessage } from './message.ts'
+import { RateLimit, type RateLimitOptions } from './rate-limit.ts'
+import { createTcpServer, type TcpLimits } from './tcp.ts'
+import type { ZoneTable } from './zone.ts'
+
+/** What the DNS server needs. */
+export interface DnsOptions {
+  /** The zones as they are now; asked anew for every message, so a change needs no restart. */
+  table: () => ZoneTable
+  /** Port 0 means any port that is free for both UDP and TCP. */
+  addr: { host: string; port: number }
+  log: Logger
+  /** False switches the limit off, for servers that only trusted networks reach. */
+  rateLimit?: Partial<RateLimitOptions> | false
+  tcp?: Partial<TcpLimits>
+  clock?: Clock
+}
+
+/** Counts since the start. */
+export interface DnsCounts {
+  udp: number
+  tcp: number
+  /** Messages that got no answer because they were no proper queries. */
+  ignored: number
+  /** Answers held back or truncated by the rate limit. */
+  limited: number
+  /** Messages that met an error of ours; each is logged. */
+  failed: number
+}
+
+/** An authoritative DNS server. */
+export interface Dns {
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** The address really bound; only after `start`. */
+  readonly address: { host: string; port: number }
+  readonly counts: Readonly<DnsCounts>
+}
+
+const PORT_TRIES = 20
+
+/** Makes a server that answers for its zones over UDP and TCP on one port, and for nothing else. */
+export function createDns(options: DnsOptions): Dns {
+  const { table, addr, log, clock = systemClock } = options
+  const limit =
+    options.rateLimit === false
+      ? undefined
+      : new RateLimit({ perSecond: 20, burst: 60, slip: 2, ...options.rateLimit }, clock)
+  const tcpLimits = { connections: 256, connectionsPerNetwork: 32, idleMs: 10_000, ...options.tcp }
+  const counts: DnsCounts = { udp: 0, tcp: 0, ignored: 0, limited: 0, failed: 0 }
+  const connections = new Set<Socket>()
+  let udp: UdpSocket | undefined
+  let tcp: Server | undefined
+
+  /** Nothing that a stranger sends may end the process, not even through a bug of ours. */
+  function answer(query: Buffer, transport: 'udp' | 'tcp') {
+    try {
+      const reply = answerMessage(table(), query, transport)
+      if (reply === undefined) counts.ignored += 1
+      return reply
+    } catch (error) {
+      counts.failed += 1
+      log.error({ err: error }, 'a DNS message could not be answered')
+      return undefined
+    }
+  }
+
+  function onDatagram(socket: UdpSocket, query: Buffer, from: RemoteInfo): void {
+    counts.udp += 1
+    const reply = answer(query, 'udp')
+    // Port 0 cannot be answered, and asking Node to would throw.
+    if (reply === undefined || from.port === 0) return
+    const verdict = limit?.judge(from.address, reply.kind) ?? 'send'
+    if (verdict !== 'send') counts.limited += 1
+    if (verdict === 'drop') return
+    // The callback takes the error of a peer that is gone; without one it would be an event on the socket.
+    socket.send(verdict === 'send' ? reply.bytes : reply.truncated(), from.port, from.address, () => {})
+  }
+
+  async function bindUdp(port: number): Promise<UdpSocket> {
+    const socket = createSocket(isIPv6(addr.host) ? 'udp6' : 'udp4')
+    socket.bind(port, addr.host)
+    await once(socket, 'listening')
+    socket.on('message', (query, from) => onDatagram(socket, query, from))
+    socket.on('error', (error) => log.warn({ err: error }, 'the DNS socket reported an error'))
+    return socket
+  }
+
+  async function bindTcp(port: number): Promise<Server> {
+    const server = createTcpServer((query) => {
+      counts.tcp += 1
+      return answer(query, 'tcp')?.bytes
+    }, tcpLimits)
+    server.on('connection', (socket) => {
+      connections.add(socket)
+      socket.on('close', () => connections.delete(socket))
+    })
+    server.listen(port, addr.host)
+    await once(server, 'listening')
+    server.on('error', (error) => log.warn({ err: error }, 'the DNS listener reported an error'))
+    return server
+  }
+
+  /** UDP chooses the port and TCP must get the same one, which somebody else may hold. */
+  async function bind(tries: number): Promise<void> {
+    const socket = await bindUdp(addr.port)
+    try {
+      tcp = await bindTcp(socket.address().port)
+      udp = socket
+    } catch (error) {
+      socket.close()
+      if (addr.port !== 0 || tries <= 1) throw error
+      await bind(tries - 1)
+    }
+  }
+
+  return {
+    counts,
+    get address() {
+      if (tcp === undefined) throw new Error('The DNS server has not been started.')
+      return { host: addr.host, port: (tcp.address() as AddressInfo).port }
+    },
+    start: () => bind(PORT_TRIES),
+    async stop() {
+      const [socket, server] = [udp, tcp]
+      udp = undefined
+      tcp = undefined
+      for (const connection of connections) connection.destroy()
+      if (server !== undefined) await new Promise((done) => server.close(done))
+      if (socket !== undefined) await new Promise<void>((done) => socket.close(done))
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { networkOf } from './rate-limit.ts'
+
+/** Limits on connections, which cost more than datagrams. */
+export interface TcpLimits {
+  connections: number
+  connectionsPerNetwork: number
+  /** A connection ends when no whole message came, and no answer could be sent, for this long. */
+  idleMs: number
+}
+
+const MESSAGE_LIMIT = 4096
+
+/** Serves length-prefixed messages (RFC 7766): any number on one connection, answered in order. */
+export function createTcpServer(answer: (query: Buffer) => Buffer | undefined, limits: TcpLimits): Server {
+  const perNetwork = new Map<string, number>()
+  const server = createServer((socket) => {
+    socket.on('error', () => {}) // A peer that breaks off is no event; 'close' follows.
+    const network = networkOf(socket.remoteAddress ?? '')
+    const open = (perNetwork.get(network) ?? 0) + 1
+    if (open > limits.connectionsPerNetwork) {
+      socket.destroy()
+      return
+    }
+    perNetwork.set(network, open)
+    socket.on('close', () => {
+      const left = (perNetwork.get(network) ?? 1) - 1
+      if (left > 0) perNetwork.set(network, left)
+      else perNetwork.delete(network)
+    })
+    serve(socket, answer, limits.idleMs)
+  })
+  server.maxConnections = limits.connections
+  return server
+}
+
+function serve(socket: Socket, answer: (query: Buffer) => Buffer | undefined, idleMs: number): void {
+  // Not the socket's own timeout: a peer that drips single bytes would keep that one alive for ever.
+  const idle = setTimeout(() => socket.destroy(), idleMs)
+  let pending: Buffer = Buffer.alloc(0)
+
+  function work(): void {
+    while (pending.length >= 2 && !socket.writableNeedDrain && !socket.destroyed) {
+      const length = pending.readUInt16BE(0)
+      if (length > MESSAGE_LIMIT) return void socket.destroy()
+      if (pending.length < 2 + length) return
+      const reply = answer(pending.subarray(2, 2 + length))
+      pending = pending.subarray(2 + length)
+      if (reply === undefined) return void socket.destroy()
+      idle.refresh()
+      const prefix = Buffer.alloc(2)
+      prefix.writeUInt16BE(reply.length)
+      // A client that does not read is not read from either; the timer ends it.
+      if (!socket.write(Buffer.concat([prefix, reply]))) socket.pause()
+    }
+  }
+
+  socket.setNoDelay(true)
+  socket.on('data', (chunk: Buffer) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    work()
+  })
+  socket.on('drain', () => {
+    socket.resume()
+    work()
+  })
+  socket.on('close', () => clearTimeout(idle))
+}

@@ -1,0 +1,126 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import type { Answer, CaaData } from 'dns-packet'
+import { isWithin } from '../base/domain.ts'
+
+/** The record kinds a zone may hold beside the SOA and NS records of its top, which come from its own fields. */
+export type ZoneRecord = { name: string; ttl?: number } & (
+  | { type: 'A' | 'AAAA' | 'CNAME' | 'NS'; data: string }
+  | { type: 'TXT'; data: string }
+  | { type: 'CAA'; data: CaaData }
+)
+
+/** Who is responsible for a zone, and its timings in seconds (RFC 1035 section 3.3.13). */
+export interface StartOfAuthority {
+  mname: string
+  /** The mailbox of the person in charge, its @ written as a dot. */
+  rname: string
+  serial: number
+  refresh: number
+  retry: number
+  expire: number
+  /** How long "there is no such name" may be remembered. */
+  minimum: number
+}
+
+/** One zone as plain data. Names are lower case without a final dot; a first label `*` makes a wildcard. */
+export interface ZoneData {
+  origin: string
+  soa: StartOfAuthority
+  /** The names of the servers that answer for the zone. */
+  ns: string[]
+  /** Seconds that an answer may be kept when its record says nothing. */
+  ttl: number
+  records: ZoneRecord[]
+}
+
+/** All records of one name by type; no types at all for a name that exists only because something lies below it. */
+export type Node = ReadonlyMap<string, readonly Answer[]>
+
+/** A zone compiled for answering. */
+export interface Zone {
+  readonly origin: string
+  readonly soa: Answer
+  /** Every name that exists, the empty ones between others included (RFC 4592 section 2.2.2). */
+  readonly nodes: ReadonlyMap<string, Node>
+  /** Names below the top that are delegated to other servers. */
+  readonly cuts: ReadonlySet<string>
+}
+
+/** Zones by their origin. */
+export type ZoneTable = ReadonlyMap<string, Zone>
+
+// RFC 4592 section 2.1.3: an asterisk that is not the first label is a label like any other.
+const LABEL = /^(?:\*|[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)$/
+
+/** Compiles zones once per change, so that an answer is a few map lookups. Throws for data that no server could serve. */
+export function compileZones(zones: readonly ZoneData[]): ZoneTable {
+  return new Map(zones.map((zone) => [zone.origin, compileZone(zone)]))
+}
+
+function compileZone({ origin, soa, ns, ttl, records }: ZoneData): Zone {
+  checkName(origin)
+  // RFC 2308 section 3: what a negative answer may be kept for is the smaller of the two.
+  const soaTtl = Math.min(ttl, soa.minimum)
+  const nodes = new Map<string, Map<string, Answer[]>>([[origin, new Map()]])
+  const cuts = new Set<string>()
+  const add = (answer: Answer & { name: string }) => {
+    const node = nodes.get(answer.name) ?? new Map<string, Answer[]>()
+    nodes.set(answer.name, node)
+    const set = node.get(answer.type)
+    if (set === undefined) node.set(answer.type, [answer])
+    else set.push(answer)
+  }
+
+  const top: Answer = { name: origin, type: 'SOA', ttl: soaTtl, data: soa }
+  add(top)
+  for (const data of ns) add({ name: origin, type: 'NS', ttl, data: checkName(data) })
+  for (const record of records) {
+    if (!isWithin(checkName(record.name), origin))
+      throw new Error(`The record ${record.name} ${record.type} lies outside of its zone ${origin}.`)
+    if (record.type === 'NS') cuts.add(record.name)
+    add(readyRecord(record, ttl))
+    for (let at = record.name; at !== origin; at = parentOf(at)) if (!nodes.has(at)) nodes.set(at, new Map())
+  }
+  for (const [name, node] of nodes)
+    if (node.has('CNAME') && (node.size > 1 || node.get('CNAME')!.length > 1))
+      throw new Error(`${name} has a CNAME record, so it cannot have any other.`)
+  return { origin, soa: top, nodes, cuts }
+}
+
+function readyRecord(record: ZoneRecord, zoneTtl: number): Answer {
+  const { name, ttl = zoneTtl } = record
+  switch (record.type) {
+    case 'A':
+    case 'AAAA':
+      if (!(record.type === 'A' ? isIPv4 : isIPv6)(record.data))
+        throw new Error(`The ${record.type} record of ${name} needs an address, not "${record.data}".`)
+      return { name, ttl, type: record.type, data: record.data }
+    case 'CNAME':
+    case 'NS':
+      return { name, ttl, type: record.type, data: checkName(record.data) }
+    case 'TXT':
+      return { name, ttl, type: 'TXT', data: characterStrings(record.data) }
+    case 'CAA':
+      return { name, ttl, type: 'CAA', data: record.data }
+  }
+}
+
+/** A TXT record is a list of strings of at most 255 bytes; readers join them again. */
+function characterStrings(text: string): Buffer[] {
+  const bytes = Buffer.from(text)
+  const pieces: Buffer[] = []
+  for (let at = 0; at < bytes.length || at === 0; at += 255) pieces.push(bytes.subarray(at, at + 255))
+  return pieces
+}
+
+function checkName(name: string): string {
+  if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label)))
+    throw new Error(`"${name}" is not a name that DNS can serve.`)
+  return name
+}
+
+/** The name one label up; the empty name above a single label. */
+export function parentOf(name: string): string {
+  const dot = name.indexOf('.')
+  return dot < 0 ? '' : name.slice(dot + 1)
+}
