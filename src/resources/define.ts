@@ -256,9 +256,14 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
       const kept = record as Record<string, unknown>
       const view: Record<string, unknown> = {}
       for (const [name, field] of visible)
-        view[name] = field.live
-          ? (lively[name] ?? (field.access === 'shownOnce' ? null : field.value.fallback))
-          : field.value.show(kept[field.value.key ?? name], showing)
+        view[name] =
+          lively[name] !== undefined
+            ? lively[name]
+            : field.live
+              ? field.access === 'shownOnce'
+                ? null
+                : field.value.fallback
+              : field.value.show(kept[field.value.key ?? name], showing)
       return view as ViewOf<F>
     },
 

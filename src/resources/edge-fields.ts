@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { reversed } from '../base/domain.ts'
 import type { UniqueName } from './define.ts'
 import { plain } from './value.ts'
 
@@ -10,7 +11,7 @@ export function claimedHostports(hostports: readonly string[] | null): UniqueNam
   return (hostports ?? []).map((name) => ({
     within: 'platform',
     scope: 'hostport',
-    name,
+    name: `${reversed(name.slice(0, name.lastIndexOf(':')))}${name.slice(name.lastIndexOf(':'))}`,
     taken: `${name} is served by another edge already.`,
   }))
 }

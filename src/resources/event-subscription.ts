@@ -1,6 +1,6 @@
 import { common, defineResource, editable } from './define.ts'
 import { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
-import { type Fields, list, object, references, text } from './value.ts'
+import { byService, type Fields, list, object, references, text } from './value.ts'
 
 const sourceFields = {
   type: {
@@ -9,6 +9,7 @@ const sourceFields = {
   },
   filter: text(4096),
   fields: list(text(128), { maxItems: 100 }),
+  uri: byService(text(2048)),
 } satisfies Fields
 
 /** One kind of event a subscription asks for; traffic events name the fields they want. */

@@ -1,3 +1,4 @@
+import { reversed } from '../base/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './formats.ts'
 import { nullable, reference, required, text } from './value.ts'
@@ -22,6 +23,11 @@ export const ReservedDomain = defineResource({
     acme_challenge_cname_target: assigned(nullable(text(300))),
   },
   unique: ({ domain }) => [
-    { within: 'platform', scope: 'domain', name: domain, taken: `The domain ${domain} is reserved already.` },
+    {
+      within: 'platform',
+      scope: 'domain',
+      name: reversed(domain),
+      taken: `The domain ${domain} is reserved already.`,
+    },
   ],
 })

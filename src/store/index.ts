@@ -2,12 +2,16 @@ import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
-import { migrate } from './migrations.ts'
+import { type Migrator, migrate } from './migrations.ts'
+import { DatabaseRefused, PostgresEngine } from './postgres.ts'
 import { migrations } from './schema.ts'
-import { SqliteEngine } from './sqlite.ts'
+import type { Engine } from './sql.ts'
+import { DATABASE_FILE, SqliteEngine } from './sqlite.ts'
 
 export { MasterKeyRefused } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
+export { DatabaseRefused } from './postgres.ts'
+export { draftOf, recordOf } from './record.ts'
 export { SealBroken } from './seal.ts'
 export * from './store.ts'
 
@@ -22,8 +26,8 @@ export interface StoreOptions {
 
 /** Opens all durable state: brings the tables up to date, and checks the master key against what is sealed there. */
 export async function openStore(options: StoreOptions): Promise<DurableStore> {
-  const { dataDir, masterKeyFile, clock, log } = options
-  const engine = new SqliteEngine(join(dataDir, 'adit.db'), log)
+  const { masterKeyFile, clock, log } = options
+  const engine = openEngine(options)
   try {
     await migrate(engine, migrations)
     return await createDurableStore({ engine, masterKeyFile, clock, log })
@@ -31,4 +35,12 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
     await engine.close()
     throw error
   }
+}
+
+function openEngine({ url, dataDir, log }: StoreOptions): Engine & Migrator {
+  if (url === undefined) return new SqliteEngine(join(dataDir, DATABASE_FILE), log)
+  if (/^postgres(ql)?:\/\//.test(url)) return new PostgresEngine(url, log)
+  throw new DatabaseRefused(
+    'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
+  )
 }

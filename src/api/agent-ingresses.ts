@@ -1,0 +1,29 @@
+import { isWithin } from '../base/domain.ts'
+import { AgentIngress } from '../resources/index.ts'
+import { crud } from './crud.ts'
+import { fieldProblem } from './problems.ts'
+import { pendingCertificate } from './reserved-names.ts'
+
+export const agentIngresses = crud(AgentIngress, {
+  async prepare(record, writing) {
+    const { before, config } = writing
+    const next = { ...record }
+    if (before === undefined) {
+      if (
+        isWithin(record.domain, config.domain) ||
+        record.domain.startsWith('*.') ||
+        !record.domain.includes('.')
+      )
+        throw fieldProblem(
+          'domain',
+          'invalid_field',
+          `domain: "${record.domain}" cannot be an agent ingress; use a domain of your own, such as tunnel.example.com.`,
+        )
+      next.ns_targets = [1, 2, 3, 4].map((number) => `ns${number}.${config.domain}.`)
+      next.region_domains = [`tunnel.${config.region}.${record.domain}`]
+    }
+    if (next.certificate_management_policy === null) next.certificate_management_status = null
+    else next.certificate_management_status ??= pendingCertificate(writing)
+    return { record: next }
+  },
+})

@@ -1,0 +1,68 @@
+import {
+  FailoverBackend,
+  HttpResponseBackend,
+  resourceOfPrefix,
+  StaticBackend,
+  TunnelGroupBackend,
+  WeightedBackend,
+} from '../resources/index.ts'
+import type { Committing } from './call.ts'
+import { crud } from './crud.ts'
+import { fieldProblem } from './problems.ts'
+
+const MAX_DEPTH = 8
+
+function childrenOf(data: Readonly<Record<string, unknown>>): string[] {
+  const { backends } = data
+  if (Array.isArray(backends)) return backends as string[]
+  return typeof backends === 'object' && backends !== null ? Object.keys(backends) : []
+}
+
+/** Backends of backends must end somewhere: walks down from the children and refuses to meet the one being written. */
+async function refuseCycles(children: readonly string[], { id, tx, principal }: Committing): Promise<void> {
+  const seen = new Set<string>()
+  let level = children
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH)
+      throw fieldProblem(
+        'backends',
+        'invalid_field',
+        `backends: backends may be nested ${MAX_DEPTH} deep at most.`,
+      )
+    const below: string[] = []
+    for (const child of level) {
+      if (child === id)
+        throw fieldProblem('backends', 'invalid_field', `backends: ${id} would contain itself.`)
+      if (seen.has(child)) continue
+      seen.add(child)
+      const resource = resourceOfPrefix(child.slice(0, child.indexOf('_')))
+      const row = resource && (await tx.get(resource.kind, principal.accountId, child))
+      if (row !== undefined) below.push(...childrenOf(row.data))
+    }
+    level = below
+  }
+}
+
+export const httpResponseBackends = crud(HttpResponseBackend)
+export const staticBackends = crud(StaticBackend)
+
+export const tunnelGroupBackends = crud(TunnelGroupBackend, {
+  async view(_row, { labels }, { parts, principal, showing }) {
+    const tunnels = parts.online.tunnelsWith(principal.accountId, labels)
+    return { tunnels: tunnels.map((id) => ({ id, uri: showing.uriOf(id) })) }
+  },
+})
+
+export const weightedBackends = crud(WeightedBackend, {
+  async commit(record, committing) {
+    await refuseCycles(Object.keys(record.backends), committing)
+    return record
+  },
+})
+
+export const failoverBackends = crud(FailoverBackend, {
+  async commit(record, committing) {
+    await refuseCycles(record.backends, committing)
+    return record
+  },
+})

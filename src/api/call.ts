@@ -1,0 +1,44 @@
+import type { Principal } from '../auth/index.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { resourceOfPrefix, type Showing } from '../resources/index.ts'
+import type { Row, Store, Transaction } from '../store/index.ts'
+import type { ApiConfig, ApiParts } from './config.ts'
+
+/** One call of the management API: who makes it and everything its handler may need. */
+export interface Call {
+  readonly principal: Principal
+  /** Shown in answers and logs, and kept in the audit record. */
+  readonly operationId: string
+  readonly source: string
+  readonly store: Store
+  readonly parts: ApiParts
+  readonly config: ApiConfig
+  readonly clock: Clock
+  readonly log: Logger
+  readonly showing: Showing
+}
+
+/** A created or updated object on its way into the store. */
+export interface Writing extends Call {
+  /** The id of the object, fresh when it is being created. */
+  readonly id: string
+  /** The row as it is stored now; undefined while it is being created. */
+  readonly before: Row | undefined
+}
+
+/** The same inside the transaction that writes it. */
+export interface Committing extends Writing {
+  readonly tx: Transaction
+}
+
+/** Addresses of resources, from their ids alone. */
+export function createShowing(apiUrl: () => string): Showing {
+  return {
+    uriOf(id) {
+      const resource = resourceOfPrefix(id.slice(0, id.indexOf('_')))
+      if (resource === undefined || resource.parents.length > 0) return ''
+      return `${resource.relativeUri ? '' : apiUrl()}${resource.path}/${id}`
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import type { Auth } from '../auth/index.ts'
+import type { Online } from './sessions.ts'
+
+/** What the API has to know about the server it belongs to. */
+export interface ApiConfig {
+  /** Base address shown in `uri`; known once the listener is bound. */
+  apiUrl(): string
+  /** The platform's own domain. */
+  readonly domain: string
+  readonly region: string
+  /** Where log-in callbacks of the edge are served. */
+  idpUrl(): string
+  /** The HTTPS port really bound, which hostports may name in place of 443. */
+  httpsPort(): number
+  /** Host name of public TCP addresses. */
+  readonly tcpHost: string
+  readonly tcpPorts: readonly [number, number]
+  /** Whether an agent's tunnel has this public port now. */
+  portInUse(port: number): boolean
+  /** Names under the platform's domain that it needs itself. */
+  platformHosts(): readonly string[]
+  /** Whether automatic certificates can be had. */
+  readonly acme: boolean
+  /** Requests an account may make in a minute; 0 for no limit. */
+  readonly rateLimit: number
+  readonly version: string
+}
+
+/** The parts the API acts through. */
+export interface ApiParts {
+  readonly auth: Auth
+  readonly online: Online
+}

@@ -1,0 +1,252 @@
+import { timestamp } from '../base/clock.ts'
+import { newId, prefixOf } from '../base/id.ts'
+import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
+import {
+  draftOf,
+  NameTaken,
+  NoSuchTarget,
+  type Row,
+  recordOf,
+  StillReferenced,
+  type Transaction,
+} from '../store/index.ts'
+import type { Call, Committing, Writing } from './call.ts'
+import { fieldProblem, problem } from './problems.ts'
+
+/** What a resource does beyond create, read, update and delete. Each step sees the record as the one before left it. */
+export interface Behaviour<R extends Resource = Resource> {
+  readonly resource: R
+  /** Before the transaction: fills assigned fields, makes keys, signs. `reveal` is shown in this one answer only. */
+  prepare?(
+    record: Stock<R>,
+    writing: Writing,
+  ): Promise<{ record: Stock<R>; reveal?: Record<string, unknown> }>
+  /** Inside the transaction: rules that other rows take part in. May fill in what only the transaction can know. */
+  commit?(record: Stock<R>, committing: Committing): Promise<Stock<R>>
+  /** Inside the transaction, before a deletion. */
+  remove?(row: Row, call: Call & { tx: Transaction }): Promise<void>
+  /** After a creation has been made durable. */
+  settle?(row: Row, call: Call): Promise<void>
+  /** After any change has been made durable. */
+  settled?(id: string, call: Call): void
+  /** Fields worked out for each answer. */
+  view?(row: Row, record: Stock<R>, call: Call): Promise<Record<string, unknown>>
+}
+
+/** Gives a resource its behaviour; a plain one needs none. */
+export function crud<R extends Resource>(
+  resource: R,
+  behaviour: Omit<Behaviour<R>, 'resource'> = {},
+): Behaviour {
+  return { resource, ...behaviour } as unknown as Behaviour
+}
+
+type Body = Record<string, unknown>
+type Parents = Record<string, string>
+
+/** The path of a collection with its parents filled in. */
+export function collectionPath(resource: Resource, parents: Parents): string {
+  return resource.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => parents[name] ?? '')
+}
+
+/** A row as answers show it. */
+export async function show(behaviour: Behaviour, row: Row, call: Call, reveal: Body = {}): Promise<Body> {
+  const { resource } = behaviour
+  const record = recordOf(row) as Stock<Resource>
+  const path = collectionPath(resource, row.data as Parents)
+  const lively: Body = {
+    id: row.id,
+    uri: `${resource.relativeUri ? '' : call.config.apiUrl()}${path}/${row.id}`,
+    created_at: timestamp(row.createdAt),
+    ...(behaviour.view === undefined ? undefined : await behaviour.view(row, record, call)),
+    ...reveal,
+  }
+  return resource.show(record, lively, call.showing) as Body
+}
+
+/** Throws what the caller should read instead of what the store says. */
+function explain(resource: Resource, record: Body, error: unknown): never {
+  if (error instanceof NameTaken) {
+    const name = resource.unique(record as Stock<Resource>).find((unique) => unique.name === error.claim.name)
+    throw problem('taken', name?.taken ?? 'This name is taken already.')
+  }
+  if (error instanceof NoSuchTarget)
+    throw fieldProblem(
+      error.reference.field,
+      'no_such_reference',
+      error.reference.field,
+      error.reference.target,
+    )
+  throw error
+}
+
+function author({ principal }: Call) {
+  return { principal: principal.ownerId, credential: principal.credentialId }
+}
+
+/** The audit record of a call that was carried out. */
+export function auditDone(call: Call, action: string, kind: string, object: string | undefined) {
+  return {
+    account: call.principal.accountId,
+    principal: call.principal.ownerId,
+    credential: call.principal.credentialId,
+    source: call.source,
+    requestId: call.operationId,
+    action,
+    kind,
+    object,
+    outcome: 'done' as const,
+  }
+}
+
+/** Finds the row an address names, or says that it is not there; another account's rows are not there. */
+export async function find(
+  resource: Resource,
+  call: Call,
+  id: string,
+  parents: Parents,
+  reader: Pick<Transaction, 'get'> = call.store,
+): Promise<Row> {
+  if (prefixOf(id) !== resource.prefix) throw problem('malformed_id', resource.name, id)
+  const row = await reader.get(resource.kind, call.principal.accountId, id)
+  const misplaced = resource.parents.some((parent) => row?.data[parent] !== parents[parent])
+  if (row === undefined || misplaced) throw problem('not_found', resource.name, id)
+  return row
+}
+
+/** A parent in the path has to exist, so that its absence reads as 404 and not as a bad reference. */
+async function requireParents(resource: Resource, call: Call, parents: Parents): Promise<void> {
+  for (const name of resource.parents) {
+    const id = parents[name] ?? ''
+    const parent = resourceOfPrefix(prefixOf(id) ?? '')
+    const row =
+      parent === undefined ? undefined : await call.store.get(parent.kind, call.principal.accountId, id)
+    if (row === undefined) throw problem('not_found', parent?.name ?? 'parent resource', id)
+  }
+}
+
+export async function create(behaviour: Behaviour, call: Call, body: Body, parents: Parents): Promise<Body> {
+  const { resource } = behaviour
+  await requireParents(resource, call, parents)
+  const writing: Writing = { ...call, id: newId(resource.prefix, call.clock.now()), before: undefined }
+  let record: Body = resource.parseCreate({ ...body, ...parents })
+  resource.verify(record as Stock<Resource>)
+
+  const prepared = await behaviour.prepare?.(record as Stock<Resource>, writing)
+  record = (prepared?.record as Body | undefined) ?? record
+  const row = await call.store
+    .write(author(call), async (tx) => {
+      if (behaviour.commit !== undefined)
+        record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
+      const inserted = await tx.insert(draftOf(resource, writing.id, call.principal.accountId, record))
+      await tx.audit(auditDone(call, 'create', resource.kind, writing.id))
+      return inserted
+    })
+    .catch((error) => explain(resource, record, error))
+  await behaviour.settle?.(row, call)
+  return show(behaviour, row, call, prepared?.reveal)
+}
+
+/** Changes a row: `change` is given the stored record and answers with the new one. */
+export async function rewrite(
+  behaviour: Behaviour,
+  call: Call,
+  id: string,
+  parents: Parents,
+  action: string,
+  change: (record: Body) => Body,
+): Promise<Row> {
+  const { resource } = behaviour
+  const before = await find(resource, call, id, parents)
+  const writing: Writing = { ...call, id, before }
+  let record = change(recordOf(before))
+  resource.verify(record as Stock<Resource>)
+  const prepared = await behaviour.prepare?.(record as Stock<Resource>, writing)
+  record = (prepared?.record as Body | undefined) ?? record
+
+  const row = await call.store
+    .write(author(call), async (tx) => {
+      // Two updates at once: the one that comes second starts over from what the first has left.
+      const current = await find(resource, call, id, parents, tx)
+      if (current.revision !== before.revision) throw new Outrun()
+      if (behaviour.commit !== undefined)
+        record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
+      const updated = await tx.update(draftOf(resource, id, call.principal.accountId, record))
+      await tx.audit(auditDone(call, action, resource.kind, id))
+      return updated
+    })
+    .catch((error) => {
+      if (error instanceof Outrun) return undefined
+      return explain(resource, record, error)
+    })
+  if (row === undefined) return rewrite(behaviour, call, id, parents, action, change)
+  behaviour.settled?.(id, call)
+  return row
+}
+
+class Outrun extends Error {}
+
+export async function update(
+  behaviour: Behaviour,
+  call: Call,
+  id: string,
+  parents: Parents,
+  body: Body,
+): Promise<Body> {
+  const changes = behaviour.resource.parseUpdate(body) as Body
+  const row = await rewrite(behaviour, call, id, parents, 'update', (record) => ({ ...record, ...changes }))
+  return show(behaviour, row, call)
+}
+
+export async function get(behaviour: Behaviour, call: Call, id: string, parents: Parents): Promise<Body> {
+  return show(behaviour, await find(behaviour.resource, call, id, parents), call)
+}
+
+/** Where a page starts and how long it is. */
+export interface Page {
+  readonly limit: number
+  readonly before: string | undefined
+}
+
+/** The envelope of a list; one more row than asked for tells whether there is a next page. */
+export function envelope(listKey: string, address: string, page: Page, items: Body[]): Body {
+  const shown = items.slice(0, page.limit)
+  const more = items.length > page.limit
+  return {
+    [listKey]: shown,
+    uri: address,
+    next_page_uri: more ? `${address}?limit=${page.limit}&before_id=${shown.at(-1)?.id}` : null,
+  }
+}
+
+export async function list(behaviour: Behaviour, call: Call, page: Page): Promise<Body> {
+  const { resource } = behaviour
+  const rows = await call.store.list(resource.kind, call.principal.accountId, {
+    limit: page.limit + 1,
+    before: page.before,
+  })
+  const items = await Promise.all(rows.map((row) => show(behaviour, row, call)))
+  return envelope(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, items)
+}
+
+export async function remove(behaviour: Behaviour, call: Call, id: string, parents: Parents): Promise<void> {
+  const { resource } = behaviour
+  await call.store
+    .write(author(call), async (tx) => {
+      const row = await find(resource, call, id, parents, tx)
+      await behaviour.remove?.(row, { ...call, tx })
+      await tx.remove(resource.kind, call.principal.accountId, id)
+      await tx.audit(auditDone(call, 'delete', resource.kind, id))
+    })
+    .catch((error) => {
+      if (!(error instanceof StillReferenced)) throw error
+      const user = resourceOfPrefix(prefixOf(error.by.id) ?? '')
+      throw problem(
+        'in_use',
+        resource.name,
+        id,
+        `the ${user?.name ?? 'object'} ${error.by.id} (${error.by.field})`,
+      )
+    })
+  behaviour.settled?.(id, call)
+}

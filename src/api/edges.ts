@@ -1,0 +1,136 @@
+import { reversed } from '../base/domain.ts'
+import { createSelfSigned } from '../certs/index.ts'
+import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
+import type { Committing, Writing } from './call.ts'
+import { crud, show } from './crud.ts'
+import { fieldProblem } from './problems.ts'
+
+/** `host:443` means the HTTPS listener wherever it is bound; the port really bound is taken for the same. */
+function publicPorts(hostports: readonly string[] | null, { config }: Writing): string[] | null {
+  const bound = `:${config.httpsPort()}`
+  return (
+    hostports?.map((hostport) =>
+      hostport.endsWith(bound) ? `${hostport.slice(0, -bound.length)}:443` : hostport,
+    ) ?? null
+  )
+}
+
+/** HTTPS and TLS edges serve the account's own reserved domains, on port 443. */
+async function requireReservedDomains(
+  hostports: readonly string[] | null,
+  { tx, principal, config }: Committing,
+) {
+  for (const [index, hostport] of (hostports ?? []).entries()) {
+    const field = `hostports[${index}]`
+    const [host = '', port] = hostport.split(':')
+    if (port !== '443')
+      throw fieldProblem(
+        field,
+        'invalid_field',
+        `${field}: HTTPS and TLS edges are served on port 443, so write ${host}:443.`,
+      )
+    const labels = host.replace(/^\*\./, '').split('.')
+    const covering = [host, ...labels.slice(1).map((_, from) => `*.${labels.slice(from + 1).join('.')}`)]
+    let reserved = false
+    for (const name of covering) {
+      const holder = await tx.holder('domain', reversed(name))
+      if (holder !== undefined && holder.account === principal.accountId) reserved = true
+    }
+    if (!reserved)
+      throw fieldProblem(
+        field,
+        'invalid_field',
+        `${field}: ${host} is not a reserved domain of this account. Reserve it first with POST ${config.apiUrl()}/reserved_domains.`,
+      )
+  }
+}
+
+/** TCP edges serve the account's own reserved addresses. */
+async function requireReservedAddresses(
+  hostports: readonly string[] | null,
+  { tx, principal, config }: Committing,
+) {
+  for (const [index, hostport] of (hostports ?? []).entries()) {
+    const field = `hostports[${index}]`
+    const holder = await tx.holder('address', hostport)
+    if (holder === undefined || holder.account !== principal.accountId)
+      throw fieldProblem(
+        field,
+        'invalid_field',
+        `${field}: ${hostport} is not a reserved address of this account. Reserve one first with POST ${config.apiUrl()}/reserved_addrs.`,
+      )
+  }
+}
+
+export const tlsEdges = crud(TlsEdge, {
+  async prepare(record, writing) {
+    return { record: { ...record, hostports: publicPorts(record.hostports, writing) } }
+  },
+  async commit(record, committing) {
+    await requireReservedDomains(record.hostports, committing)
+    return record
+  },
+})
+
+export const tcpEdges = crud(TcpEdge, {
+  async commit(record, committing) {
+    await requireReservedAddresses(record.hostports, committing)
+    return record
+  },
+})
+
+export const httpsRoutes = crud(HttpsRoute, {
+  async prepare(record, writing) {
+    const { saml } = record
+    if (saml === null) return { record }
+    const url = `${writing.config.idpUrl()}/saml/${writing.id}`
+    const before = writing.before?.data.saml as typeof saml | undefined
+    const signing =
+      before?.request_signing_certificate_pem && writing.before?.secrets?.['saml.request_signing_key_pem']
+        ? {
+            certPem: before.request_signing_certificate_pem,
+            keyPem: writing.before.secrets['saml.request_signing_key_pem'],
+          }
+        : await signingPair(writing.id)
+    return {
+      record: {
+        ...record,
+        saml: {
+          ...saml,
+          entity_id: url,
+          metadata_url: url,
+          assertion_consumer_service_url: `${url}/acs`,
+          single_logout_url: `${url}/slo`,
+          request_signing_certificate_pem: signing.certPem,
+          request_signing_key_pem: signing.keyPem,
+        },
+      },
+    }
+  },
+})
+
+async function signingPair(id: string) {
+  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: id })
+  return { certPem: certificatePem, keyPem: privateKeyPem.reveal() }
+}
+
+export const httpsEdges = crud(HttpsEdge, {
+  async prepare(record, writing) {
+    return { record: { ...record, hostports: publicPorts(record.hostports, writing) } }
+  },
+  async commit(record, committing) {
+    await requireReservedDomains(record.hostports, committing)
+    return record
+  },
+  async view(row, _record, call) {
+    const referrers = await call.store.referrers(row.id, 1000)
+    const routes = await Promise.all(
+      referrers
+        .filter(({ kind }) => kind === HttpsRoute.kind)
+        .map(({ id }) => call.store.get(HttpsRoute.kind, row.account, id)),
+    )
+    return {
+      routes: await Promise.all(routes.flatMap((route) => (route ? [show(httpsRoutes, route, call)] : []))),
+    }
+  },
+})

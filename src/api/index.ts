@@ -1,0 +1,6 @@
+export { operations } from './all-operations.ts'
+export type { ApiConfig, ApiParts } from './config.ts'
+export { createOpenApi } from './openapi.ts'
+export type { Operation } from './operations.ts'
+export { type Api, createApi } from './server.ts'
+export type { Command, CommandOutcome, Online } from './sessions.ts'

@@ -1,0 +1,25 @@
+import { prefixOf } from '../base/id.ts'
+import type { Page } from './crud.ts'
+import { problem } from './problems.ts'
+
+const MAX_LIMIT = 100
+
+/** Reads the query of a request; anything it does not know is refused by name. */
+export function readPage(query: Record<string, unknown>, paged: boolean, original: boolean): Page {
+  // One official client pages with the camel-case name; refusing it would break every second page.
+  const allowed = paged ? ['limit', 'before_id', ...(original ? ['beforeId'] : [])] : []
+  for (const [name, value] of Object.entries(query)) {
+    if (!allowed.includes(name)) throw problem('unknown_parameter', name, allowed.join(', ') || 'none')
+    if (Array.isArray(value)) throw problem('repeated_parameter', name)
+  }
+  const before = (query.before_id ?? query.beforeId) as string | undefined
+  if (before !== undefined && prefixOf(before) === undefined) throw problem('bad_page', before)
+  return { limit: readLimit(query.limit as string | undefined), before }
+}
+
+function readLimit(given: string | undefined): number {
+  if (given === undefined) return MAX_LIMIT
+  const limit = /^[0-9]{1,3}$/.test(given) ? Number(given) : 0
+  if (limit < 1 || limit > MAX_LIMIT) throw problem('bad_limit', given)
+  return limit
+}

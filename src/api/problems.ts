@@ -1,0 +1,206 @@
+/** A refusal the caller can read: a code, a status and a sentence, with facts for programs in `details`. */
+export class Problem extends Error {
+  override name = 'Problem'
+  readonly code: number
+  readonly status: number
+  readonly details: Readonly<Record<string, string>>
+
+  constructor(code: number, status: number, text: string, details: Record<string, string> = {}) {
+    super(text)
+    this.code = code
+    this.status = status
+    this.details = details
+  }
+}
+
+interface Entry {
+  readonly code: number
+  readonly status: number
+  readonly text: (...facts: never[]) => string
+}
+
+/**
+ * Every refusal of the management API. Numbers follow the original service where it has one for the same cause, so
+ * that people find them; docs/errors.md explains each, and a test holds the two lists together.
+ */
+export const catalogue = {
+  no_key: {
+    code: 200,
+    status: 401,
+    text: () => 'This call needs an API key: send the header "Authorization: Bearer <API key>".',
+  },
+  bad_authorization: {
+    code: 201,
+    status: 401,
+    text: () => 'The Authorization header is not of the form "Bearer <API key>".',
+  },
+  unknown_key: {
+    code: 203,
+    status: 401,
+    text: () => 'This API key is not known. It may have been deleted; create one with POST /api_keys.',
+  },
+  authtoken_as_key: {
+    code: 206,
+    status: 401,
+    text: () => 'This is an authtoken of an agent, not an API key. Create an API key with POST /api_keys.',
+  },
+  content_type: {
+    code: 210,
+    status: 415,
+    text: (given: string) => `The body has to be application/json, not ${given}.`,
+  },
+  body_unexpected: {
+    code: 211,
+    status: 400,
+    text: (method: string) => `A ${method} request carries no body here.`,
+  },
+  malformed_json: { code: 213, status: 400, text: (why: string) => `The body is not valid JSON: ${why}` },
+  unknown_field: {
+    code: 214,
+    status: 400,
+    text: (field: string, allowed: string) =>
+      `There is no field "${field}" here. Fields that can be given: ${allowed}.`,
+  },
+  invalid_field: { code: 215, status: 400, text: (sentence: string) => sentence },
+  version: {
+    code: 217,
+    status: 400,
+    text: (given: string) => `Service-Version ${given} is not supported; the only version is 2.`,
+  },
+  address_refused: {
+    code: 220,
+    status: 403,
+    text: (address: string) => `The account's IP restrictions do not let ${address} use the API.`,
+  },
+  malformed_id: {
+    code: 222,
+    status: 404,
+    text: (what: string, id: string) => `"${id}" is not the id of a ${what}.`,
+  },
+  no_such_reference: {
+    code: 223,
+    status: 400,
+    text: (field: string, id: string) => `${field}: there is no ${id}.`,
+  },
+  too_many_requests: {
+    code: 226,
+    status: 429,
+    text: (seconds: number) => `Too many requests. Try again in ${seconds} seconds.`,
+  },
+  unknown_parameter: {
+    code: 231,
+    status: 400,
+    text: (name: string, allowed: string) =>
+      `There is no query parameter "${name}" here. Known ones: ${allowed}.`,
+  },
+  repeated_parameter: {
+    code: 232,
+    status: 400,
+    text: (name: string) => `The query parameter "${name}" is given more than once.`,
+  },
+  bad_limit: {
+    code: 233,
+    status: 400,
+    text: (given: string) => `limit has to be a whole number from 1 to 100, not "${given}".`,
+  },
+  bad_page: {
+    code: 234,
+    status: 400,
+    text: (given: string) => `before_id "${given}" is not an id of this list.`,
+  },
+  unknown_event_source: {
+    code: 5125,
+    status: 404,
+    text: (type: string) => `The subscription has no source of type ${type}.`,
+  },
+  target_kind_fixed: {
+    code: 5108,
+    status: 400,
+    text: () => 'The kind of target cannot be changed; create another destination.',
+  },
+  other_owner: {
+    code: 630,
+    status: 403,
+    text: () => 'Only administrators may name an owner other than themselves.',
+  },
+  read_only: {
+    code: 635,
+    status: 403,
+    text: () => 'The owner of this API key may read but not change anything.',
+  },
+  inactive: { code: 636, status: 403, text: () => 'The owner of this API key has been switched off.' },
+  admins_only: { code: 4111, status: 403, text: () => 'Only administrators may do this.' },
+  not_found: {
+    code: 404,
+    status: 404,
+    text: (what: string, id: string) => `There is no ${what} with the id ${id}.`,
+  },
+  module_unset: {
+    code: 7020,
+    status: 404,
+    text: (module: string, id: string) => `${id} has no ${module} module.`,
+  },
+  no_route: {
+    code: 405,
+    status: 404,
+    text: (path: string) => `There is nothing at ${path}. GET /openapi.json lists every route.`,
+  },
+  method: {
+    code: 406,
+    status: 405,
+    text: (method: string, path: string, allowed: string) =>
+      `${method} is not possible on ${path}; allowed: ${allowed}.`,
+  },
+  taken: { code: 413, status: 409, text: (sentence: string) => sentence },
+  in_use: {
+    code: 446,
+    status: 409,
+    text: (what: string, id: string, by: string) =>
+      `The ${what} ${id} is still used by ${by}. Remove that first.`,
+  },
+  conflict: { code: 447, status: 409, text: (sentence: string) => sentence },
+  too_large: { code: 415, status: 413, text: (limit: number) => `The body is larger than ${limit} bytes.` },
+  both_certificates: {
+    code: 434,
+    status: 400,
+    text: () => 'certificate_id and certificate_management_policy exclude each other; give one of them.',
+  },
+  command_unsupported: { code: 804, status: 400, text: (why: string) => `The agent refused: ${why}` },
+  command_failed: { code: 807, status: 400, text: (why: string) => `The agent could not do it: ${why}` },
+  command_lost: {
+    code: 810,
+    status: 503,
+    text: () => 'The agent did not answer in time. It may have lost its connection; try again.',
+  },
+  storage: {
+    code: 1500,
+    status: 503,
+    text: () => 'The change could not be made durable right now and nothing was changed. Try again later.',
+  },
+  timeout: { code: 408, status: 408, text: () => 'The request took too long to arrive.' },
+  bad_request: { code: 400, status: 400, text: (why: string) => `The request could not be read: ${why}` },
+  internal: {
+    code: 500,
+    status: 500,
+    text: (id: string) => `Something went wrong here. The server's log tells more under ${id}.`,
+  },
+} as const satisfies Record<string, Entry>
+
+type Catalogue = typeof catalogue
+export type ProblemName = keyof Catalogue
+
+/** Makes a refusal; a wrong name or a missing fact does not compile. */
+export function problem<N extends ProblemName>(name: N, ...facts: Parameters<Catalogue[N]['text']>): Problem {
+  const { code, status, text } = catalogue[name]
+  return new Problem(code, status, (text as (...given: unknown[]) => string)(...facts))
+}
+
+/** The same, naming the field at fault. */
+export function fieldProblem<N extends ProblemName>(
+  field: string,
+  name: N,
+  ...facts: Parameters<Catalogue[N]['text']>
+): Problem {
+  const { code, status, message } = problem(name, ...facts)
+  return new Problem(code, status, message, { field })
+}

@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto'
+import { timestamp } from '../base/clock.ts'
+import { isWithin, reversed } from '../base/domain.ts'
+import { ReservedAddr, ReservedDomain } from '../resources/index.ts'
+import type { Committing, Writing } from './call.ts'
+import { crud } from './crud.ts'
+import { fieldProblem, problem } from './problems.ts'
+
+/** A stable DNS label worked out from ids, so that it tells nothing and never changes. */
+export function opaqueLabel(length: number, ...parts: string[]): string {
+  const digest = createHash('sha256').update(parts.join('\0')).digest('hex')
+  return BigInt(`0x${digest}`).toString(36).slice(0, length)
+}
+
+/** The state of a certificate that has been asked for and not been issued yet. */
+export function pendingCertificate(writing: Writing) {
+  const off =
+    'Automatic certificates are switched off on this server: no ACME directory is configured. Start it with --acme-directory and --acme-email to switch them on.'
+  return {
+    renews_at: null,
+    provisioning_job: {
+      error_code: null,
+      msg: writing.config.acme ? 'Managed certificate provisioning is in progress.' : off,
+      started_at: timestamp(writing.clock.now()),
+      retries_at: null,
+    },
+  }
+}
+
+/** Owning a name owns everything below it: nobody else may reserve there, nor around someone else's names. */
+async function refuseOverlap(domain: string, { tx, principal, config }: Committing): Promise<void> {
+  const taken = problem('taken', `The domain ${domain} is reserved already.`)
+  const plain = domain.replace(/^\*\./, '')
+  const labels = plain.split('.')
+  for (let from = 0; from < labels.length; from++) {
+    const ancestor = labels.slice(from).join('.')
+    if (ancestor === config.domain) break
+    for (const name of [ancestor, `*.${ancestor}`]) {
+      const holder = await tx.holder('domain', reversed(name))
+      if (holder !== undefined && holder.account !== principal.accountId) throw taken
+    }
+  }
+  const below = await tx.holdersBelow('domain', `${reversed(plain)}.`, 1000)
+  if (below.some((holder) => holder.account !== principal.accountId)) throw taken
+}
+
+export const reservedDomains = crud(ReservedDomain, {
+  async prepare(record, writing) {
+    const { before, config, principal, id } = writing
+    const next = { ...record }
+    const own = isWithin(record.domain, config.domain)
+    const policyChanged =
+      before === undefined || before.data.certificate_management_policy !== next.certificate_management_policy
+    if (before === undefined) {
+      const { domain } = record
+      if (!domain.replace(/^\*\./, '').includes('.'))
+        throw fieldProblem(
+          'domain',
+          'invalid_field',
+          `domain: "${domain}" is not a full domain name, such as app.example.com.`,
+        )
+      if (domain === config.domain || domain === `*.${config.domain}`)
+        throw fieldProblem('domain', 'invalid_field', `domain: ${domain} belongs to the platform itself.`)
+      if (config.platformHosts().includes(domain))
+        throw problem('taken', `The domain ${domain} is reserved already.`)
+      if (record.certificate_id !== null && record.certificate_management_policy !== null)
+        throw problem('both_certificates')
+      if (own && (record.certificate_id !== null || record.certificate_management_policy !== null))
+        throw fieldProblem(
+          record.certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
+          'invalid_field',
+          `${domain} lies under the platform's own domain, which brings its own certificate.`,
+        )
+      // Decision 11: a custom domain asks for an automatic certificate unless told otherwise.
+      if (!own && record.certificate_id === null && record.certificate_management_policy === null)
+        next.certificate_management_policy = { authority: 'letsencrypt', private_key_type: 'rsa' }
+      next.cname_target = own
+        ? null
+        : `${opaqueLabel(16, id)}.${opaqueLabel(16, principal.accountId)}.cname.${config.domain}`
+      next.acme_challenge_cname_target =
+        !own && domain.startsWith('*.')
+          ? `${opaqueLabel(8, id, 'acme')}.acme-challenge.${config.domain}`
+          : null
+    } else if (own && (next.certificate_id !== null || next.certificate_management_policy !== null))
+      throw fieldProblem(
+        next.certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
+        'invalid_field',
+        `${next.domain} lies under the platform's own domain, which brings its own certificate.`,
+      )
+    if (
+      next.certificate_management_policy !== null &&
+      policyChanged &&
+      next.certificate_management_status === null
+    )
+      next.certificate_management_status = pendingCertificate(writing)
+    if (next.certificate_management_policy === null) next.certificate_management_status = null
+    return { record: next }
+  },
+
+  async commit(record, committing) {
+    if (committing.before === undefined) await refuseOverlap(record.domain, committing)
+    await refuseWrongConfiguration(
+      committing,
+      'http_endpoint_configuration_id',
+      record.http_endpoint_configuration_id,
+      'http',
+    )
+    await refuseWrongConfiguration(
+      committing,
+      'https_endpoint_configuration_id',
+      record.https_endpoint_configuration_id,
+      'https',
+    )
+    return record
+  },
+
+  async remove(row, { tx }) {
+    const host = row.data.domain as string
+    const held = host.startsWith('*.')
+      ? (await tx.holdersBelow('hostport', `${reversed(host.slice(2))}.`, 1))[0]
+      : (await tx.holdersBelow('hostport', `${reversed(host)}:`, 1))[0]
+    if (held !== undefined) throw problem('in_use', 'reserved domain', row.id, `the edge ${held.id}`)
+  },
+})
+
+async function refuseWrongConfiguration(
+  committing: Committing,
+  field: string,
+  id: string | null,
+  type: string,
+) {
+  if (id === null) return
+  const row = await committing.tx.get('endpoint_configurations', committing.principal.accountId, id)
+  if (row !== undefined && row.data.type !== type)
+    throw fieldProblem(field, 'invalid_field', `${field}: ${id} is of type ${row.data.type}, not ${type}.`)
+}
+
+const NEXT_PORT = 'reserved_addrs.next'
+
+export const reservedAddrs = crud(ReservedAddr, {
+  async commit(record, committing) {
+    await refuseWrongConfiguration(
+      committing,
+      'endpoint_configuration_id',
+      record.endpoint_configuration_id,
+      'tcp',
+    )
+    if (committing.before !== undefined) return record
+    return { ...record, addr: await nextFreeAddress(committing) }
+  },
+  async settle(row, { store, config }) {
+    const port = Number((row.data.addr as string).split(':')[1])
+    await store.putSetting(NEXT_PORT, String(port + 1 - config.tcpPorts[0]))
+  },
+  async remove(row, { tx }) {
+    const [host, port] = (row.data.addr as string).split(':')
+    const [held] = await tx.holdersBelow('hostport', `${reversed(host!)}:${port}`, 1)
+    if (held !== undefined) throw problem('in_use', 'reserved address', row.id, `the edge ${held.id}`)
+  },
+})
+
+/**
+ * Addresses are handed out in a circle that goes on where it stopped, so that one given back is the last to be
+ * given to someone else.
+ */
+async function nextFreeAddress({ tx, store, config }: Committing): Promise<string> {
+  const [first, last] = config.tcpPorts
+  const size = last - first + 1
+  const start = Number((await store.setting(NEXT_PORT)) ?? 0) % size
+  for (let step = 0; step < size; step++) {
+    const port = first + ((start + step) % size)
+    const addr = `${config.tcpHost}:${port}`
+    if (config.portInUse(port) || (await tx.holder('address', addr)) !== undefined) continue
+    return addr
+  }
+  throw problem(
+    'conflict',
+    `All ${size} public TCP ports of this server are taken. Delete a reserved address, or start the server with a larger --tcp-ports.`,
+  )
+}

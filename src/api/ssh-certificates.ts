@@ -1,0 +1,104 @@
+import { timestamp } from '../base/clock.ts'
+import { Secret } from '../base/secret.ts'
+import {
+  createSshAuthority,
+  defaultSshValidity,
+  newSshSerial,
+  parseSshPublicKey,
+  signSshCertificate,
+} from '../certs/index.ts'
+import {
+  DEFAULT_EXTENSIONS,
+  SshCertificateAuthority,
+  SshHostCertificate,
+  SshUserCertificate,
+} from '../resources/index.ts'
+import type { Writing } from './call.ts'
+import { crud } from './crud.ts'
+import { fieldProblem } from './problems.ts'
+
+export const sshCertificateAuthorities = crud(SshCertificateAuthority, {
+  async prepare(record, { before }) {
+    if (before !== undefined) return { record }
+    const { private_key_type, elliptic_curve, key_size } = record
+    const keys = await createSshAuthority({
+      private_key_type,
+      elliptic_curve: elliptic_curve ?? undefined,
+      key_size: key_size ?? undefined,
+    })
+    return {
+      record: {
+        ...record,
+        key_type: keys.keyType,
+        public_key: keys.publicKey,
+        private_key: keys.privateKeyPem.reveal(),
+      },
+    }
+  },
+})
+
+interface CertificateRecord {
+  public_key: string
+  ssh_certificate_authority_id: string
+  principals: string[]
+  valid_after: string | null
+  valid_until: string | null
+  key_type: string
+  certificate: string
+}
+
+/** Signs what is asked for with the named authority; the times that were left open become those really signed. */
+async function signed<T extends CertificateRecord>(
+  kind: 'user' | 'host',
+  record: T,
+  writing: Writing,
+  options: { criticalOptions?: Record<string, string>; extensions?: Record<string, string> } = {},
+): Promise<T> {
+  const field = 'ssh_certificate_authority_id'
+  const authorityId = record[field]
+  const authority = await writing.store.get(
+    'ssh_certificate_authorities',
+    writing.principal.accountId,
+    authorityId,
+  )
+  if (authority === undefined) throw fieldProblem(field, 'no_such_reference', field, authorityId)
+
+  const publicKey = parseSshPublicKey(record.public_key)
+  const validAfter = record.valid_after === null ? writing.clock.now() : Date.parse(record.valid_after)
+  const validUntil =
+    record.valid_until === null ? validAfter + defaultSshValidity[kind] : Date.parse(record.valid_until)
+  const certificate = await signSshCertificate({
+    kind,
+    publicKey,
+    authorityKey: new Secret(authority.secrets?.private_key ?? ''),
+    serial: newSshSerial(),
+    id: writing.id,
+    principals: record.principals,
+    validAfter,
+    validUntil,
+    ...options,
+  })
+  return {
+    ...record,
+    public_key: record.public_key.trim(),
+    key_type: publicKey.keyType,
+    valid_after: timestamp(validAfter),
+    valid_until: timestamp(validUntil),
+    certificate,
+  }
+}
+
+export const sshUserCertificates = crud(SshUserCertificate, {
+  async prepare(record, writing) {
+    if (writing.before !== undefined) return { record }
+    const extensions = record.extensions ?? DEFAULT_EXTENSIONS
+    const options = { criticalOptions: record.critical_options, extensions }
+    return { record: await signed('user', { ...record, extensions }, writing, options) }
+  },
+})
+
+export const sshHostCertificates = crud(SshHostCertificate, {
+  async prepare(record, writing) {
+    return { record: writing.before === undefined ? await signed('host', record, writing) : record }
+  },
+})

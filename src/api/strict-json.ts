@@ -1,0 +1,60 @@
+const MAX_DEPTH = 32
+const POISON = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * Parses JSON the way a careful caller would want it: a key given twice, a key that could reach an object's
+ * prototype, or deeper nesting than any body here needs is refused instead of silently resolved.
+ */
+export function parseStrictJson(text: string): unknown {
+  const value = JSON.parse(text) as unknown // Syntax first, so that the scan below can trust the form.
+  scan(text)
+  return value
+}
+
+function scan(text: string): void {
+  // One set of keys for each open object, undefined for each open array.
+  const open: (Set<string> | undefined)[] = []
+  let expectKey = false
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case '{':
+        open.push(new Set())
+        expectKey = true
+        break
+      case '[':
+        open.push(undefined)
+        expectKey = false
+        break
+      case '}':
+      case ']':
+        open.pop()
+        expectKey = false
+        break
+      case ',':
+        expectKey = open.at(-1) !== undefined
+        break
+      case ':':
+        expectKey = false
+        break
+      case '"': {
+        const end = endOfString(text, at)
+        if (expectKey) addKey(open.at(-1)!, JSON.parse(text.slice(at, end + 1)) as string)
+        at = end
+        break
+      }
+    }
+    if (open.length > MAX_DEPTH) throw new SyntaxError(`it is nested more than ${MAX_DEPTH} levels deep.`)
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at
+}
+
+function addKey(keys: Set<string>, key: string): void {
+  if (POISON.has(key)) throw new SyntaxError(`the key "${key}" is not allowed.`)
+  if (keys.has(key)) throw new SyntaxError(`the key "${key}" stands in one object twice.`)
+  keys.add(key)
+}

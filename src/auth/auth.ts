@@ -1,0 +1,109 @@
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Store } from '../store/index.ts'
+import { isTokenShaped, tokenDigest } from './token.ts'
+
+/** What the owner of a credential may do. */
+export type Role = 'admin' | 'developer' | 'read_only'
+
+/** Who calls the management API, and what proved it. */
+export interface Principal {
+  readonly accountId: string
+  /** The API key. */
+  readonly credentialId: string
+  /** The user or bot that owns it. */
+  readonly ownerId: string
+  readonly role: Role
+  /** False when the owner was switched off: known, but not let in. */
+  readonly active: boolean
+}
+
+/** Who starts tunnels, and what it may bind. */
+export interface TunnelPrincipal {
+  readonly accountId: string
+  readonly credentialId: string
+  readonly ownerId: string
+  readonly acl: readonly string[]
+}
+
+export interface Auth {
+  /** The principal behind an API key's token. */
+  apiKey(token: string): Promise<Principal | undefined>
+  /** The principal behind an authtoken. */
+  authtoken(token: string): Promise<TunnelPrincipal | undefined>
+  /** The principal behind an SSH public key, by its fingerprint. */
+  sshKey(fingerprint: string): Promise<TunnelPrincipal | undefined>
+  /** Forgets what is remembered of a credential that was just changed or deleted here. */
+  forget(credentialId: string): void
+}
+
+// A revoked key may live this long on other nodes (P41 allows 5 s); on the node that revoked it, `forget` ends it at once.
+const REMEMBER_MS = 2000
+const REMEMBER_AT_MOST = 10_000
+
+/** Recognises credentials by the digest of their token. */
+export function createAuth({ store, clock = systemClock }: { store: Store; clock?: Clock }): Auth {
+  const remembered = new Map<string, { principal: Principal; until: number }>()
+
+  async function ownerOf(accountId: string, ownerId: string): Promise<{ role: Role; active: boolean }> {
+    if (ownerId.startsWith('usr_')) {
+      const user = await store.get('users', accountId, ownerId)
+      if (user !== undefined) return { role: user.data.role as Role, active: user.data.active === true }
+    } else {
+      const bot = await store.get('bot_users', accountId, ownerId)
+      if (bot !== undefined) return { role: 'developer', active: bot.data.active === true }
+    }
+    return { role: 'read_only', active: false }
+  }
+
+  async function tunnelPrincipal(
+    kind: string,
+    scope: string,
+    name: string,
+  ): Promise<TunnelPrincipal | undefined> {
+    const holder = await store.holder(scope, name)
+    if (holder === undefined || holder.kind !== kind) return undefined
+    const row = await store.get(kind, holder.account, holder.id)
+    if (row === undefined) return undefined
+    const ownerId = row.data.owner_id as string
+    if (!(await ownerOf(row.account, ownerId)).active) return undefined
+    return { accountId: row.account, credentialId: row.id, ownerId, acl: row.data.acl as string[] }
+  }
+
+  return {
+    async apiKey(token) {
+      if (!isTokenShaped(token)) return undefined
+      const digest = tokenDigest(token)
+      const known = remembered.get(digest)
+      if (known !== undefined && known.until > clock.monotonic()) return known.principal
+
+      remembered.delete(digest)
+      const holder = await store.holder('api_token', digest)
+      if (holder === undefined) return undefined
+      const row = await store.get('api_keys', holder.account, holder.id)
+      if (row === undefined) return undefined
+      const ownerId = row.data.owner_id as string
+      const principal = {
+        accountId: row.account,
+        credentialId: row.id,
+        ownerId,
+        ...(await ownerOf(row.account, ownerId)),
+      }
+      if (remembered.size >= REMEMBER_AT_MOST) remembered.clear()
+      remembered.set(digest, { principal, until: clock.monotonic() + REMEMBER_MS })
+      return principal
+    },
+
+    async authtoken(token) {
+      if (!isTokenShaped(token)) return undefined
+      return tunnelPrincipal('credentials', 'authtoken', tokenDigest(token))
+    },
+
+    sshKey: (fingerprint) => tunnelPrincipal('ssh_credentials', 'ssh_key', fingerprint),
+
+    forget(credentialId) {
+      for (const [digest, { principal }] of remembered)
+        if (principal.credentialId === credentialId || principal.ownerId === credentialId)
+          remembered.delete(digest)
+    },
+  }
+}

@@ -1,0 +1,3 @@
+export { createAccount, firstAccount, type NewAccount } from './accounts.ts'
+export { type Auth, createAuth, type Principal, type Role, type TunnelPrincipal } from './auth.ts'
+export { isTokenShaped, mintToken, tokenDigest } from './token.ts'

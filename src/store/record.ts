@@ -1,0 +1,59 @@
+import type { Resource, Stock } from '../resources/index.ts'
+import type { Claim, Draft, Reference, Row } from './store.ts'
+
+type Body = Record<string, unknown>
+
+function at(record: Body, path: readonly string[]): { holder: Body; key: string } | undefined {
+  let holder = record
+  for (const step of path.slice(0, -1)) {
+    const next = holder[step]
+    if (typeof next !== 'object' || next === null) return undefined
+    holder = next as Body
+  }
+  return { holder, key: path.at(-1)! }
+}
+
+/** Takes the secrets out of a record, so that what is stored openly never holds one. */
+function splitSecrets(
+  record: Body,
+  paths: readonly string[],
+): { open: Body; secrets: Record<string, string> | undefined } {
+  if (paths.length === 0) return { open: record, secrets: undefined }
+  const open = structuredClone(record)
+  const secrets: Record<string, string> = {}
+  for (const path of paths) {
+    const place = at(open, path.split('.'))
+    const value = place?.holder[place.key]
+    if (place === undefined || typeof value !== 'string') continue
+    secrets[path] = value
+    place.holder[place.key] = null
+  }
+  return { open, secrets: Object.keys(secrets).length === 0 ? undefined : secrets }
+}
+
+/** Puts the secrets of a record back in their places. */
+function joinSecrets(open: Readonly<Body>, secrets: Readonly<Record<string, string>>): Body {
+  const record = structuredClone(open) as Body
+  for (const [path, value] of Object.entries(secrets)) {
+    const place = at(record, path.split('.'))
+    if (place !== undefined) place.holder[place.key] = value
+  }
+  return record
+}
+
+/** Everything the store keeps for a record: the record itself, its secrets apart, its unique names and its references. */
+export function draftOf(resource: Resource, id: string, account: string, record: Body): Draft {
+  const { open, secrets } = splitSecrets(record, resource.sealed)
+  const claims: Claim[] = resource
+    .unique(record as Stock<Resource>)
+    .map(({ within, scope, name }) => ({ scope: within === 'account' ? `${scope}@${account}` : scope, name }))
+  const references: Reference[] = resource
+    .pointers(record as Stock<Resource>)
+    .map(({ target, onDelete, at }) => ({ field: at, target, onDelete }))
+  return { kind: resource.kind, id, account, data: open, secrets, claims, references }
+}
+
+/** The record of a row, with its secrets back in their places. */
+export function recordOf(row: Row): Body {
+  return row.secrets === undefined ? { ...row.data } : joinSecrets(row.data, row.secrets)
+}

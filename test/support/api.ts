@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type ApiConfig, createApi, type Online } from '../../src/api/index.ts'
+import { createAccount, createAuth, type NewAccount } from '../../src/auth/index.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { openStore, type Store } from '../../src/store/index.ts'
+
+/** An answer as tests look at it. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers of every shape.
+  readonly body: any
+}
+
+export interface CallOptions {
+  body?: unknown
+  raw?: string
+  headers?: Record<string, string>
+  key?: string | undefined
+}
+
+/** A client that says what it sends and returns what it gets. */
+export interface ApiClient {
+  (method: string, path: string, options?: CallOptions): Promise<Answer>
+  /** Creates and insists on 201. */
+  create(path: string, body: unknown): Promise<Answer['body']>
+}
+
+export interface TestApi {
+  readonly url: string
+  readonly store: Store
+  readonly account: NewAccount
+  /** A second account, to see that it sees nothing. */
+  readonly stranger: NewAccount
+  readonly call: ApiClient
+  readonly strange: ApiClient
+  client(key: string | undefined): ApiClient
+}
+
+export const nobodyOnline: Online = {
+  sessions: () => [],
+  tunnels: () => [],
+  endpoints: () => [],
+  tunnelsWith: () => [],
+  command: async () => undefined,
+}
+
+/** A directory that goes away with the test. */
+export async function tempDir(t: TestContext): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'adit-test-'))
+  t.after(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** The API alone, over real HTTP, on a real database. */
+export async function startApi(
+  t: TestContext,
+  options: { databaseUrl?: string; config?: Partial<ApiConfig>; online?: Online; clock?: Clock } = {},
+): Promise<TestApi> {
+  const dataDir = await tempDir(t)
+  const clock = options.clock ?? systemClock
+  const store = await openStore({
+    url: options.databaseUrl,
+    dataDir,
+    masterKeyFile: join(dataDir, 'master.key'),
+    clock,
+    log: silentLog,
+  })
+  const account = await createAccount(store, { name: 'first', email: 'first@example.com', clock })
+  const stranger = await createAccount(store, { name: 'second', email: 'second@example.com', clock })
+  let url = ''
+  const api = createApi({
+    store,
+    parts: { auth: createAuth({ store, clock }), online: options.online ?? nobodyOnline },
+    config: {
+      apiUrl: () => url,
+      domain: 'adit.localhost',
+      region: 'us',
+      idpUrl: () => 'https://idp.adit.localhost:8443',
+      httpsPort: () => 8443,
+      tcpHost: 'localhost',
+      tcpPorts: [20_000, 20_999],
+      portInUse: () => false,
+      platformHosts: () => ['idp.adit.localhost'],
+      acme: false,
+      rateLimit: 0,
+      version: '0.0.0-test',
+      ...options.config,
+    },
+    clock,
+    log: silentLog,
+  })
+  const bound = await api.listen({ host: '127.0.0.1', port: 0 })
+  url = `http://127.0.0.1:${bound.port}`
+  t.after(async () => {
+    await api.close()
+    await store.close()
+  })
+
+  function client(key: string | undefined): ApiClient {
+    const send = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
+      const authorization = 'key' in given ? given.key : key
+      const body = given.raw ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
+      const response = await fetch(path.startsWith('http') ? path : `${url}${path}`, {
+        method,
+        headers: {
+          ...(authorization === undefined ? {} : { authorization: `Bearer ${authorization}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...given.headers,
+        },
+        ...(body === undefined ? {} : { body }),
+      })
+      const text = await response.text()
+      const json = (response.headers.get('content-type') ?? '').includes('json')
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: json && text !== '' ? JSON.parse(text) : text,
+      }
+    }
+    return Object.assign(send, {
+      async create(path: string, body: unknown) {
+        const answer = await send('POST', path, { body })
+        assert.equal(answer.status, 201, JSON.stringify(answer.body))
+        return answer.body
+      },
+    })
+  }
+
+  return {
+    url,
+    store,
+    account,
+    stranger,
+    call: client(account.apiKey.reveal()),
+    strange: client(stranger.apiKey.reveal()),
+    client,
+  }
+}
