@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { startRoute, visit } from './testing.ts'
+
+function site(t: TestContext) {
+  const dir = mkdtempSync(join(tmpdir(), 'adit-files-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const root = join(dir, 'www')
+  mkdirSync(join(root, 'sub dir'), { recursive: true })
+  mkdirSync(join(root, 'withindex'))
+  writeFileSync(join(dir, 'secret.txt'), 'SECRET')
+  writeFileSync(join(root, 'a.txt'), '0123456789')
+  writeFileSync(join(root, '.env'), 'SECRET')
+  writeFileSync(join(root, '<img>.html'), 'x')
+  writeFileSync(join(root, 'withindex', 'index.html'), 'the index')
+  symlinkSync(join(dir, 'secret.txt'), join(root, 'link.txt'))
+  symlinkSync(join(root, 'a.txt'), join(root, 'inside.txt'))
+  return root
+}
+
+async function get(t: TestContext, path: string, head = '', method = 'GET') {
+  const { route, captures } = startRoute({ proto: 'http', addr: `file://${site(t)}` })
+  const visitor = visit(route)
+  visitor.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
+  await visitor.until(() => visitor.ended)
+  visitor.end()
+  const end = visitor.text.indexOf('\r\n\r\n')
+  return {
+    status: Number(visitor.text.slice(9, 12)),
+    head: visitor.text.slice(0, end),
+    body: visitor.text.slice(end + 4),
+    captures,
+  }
+}
+
+test('a file is served with its type and length, and captured', async (t) => {
+  const { status, head, body, captures } = await get(t, '/a.txt')
+
+  assert.equal(status, 200)
+  assert.equal(body, '0123456789')
+  assert.match(head, /Content-Type: text\/plain/)
+  assert.match(captures.list()[0]?.response?.raw().toString() ?? '', /0123456789$/)
+})
+
+test('a directory shows its index, or a listing that is safe to show', async (t) => {
+  assert.equal((await get(t, '/withindex/')).body, 'the index')
+
+  const { body } = await get(t, '/')
+  assert.match(body, /href="\.\/sub%20dir\/"/)
+  assert.match(body, /&#60;img&#62;\.html/)
+  assert.doesNotMatch(body, /\.env|<img>/)
+})
+
+test('a directory without its slash is redirected', async (t) => {
+  const { status, head } = await get(t, '//withindex')
+
+  assert.equal(status, 301)
+  assert.match(head, /Location: \/withindex\/\r\n/)
+})
+
+test('ranges, HEAD and other methods', async (t) => {
+  const range = await get(t, '/a.txt', 'Range: bytes=2-4\r\n')
+  assert.equal(range.status, 206)
+  assert.equal(range.body, '234')
+  assert.equal((await get(t, '/a.txt', 'Range: bytes=-3\r\n')).body, '789')
+  assert.equal((await get(t, '/a.txt', 'Range: bytes=99-\r\n')).status, 416)
+  assert.equal((await get(t, '/a.txt', '', 'HEAD')).body, '')
+  assert.equal((await get(t, '/a.txt', '', 'POST')).status, 405)
+})
+
+test('a link within the directory is followed', async (t) => {
+  assert.equal((await get(t, '/inside.txt')).body, '0123456789')
+})
+
+const OUTSIDE = [
+  '/../secret.txt',
+  '/%2e%2e/secret.txt',
+  '/sub%20dir/..%2f..%2fsecret.txt',
+  '/..%5csecret.txt',
+  '/link.txt',
+  '/.env',
+  '/%2eenv',
+  '/a.txt%00.html',
+  '/%ff',
+  '/a.txt/x',
+]
+
+for (const path of OUTSIDE) {
+  test(`${path} is not served`, async (t) => {
+    const { status, body } = await get(t, path)
+
+    assert.equal(status, 404)
+    assert.doesNotMatch(body, /SECRET/)
+  })
+}

@@ -1,0 +1,184 @@
+import { createReadStream } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { extname, join, sep } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+/** Serves a directory to connections handed to it; no port is opened. */
+export interface FileServer {
+  serve(connection: Duplex, closed: () => void): void
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.avif': 'image/avif',
+  '.css': 'text/css; charset=utf-8',
+  '.csv': 'text/csv; charset=utf-8',
+  '.gif': 'image/gif',
+  '.htm': 'text/html; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.md': 'text/markdown; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.mp4': 'video/mp4',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.webm': 'video/webm',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+  '.xml': 'application/xml',
+}
+
+/** A static file server: GET and HEAD, ranges, listings; nothing outside the directory and no dot files. */
+export function createFileServer(root: string): FileServer {
+  const server = createServer((request, response) => {
+    answer(root, request, response).catch((error: NodeJS.ErrnoException) => {
+      if (response.headersSent) response.destroy()
+      else if (error.code === 'EACCES' || error.code === 'EPERM') refuse(response, 403, 'Forbidden')
+      else refuse(response, 500, 'The file could not be read')
+    })
+  })
+  return {
+    serve(connection, closed) {
+      connection.once('close', closed)
+      server.emit('connection', connection)
+    },
+  }
+}
+
+async function answer(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('Allow', 'GET, HEAD')
+    return refuse(response, 405, 'Only GET and HEAD are served')
+  }
+  const segments = segmentsOf(request.url ?? '/')
+  const found = segments && (await locate(root, segments))
+  if (!found) return refuse(response, 404, 'Not found')
+  const [path] = (request.url ?? '/').split('?', 1) as [string]
+  if (!found.directory) return sendFile(found.path, request, response)
+  if (!path.endsWith('/')) {
+    response.writeHead(301, { Location: `${path.replace(/^\/+/, '/')}/` }).end()
+    return
+  }
+  const index = await locate(root, [...segments, 'index.html'])
+  if (index && !index.directory) return sendFile(index.path, request, response)
+  return sendListing(found.path, segments, request, response)
+}
+
+/** The decoded names of a path, undefined when one of them must not be served. */
+function segmentsOf(url: string): string[] | undefined {
+  try {
+    const segments = url
+      .split('?', 1)[0]!
+      .split('/')
+      .filter((segment) => segment !== '')
+      .map(decodeURIComponent)
+    // Dot files are how secrets (.env, .git) end up in public; with them go "." and "..".
+    return segments.some((segment) => segment.startsWith('.') || /[/\\\0]/.test(segment))
+      ? undefined
+      : segments
+  } catch {
+    return undefined
+  }
+}
+
+/** The file behind the names, links resolved; undefined when it is missing or lies outside the root. */
+async function locate(
+  root: string,
+  segments: string[],
+): Promise<{ path: string; directory: boolean } | undefined> {
+  try {
+    const real = await realpath(root)
+    const path = await realpath(join(real, ...segments))
+    if (path !== real && !path.startsWith(real.endsWith(sep) ? real : real + sep)) return undefined
+    const entry = await stat(path)
+    return entry.isDirectory() || entry.isFile() ? { path, directory: entry.isDirectory() } : undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENAMETOOLONG')
+      return undefined
+    throw error
+  }
+}
+
+async function sendFile(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { size, mtimeMs, mtime } = await stat(path)
+  const etag = `"${size.toString(16)}-${Math.round(mtimeMs).toString(16)}"`
+  response.setHeader('Content-Type', TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream')
+  response.setHeader('X-Content-Type-Options', 'nosniff')
+  response.setHeader('Accept-Ranges', 'bytes')
+  response.setHeader('Last-Modified', mtime.toUTCString())
+  response.setHeader('ETag', etag)
+  if (request.headers['if-none-match'] === etag) {
+    response.writeHead(304).end()
+    return
+  }
+  const range = rangeOf(request.headers.range, size)
+  if (range === 'unsatisfiable') {
+    response.setHeader('Content-Range', `bytes */${size}`)
+    return refuse(response, 416, 'The range is outside the file')
+  }
+  const { start, end } = range ?? { start: 0, end: size - 1 }
+  if (range) response.setHeader('Content-Range', `bytes ${start}-${end}/${size}`)
+  response.writeHead(range ? 206 : 200, { 'Content-Length': end - start + 1 })
+  if (request.method === 'HEAD' || size === 0) {
+    response.end()
+    return
+  }
+  await pipeline(createReadStream(path, { start, end }), response)
+}
+
+/** One byte range; several or malformed ones are answered with the whole file, as RFC 9110 allows. */
+function rangeOf(
+  header: string | undefined,
+  size: number,
+): { start: number; end: number } | 'unsatisfiable' | undefined {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
+  if (!match || (match[1] === '' && match[2] === '')) return undefined
+  const start = match[1] === '' ? Math.max(0, size - Number(match[2])) : Number(match[1])
+  const end = match[1] === '' || match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1)
+  return start > end || start >= size ? 'unsatisfiable' : { start, end }
+}
+
+async function sendListing(
+  path: string,
+  segments: string[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'))
+  const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort()
+  if (segments.length > 0) names.unshift('../')
+  const title = escapeHtml(`/${segments.join('/')}`)
+  const items = names.map((name) => {
+    const href =
+      name === '../'
+        ? name
+        : `./${encodeURIComponent(name.replace(/\/$/, ''))}${name.endsWith('/') ? '/' : ''}`
+    return `<li><a href="${href}">${escapeHtml(name)}</a></li>`
+  })
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title><h1>${title}</h1><ul>\n${items.join('\n')}\n</ul></html>\n`
+  response.writeHead(200, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Length': Buffer.byteLength(page),
+    'Content-Security-Policy': "default-src 'none'",
+    'X-Content-Type-Options': 'nosniff',
+  })
+  response.end(request.method === 'HEAD' ? undefined : page)
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+function refuse(response: ServerResponse, status: number, sentence: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${sentence}\n`)
+}

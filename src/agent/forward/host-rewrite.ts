@@ -1,0 +1,105 @@
+import type { ByteStream } from '../../base/stream.ts'
+import { type Head, MessageScanner, requestFraming, responseFraming, statusOf } from '../http1.ts'
+import { StreamLayer } from './stream-layer.ts'
+
+/** The names a rewritten connection goes by on its two sides. */
+export interface HostNames {
+  /** What the upstream is to read in Host. */
+  upstream: string
+  /** The public origin, such as `https://app.example.com`; empty when the tunnel has none (labels). */
+  publicOrigin: string
+}
+
+/**
+ * Gives the upstream the Host it expects and turns its redirects to itself back into public ones. Bytes that are not
+ * HTTP/1 pass as they are.
+ */
+export class HostRewriteStream extends StreamLayer {
+  readonly #names: HostNames
+  readonly #requests: MessageScanner
+  readonly #responses: MessageScanner
+  readonly #methods: string[] = []
+  #room = true
+
+  constructor(inner: ByteStream, names: HostNames) {
+    super(inner)
+    this.#names = names
+    const toUpstream = (bytes: Buffer) => this.sink.onData(bytes)
+    const toVisitor = (bytes: Buffer) => {
+      this.#room = this.inner.write(bytes)
+    }
+    this.#requests = new MessageScanner({
+      head: (bytes, head) => this.#requestHead(bytes, head),
+      body: toUpstream,
+      end() {},
+      raw: toUpstream,
+    })
+    this.#responses = new MessageScanner({
+      head: (bytes, head) => this.#responseHead(bytes, head),
+      body: toVisitor,
+      end() {},
+      raw: toVisitor,
+    })
+  }
+
+  override onData(chunk: Buffer): void {
+    this.#requests.push(chunk)
+  }
+
+  override onEnd(): void {
+    this.#requests.finish()
+    this.sink.onEnd()
+  }
+
+  override write(chunk: Buffer): boolean {
+    this.#room = true
+    this.#responses.push(chunk)
+    return this.#room
+  }
+
+  override end(): void {
+    this.#responses.finish()
+    this.inner.end()
+  }
+
+  #requestHead(bytes: Buffer, head: Head) {
+    this.#methods.push(head.line.slice(0, head.line.indexOf(' ')))
+    const rewritten = rewriteHost(bytes, this.#names.upstream)
+    // What became shorter will never be reported as consumed by those above.
+    if (rewritten.length < bytes.length) this.inner.consumed(bytes.length - rewritten.length)
+    this.sink.onData(rewritten)
+    return requestFraming(head)
+  }
+
+  #responseHead(bytes: Buffer, head: Head) {
+    const status = statusOf(head.line)
+    const interim = status >= 100 && status < 200 && status !== 101
+    const method = (interim ? this.#methods[0] : this.#methods.shift()) ?? 'GET'
+    this.#room = this.inner.write(rewriteLocation(bytes, this.#names))
+    const framing = responseFraming(head, method)
+    if (framing === 'stop') this.#requests.stop()
+    return framing
+  }
+}
+
+/** The head with another Host; the visitor's stays readable in X-Forwarded-Host. */
+function rewriteHost(bytes: Buffer, host: string): Buffer {
+  const lines = bytes.toString('latin1').split('\r\n')
+  const at = lines.findIndex((line, index) => index > 0 && /^host[ \t]*:/i.test(line))
+  if (at < 0) return bytes
+  const original = lines[at]!.slice(lines[at]!.indexOf(':') + 1).trim()
+  lines[at] = `Host: ${host}`
+  if (!lines.some((line) => /^x-forwarded-host[ \t]*:/i.test(line))) {
+    lines.splice(at + 1, 0, `X-Forwarded-Host: ${original}`)
+  }
+  return Buffer.from(lines.join('\r\n'), 'latin1')
+}
+
+function rewriteLocation(bytes: Buffer, { upstream, publicOrigin }: HostNames): Buffer {
+  if (publicOrigin === '') return bytes
+  const text = bytes.toString('latin1')
+  const match = /\r\nlocation[ \t]*:[ \t]*(https?:\/\/([^/?#\r\n]*))/i.exec(text)
+  if (!match || match[2]!.toLowerCase() !== upstream.toLowerCase()) return bytes
+  const end = match.index + match[0].length
+  return Buffer.from(text.slice(0, end - match[1]!.length) + publicOrigin + text.slice(end), 'latin1')
+}

@@ -1,0 +1,44 @@
+import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+
+/** A stream laid over another one; layers override what they change. */
+export class StreamLayer implements ByteStream, StreamSink {
+  sink: StreamSink = silentSink
+  protected readonly inner: ByteStream
+
+  constructor(inner: ByteStream) {
+    this.inner = inner
+    inner.sink = this
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.inner.write(chunk)
+  }
+
+  end(): void {
+    this.inner.end()
+  }
+
+  reset(error?: Error): void {
+    this.inner.reset(error)
+  }
+
+  consumed(bytes: number): void {
+    this.inner.consumed(bytes)
+  }
+
+  onData(chunk: Buffer): void {
+    this.sink.onData(chunk)
+  }
+
+  onEnd(): void {
+    this.sink.onEnd()
+  }
+
+  onDrain(): void {
+    this.sink.onDrain()
+  }
+
+  onClose(error?: Error): void {
+    this.sink.onClose(error)
+  }
+}

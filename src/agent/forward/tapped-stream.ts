@@ -1,0 +1,35 @@
+import type { ByteStream } from '../../base/stream.ts'
+import type { HttpTap } from '../inspector/http-tap.ts'
+import { StreamLayer } from './stream-layer.ts'
+
+/** Passes everything on first and shows it to a tap afterwards, so that listening never delays a byte. */
+export class TappedStream extends StreamLayer {
+  readonly #tap: HttpTap
+
+  constructor(inner: ByteStream, tap: HttpTap) {
+    super(inner)
+    this.#tap = tap
+  }
+
+  override write(chunk: Buffer): boolean {
+    const room = this.inner.write(chunk)
+    this.#tap.response(chunk)
+    return room
+  }
+
+  override end(): void {
+    this.inner.end()
+    this.#tap.responseFinished()
+  }
+
+  override onData(chunk: Buffer): void {
+    // The sink may answer within this call (a refused upstream does), so the request is noted before.
+    this.#tap.request(chunk)
+    this.sink.onData(chunk)
+  }
+
+  override onClose(error?: Error): void {
+    this.sink.onClose(error)
+    this.#tap.close()
+  }
+}

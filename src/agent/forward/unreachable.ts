@@ -1,0 +1,21 @@
+import type { ByteStream } from '../../base/stream.ts'
+
+/** Answers an HTTP request whose upstream cannot be reached, then lets the visitor's side end. */
+export function answerUnreachable(stream: ByteStream, why: string, closed: () => void): void {
+  const body = `failed to dial backend: ${why}\n`
+  const head = [
+    'HTTP/1.1 502 Bad Gateway',
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  stream.sink = {
+    // The rest of the request is of no use to anybody, but whoever sends it must not be stalled.
+    onData: (chunk) => stream.consumed(chunk.length),
+    onEnd() {},
+    onDrain() {},
+    onClose: closed,
+  }
+  stream.write(Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`))
+  stream.end()
+}

@@ -1,0 +1,150 @@
+import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Upstream } from '../upstream-address.ts'
+
+/** How to reach the upstream of one tunnel. */
+export interface DialOptions {
+  upstream: Upstream
+  tls: { verify: boolean; ca: string | undefined }
+  /** Protocols to offer when TLS is spoken. */
+  alpn: string[]
+  timeoutMs: number
+}
+
+/** One dial: where its bytes are read into, and who is told whether it worked. */
+export interface DialEvents {
+  /** Used by sockets without TLS; the others emit `data`. */
+  onread: OnReadOpts
+  connected(socket: Socket): void
+  failed(error: Error): void
+}
+
+const LOOPBACK = ['127.0.0.1', '::1']
+
+/** Errors after which the other family is worth a try; anything else was an answer. */
+const NOBODY_THERE = new Set(['ECONNREFUSED', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENETUNREACH', 'EHOSTUNREACH'])
+
+/**
+ * Dials the upstream of one tunnel. `localhost` is tried in both families, the one that worked last first, since a
+ * local service often listens on one of them only.
+ */
+export class UpstreamDialer {
+  readonly #options: DialOptions
+  #loopback = 0
+
+  constructor(options: DialOptions) {
+    this.#options = options
+  }
+
+  /** Begins to dial; the function given back gives up. A preamble is sent before anything else, TLS included. */
+  dial(preamble: Buffer | undefined, events: DialEvents): () => void {
+    const { host, kind } = this.#options.upstream
+    if (kind === 'tcp' && host === 'localhost') return this.#dialLoopback(preamble, events)
+    return this.#attempt(host, preamble, events)
+  }
+
+  #dialLoopback(preamble: Buffer | undefined, events: DialEvents): () => void {
+    const first = this.#loopback
+    const second = 1 - first
+    let giveUp = this.#attempt(LOOPBACK[first]!, preamble, {
+      onread: events.onread,
+      connected: events.connected,
+      failed: (refused) => {
+        if (!NOBODY_THERE.has(code(refused) ?? '')) {
+          events.failed(refused)
+          return
+        }
+        giveUp = this.#attempt(LOOPBACK[second]!, preamble, {
+          onread: events.onread,
+          connected: (socket) => {
+            this.#loopback = second
+            events.connected(socket)
+          },
+          // The first answer says more when the other family is not there at all.
+          failed: (error) => events.failed(code(error) === 'ECONNREFUSED' ? error : refused),
+        })
+      },
+    })
+    return () => giveUp()
+  }
+
+  #attempt(host: string, preamble: Buffer | undefined, events: DialEvents): () => void {
+    const { upstream, timeoutMs } = this.#options
+    const { onread } = events
+    const place = upstream.kind === 'unix' ? { path: upstream.path } : { host, port: upstream.port }
+    const secureLater = upstream.tls && preamble !== undefined
+    const common = { ...place, allowHalfOpen: true, noDelay: true }
+    let socket: Socket =
+      upstream.tls && !secureLater
+        ? connectTls({ ...common, ...this.#tlsOptions() })
+        : connectTcp(secureLater ? common : { ...common, onread })
+
+    const late = setTimeout(
+      () => socket.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    )
+    const failed = (error: Error) => {
+      clearTimeout(late)
+      events.failed(error)
+    }
+    const connected = () => {
+      clearTimeout(late)
+      socket.off('error', failed)
+      events.connected(socket)
+    }
+    socket.once('error', failed)
+    if (secureLater) {
+      socket.once('connect', () => {
+        const plain = socket
+        plain.write(preamble)
+        socket = connectTls({ socket: plain, ...this.#tlsOptions() })
+        plain.off('error', failed)
+        plain.on('error', (error) => socket.destroy(error))
+        socket.once('error', failed)
+        socket.once('secureConnect', connected)
+      })
+    } else {
+      if (preamble) socket.write(preamble)
+      socket.once(upstream.tls ? 'secureConnect' : 'connect', connected)
+    }
+    return () => {
+      clearTimeout(late)
+      socket.off('error', failed)
+      socket.on('error', () => {})
+      socket.destroy()
+    }
+  }
+
+  #tlsOptions() {
+    const { upstream, tls, alpn } = this.#options
+    const isName = /[a-z]/i.test(upstream.host) && !upstream.host.includes(':')
+    return {
+      rejectUnauthorized: tls.verify,
+      ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+      ...(isName ? { servername: upstream.host } : {}),
+      ALPNProtocols: alpn,
+    }
+  }
+}
+
+function code(error: Error): string | undefined {
+  return (error as NodeJS.ErrnoException).code
+}
+
+/** Why an upstream could not be reached, in words. */
+export function dialReason(error: Error): string {
+  switch (code(error)) {
+    case 'ECONNREFUSED':
+      return 'connection refused; is the local service running?'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'the name cannot be resolved'
+    case 'ENOENT':
+      return 'there is no such socket'
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return 'the host cannot be reached'
+    default:
+      return error.message
+  }
+}

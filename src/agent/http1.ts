@@ -1,0 +1,255 @@
+/** How the bytes after a head are framed; `stop` says that what follows is no HTTP (upgrades, nonsense). */
+export type Framing = number | 'chunked' | 'close' | 'stop'
+
+/** What the scanner of one direction tells; pieces are only lent, whoever keeps them copies them. */
+export interface MessageEvents {
+  /** A complete head, blank line included; the answer says how its body is framed. */
+  head(bytes: Buffer, head: Head): Framing
+  /** Bytes of the body as they stand on the wire, chunk sizes and trailers included. */
+  body(bytes: Buffer): void
+  /** The message is complete; the next byte begins another one. */
+  end(): void
+  /** Bytes that belong to no message, from here to the end of the connection. */
+  raw(bytes: Buffer): void
+}
+
+/** The first line of a head and the fields that decide about framing. */
+export interface Head {
+  /** `GET / HTTP/1.1` or `HTTP/1.1 200 OK`, without its line end. */
+  line: string
+  /** Undefined when absent, NaN when it makes no sense. */
+  contentLength: number | undefined
+  chunked: boolean
+}
+
+const MAX_HEAD = 65_536
+const MAX_LINE = 8_192
+const CRLFCRLF = Buffer.from('\r\n\r\n')
+const LF = 10
+const CR = 13
+
+type State = 'head' | 'length' | 'size' | 'data' | 'trailer' | 'close' | 'raw'
+
+/**
+ * Finds messages in one direction of an HTTP/1 connection without changing or delaying a byte of it. It is lenient
+ * where the edge was strict already, and steps aside for good as soon as the bytes make no sense.
+ */
+export class MessageScanner {
+  readonly #events: MessageEvents
+  #state: State = 'head'
+  /** The beginning of a head whose end has not come yet. */
+  #held: Buffer | undefined
+  /** Body or chunk bytes still to come. */
+  #left = 0
+  /** The hexadecimal digits of the chunk size so far, and the length of the line they or a trailer stand on. */
+  #size = ''
+  #line = 0
+
+  constructor(events: MessageEvents) {
+    this.#events = events
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#state === 'head') at = this.#head(chunk, at)
+      else if (this.#state === 'length') at = this.#length(chunk, at)
+      else if (this.#state === 'close') {
+        this.#events.body(at === 0 ? chunk : chunk.subarray(at))
+        return
+      } else if (this.#state === 'raw') {
+        this.#events.raw(at === 0 ? chunk : chunk.subarray(at))
+        return
+      } else at = this.#chunked(chunk, at)
+    }
+  }
+
+  /** The direction ended. True when no message was cut short by it. */
+  finish(): boolean {
+    if (this.#state === 'close') {
+      this.#state = 'raw'
+      this.#events.end()
+      return true
+    }
+    const held = this.#held
+    if (held) {
+      this.#held = undefined
+      this.#events.raw(held)
+    }
+    return this.#state === 'raw' || (this.#state === 'head' && held === undefined)
+  }
+
+  /** Takes everything from here on as no HTTP: the other direction has said so. */
+  stop(): void {
+    this.#state = 'raw'
+    const held = this.#held
+    this.#held = undefined
+    if (held) this.#events.raw(held)
+  }
+
+  #head(chunk: Buffer, at: number): number {
+    const rest = at === 0 ? chunk : chunk.subarray(at)
+    const held = this.#held
+    const bytes = held ? Buffer.concat([held, rest]) : rest
+    // What was searched before need not be searched again.
+    const found = bytes.indexOf(CRLFCRLF, held ? Math.max(0, held.length - 3) : 0)
+    if (found < 0 && bytes.length <= MAX_HEAD) {
+      this.#held = held ? bytes : Buffer.from(bytes)
+      return chunk.length
+    }
+    this.#held = undefined
+    const end = found + CRLFCRLF.length
+    if (found < 0 || end > MAX_HEAD) {
+      this.#state = 'raw'
+      this.#events.raw(bytes)
+      return chunk.length
+    }
+    const head = bytes.length === end ? bytes : bytes.subarray(0, end)
+    this.#begin(this.#events.head(head, readHead(head)))
+    return at + end - (held?.length ?? 0)
+  }
+
+  #begin(framing: Framing): void {
+    if (framing === 0) this.#events.end()
+    else if (typeof framing === 'number') {
+      this.#state = 'length'
+      this.#left = framing
+    } else if (framing === 'chunked') {
+      this.#state = 'size'
+      this.#size = ''
+      this.#line = 0
+    } else this.#state = framing === 'close' ? 'close' : 'raw'
+  }
+
+  #length(chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + this.#left)
+    this.#left -= end - at
+    this.#events.body(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end))
+    if (this.#left === 0) {
+      this.#state = 'head'
+      this.#events.end()
+    }
+    return end
+  }
+
+  /** Walks chunk sizes and trailers byte by byte and jumps over data, so its cost is per chunk. */
+  #chunked(chunk: Buffer, from: number): number {
+    let at = from
+    while (at < chunk.length) {
+      if (this.#state === 'data') {
+        const step = Math.min(chunk.length - at, this.#left)
+        at += step
+        this.#left -= step
+        if (this.#left === 0) this.#state = 'size'
+        continue
+      }
+      const byte = chunk[at++]!
+      const over = this.#state === 'size' ? this.#sizeByte(byte) : this.#trailerByte(byte)
+      if (over === 'end') {
+        this.#events.body(chunk.subarray(from, at))
+        this.#state = 'head'
+        this.#events.end()
+        return at
+      }
+      if (over === 'broken') {
+        this.#state = 'raw'
+        this.#events.raw(chunk.subarray(from))
+        return chunk.length
+      }
+    }
+    this.#events.body(from === 0 ? chunk : chunk.subarray(from))
+    return at
+  }
+
+  #sizeByte(byte: number): 'broken' | undefined {
+    this.#line++
+    if (byte !== LF) {
+      const digit = isHex(byte)
+      if (digit && this.#size.length === this.#line - 1) this.#size += String.fromCharCode(byte)
+      else if (this.#line === 1) return 'broken'
+      return this.#line > MAX_LINE || this.#size.length > 8 ? 'broken' : undefined
+    }
+    if (this.#size === '') return 'broken'
+    const size = Number.parseInt(this.#size, 16)
+    this.#size = ''
+    this.#line = 0
+    if (size === 0) this.#state = 'trailer'
+    else {
+      this.#state = 'data'
+      this.#left = size + 2 // The line end after the data belongs to it.
+    }
+    return undefined
+  }
+
+  #trailerByte(byte: number): 'end' | 'broken' | undefined {
+    if (byte === LF) {
+      const blank = this.#line === 0
+      this.#line = 0
+      return blank ? 'end' : undefined
+    }
+    if (byte !== CR) this.#line++
+    return this.#line > MAX_LINE ? 'broken' : undefined
+  }
+}
+
+function isHex(byte: number): boolean {
+  return (byte >= 48 && byte <= 57) || (byte >= 97 && byte <= 102) || (byte >= 65 && byte <= 70)
+}
+
+/** Reads what matters of a head in one pass. */
+export function readHead(bytes: Buffer): Head {
+  const text = bytes.toString('latin1', 0, bytes.length - 4)
+  let end = text.indexOf('\r\n')
+  const head: Head = { line: end < 0 ? text : text.slice(0, end), contentLength: undefined, chunked: false }
+  while (end >= 0) {
+    const start = end + 2
+    end = text.indexOf('\r\n', start)
+    const colon = text.indexOf(':', start)
+    if (colon < 0) break
+    // A name is only looked at when its length can matter.
+    const length = colon - start
+    if (length !== 14 && length !== 17) continue
+    const name = text.slice(start, colon).toLowerCase()
+    const value = () => text.slice(colon + 1, end < 0 ? text.length : end).trim()
+    if (name === 'content-length') {
+      const digits = value()
+      const read = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN
+      head.contentLength = head.contentLength === undefined || head.contentLength === read ? read : Number.NaN
+    } else if (name === 'transfer-encoding') {
+      head.chunked = /(^|[,\s])chunked$/i.test(value())
+    }
+  }
+  return head
+}
+
+/** The framing of a request by its own head. */
+export function requestFraming({ line, contentLength, chunked }: Head): Framing {
+  if (!/^[!-~]+ [!-~\u0080-\u00ff]+ HTTP\/1\.[01]$/.test(line) || Number.isNaN(contentLength)) return 'stop'
+  return chunked ? 'chunked' : (contentLength ?? 0)
+}
+
+/** The status of a response's first line, 0 when it is no such line. */
+export function statusOf(line: string): number {
+  return /^HTTP\/1\.[01] [1-9]\d\d( |$)/.test(line) ? Number(line.slice(9, 12)) : 0
+}
+
+/** The framing of a response, which also depends on the request it answers. */
+export function responseFraming({ line, contentLength, chunked }: Head, method: string): Framing {
+  const status = statusOf(line)
+  if (status === 0 || status === 101 || (method === 'CONNECT' && status < 300)) return 'stop'
+  if (status < 200 || status === 204 || status === 304 || method === 'HEAD') return 0
+  if (chunked) return 'chunked'
+  if (contentLength === undefined) return 'close'
+  return Number.isNaN(contentLength) ? 'stop' : contentLength
+}
+
+/** Name and value of every field of a head, in order, as sent. */
+export function headerFields(head: Buffer): [name: string, value: string][] {
+  const lines = head.toString('latin1', 0, Math.max(0, head.length - 4)).split('\r\n')
+  const fields: [string, string][] = []
+  for (const line of lines.slice(1)) {
+    const colon = line.indexOf(':')
+    if (colon > 0) fields.push([line.slice(0, colon).trim(), line.slice(colon + 1).trim()])
+  }
+  return fields
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CaptureStore } from './capture-store.ts'
+import { MAX_BODY } from './message-copy.ts'
+
+const HEAD = Buffer.from('POST /x HTTP/1.1\r\nHost: a\r\nAuthorization: Basic secret\r\n\r\n')
+const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nSet-Cookie: id=secret\r\n\r\n')
+
+test('captures are listed newest first, by tunnel and up to a limit', () => {
+  const store = new CaptureStore(1e6)
+  const first = store.begin('a', '1.1.1.1', HEAD, 1000)
+  const second = store.begin('b', '1.1.1.1', HEAD, 1000)
+  const third = store.begin('a', '1.1.1.1', HEAD, 1000)
+
+  assert.deepEqual(store.list(), [third, second, first])
+  assert.deepEqual(store.list(1), [third])
+  assert.deepEqual(store.list(10, 'b'), [second])
+  assert.deepEqual(store.list(10, 'unknown'), [])
+})
+
+test('ids sort in the order of time, also when the clock steps back', () => {
+  const store = new CaptureStore(1e9)
+  const times = [5000, 5000, 5001, 9000, 2000, 9000, 12_000]
+
+  const ids = times.map((time) => store.begin('a', '', HEAD, time).id)
+
+  assert.deepEqual([...ids].sort(), ids)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) assert.match(id, /^airt_[0-9A-Za-z]{27}$/)
+})
+
+test('raw bytes are the message as it was, whatever happens to the pieces later', () => {
+  const store = new CaptureStore(1e6)
+  const capture = store.begin('a', '', HEAD, 0)
+  const piece = Buffer.from('body')
+
+  store.requestBody(capture, piece)
+  store.respond(capture, ANSWER, 5)
+  store.responseBody(capture, piece)
+  piece.fill(0)
+  store.end(capture, 9)
+
+  assert.equal(capture.request.raw().toString(), `${HEAD}body`)
+  assert.equal(capture.response?.raw().toString(), `${ANSWER}body`)
+  assert.equal(capture.durationNs, 9)
+  assert.ok(capture.replayable)
+})
+
+test('a body beyond the limit is cut, marked and not replayable', () => {
+  const store = new CaptureStore(10e6)
+  const capture = store.begin('a', '', HEAD, 0)
+
+  store.requestBody(capture, Buffer.alloc(MAX_BODY - 1))
+  store.requestBody(capture, Buffer.alloc(10))
+
+  assert.equal(capture.request.body().length, MAX_BODY)
+  assert.equal(capture.request.bodyBytes, MAX_BODY + 9)
+  assert.ok(capture.request.truncated)
+  assert.ok(!capture.replayable)
+})
+
+test('memory stays within the limit however much passes, oldest first out', () => {
+  const limit = 5e6
+  const store = new CaptureStore(limit)
+  const piece = Buffer.alloc(64 * 1024)
+
+  let last = ''
+  for (let n = 0; n < 50; n++) {
+    const capture = store.begin('a', '', HEAD, 0)
+    last = capture.id
+    for (let bytes = 0; bytes < MAX_BODY; bytes += piece.length) {
+      store.requestBody(capture, piece)
+      assert.ok(store.bytes <= limit, `${store.bytes} bytes`)
+    }
+    store.end(capture, 1)
+  }
+
+  assert.equal(store.size, 4)
+  assert.equal(store.list()[0]?.id, last)
+})
+
+test('an exchange evicted while under way is no longer recorded', () => {
+  const store = new CaptureStore(100_000)
+  const old = store.begin('a', '', HEAD, 0)
+  store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(99_000))
+
+  store.respond(old, ANSWER, 1)
+
+  assert.equal(store.get(old.id), undefined)
+  assert.equal(old.response, undefined)
+  assert.ok(store.bytes <= 100_000)
+})
+
+test('clearing forgets everything, requests under way included', () => {
+  const store = new CaptureStore(1e6)
+  const capture = store.begin('a', '', HEAD, 0)
+  let cleared = 0
+  store.follow(
+    () => {},
+    () => cleared++,
+  )
+
+  store.clear()
+  store.requestBody(capture, Buffer.alloc(100))
+
+  assert.equal(store.size, 0)
+  assert.equal(store.bytes, 0)
+  assert.equal(cleared, 1)
+})
+
+test('redacted fields are never stored and make a request not replayable', () => {
+  const store = new CaptureStore(1e6, ['Authorization', 'set-cookie'])
+  const capture = store.begin('a', '', HEAD, 0)
+  store.respond(capture, ANSWER, 1)
+
+  assert.doesNotMatch(capture.request.raw().toString() + capture.response?.raw().toString(), /secret/)
+  assert.match(capture.request.raw().toString(), /Authorization: \[redacted\]/)
+  assert.ok(!capture.replayable)
+})
+
+test('followers hear of the request, its answer and its end until they stop', () => {
+  const store = new CaptureStore(1e6)
+  const heard: string[] = []
+  const stop = store.follow((capture) => heard.push(capture.response ? 'answered' : 'asked'))
+  const capture = store.begin('a', '', HEAD, 0)
+  store.respond(capture, ANSWER, 1)
+  store.end(capture, 1)
+  stop()
+  store.begin('a', '', HEAD, 0)
+
+  assert.deepEqual(heard, ['asked', 'answered', 'answered'])
+})

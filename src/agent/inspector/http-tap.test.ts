@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Meter } from '../metrics.ts'
+import { CaptureStore } from './capture-store.ts'
+import { HttpTap } from './http-tap.ts'
+
+function tapped(limit = 1e6) {
+  const time = { ms: 0 }
+  const clock = { now: () => time.ms, monotonic: () => time.ms }
+  const store = new CaptureStore(limit)
+  const meter = new Meter(clock)
+  const answers: [number, string][] = []
+  const tap = new HttpTap({
+    tunnelName: 'web',
+    remoteAddr: '203.0.113.9',
+    meter,
+    store,
+    clock,
+    onAnswer: (status, start) => answers.push([status, start.toString()]),
+  })
+  return { tap, store, meter, time, answers }
+}
+
+const bytes = (text: string) => Buffer.from(text, 'latin1')
+
+test('an exchange is listed at once without an answer, and then with it', () => {
+  const { tap, store, time, meter } = tapped()
+
+  tap.request(bytes('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'))
+  assert.equal(store.list()[0]?.response, undefined)
+  assert.equal(meter.gauge, 1)
+
+  time.ms = 7
+  tap.response(bytes('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
+  const [capture] = store.list()
+  assert.equal(capture?.response?.raw().toString(), 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi')
+  assert.equal(capture?.durationNs, 7e6)
+  assert.equal(capture?.remoteAddr, '203.0.113.9')
+  assert.equal(meter.timing().p50, 7e6)
+  assert.equal(meter.gauge, 0)
+})
+
+test('requests on one connection become captures of their own', () => {
+  const { tap, store } = tapped()
+
+  for (const path of ['/1', '/2', '/3']) {
+    tap.request(bytes(`POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\nab`))
+    tap.response(bytes('HTTP/1.1 204 No Content\r\n\r\n'))
+  }
+
+  assert.deepEqual(
+    store.list().map((capture) => capture.request.raw().toString().slice(5, 7)),
+    ['/3', '/2', '/1'],
+  )
+})
+
+test('interim answers are not shown', () => {
+  const { tap, store } = tapped()
+
+  tap.request(bytes('POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'))
+  tap.response(bytes('HTTP/1.1 100 Continue\r\n\r\n'))
+  assert.equal(store.list()[0]?.response, undefined)
+
+  tap.request(bytes('a'))
+  tap.response(bytes('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+  assert.match(store.list()[0]?.response?.raw().toString() ?? '', /^HTTP\/1.1 200/)
+})
+
+test('an upgrade is recorded and its frames are not taken for requests', () => {
+  const { tap, store } = tapped()
+
+  tap.request(bytes('GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n'))
+  tap.response(bytes('HTTP/1.1 101 Switching Protocols\r\n\r\n\u0081\u0002hi'))
+  tap.request(bytes('GET /not-a-request HTTP/1.1\r\n\r\n'))
+
+  assert.equal(store.size, 1)
+  assert.equal(store.list()[0]?.open, false)
+})
+
+test('a connection that ends without an answer leaves the reason', () => {
+  const { tap, store, meter } = tapped()
+
+  tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
+  tap.close()
+
+  assert.match(store.list()[0]?.error ?? '', /ended before/)
+  assert.equal(store.list()[0]?.response, undefined)
+  assert.equal(meter.gauge, 0)
+})
+
+test('an answer that ends with the connection is complete', () => {
+  const { tap, store } = tapped()
+
+  tap.request(bytes('GET / HTTP/1.0\r\n\r\n'))
+  tap.response(bytes('HTTP/1.0 200 OK\r\n\r\nall of it'))
+  tap.responseFinished()
+  tap.close()
+
+  assert.equal(store.list()[0]?.response?.truncated, false)
+  assert.equal(store.list()[0]?.error, undefined)
+})
+
+test('bytes that are no HTTP leave nothing behind and do no harm', () => {
+  const { tap, store } = tapped()
+
+  tap.request(bytes('\u0016\u0003\u0001 not http\r\n\r\n'))
+  tap.response(bytes('nor this\r\n\r\n'))
+  tap.close()
+
+  assert.equal(store.size, 0)
+})
+
+test('the beginning of an answer is shown once, for hints', () => {
+  const { tap, answers } = tapped()
+
+  tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
+  tap.response(bytes('HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nInvalid Host'))
+  tap.response(bytes(' header'))
+
+  assert.deepEqual(answers, [[403, 'Invalid Host']])
+})

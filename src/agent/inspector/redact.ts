@@ -1,0 +1,18 @@
+import { MessageCopy } from './message-copy.ts'
+
+/** A copy of a head in which the values of the named fields (lower case) are replaced, so that secrets are never stored. */
+export function redactHead(head: Buffer, names: ReadonlySet<string>): MessageCopy {
+  if (names.size === 0) return new MessageCopy(head, true)
+  let found = false
+  const lines = head.toString('latin1').split('\r\n')
+  for (let index = 1; index < lines.length; index++) {
+    const colon = lines[index]!.indexOf(':')
+    if (colon > 0 && names.has(lines[index]!.slice(0, colon).trim().toLowerCase())) {
+      found = true
+      lines[index] = `${lines[index]!.slice(0, colon)}: [redacted]`
+    }
+  }
+  return found
+    ? new MessageCopy(Buffer.from(lines.join('\r\n'), 'latin1'), false)
+    : new MessageCopy(head, true)
+}

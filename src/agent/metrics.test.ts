@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Meter } from './metrics.ts'
+
+function meterAt() {
+  const time = { ms: 0 }
+  const meter = new Meter({ now: () => time.ms, monotonic: () => time.ms })
+  return { meter, time }
+}
+
+test('a meter counts what began and shows what is open', () => {
+  const { meter } = meterAt()
+
+  const first = meter.begin()
+  meter.begin()
+  meter.end(first)
+
+  assert.equal(meter.count, 2)
+  assert.equal(meter.gauge, 1)
+})
+
+test('durations are told in nanoseconds, interpolated', () => {
+  const { meter, time } = meterAt()
+
+  for (const ms of [1, 2, 3, 4]) {
+    const began = meter.begin()
+    time.ms += ms
+    meter.end(began)
+  }
+
+  const { p50, p99 } = meter.timing()
+  assert.equal(p50, 2.5e6)
+  assert.equal(p99, 4e6)
+})
+
+test('rates take the first five seconds as they are and then decay towards nothing without reaching it', () => {
+  const { meter, time } = meterAt()
+  for (let events = 0; events < 50; events++) meter.begin()
+
+  time.ms = 5000
+  assert.equal(meter.timing().rate1, 10)
+
+  time.ms = 65_000
+  const { rate1, rate5, rate15 } = meter.timing()
+  assert.ok(Math.abs(rate1 - 10 * Math.exp(-1)) < 1e-9, String(rate1))
+  assert.ok(Math.abs(rate5 - 10 * Math.exp(-1 / 5)) < 1e-9)
+  assert.ok(rate15 > rate5 && rate5 > rate1 && rate1 > 0)
+})
+
+test('recent durations outweigh old ones', () => {
+  const { meter, time } = meterAt()
+  const run = (times: number, ms: number) => {
+    for (let n = 0; n < times; n++) {
+      const began = meter.begin()
+      time.ms += ms
+      meter.end(began)
+    }
+  }
+  run(2000, 1)
+  time.ms += 3_600_000
+
+  run(2000, 100)
+
+  assert.equal(meter.timing().p50, 100e6)
+})
+
+test('a long run keeps a bounded sample with sensible percentiles', () => {
+  const { meter, time } = meterAt()
+
+  for (let n = 0; n < 50_000; n++) {
+    const began = meter.begin()
+    time.ms += (n % 100) + 1
+    meter.end(began)
+  }
+
+  const { p50, p90 } = meter.timing()
+  assert.ok(p50 > 40e6 && p50 < 60e6, String(p50))
+  assert.ok(p90 > 80e6 && p90 < 97e6, String(p90))
+})

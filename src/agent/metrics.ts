@@ -1,0 +1,188 @@
+import type { Clock } from '../base/clock.ts'
+
+const TICK_MS = 5000
+
+/** Events per second, weighted exponentially over a number of minutes; ticks are caught up on use, so no timer runs. */
+class Rate {
+  readonly #decay: number
+  #perSecond = 0
+  #uncounted = 0
+  #begun = false
+
+  constructor(minutes: number) {
+    this.#decay = Math.exp(-TICK_MS / 60_000 / minutes)
+  }
+
+  mark(): void {
+    this.#uncounted++
+  }
+
+  tick(times: number): void {
+    const instant = (this.#uncounted * 1000) / TICK_MS
+    this.#uncounted = 0
+    // The first tick takes the instant rate as it is: there is no past to weigh it against.
+    this.#perSecond = this.#begun ? instant + (this.#perSecond - instant) * this.#decay : instant
+    this.#begun = true
+    if (times > 1) this.#perSecond *= this.#decay ** (times - 1)
+  }
+
+  get perSecond(): number {
+    return this.#perSecond
+  }
+}
+
+const SAMPLES = 1028
+const ALPHA = 0.015
+
+/**
+ * A sample of the values seen, recent ones favoured (exponential decay). Priorities are kept as logarithms, so they
+ * never overflow and need no rescaling however long the agent runs.
+ */
+class Reservoir {
+  readonly #priorities = new Float64Array(SAMPLES)
+  readonly #values = new Float64Array(SAMPLES)
+  #size = 0
+
+  add(value: number, seconds: number): void {
+    const priority = ALPHA * seconds - Math.log(1 - Math.random())
+    if (this.#size < SAMPLES) {
+      this.#up(this.#size++, priority, value)
+    } else if (priority > this.#priorities[0]!) {
+      this.#down(priority, value)
+    }
+  }
+
+  percentiles(...wanted: number[]): number[] {
+    const sorted = this.#values.slice(0, this.#size).sort()
+    return wanted.map((share) => {
+      const position = share * (sorted.length + 1)
+      if (sorted.length === 0) return 0
+      if (position < 1) return sorted[0]!
+      if (position >= sorted.length) return sorted.at(-1)!
+      const below = sorted[Math.floor(position) - 1]!
+      return below + (position - Math.floor(position)) * (sorted[Math.floor(position)]! - below)
+    })
+  }
+
+  #up(start: number, priority: number, value: number): void {
+    let index = start
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (this.#priorities[parent]! <= priority) break
+      this.#move(parent, index)
+      index = parent
+    }
+    this.#place(index, priority, value)
+  }
+
+  #down(priority: number, value: number): void {
+    let index = 0
+    for (;;) {
+      let child = 2 * index + 1
+      if (child >= this.#size) break
+      if (child + 1 < this.#size && this.#priorities[child + 1]! < this.#priorities[child]!) child++
+      if (this.#priorities[child]! >= priority) break
+      this.#move(child, index)
+      index = child
+    }
+    this.#place(index, priority, value)
+  }
+
+  #move(from: number, to: number): void {
+    this.#priorities[to] = this.#priorities[from]!
+    this.#values[to] = this.#values[from]!
+  }
+
+  #place(index: number, priority: number, value: number): void {
+    this.#priorities[index] = priority
+    this.#values[index] = value
+  }
+}
+
+/** What the local API shows of a meter: rates per second, percentiles in nanoseconds. */
+export interface Timing {
+  count: number
+  rate1: number
+  rate5: number
+  rate15: number
+  p50: number
+  p90: number
+  p95: number
+  p99: number
+}
+
+/** Counts events and times them. */
+export class Meter {
+  readonly #clock: Clock
+  readonly #rates = [new Rate(1), new Rate(5), new Rate(15)] as const
+  readonly #durations = new Reservoir()
+  #count = 0
+  #open = 0
+  #ticked: number
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#ticked = clock.monotonic()
+  }
+
+  /** Something began; gives the moment to pass to `end`. */
+  begin(): number {
+    const now = this.#catchUp()
+    this.#count++
+    this.#open++
+    for (const rate of this.#rates) rate.mark()
+    return now
+  }
+
+  /** It is over, and how long it took counts. */
+  end(began: number): void {
+    const now = this.#catchUp()
+    this.#open--
+    this.#durations.add((now - began) * 1e6, now / 1000)
+  }
+
+  /** It is over, but how long it took says nothing (it never came to an end of its own). */
+  drop(): void {
+    this.#open--
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** How many have begun and not ended. */
+  get gauge(): number {
+    return this.#open
+  }
+
+  timing(): Timing {
+    this.#catchUp()
+    const [rate1, rate5, rate15] = this.#rates
+    const [p50, p90, p95, p99] = this.#durations.percentiles(0.5, 0.9, 0.95, 0.99) as [
+      number,
+      number,
+      number,
+      number,
+    ]
+    return {
+      count: this.#count,
+      rate1: rate1.perSecond,
+      rate5: rate5.perSecond,
+      rate15: rate15.perSecond,
+      p50,
+      p90,
+      p95,
+      p99,
+    }
+  }
+
+  #catchUp(): number {
+    const now = this.#clock.monotonic()
+    const ticks = Math.floor((now - this.#ticked) / TICK_MS)
+    if (ticks > 0) {
+      this.#ticked += ticks * TICK_MS
+      for (const rate of this.#rates) rate.tick(ticks)
+    }
+    return now
+  }
+}
