@@ -47,3 +47,8 @@ export function parseDomainPort(text: string): { host: string; port: number } {
     throw new Error(`"${text}" is not of the form host:port with a port from 1 to 65535.`)
   return { host: parseDomain(match[1]!), port }
 }
+
+/** The labels in reverse order, so that all names below a domain stand together in an index. */
+export function reversed(name: string): string {
+  return name.split('.').reverse().join('.')
+}
