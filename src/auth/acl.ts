@@ -1,0 +1,60 @@
+import { covers, parseDomain } from '../base/domain.ts'
+import { type AclRule, parseAclRule } from '../resources/index.ts'
+
+/** What the rules of one credential let it bind. Pure answers, worked out once per list. */
+export interface Acl {
+  /** A host name, which may be a wildcard itself. */
+  allowsName(host: string): boolean
+  allowsAddress(host: string, port: number): boolean
+  /** A TCP address the server chooses: only without restrictions, since nobody knows it beforehand. */
+  allowsAnyAddress(): boolean
+  allowsLabel(key: string, value: string): boolean
+}
+
+/**
+ * Compiles a credential's list. No rules at all allow everything, as the documents say; a rule that cannot be read
+ * allows nothing, but keeps its list from counting as empty.
+ */
+export function compileAcl(rules: readonly string[]): Acl {
+  const parsed = rules.map(read)
+  const open = rules.length === 0 || parsed.some((rule) => rule?.kind === 'any')
+  const patterns = parsed.flatMap((rule) => (rule?.kind === 'domain' ? [rule.pattern] : []))
+  const addresses = parsed.flatMap((rule) => (rule?.kind === 'address' ? [`${rule.host}:${rule.port}`] : []))
+  const labels = parsed.flatMap((rule) => (rule?.kind === 'label' ? [rule] : []))
+
+  return {
+    allowsName(host) {
+      const name = normal(host)
+      return name !== undefined && (open || patterns.some((pattern) => covers(pattern, name)))
+    },
+    allowsAddress(host, port) {
+      const name = normal(host)
+      return name !== undefined && (open || addresses.includes(`${name}:${port}`))
+    },
+    allowsAnyAddress: () => open,
+    allowsLabel(key, value) {
+      if (open) return true
+      return labels.some((rule) => matches(rule.key, key) && matches(rule.value, value))
+    },
+  }
+}
+
+function read(rule: string): AclRule | undefined {
+  try {
+    return parseAclRule(rule)
+  } catch {
+    return undefined
+  }
+}
+
+function normal(host: string): string | undefined {
+  try {
+    return parseDomain(host)
+  } catch {
+    return undefined
+  }
+}
+
+function matches(pattern: string, text: string): boolean {
+  return pattern === '*' || pattern === text
+}
