@@ -13,16 +13,17 @@ const SECRET_KEYS = [
   'password',
 ]
 
-/** A log of one part; `level` silent keeps tests quiet. */
-export function createLog(part: string, level = process.env.ADIT_LOG_LEVEL ?? 'info'): Logger {
-  return pino({
+/** A log of one part, written to stderr so that stdout stays for people and pipes. */
+export function createLog(part: string, level: string): Logger {
+  const options = {
     name: part,
     level,
     base: null,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: '[hidden]' },
-  })
+  }
+  return pino(options, pino.destination(2))
 }
 
 /** A log that says nothing. */

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Brings a fresh checkout to where it can run: dependencies, the pinned Node and, with --test, the Debian packages
+# that tests use. Does nothing when everything is there.
+set -eu
+cd "$(dirname "$0")/.."
+
+say() { printf 'setup: %s\n' "$1" >&2; }
+
+stamp=node_modules/.installed
+wanted=$(cksum package-lock.json | cut -d' ' -f1,2)
+if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
+  say 'installing dependencies (a minute or two, once)'
+  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+  # The one install script that is needed: it puts the pinned Node beside the other programs.
+  (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)
+  node_modules/.bin/node --version >/dev/null
+  printf '%s' "$wanted" >"$stamp"
+fi
+
+[ "${1:-}" = --test ] || exit 0
+
+packages='postgresql openssh-server openssh-client chromium pebble bind9-dnsutils curl openssl'
+missing=''
+for package in $packages; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+if ! command -v apt-get >/dev/null; then
+  say "tests need these programs, and there is no apt-get to install them with:$missing"
+  exit 1
+fi
+root=''
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    say "tests need Debian packages; as root, run: apt-get install -y$missing"
+    exit 1
+  fi
+  root=sudo
+fi
+say "installing Debian packages that tests use:$missing"
+$root apt-get update -qq >&2
+# shellcheck disable=SC2086 # A list of words.
+DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >&2

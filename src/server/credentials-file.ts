@@ -1,0 +1,34 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** What `credentials.json` in the data directory tells programs on this machine: where everything is, and how to get in. */
+export interface CredentialsFile {
+  readonly api_url: string
+  readonly api_key: string | null
+  readonly authtoken: string | null
+  readonly agent_addr: string | null
+  readonly ca_file: string
+  readonly http_url: string | null
+  readonly https_url: string | null
+  readonly ssh_addr: string | null
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'credentials.json')
+}
+
+/** The file as it stands; undefined when there is none that can be read. */
+export async function readCredentialsFile(dataDir: string): Promise<Partial<CredentialsFile> | undefined> {
+  try {
+    return JSON.parse(await readFile(pathIn(dataDir), 'utf8')) as Partial<CredentialsFile>
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes the file as a whole, readable for its owner alone. */
+export async function writeCredentialsFile(dataDir: string, content: CredentialsFile): Promise<void> {
+  const unfinished = `${pathIn(dataDir)}.new`
+  await writeFile(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+  await rename(unfinished, pathIn(dataDir))
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BadSetting, readSettings, settingsHelp } from './settings.ts'
+
+test('without anything given, everything has its default', () => {
+  const settings = readSettings([], { HOME: '/home/someone' })
+
+  assert.equal(settings.dataDir, '/home/someone/.local/share/adit')
+  assert.deepEqual(settings.apiAddr, { host: '127.0.0.1', port: 4080 })
+  assert.deepEqual(settings.tcpPorts, [20_000, 20_999])
+  assert.equal(settings.domain, 'adit.localhost')
+  assert.deepEqual([...settings.roles], ['api', 'edge', 'gateway', 'dns', 'jobs'])
+})
+
+test('a flag wins over its variable, and both over the default', () => {
+  const environment = { ADIT_DOMAIN: 'from.variable', ADIT_REGION: 'eu' }
+
+  const settings = readSettings(['--domain', 'from.flag', '--api-addr=[::1]:0'], environment)
+
+  assert.equal(settings.domain, 'from.flag')
+  assert.equal(settings.region, 'eu')
+  assert.deepEqual(settings.apiAddr, { host: '::1', port: 0 })
+})
+
+test('false as an address switches that listener off', () => {
+  assert.equal(readSettings(['--dns-addr', 'false'], {}).dnsAddr, undefined)
+})
+
+test('what cannot be is refused with one sentence that names the setting', () => {
+  const cases: [string[], NodeJS.ProcessEnv, RegExp][] = [
+    [['--nope', '1'], {}, /"--nope" is not a flag/],
+    [['--api-adr', 'x:1'], {}, /Did you mean --api-addr\?/],
+    [['stray'], {}, /"stray" is not a flag/],
+    [['--domain'], {}, /--domain needs a value/],
+    [['--domain', 'a..b'], {}, /empty label/],
+    [['--api-addr', 'localhost'], {}, /--api-addr is "localhost"/],
+    [['--api-addr', 'localhost:70000'], {}, /--api-addr/],
+    [['--tcp-ports', '9-5'], {}, /--tcp-ports/],
+    [['--region', 'moon'], {}, /--region is "moon"/],
+    [['--roles', 'api,cook'], {}, /--roles/],
+    [['--database-url', 'mysql://x'], {}, /postgres:\/\//],
+    [[], { ADIT_DOMANE: 'x' }, /There is no setting ADIT_DOMANE/],
+  ]
+  for (const [args, environment, sentence] of cases)
+    assert.throws(
+      () => readSettings(args, environment),
+      (error: Error) =>
+        error instanceof BadSetting && sentence.test(error.message) && !error.message.includes('\n'),
+      args.join(' '),
+    )
+})
+
+test('the help names every flag with its variable', () => {
+  const help = settingsHelp()
+
+  assert.match(help, /--outbound-allow LIST/)
+  assert.match(help, /ADIT_OUTBOUND_ALLOW/)
+})

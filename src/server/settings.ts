@@ -1,0 +1,261 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseDomain } from '../base/domain.ts'
+import { REGIONS } from '../resources/index.ts'
+
+/** An address to listen on; undefined when the listener is switched off. */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** The parts one process can run. */
+export const ROLES = ['api', 'edge', 'gateway', 'dns', 'jobs'] as const
+export type RoleName = (typeof ROLES)[number]
+
+/** A start that cannot be: one sentence that names the setting and what to write instead. */
+export class BadSetting extends Error {
+  override name = 'BadSetting'
+}
+
+interface Setting<T> {
+  readonly flag: string
+  readonly value: string
+  readonly help: string
+  readonly fallback: string | ((environment: NodeJS.ProcessEnv) => string)
+  parse(text: string, flag: string): T
+}
+
+function setting<T>(
+  flag: string,
+  value: string,
+  help: string,
+  fallback: Setting<T>['fallback'],
+  parse: Setting<T>['parse'],
+): Setting<T> {
+  return { flag, value, help, fallback, parse }
+}
+
+function listenAddress(text: string, flag: string): ListenAddress | undefined {
+  if (text === 'false') return undefined
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:]+)):([0-9]{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  if (match === null || port > 65_535)
+    throw new BadSetting(
+      `--${flag} is "${text}"; write host:port such as 127.0.0.1:4080, port 0 for any free port, or false to switch it off.`,
+    )
+  return { host: match[1] ?? match[2]!, port }
+}
+
+function portRange(text: string, flag: string): readonly [number, number] {
+  const [, from, to] = /^([0-9]{1,5})-([0-9]{1,5})$/.exec(text) ?? []
+  const range = [Number(from), Number(to)] as const
+  if (from === undefined || range[0] < 1 || range[1] > 65_535 || range[0] > range[1])
+    throw new BadSetting(`--${flag} is "${text}"; write a range of ports such as 20000-20999.`)
+  return range
+}
+
+function port(text: string, flag: string): number | undefined {
+  if (text === '') return undefined
+  const number = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0
+  if (number < 1 || number > 65_535)
+    throw new BadSetting(`--${flag} is "${text}"; write a port from 1 to 65535.`)
+  return number
+}
+
+function whole(text: string, flag: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new BadSetting(`--${flag} is "${text}"; write a whole number.`)
+  return Number(text)
+}
+
+function words(text: string): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+}
+
+function httpAddress(text: string, flag: string): string | undefined {
+  if (text === '') return undefined
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new BadSetting(`--${flag} is "${text}"; write an http or https address.`)
+  return text.replace(/\/+$/, '')
+}
+
+const optional = (text: string) => (text === '' ? undefined : text)
+const optionalPath = (text: string) => (text === '' ? undefined : resolve(text))
+
+/** Every setting of `adit server`: its flag, its variable `ADIT_<FLAG>`, its default and what it means. */
+const settings = {
+  dataDir: setting(
+    'data-dir',
+    'DIR',
+    'where all state is kept',
+    (environment) =>
+      join(environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share'), 'adit'),
+    (text) => resolve(text),
+  ),
+  databaseUrl: setting(
+    'database-url',
+    'URL',
+    'postgres://… ; SQLite in the data directory when unset',
+    '',
+    (text, flag) => {
+      if (text !== '' && !/^postgres(ql)?:\/\//.test(text))
+        throw new BadSetting(
+          `--${flag} has to start with postgres://; leave it unset for the embedded database.`,
+        )
+      return optional(text)
+    },
+  ),
+  apiAddr: setting('api-addr', 'HOST:PORT', 'management API and dashboard', '127.0.0.1:4080', listenAddress),
+  apiUrl: setting('api-url', 'URL', 'base address shown in answers', '', httpAddress),
+  apiRateLimit: setting(
+    'api-rate-limit',
+    'N',
+    'calls an account may make in a minute; 0 for no limit',
+    '6000',
+    whole,
+  ),
+  httpAddr: setting('http-addr', 'HOST:PORT', 'public HTTP', '127.0.0.1:8080', listenAddress),
+  httpsAddr: setting('https-addr', 'HOST:PORT', 'public HTTPS and TLS', '127.0.0.1:8443', listenAddress),
+  publicHttpPort: setting(
+    'public-http-port',
+    'PORT',
+    'HTTP port visitors see, behind a NAT or balancer',
+    '',
+    port,
+  ),
+  publicHttpsPort: setting(
+    'public-https-port',
+    'PORT',
+    'HTTPS port visitors see, behind a NAT or balancer',
+    '',
+    port,
+  ),
+  tcpHost: setting('tcp-host', 'HOST', 'address public TCP ports are bound to', '127.0.0.1', (text) => text),
+  tcpPorts: setting('tcp-ports', 'FROM-TO', 'public TCP ports', '20000-20999', portRange),
+  agentAddr: setting('agent-addr', 'HOST:PORT', 'agents', '127.0.0.1:4443', listenAddress),
+  sshAddr: setting('ssh-addr', 'HOST:PORT', 'SSH gateway', '127.0.0.1:2222', listenAddress),
+  dnsAddr: setting('dns-addr', 'HOST:PORT', 'DNS over UDP and TCP', '127.0.0.1:5354', listenAddress),
+  domain: setting(
+    'domain',
+    'NAME',
+    'domain under which endpoints get their names',
+    'adit.localhost',
+    (text, flag) => {
+      try {
+        return parseDomain(text)
+      } catch (error) {
+        throw new BadSetting(`--${flag}: ${(error as Error).message}`)
+      }
+    },
+  ),
+  region: setting('region', 'NAME', `one of ${REGIONS.join(', ')}`, 'us', (text, flag) => {
+    if (!(REGIONS as readonly string[]).includes(text))
+      throw new BadSetting(`--${flag} is "${text}"; write one of ${REGIONS.join(', ')}.`)
+    return text
+  }),
+  masterKeyFile: setting(
+    'master-key-file',
+    'FILE',
+    'key that seals secrets; made in the data directory when unset',
+    '',
+    optionalPath,
+  ),
+  acmeDirectory: setting(
+    'acme-directory',
+    'URL',
+    'ACME server for automatic certificates; off when unset',
+    '',
+    httpAddress,
+  ),
+  acmeCa: setting('acme-ca', 'FILE', 'certificate authority of a private ACME server', '', optionalPath),
+  acmeEmail: setting('acme-email', 'ADDRESS', 'contact for the ACME account', '', optional),
+  outboundAllow: setting(
+    'outbound-allow',
+    'LIST',
+    'private addresses and hosts that outbound calls may reach, comma-separated',
+    '',
+    words,
+  ),
+  roles: setting('roles', 'LIST', `parts to run here: ${ROLES.join(',')}`, ROLES.join(','), (text, flag) => {
+    const given = words(text)
+    const unknown = given.find((word) => !(ROLES as readonly string[]).includes(word))
+    if (unknown !== undefined || given.length === 0)
+      throw new BadSetting(`--${flag} is "${text}"; write some of ${ROLES.join(',')}.`)
+    return new Set(given as RoleName[])
+  }),
+  logLevel: setting('log-level', 'LEVEL', 'error, warn, info or debug', 'info', (text, flag) => {
+    if (!['error', 'warn', 'info', 'debug', 'silent'].includes(text))
+      throw new BadSetting(`--${flag} is "${text}"; write error, warn, info or debug.`)
+    return text
+  }),
+} satisfies Record<string, Setting<unknown>>
+
+/** All settings, read and checked. */
+export type Settings = {
+  readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']>
+}
+
+const byFlag = new Map(Object.entries(settings).map(([name, { flag }]) => [flag, name as keyof Settings]))
+
+/** The environment variable of a flag. */
+export function variableOf(flag: string): string {
+  return `ADIT_${flag.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** Variables beside the settings that start with ADIT_ and belong to the agent or the API client. */
+const FOREIGN_VARIABLES =
+  /^ADIT_(AUTHTOKEN|API_KEY|CONFIG|TEST_.*|LOG.*|CONNECT_URL|ROOT_CAS|UPDATE_.*|WEB_ADDR|OUTPUT|AWS_.*)$/
+
+/** Reads flags, then variables, then defaults. Anything unknown stops the start with one clear sentence. */
+export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): Settings {
+  const given = new Map<keyof Settings, string>()
+  for (let at = 0; at < args.length; at++) {
+    const [, flag, inline] = /^--([a-z-]+)(?:=(.*))?$/s.exec(args[at]!) ?? []
+    const name = flag === undefined ? undefined : byFlag.get(flag)
+    if (name === undefined)
+      throw new BadSetting(
+        `"${args[at]}" is not a flag of adit server.${nearest(flag ?? '')} adit server --help lists them all.`,
+      )
+    const value = inline ?? args[++at]
+    if (value === undefined) throw new BadSetting(`--${flag} needs a value.`)
+    given.set(name, value)
+  }
+  const variables = new Set(Object.values(settings).map(({ flag }) => variableOf(flag)))
+  for (const variable of Object.keys(environment))
+    if (variable.startsWith('ADIT_') && !variables.has(variable) && !FOREIGN_VARIABLES.test(variable))
+      throw new BadSetting(`There is no setting ${variable}. adit server --help lists them all.`)
+
+  const read: Record<string, unknown> = {}
+  for (const [name, { flag, fallback, parse }] of Object.entries(settings) as [
+    keyof Settings,
+    Setting<unknown>,
+  ][]) {
+    const variable = environment[variableOf(flag)]
+    const standard = typeof fallback === 'string' ? fallback : fallback(environment)
+    read[name] = parse(
+      given.get(name) ?? (variable === undefined || variable === '' ? standard : variable),
+      flag,
+    )
+  }
+  return read as Settings
+}
+
+function nearest(flag: string): string {
+  const start = [...byFlag.keys()].find((known) => known.startsWith(flag.slice(0, 4)) && flag.length >= 4)
+  return start === undefined ? '' : ` Did you mean --${start}?`
+}
+
+/** The table of settings for `--help`. */
+export function settingsHelp(): string {
+  return Object.values(settings)
+    .map(({ flag, value, help, fallback }) => {
+      const standard = typeof fallback === 'string' ? fallback : '$XDG_DATA_HOME/adit or ~/.local/share/adit'
+      const lead = `  --${flag} ${value}`
+      return `${lead.padEnd(34)}${help}${standard === '' ? '' : ` (default ${standard})`}\n${' '.repeat(34)}${variableOf(flag)}`
+    })
+    .join('\n')
+}
