@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import type { Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
 import type { AuditEntry, AuditRecord } from './store.ts'
 
 const COLUMNS = [
@@ -48,21 +48,18 @@ export async function chainEnd(sql: Sql, account: string): Promise<ChainEnd | un
   return end && { id: String(end.id), hash: String(end.hash) }
 }
 
-/** Writes records, and where the chains of their accounts end now. */
-export async function appendRecords(sql: Sql, records: readonly AuditRecord[]): Promise<void> {
-  const ends = new Map(records.map((record) => [record.account, record]))
-  await Promise.all([
-    sql.insertAll('audit', COLUMNS, records.map(toColumns)),
-    ...[...ends.values()].map(({ account, id, hash }) =>
-      sql.run(
-        `INSERT INTO audit_heads (account, id, hash) VALUES (?, ?, ?)
-         ON CONFLICT (account) DO UPDATE SET id = excluded.id, hash = excluded.hash`,
-        account,
-        id,
-        hash,
-      ),
-    ),
-  ])
+/** The changes that write records, and where the chains of their accounts end now. */
+export function auditChanges(records: readonly AuditRecord[]): SqlChange[] {
+  const ends = new Map(records.map(({ account, id, hash }) => [account, [account, id, hash]]))
+  return [
+    { table: 'audit', columns: COLUMNS, rows: records.map(toColumns) },
+    {
+      table: 'audit_heads',
+      columns: ['account', 'id', 'hash'],
+      rows: [...ends.values()],
+      conflict: 'ON CONFLICT (account) DO UPDATE SET id = excluded.id, hash = excluded.hash',
+    },
+  ]
 }
 
 /** A page of an account's records, newest first. */

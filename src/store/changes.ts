@@ -1,4 +1,4 @@
-import type { Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { Head, Sql, SqlRecord, SqlValue } from './sql.ts'
 import type { Change } from './store.ts'
 
 /** The columns of a change, in the order in which calls log them. */
@@ -18,13 +18,21 @@ export const CHANGE_COLUMNS = [
 /** A change that is not written yet. */
 export type PendingChange = readonly SqlValue[]
 
-/** How far the store is, and up to where changes are no longer kept. */
-export async function readHead(
-  sql: Sql,
-  text = 'SELECT revision, pruned FROM head',
-): Promise<{ revision: number; pruned: number }> {
-  const head = await sql.get(text)
-  return { revision: Number(head?.revision), pruned: Number(head?.pruned) }
+/** The statement that reads the head. */
+export const HEAD = 'SELECT revision, pruned, audits FROM head'
+
+/** Where the store stands. */
+export async function readHead(sql: Sql): Promise<Head> {
+  return toHead(await sql.get(HEAD))
+}
+
+/** The head as an engine reads it. */
+export function toHead(record: SqlRecord | undefined): Head {
+  return {
+    revision: Number(record?.revision),
+    pruned: Number(record?.pruned),
+    audits: Number(record?.audits),
+  }
 }
 
 /** Committed changes above a revision, oldest first. */

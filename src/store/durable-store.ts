@@ -95,7 +95,6 @@ export async function createDurableStore(options: {
 async function openSecrets(engine: Engine, keyFile: string): Promise<{ vault: Vault; auditKey: Buffer }> {
   const session = await engine.begin()
   try {
-    await readHead(session, engine.dialect.lockHead)
     const vault = await openVault(session, keyFile)
     const found = await session.get('SELECT value FROM settings WHERE name = ?', AUDIT_KEY)
     const auditKey = found

@@ -65,8 +65,9 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE leases (
         name ${text} NOT NULL PRIMARY KEY, holder ${text} NOT NULL, fence ${integer} NOT NULL,
         ttl ${integer} NOT NULL, expires_at ${integer} NOT NULL)${clustered}`,
-      `CREATE TABLE head (one ${integer} NOT NULL PRIMARY KEY, revision ${integer} NOT NULL, pruned ${integer} NOT NULL)`,
-      'INSERT INTO head (one, revision, pruned) VALUES (1, 0, 0)',
+      `CREATE TABLE head (one ${integer} NOT NULL PRIMARY KEY, revision ${integer} NOT NULL, pruned ${integer} NOT NULL,
+        audits ${integer} NOT NULL)`,
+      'INSERT INTO head (one, revision, pruned, audits) VALUES (1, 0, 0, 0)',
     ],
   },
 ]

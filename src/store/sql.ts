@@ -13,12 +13,31 @@ export interface Sql {
   all(text: string, ...values: SqlValue[]): Eventually<SqlRecord[]>
   /** Runs a statement that changes something; answers with how many rows it changed. */
   run(text: string, ...values: SqlValue[]): Eventually<number>
-  /** Inserts many rows of one shape, in as few steps as the engine can. */
-  insertAll(
-    table: string,
-    columns: readonly string[],
-    rows: readonly (readonly SqlValue[])[],
-  ): Eventually<void>
+  /**
+   * Makes several changes that do not depend on each other, in as few steps as the engine can; answers with how many
+   * rows each has changed.
+   */
+  apply(...changes: SqlChange[]): Eventually<number[]>
+}
+
+/** A statement that changes something, or rows to insert; `conflict` says what becomes of rows that exist already. */
+export type SqlChange =
+  | { readonly text: string; readonly values: readonly SqlValue[] }
+  | {
+      readonly table: string
+      readonly columns: readonly string[]
+      readonly rows: readonly (readonly SqlValue[])[]
+      readonly conflict?: string
+    }
+
+/** Where the store stands: the one row that every writer locks first. */
+export interface Head {
+  /** The last revision given out. */
+  readonly revision: number
+  /** Up to here changes are no longer kept. */
+  readonly pruned: number
+  /** How many audit records there are, of all accounts. */
+  readonly audits: number
 }
 
 /** The few places where the engines need other words for the same thing. */
@@ -28,19 +47,23 @@ export interface Dialect {
   readonly integer: string
   /** Ends a table that is stored in the order of its primary key. */
   readonly clustered: string
-  /** Reads the head row and keeps every other writer out until the transaction ends. */
-  readonly lockHead: string
+
   /** A sub-select over a JSON array of strings given as one parameter. */
   readonly listed: string
 }
 
 /** One write transaction of the engine, shared by the calls of a group. */
 export interface WriteTransaction extends Sql {
+  /** The head as this transaction found it; nobody else can change it before the transaction ends. */
+  readonly head: Head
   /** Milliseconds by the clock that leases are judged by: the same for every process on this database. */
   now(): Eventually<number>
   savepoint(): Eventually<void>
   rollbackToSavepoint(): Eventually<void>
-  /** Resolves once everything is durable. `changed` tells whether followers have something to read. */
+  /**
+   * Resolves once everything is durable, also what was sent and not yet answered. `changed` tells whether followers
+   * have something to read.
+   */
   commit(changed: boolean): Promise<void>
   /** Never throws: the transaction is over afterwards, whatever state the database is in. */
   rollback(): Promise<void>

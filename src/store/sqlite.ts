@@ -3,9 +3,13 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
+import { HEAD, toHead } from './changes.ts'
 import type { Migrator } from './migrations.ts'
-import type { Dialect, Engine, Sql, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
+import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
+
+/** The name of the embedded database in the data directory. */
+export const DATABASE_FILE = 'adit.db'
 
 const BUSY_MS = 5_000
 const POLL_MS = 200
@@ -15,12 +19,12 @@ const WAL_LIMIT_BYTES = 32 * 1024 * 1024
 const CHECKPOINT_PAGES = 4_096
 const COMMITS_BETWEEN_WAL_CHECKS = 64
 
-/** SQLite's words. Its write lock covers the whole database, so reading the head is enough to be alone. */
+/** SQLite's words. */
 export const sqliteDialect: Dialect = {
   text: 'TEXT',
   integer: 'INTEGER',
   clustered: ' WITHOUT ROWID',
-  lockHead: 'SELECT revision, pruned FROM head',
+
   listed: 'SELECT value FROM json_each(?)',
 }
 
@@ -52,14 +56,20 @@ export class SqliteEngine implements Engine, Migrator {
       get: (text, ...values) => idle().get(text, ...values),
       all: (text, ...values) => idle().all(text, ...values),
       run: (text, ...values) => this.#reading.run(text, ...values),
-      insertAll: (...insertion) => this.#reading.insertAll(...insertion),
+      apply: (...changes) => this.#reading.apply(...changes),
     }
   }
 
   async begin(): Promise<WriteTransaction> {
     if (this.#closed) throw new StoreUnavailable('The store is closed.')
     await this.#beginImmediate()
-    return new SqliteTransaction(this.#writing, () => this.#committed())
+    try {
+      // The write lock covers the whole database, so that reading is enough to be alone.
+      return new SqliteTransaction(this.#writing, toHead(this.#writing.get(HEAD)), () => this.#committed())
+    } catch (error) {
+      this.#writing.run('ROLLBACK')
+      throw error
+    }
   }
 
   async exclusively<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -181,9 +191,16 @@ class SqliteConnection implements Sql {
     }
   }
 
-  insertAll(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): void {
-    const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`
-    for (const row of rows) this.run(text, ...row)
+  apply(...changes: SqlChange[]): number[] {
+    return changes.map((change) => {
+      if ('text' in change) return this.run(change.text, ...change.values)
+      const { table, columns, rows, conflict = '' } = change
+      const marks = columns.map(() => '?').join(', ')
+      const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks}) ${conflict}`
+      let inserted = 0
+      for (const row of rows) inserted += this.run(text, ...row)
+      return inserted
+    })
   }
 
   #statement(text: string): StatementSync {
@@ -199,10 +216,12 @@ class SqliteConnection implements Sql {
 class SqliteTransaction implements WriteTransaction {
   readonly #connection: SqliteConnection
   readonly #onCommit: () => void
+  readonly head: Head
   #marked = false
 
-  constructor(connection: SqliteConnection, onCommit: () => void) {
+  constructor(connection: SqliteConnection, head: Head, onCommit: () => void) {
     this.#connection = connection
+    this.head = head
     this.#onCommit = onCommit
   }
 
@@ -218,8 +237,8 @@ class SqliteTransaction implements WriteTransaction {
     return this.#connection.run(text, ...values)
   }
 
-  insertAll(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): void {
-    this.#connection.insertAll(table, columns, rows)
+  apply(...changes: SqlChange[]): number[] {
+    return this.#connection.apply(...changes)
   }
 
   /** The machine's monotonic clock, which every process on this file shares and nobody can set (P54). */

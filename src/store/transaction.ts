@@ -2,8 +2,8 @@ import { type ChainEnd, chainEnd, nextRecord } from './audit.ts'
 import type { PendingChange } from './changes.ts'
 import { requireLease } from './leases.ts'
 import { createReader } from './reader.ts'
-import { ROW, secretsPlace, toReferrer, toRow } from './rows.ts'
-import type { Sql, SqlRecord, SqlValue } from './sql.ts'
+import { ROW, secretsPlace, toReferrer } from './rows.ts'
+import type { Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
 import {
   type AuditEntry,
   type AuditRecord,
@@ -25,6 +25,9 @@ import type { Vault } from './vault.ts'
 export interface Group {
   /** The last revision given out. */
   revision: number
+  /** How many audit records there are, with those of this group. */
+  auditCount: number
+  /** Where the chains of accounts end, as far as they have been looked at. */
   readonly chains: Map<string, ChainEnd | undefined>
   readonly changes: PendingChange[]
   readonly audits: AuditRecord[]
@@ -70,25 +73,26 @@ export class CallTransaction implements Transaction {
     const { sql, now } = this.#context
     const claims = unique(draft.claims, (claim) => JSON.stringify([claim.scope, claim.name]))
     const references = unique(draft.references, (ref) => JSON.stringify([ref.field, ref.target]))
-    await this.#checkClaims(draft, claims)
     await this.#checkTargets(draft, references)
     const sealed = await this.#seal(draft)
     const data = JSON.stringify(draft.data)
-    const revision = this.#log('created', draft, data, now)
-    await Promise.all([
-      sql.run(
-        `INSERT INTO resources (${ROW}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        draft.account,
-        draft.kind,
-        draft.id,
-        data,
-        sealed,
-        revision,
-        now,
-      ),
-      this.#addClaims(draft, claims),
-      this.#addReferences(draft, references),
-    ])
+    const revision = this.#revision + 1
+    const changes: SqlChange[] = [
+      {
+        text: `INSERT INTO resources (${ROW}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        values: [draft.account, draft.kind, draft.id, data, sealed, revision, now],
+      },
+    ]
+    if (references.length > 0) changes.push(referenceRows(draft, references))
+    if (claims.length > 0) changes.push(claimRows(draft, claims))
+    const counts = await sql.apply(...changes)
+    const claimed = claims.length > 0 ? counts.at(-1)! : 0
+    if (claimed < claims.length) {
+      // Taken back here as well, so that the call may go on with another name.
+      await this.#erase(draft)
+      await this.#checkClaims(draft, claims)
+    }
+    this.#log('created', draft, data, now)
     return rowOf(draft, revision, now)
   }
 
@@ -167,6 +171,7 @@ export class CallTransaction implements Transaction {
     group.changes.push(...this.#changes)
     if (!this.#audit) return
     group.audits.push(this.#audit)
+    group.auditCount += 1
     group.chains.set(this.#audit.account, this.#audit)
   }
 
@@ -209,19 +214,6 @@ export class CallTransaction implements Transaction {
     for (const reference of targets) if (!own.has(reference.target)) throw new NoSuchTarget(reference)
   }
 
-  async #addClaims({ account, kind, id }: Draft, claims: readonly Claim[]): Promise<void> {
-    if (claims.length === 0) return
-    const rows = claims.map(({ scope, name }) => [scope, name, account, kind, id])
-    await this.#context.sql.insertAll('claims', ['scope', 'name', 'account', 'kind', 'id'], rows)
-  }
-
-  async #addReferences({ account, kind, id }: Draft, references: readonly Reference[]): Promise<void> {
-    if (references.length === 0) return
-    const rows = references.map(({ field, target, onDelete }) => [id, field, target, account, kind, onDelete])
-    const columns = ['id', 'field', 'target', 'account', 'kind', 'on_delete']
-    await this.#context.sql.insertAll('refs', columns, rows)
-  }
-
   async #replaceClaims(draft: Draft): Promise<void> {
     const { sql } = this.#context
     const key = (claim: Claim) => JSON.stringify([claim.scope, claim.name])
@@ -234,7 +226,7 @@ export class CallTransaction implements Transaction {
     for (const claim of gone) {
       await sql.run('DELETE FROM claims WHERE scope = ? AND name = ?', claim.scope!, claim.name!)
     }
-    await this.#addClaims(draft, fresh)
+    if (fresh.length > 0) await sql.apply(claimRows(draft, fresh))
   }
 
   async #replaceReferences(draft: Draft): Promise<void> {
@@ -253,24 +245,48 @@ export class CallTransaction implements Transaction {
         ref.target!,
       )
     }
-    await this.#addReferences(draft, fresh)
+    if (fresh.length > 0) await sql.apply(referenceRows(draft, fresh))
   }
 
   async #delete({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {
-    const { sql, vault } = this.#context
+    const { sql } = this.#context
     const record = await sql.get(
-      `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id = ?`,
+      `SELECT data, created_at FROM resources WHERE account = ? AND kind = ? AND id = ?`,
       account,
       kind,
       id,
     )
     if (!record) return
-    this.#log('deleted', { account, kind, id }, record.data as string, toRow(record, vault).createdAt)
-    await Promise.all([
-      sql.run('DELETE FROM claims WHERE id = ?', id),
-      sql.run('DELETE FROM refs WHERE id = ?', id),
-      sql.run('DELETE FROM resources WHERE account = ? AND kind = ? AND id = ?', account, kind, id),
-    ])
+    this.#log('deleted', { account, kind, id }, record.data as string, record.created_at as number)
+    await this.#erase({ account, kind, id })
+  }
+
+  async #erase({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {
+    await this.#context.sql.apply(
+      { text: 'DELETE FROM claims WHERE id = ?', values: [id] },
+      { text: 'DELETE FROM refs WHERE id = ?', values: [id] },
+      {
+        text: 'DELETE FROM resources WHERE account = ? AND kind = ? AND id = ?',
+        values: [account, kind, id],
+      },
+    )
+  }
+}
+
+function claimRows({ account, kind, id }: Draft, claims: readonly Claim[]): SqlChange {
+  return {
+    table: 'claims',
+    columns: ['scope', 'name', 'account', 'kind', 'id'],
+    rows: claims.map(({ scope, name }) => [scope, name, account, kind, id]),
+    conflict: 'ON CONFLICT DO NOTHING',
+  }
+}
+
+function referenceRows({ account, kind, id }: Draft, references: readonly Reference[]): SqlChange {
+  return {
+    table: 'refs',
+    columns: ['id', 'field', 'target', 'account', 'kind', 'on_delete'],
+    rows: references.map(({ field, target, onDelete }) => [id, field, target, account, kind, onDelete]),
   }
 }
 

@@ -1,6 +1,15 @@
-import { appendRecords, type ChainEnd } from './audit.ts'
-import { CHANGE_COLUMNS, readHead } from './changes.ts'
-import type { Engine, Eventually, Sql, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
+import { auditChanges } from './audit.ts'
+import { CHANGE_COLUMNS } from './changes.ts'
+import type {
+  Engine,
+  Eventually,
+  Head,
+  Sql,
+  SqlChange,
+  SqlRecord,
+  SqlValue,
+  WriteTransaction,
+} from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import type { Group } from './transaction.ts'
 
@@ -8,6 +17,7 @@ const MAX_CALLS_IN_GROUP = 64
 const MAX_GROUP_MS = 20
 const MAX_CALL_MS = 5_000
 const MAX_WAITING = 10_000
+const MAX_CHAINS = 1_000
 
 /** What a call may use: statements that end with it, and the group it joins. */
 export type CallBody<T> = (sql: CallSql, group: Group) => Promise<T>
@@ -27,6 +37,7 @@ export class WriteQueue {
   readonly #engine: Engine
   readonly #onCommit: () => void
   readonly #waiting: Call[] = []
+  #last: Group | undefined
   #draining: Promise<void> | undefined
   #closed = false
 
@@ -65,18 +76,16 @@ export class WriteQueue {
 
   async #runGroup(): Promise<void> {
     let session: WriteTransaction
-    let group: Group
     try {
       session = await this.#engine.begin()
     } catch (error) {
       for (const call of this.#waiting.splice(0)) call.reject(error)
       return
     }
+    const group = this.#beginGroup(session.head)
     const taken: Call[] = []
     const answers: (() => void)[] = []
     try {
-      const { revision } = await readHead(session, this.#engine.dialect.lockHead)
-      group = { revision, chains: new Map<string, ChainEnd | undefined>(), changes: [], audits: [] }
       const started = performance.now()
       while (
         this.#waiting.length > 0 &&
@@ -87,18 +96,25 @@ export class WriteQueue {
         taken.push(call)
         answers.push(await runCall(session, group, call))
       }
-      await flush(session, group, revision)
-      await session.commit(group.revision > revision)
+      await finishGroup(session, group)
     } catch (error) {
       await session.rollback()
-      // The first group member that finds the database unusable speaks for all: nothing of the group remains.
+      this.#last = undefined
+      // Whoever finds the database unusable speaks for the whole group: nothing of it remains.
       const reason = error instanceof StoreUnavailable ? error : unavailable(error)
-      if (taken.length === 0) taken.push(...this.#waiting.splice(0))
       for (const call of taken) call.reject(reason)
       return
     }
+    this.#last = group
     for (const answer of answers) answer()
     if (group.changes.length > 0) this.#onCommit()
+  }
+
+  /** A group begins with the chain ends the last one left, as long as nobody else has written in between. */
+  #beginGroup({ revision, audits }: Head): Group {
+    const last = this.#last
+    const alone = last?.revision === revision && last.auditCount === audits && last.chains.size < MAX_CHAINS
+    return { revision, auditCount: audits, chains: alone ? last.chains : new Map(), changes: [], audits: [] }
   }
 }
 
@@ -118,12 +134,19 @@ async function runCall(session: WriteTransaction, group: Group, call: Call): Pro
   }
 }
 
-async function flush(sql: Sql, group: Group, before: number): Promise<void> {
-  const work: Eventually<unknown>[] = []
-  if (group.changes.length > 0) work.push(sql.insertAll('changes', CHANGE_COLUMNS, group.changes))
-  if (group.audits.length > 0) work.push(appendRecords(sql, group.audits))
-  if (group.revision > before) work.push(sql.run('UPDATE head SET revision = ?', group.revision))
-  await Promise.all(work)
+/** Writes what the calls have gathered and commits, in one go where the engine can. */
+async function finishGroup(session: WriteTransaction, group: Group): Promise<void> {
+  const { changes, audits, revision, auditCount } = group
+  const work: SqlChange[] = []
+  if (changes.length > 0) work.push({ table: 'changes', columns: CHANGE_COLUMNS, rows: changes })
+  if (audits.length > 0) work.push(...auditChanges(audits))
+  if (revision > session.head.revision || auditCount > session.head.audits) {
+    work.push({ text: 'UPDATE head SET revision = ?, audits = ?', values: [revision, auditCount] })
+  }
+  const gathered = session.apply(...work)
+  // The commit speaks for what was sent before it, also when the answers are lost on the way.
+  if (gathered instanceof Promise) gathered.catch(() => {})
+  await session.commit(revision > session.head.revision)
 }
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
@@ -171,14 +194,10 @@ export class CallSql implements Sql {
     })
   }
 
-  insertAll(
-    table: string,
-    columns: readonly string[],
-    rows: readonly (readonly SqlValue[])[],
-  ): Eventually<void> {
+  apply(...changes: SqlChange[]): Eventually<number[]> {
     return this.#watch(() => {
       this.#mark()
-      return this.#session.insertAll(table, columns, rows)
+      return this.#session.apply(...changes)
     })
   }
 

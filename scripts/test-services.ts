@@ -1,0 +1,20 @@
+// Starts what the whole test run shares, runs a command with it, and ends as the command ends:
+//   node scripts/test-services.ts node --test
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { startPostgres } from '../test/support/postgres.ts'
+
+const [program, ...args] = process.argv.slice(2)
+if (!program) throw new Error('Name the command to run with the test services.')
+
+const postgres = await startPostgres()
+const env = {
+  ...process.env,
+  ADIT_TEST_POSTGRES_URL: postgres.url,
+  ADIT_TEST_POSTGRES_DATA: postgres.dataDir,
+}
+const command = spawn(program, args, { env, stdio: 'inherit' })
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => command.kill(signal))
+const [code] = await once(command, 'exit')
+await postgres.dispose()
+process.exitCode = code ?? 1

@@ -1,0 +1,154 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+
+/** A throw-away PostgreSQL server in a directory of its own. */
+export interface PostgresServer {
+  /** Where it answers; the path names the maintenance database. */
+  readonly url: string
+  /** Where it keeps its files, for tests that look into them. */
+  readonly dataDir: string
+  stop(): Promise<void>
+  start(): Promise<void>
+  /** Stops it and removes its files. */
+  dispose(): Promise<void>
+}
+
+let shared: Promise<{ url: string; dataDir: string | undefined }> | undefined
+
+/** The URL of a fresh, empty database on a server shared by this test run; dropped when the test ends. */
+export async function freshDatabase(t: TestContext): Promise<{ url: string; dataDir: string | undefined }> {
+  shared ??= sharedServer()
+  const { url, dataDir } = await shared
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await administer(url, `CREATE DATABASE ${name}`)
+  t.after(() => administer(url, `DROP DATABASE ${name} WITH (FORCE)`))
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  return { url: own.href, dataDir }
+}
+
+async function sharedServer(): Promise<{ url: string; dataDir: string | undefined }> {
+  const url = process.env.ADIT_TEST_POSTGRES_URL
+  if (url) return { url, dataDir: process.env.ADIT_TEST_POSTGRES_DATA }
+  const server = await startPostgres()
+  // The runner ends the process without a hook for what is shared by tests, so the files go the synchronous way.
+  process.once('exit', () => {
+    execFileSync(join(binaries(), 'pg_ctl'), ['stop', '-D', server.dataDir, '-m', 'immediate'], {
+      ...unprivileged(),
+      stdio: 'ignore',
+    })
+    rmSync(join(server.dataDir, '..'), { recursive: true, force: true })
+  })
+  return server
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Starts a server of the test's own, for tests that stop it or change its settings. */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const root = mkdtempSync(join(tmpdir(), 'adit-postgres-'))
+  const dataDir = join(root, 'data')
+  const port = await freePort()
+  const user = unprivileged()
+  if (user) chownSync(root, user.uid, user.gid)
+  execFileSync(
+    join(binaries(), 'initdb'),
+    ['-D', dataDir, '-U', 'adit', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'],
+    { ...user, stdio: 'ignore', cwd: root },
+  )
+  const options = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: root,
+    max_connections: '100',
+    shared_buffers: '64MB',
+    ...settings,
+  }
+  const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const url = `postgres://adit@127.0.0.1:${port}/postgres`
+  let child: ReturnType<typeof spawn> | undefined
+
+  const server: PostgresServer = {
+    url,
+    dataDir,
+    async start() {
+      child = spawn(join(binaries(), 'postgres'), ['-D', dataDir, ...flags], {
+        ...user,
+        cwd: root,
+        stdio: 'ignore',
+      })
+      child.unref()
+      const deadline = performance.now() + 20_000
+      for (;;) {
+        try {
+          await administer(url, 'SELECT 1')
+          return
+        } catch (error) {
+          if (performance.now() > deadline || child.exitCode !== null) {
+            throw new Error('The throw-away PostgreSQL did not start.', { cause: error })
+          }
+          await delay(20)
+        }
+      }
+    },
+    async stop() {
+      if (!child || child.exitCode !== null) return
+      const ended = once(child, 'exit')
+      child.ref()
+      // Fast shutdown: connections are cut, nothing is lost.
+      child.kill('SIGINT')
+      await ended
+    },
+    async dispose() {
+      await server.stop()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+  await server.start()
+  return server
+}
+
+/** The server programs refuse to run as root. */
+function unprivileged(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+function binaries(): string {
+  const root = '/usr/lib/postgresql'
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
+  for (const version of versions) {
+    const bin = join(root, version, 'bin')
+    if (existsSync(join(bin, 'initdb'))) return bin
+  }
+  throw new Error('These tests need the PostgreSQL server programs: install the Debian package postgresql.')
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
