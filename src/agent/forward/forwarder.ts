@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import type { ByteStream } from '../../base/stream.ts'
+import { Turn } from '../../base/turn.ts'
 import type { ProxyHeader } from '../../protocol/index.ts'
 import type { CaptureStore } from '../inspector/capture-store.ts'
 import { HttpTap } from '../inspector/http-tap.ts'
@@ -12,9 +13,9 @@ import { asDuplex } from './duplex.ts'
 import { createFileServer, type FileServer } from './file-server.ts'
 import { HostRewriteStream } from './host-rewrite.ts'
 import { PreambleStream } from './preamble.ts'
-import { SocketPipe, TurnFlusher } from './socket-pipe.ts'
+import { SocketPipe } from './socket-pipe.ts'
 import { TappedStream } from './tapped-stream.ts'
-import { createTermination, type Termination } from './termination.ts'
+import { terminateTls } from './termination.ts'
 import { answerUnreachable } from './unreachable.ts'
 import { dialReason, UpstreamDialer } from './upstream-dial.ts'
 
@@ -42,7 +43,7 @@ export interface ForwarderDependencies {
 /** Carries proxied streams to local services. One for all tunnels: they share a read buffer and the turn's writes. */
 export class Forwarder {
   readonly #dependencies: ForwarderDependencies
-  readonly #flusher = new TurnFlusher()
+  readonly #turn = new Turn()
   // One buffer for all upstream sockets: reads are handled one after the other and copied before the next.
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER)
 
@@ -52,7 +53,7 @@ export class Forwarder {
 
   /** Prepares the way to a tunnel's upstream; what depends on the definition alone is worked out here. */
   route(target: ForwardTarget): Route {
-    return new Route(target, this.#dependencies, this.#flusher, this.#buffer)
+    return new Route(target, this.#dependencies, this.#turn, this.#buffer)
   }
 }
 
@@ -60,25 +61,18 @@ export class Forwarder {
 export class Route {
   readonly #target: ForwardTarget
   readonly #dependencies: ForwarderDependencies
-  readonly #flusher: TurnFlusher
+  readonly #turn: Turn
   readonly #buffer: Buffer
-  readonly #termination: Termination | undefined
   readonly #files: FileServer | undefined
   readonly #dialer: UpstreamDialer
   #hinted = false
 
-  constructor(
-    target: ForwardTarget,
-    dependencies: ForwarderDependencies,
-    flusher: TurnFlusher,
-    buffer: Buffer,
-  ) {
-    const { termination, upstream, upstreamTls, forwardsProto } = target.spec
+  constructor(target: ForwardTarget, dependencies: ForwarderDependencies, turn: Turn, buffer: Buffer) {
+    const { upstream, upstreamTls, forwardsProto } = target.spec
     this.#target = target
     this.#dependencies = dependencies
-    this.#flusher = flusher
+    this.#turn = turn
     this.#buffer = buffer
-    this.#termination = termination && createTermination(termination)
     this.#files = upstream.kind === 'directory' ? createFileServer(upstream.path) : undefined
     this.#dialer = new UpstreamDialer({
       upstream,
@@ -95,12 +89,29 @@ export class Route {
   }
 
   #begin(header: ProxyHeader, stream: ByteStream, preamble: Buffer | undefined): void {
-    const { connections } = this.#target
+    const { connections, spec } = this.#target
     const began = connections.begin()
     const closed = () => connections.end(began)
+    if (!header.PassthroughTLS || !spec.termination) {
+      this.#forward(header, stream, preamble, closed)
+      return
+    }
+    terminateTls(stream, spec.termination, {
+      secure: (plain) => this.#forward(header, plain, preamble, closed),
+      failed: (error) => {
+        this.#dependencies.log.debug('TLS handshake failed', {
+          obj: 'join',
+          r: header.ClientAddr,
+          err: error,
+        })
+        closed()
+      },
+    })
+  }
+
+  #forward(header: ProxyHeader, stream: ByteStream, preamble: Buffer | undefined, closed: () => void): void {
     const http = header.Proto === 'http' || header.Proto === 'https' || header.EdgeType === '3'
-    const plain = header.PassthroughTLS && this.#termination ? this.#termination(stream) : stream
-    const layered = http ? this.#asHttp(header, plain) : plain
+    const layered = http ? this.#asHttp(header, stream) : stream
     if (this.#files) this.#files.serve(asDuplex(layered), closed)
     else this.#join(header, layered, preamble, http, closed)
   }
@@ -136,7 +147,7 @@ export class Route {
     const { upstream } = this.#target.spec
     const id = log.enabled('info') ? randomBytes(6).toString('hex') : ''
     let giveUp: (() => void) | undefined
-    const pipe = new SocketPipe(stream, this.#flusher, (error) => {
+    const pipe = new SocketPipe(stream, this.#turn, (error) => {
       giveUp?.()
       if (error) log.debug('connection broken', { obj: 'join', id, err: error.message })
       closed()

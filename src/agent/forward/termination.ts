@@ -1,41 +1,48 @@
-import { createSecureContext, TLSSocket } from 'node:tls'
+import { createServer } from 'node:tls'
 import type { ByteStream } from '../../base/stream.ts'
 import { asByteStream, asDuplex } from './duplex.ts'
 
 const HANDSHAKE_MS = 10_000
 
-/** Ends the visitor's TLS: gets the encrypted stream, gives the plain one. */
-export type Termination = (stream: ByteStream) => ByteStream
-
-/** TLS ends here with this certificate; with authorities given, visitors must show a certificate of theirs. */
-export function createTermination(options: {
+/** What TLS that ends in the agent needs. */
+export interface TerminationOptions {
   cert: string
   key: string
+  /** Visitors must show a certificate of one of these authorities. */
   clientCas: string | undefined
-}): Termination {
-  const { cert, key, clientCas } = options
-  const secureContext = createSecureContext({
+}
+
+/**
+ * Ends the visitor's TLS and hands over the plain stream, or closes a connection whose handshake fails. Node checks
+ * client certificates in its server only, and a server cannot tell which stream a socket came from: so each stream
+ * gets a server of its own.
+ */
+export function terminateTls(
+  stream: ByteStream,
+  { cert, key, clientCas }: TerminationOptions,
+  events: { secure(plain: ByteStream): void; failed(error: Error): void },
+): void {
+  const server = createServer({
     cert,
     key,
-    ...(clientCas === undefined ? {} : { ca: clientCas }),
+    ...(clientCas === undefined ? {} : { ca: clientCas, requestCert: true, rejectUnauthorized: true }),
+    handshakeTimeout: HANDSHAKE_MS,
+    allowHalfOpen: true,
   })
-  return (stream) => {
-    const socket = new TLSSocket(asDuplex(stream), {
-      isServer: true,
-      secureContext,
-      requestCert: clientCas !== undefined,
-      rejectUnauthorized: clientCas !== undefined,
-    })
-    const late = setTimeout(() => socket.destroy(new Error('The TLS handshake took too long.')), HANDSHAKE_MS)
-    socket.once('secure', () => {
-      clearTimeout(late)
-      // A server made by hand has to look at the verdict itself.
-      const refused = clientCas === undefined ? null : socket.authorizationError
-      if (refused || (clientCas !== undefined && !socket.authorized)) {
-        socket.destroy(new Error(`The client certificate was refused: ${refused}`))
-      }
-    })
-    socket.once('close', () => clearTimeout(late))
-    return asByteStream(socket)
+  const wire = asDuplex(stream)
+  let settled = false
+  const failed = (error: Error) => {
+    if (settled) return
+    settled = true
+    wire.destroy(error)
+    events.failed(error)
   }
+  server.once('secureConnection', (socket) => {
+    settled = true
+    events.secure(asByteStream(socket))
+  })
+  server.once('tlsClientError', failed)
+  wire.once('close', () => failed(new Error('The visitor left during the TLS handshake.')))
+  wire.on('error', failed)
+  server.emit('connection', wire)
 }
