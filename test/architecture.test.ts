@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { glob, readFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+
+/** Who may import whom. Everyone may import `base`; `server` wires the parts and may import all of them. */
+const DIRECTIONS: Record<string, readonly string[]> = {
+  base: [],
+  protocol: [],
+  resources: [],
+  store: ['resources'],
+  auth: ['resources', 'store'],
+  certs: ['resources', 'store'],
+  dns: ['resources', 'store'],
+  events: ['resources', 'store'],
+  sessions: ['protocol', 'resources', 'auth'],
+  edge: ['resources', 'certs', 'sessions'],
+  api: ['resources', 'store', 'auth', 'certs', 'sessions', 'events'],
+  'api-cli': ['api', 'resources'],
+  agent: ['protocol'],
+  web: [],
+}
+
+/** Commands of the one executable live in the agent's command tree and load these parts when asked for. */
+const LAZY: Record<string, readonly string[]> = { agent: ['server', 'api-cli'] }
+
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s*'([^']+)'|(?:^|[^.\w])import\(\s*'([^']+)'\s*\)/g
+
+interface Import {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+  readonly target: string
+  readonly lazy: boolean
+}
+
+async function importsBetweenParts(): Promise<Import[]> {
+  const found: Import[] = []
+  for await (const file of glob('src/**/*.{ts,tsx}', { cwd: root })) {
+    if (/\.(test|contract)\.tsx?$|\/testing\//.test(file)) continue
+    const source = await readFile(join(root, file), 'utf8')
+    for (const [, fixed, lazy] of source.matchAll(IMPORT)) {
+      const specifier = fixed ?? lazy!
+      if (!specifier.startsWith('.')) continue
+      const target = relative(root, join(root, dirname(file), specifier))
+      const from = file.split('/')[1]!
+      const to = target.split('/')[1]!
+      if (from !== to) found.push({ file, from, to, target, lazy: lazy !== undefined })
+    }
+  }
+  return found
+}
+
+test('parts import each other only in the directions that are drawn', async () => {
+  const imports = await importsBetweenParts()
+
+  const wrong = imports.filter(({ from, to, lazy }) => {
+    if (to === 'base' || from === 'server') return false
+    return !DIRECTIONS[from]?.includes(to) && !(lazy && LAZY[from]?.includes(to))
+  })
+
+  assert.deepEqual(
+    wrong.map(({ file, target }) => `${file} imports ${target}`),
+    [],
+  )
+  assert.ok(imports.length > 50, 'the scan found no imports, so it proves nothing')
+})
+
+test('parts enter each other by the front door', async () => {
+  const imports = await importsBetweenParts()
+
+  const back = imports.filter(
+    ({ to, target, lazy }) => to !== 'base' && !lazy && !/^src\/[a-z-]+\/index\.ts$/.test(target),
+  )
+
+  assert.deepEqual(
+    back.map(({ file, target }) => `${file} imports ${target}`),
+    [],
+  )
+})
+
+test('direct production dependencies stay few', async () => {
+  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+
+  assert.ok(Object.keys(dependencies).length <= 25, Object.keys(dependencies).join(' '))
+  for (const [name, version] of Object.entries(dependencies))
+    assert.match(version, /^\d+\.\d+\.\d+/, `${name} is not pinned`)
+})
