@@ -1,5 +1,5 @@
 import { defineResource, editable, identity } from './define.ts'
-import { flag, required, text } from './value.ts'
+import { flag, name, required } from './value.ts'
 
 /** A user that is a program: an owner of credentials that outlive the people who made them. */
 export const BotUser = defineResource({
@@ -11,7 +11,7 @@ export const BotUser = defineResource({
   adminOnly: true,
   fields: {
     ...identity,
-    name: editable(required(text(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined)))),
+    name: editable(required(name(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined)))),
     active: editable(flag(true)),
   },
   unique: ({ name }) => [

@@ -31,9 +31,25 @@ export const acl = list(
   { maxItems: 100 },
 )
 
+const RFC3339 =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?)([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+const FIRST_YEAR = Date.parse('0000-01-01T00:00:00Z')
+const AFTER_LAST_YEAR = Date.UTC(10_000, 0)
+
+/** Milliseconds of an RFC 3339 time, which names its offset and a day that exists; NaN for anything else. */
+function parseMoment(text: string): number {
+  const [, date = '', time = '', offset = ''] = RFC3339.exec(text) ?? []
+  // The 31st of a short month would silently become a day of the next one.
+  if (date === '' || new Date(`${date}T00:00:00Z`).toISOString().slice(0, 10) !== date) return Number.NaN
+  const milliseconds = Date.parse(`${date}T${time}${offset.toUpperCase()}`)
+  // An offset can carry the edge years out of the four digits that the format has.
+  return milliseconds >= FIRST_YEAR && milliseconds < AFTER_LAST_YEAR ? milliseconds : Number.NaN
+}
+
 /** RFC 3339, kept in UTC with whole seconds. */
 export const moment = plain<string>(Type.String({ maxLength: 64 }), '', (value, at) => {
-  const parsedAt = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}/.test(value) ? Date.parse(value) : Number.NaN
+  const parsedAt = parseMoment(value)
   if (Number.isNaN(parsedAt))
     throw new InvalidValue(
       at,

@@ -1,5 +1,5 @@
 import { common, defineResource, editable } from './define.ts'
-import { InvalidValue, integer, map, nullable, text } from './value.ts'
+import { InvalidValue, integer, map, nullable, text, type Value } from './value.ts'
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 
@@ -15,6 +15,17 @@ const headers = map(
   },
 )
 
+/** The documents show null for no headers, however they were left out. */
+function noneAsNull<V extends Value<Record<string, string> | null>>(value: V): V {
+  return {
+    ...value,
+    check(given, at) {
+      const checked = value.check(given, at)
+      return checked !== null && Object.keys(checked).length > 0 ? checked : null
+    },
+  }
+}
+
 /** Answers every request with the same response. */
 export const HttpResponseBackend = defineResource({
   name: 'HTTP response backend',
@@ -25,7 +36,7 @@ export const HttpResponseBackend = defineResource({
   fields: {
     ...common,
     body: editable(text(262_144)),
-    headers: editable(nullable(headers)),
+    headers: editable(noneAsNull(nullable(headers))),
     status_code: editable(integer(200, 599, 200)),
   },
 })

@@ -61,3 +61,64 @@ test('secrets inside modules are known by their path', () => {
   )
   assert.ok(resources.tls_certificates.sealed.includes('private_key_pem'))
 })
+
+test('times are RFC 3339 with an offset, of days that exist, and are kept in UTC', () => {
+  const parse = (valid_until: string) =>
+    resources.ssh_user_certificates.parseCreate({
+      public_key: 'k',
+      ssh_certificate_authority_id: 'sshca_000000000000000000000000000',
+      valid_until,
+    }).valid_until
+
+  assert.equal(parse('2030-01-31T12:00:00Z'), '2030-01-31T12:00:00Z')
+  assert.equal(parse('2030-01-31T12:00:00.999+02:00'), '2030-01-31T10:00:00Z')
+  for (const wrong of [
+    '2030-01-31T12:00:00', // no offset: whose midnight?
+    '2030-02-30T12:00:00Z',
+    '2030-01-31T24:00:00Z',
+    '2030-01-31 12:00:00Z',
+    '2030-01-31',
+    '1900000000',
+    '9999-12-31T23:59:59-01:00',
+    'tomorrow',
+    '',
+  ])
+    assert.throws(() => parse(wrong), { field: 'valid_until' }, wrong)
+})
+
+test('a map checks the value of every key, whatever characters the key has', () => {
+  const schema = resources.backends_tunnel_group.createSchema as unknown as {
+    properties: { labels: { additionalProperties: { type: string } } }
+  }
+
+  assert.equal(schema.properties.labels.additionalProperties.type, 'string')
+})
+
+test('children of a weighted backend are named by their place', () => {
+  const child = 'bkdhr_000000000000000000000000000'
+  const record = resources.backends_weighted.parseCreate({ backends: { [child]: 1 } })
+
+  assert.equal(resources.backends_weighted.pointers(record)[0]?.at, `backends.${child}`)
+})
+
+test('no headers are null, whether left out or empty', () => {
+  assert.equal(resources.backends_http_response.parseCreate({}).headers, null)
+  assert.equal(resources.backends_http_response.parseCreate({ headers: {} }).headers, null)
+  assert.deepEqual(resources.backends_http_response.parseUpdate({ headers: {} }), { headers: null })
+})
+
+test('names that must be unique hold no control characters', () => {
+  assert.throws(() => resources.bot_users.parseCreate({ name: 'a\0b' }), { field: 'name' })
+  assert.throws(() => resources.users.parseCreate({ email: 'a\0@example.com' }), { field: 'email' })
+})
+
+test('the cookie prefix is the name of the service unless another is given', () => {
+  const oidc = { issuer: 'https://id.example.com', client_id: 'a', client_secret: 'b' }
+  const route = (settings: object) =>
+    resources.edges_https_routes.parseUpdate({ oidc: settings }).oidc?.cookie_prefix
+
+  assert.equal(route(oidc), 'adit.')
+  assert.equal(route({ ...oidc, cookie_prefix: '' }), 'adit.')
+  assert.equal(route({ ...oidc, cookie_prefix: 'mine.' }), 'mine.')
+  assert.throws(() => route({ ...oidc, cookie_prefix: '__Host-x' }), { field: 'oidc.cookie_prefix' })
+})

@@ -1,5 +1,5 @@
 import { defineResource, editable, fixed, identity } from './define.ts'
-import { choice, flag, required, text } from './value.ts'
+import { choice, flag, name, required } from './value.ts'
 
 /** A person with access to the account. */
 export const User = defineResource({
@@ -13,12 +13,12 @@ export const User = defineResource({
     ...identity,
     email: fixed(
       required(
-        text(255, (value) =>
+        name(255, (value) =>
           /^[^@\s]+@[^@\s]+$/.test(value) ? undefined : `"${value}" is not an email address.`,
         ),
       ),
     ),
-    name: editable(text(255)),
+    name: editable(name(255)),
     role: editable(choice(['admin', 'developer', 'read_only'], 'developer')),
     active: editable(flag(true)),
   },

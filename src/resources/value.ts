@@ -136,6 +136,13 @@ export function text(maxBytes: number, rule?: (value: string) => string | undefi
   })
 }
 
+/** A name people see and the store keeps unique: control characters would make two names look like one. */
+export function name(maxBytes: number, rule: (value: string) => string | undefined = () => undefined) {
+  return text(maxBytes, (value) =>
+    /[\p{Cc}\p{Cs}]/u.test(value) ? 'must not hold control characters.' : rule(value),
+  )
+}
+
 /** Text brought into a normal form by `parse`, which throws a plain Error saying what is wrong. */
 export function parsed(maxBytes: number, parse: (value: string) => string) {
   const base = text(maxBytes)
@@ -221,8 +228,9 @@ export function map<W>(
 ): Value<Record<string, W>, Record<string, W>, undefined, false> {
   const { maxItems = 1000, name = (key) => key } = options
   return {
-    written: Type.Record(Type.String(), item.written, { maxProperties: maxItems }),
-    read: Type.Record(Type.String(), item.read),
+    // Not Type.Record, whose pattern leaves keys with line ends unchecked.
+    written: Type.Object({}, { additionalProperties: item.written, maxProperties: maxItems }),
+    read: Type.Object({}, { additionalProperties: item.read }),
     key: undefined,
     required: false,
     fallback: {},

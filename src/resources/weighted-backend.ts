@@ -15,7 +15,7 @@ const weights = {
     },
   }),
   pointers: (entries: Record<string, number>): Pointer[] =>
-    Object.keys(entries).map((target) => ({ target, prefixes, onDelete: 'restrict', at: `.${target}` })),
+    Object.keys(entries).map((target) => ({ target, prefixes, onDelete: 'restrict', at: target })),
 }
 
 /** Shares traffic among backends by weight. */

@@ -1,15 +1,23 @@
-import { flag, text, uint32 } from '../value.ts'
+import { flag, text, uint32, withDefault } from '../value.ts'
 
 // RFC 6265 token characters. The __Host- and __Secure- prefixes are promises of the browser that we make ourselves.
 const COOKIE_PREFIX = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]*$/
 
+// Document 2: the service's own name followed by a period.
+const DEFAULT_PREFIX = 'adit.'
+
+const prefix = text(64, (value) => {
+  if (!COOKIE_PREFIX.test(value)) return 'may only hold characters that a cookie name may have.'
+  return /^__(host|secure)-/i.test(value) ? 'must not start with __Host- or __Secure-.' : undefined
+})
+
 /** Session settings shared by SAML, OIDC and OAuth. */
 export const loginSession = {
   options_passthrough: flag(false),
-  cookie_prefix: text(64, (value) => {
-    if (!COOKIE_PREFIX.test(value)) return 'may only hold characters that a cookie name may have.'
-    return /^__(host|secure)-/i.test(value) ? 'must not start with __Host- or __Secure-.' : undefined
-  }),
+  cookie_prefix: {
+    ...withDefault(prefix, DEFAULT_PREFIX),
+    check: (value: string, at: string) => prefix.check(value, at) || DEFAULT_PREFIX,
+  },
   inactivity_timeout: uint32(0),
   maximum_duration: uint32(0),
 }
