@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { tempDir } from '../../test/support/api.ts'
+import type { CredentialsFile } from './credentials-file.ts'
+
+const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
+
+const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
+  `--${name}-addr`,
+  '127.0.0.1:0',
+])
+
+interface Run {
+  readonly child: ChildProcess
+  readonly output: () => string
+  readonly errors: () => string
+}
+
+function runAdit(t: TestContext, args: string[], environment: Record<string, string> = {}): Run {
+  const child = spawn(adit, args, { env: { PATH: process.env.PATH, ...environment } as NodeJS.ProcessEnv })
+  const output: Buffer[] = []
+  const errors: Buffer[] = []
+  child.stdout.on('data', (piece: Buffer) => output.push(piece))
+  child.stderr.on('data', (piece: Buffer) => errors.push(piece))
+  t.after(() => child.kill('SIGKILL'))
+  return {
+    child,
+    output: () => Buffer.concat(output).toString(),
+    errors: () => Buffer.concat(errors).toString(),
+  }
+}
+
+async function started(run: Run, dataDir: string): Promise<CredentialsFile> {
+  while (!run.output().includes('Adit is ready.')) {
+    if (run.child.exitCode !== null) assert.fail(`the server ended: ${run.errors()}`)
+    await Promise.race([once(run.child.stdout!, 'data'), once(run.child, 'exit')])
+  }
+  return JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as CredentialsFile
+}
+
+async function stopped(run: Run, signal: NodeJS.Signals): Promise<number | null> {
+  const exit = once(run.child, 'exit')
+  run.child.kill(signal)
+  const [code] = (await exit) as [number | null]
+  return code
+}
+
+test('the first start makes an account, prints its secrets once and keeps them for programs here', async (t) => {
+  const dataDir = join(await tempDir(t), 'state')
+
+  const first = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
+  const credentials = await started(first, dataDir)
+
+  const response = await fetch(`${credentials.api_url}/api_keys`, {
+    headers: { authorization: `Bearer ${credentials.api_key}` },
+  })
+  assert.equal(response.status, 200)
+  assert.ok(first.output().includes(credentials.api_key!))
+  assert.ok(first.output().includes(credentials.authtoken!))
+  assert.match(first.output(), /bin\/adit http 3000/)
+  assert.equal((await stat(join(dataDir, 'credentials.json'))).mode & 0o777, 0o600)
+  assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600)
+  assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
+  assert.match(await readFile(credentials.ca_file, 'utf8'), /BEGIN CERTIFICATE/)
+  assert.equal(await stopped(first, 'SIGTERM'), 0)
+
+  const second = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
+  const later = await started(second, dataDir)
+  assert.equal(later.api_key, credentials.api_key)
+  assert.equal(second.output().includes(credentials.api_key!), false)
+  assert.equal(await stopped(second, 'SIGINT'), 0)
+})
+
+test('health and readiness answer without a key, and nothing else does', async (t) => {
+  const dataDir = await tempDir(t)
+  const credentials = await started(runAdit(t, ['server', ...ANY_PORTS], { ADIT_DATA_DIR: dataDir }), dataDir)
+
+  const statuses = await Promise.all(
+    ['/healthz', '/readyz', '/metrics', '/api_keys'].map(
+      async (path) => (await fetch(credentials.api_url + path)).status,
+    ),
+  )
+
+  assert.deepEqual(statuses, [200, 200, 401, 401])
+})
+
+test('a start that cannot be ends with one sentence and exit code 1', async (t) => {
+  const dataDir = await tempDir(t)
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  t.after(() => busy.close())
+  const { port } = busy.address() as { port: number }
+
+  for (const [args, sentence] of [
+    [['--nonsense'], /"--nonsense" is not a flag/],
+    [['--api-addr', `127.0.0.1:${port}`], /is in use by another program/],
+    [['--domain', '-bad-'], /--domain/],
+  ] as const) {
+    const run = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS.slice(2), ...args])
+    const [code] = (await once(run.child, 'exit')) as [number]
+    assert.equal(code, 1)
+    assert.match(run.errors(), sentence)
+    assert.equal(run.errors().trim().split('\n').length, 1, run.errors())
+  }
+})
+
+test('--help lists the subcommands and every flag', async (t) => {
+  const run = runAdit(t, ['server', '--help'])
+  const [code] = (await once(run.child, 'exit')) as [number]
+
+  assert.equal(code, 0)
+  assert.match(run.output(), /adit server account create NAME/)
+  assert.match(run.output(), /ADIT_OUTBOUND_ALLOW/)
+})
+
+test('another account is made on the command line and gets its own keys', async (t) => {
+  const dataDir = await tempDir(t)
+  const credentials = await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+
+  const run = runAdit(t, ['server', 'account', 'create', 'team', '--data-dir', dataDir])
+  const [code] = (await once(run.child, 'exit')) as [number]
+
+  assert.equal(code, 0)
+  const made = JSON.parse(run.output()) as { api_key: string }
+  const response = await fetch(`${credentials.api_url}/api_keys`, {
+    headers: { authorization: `Bearer ${made.api_key}` },
+  })
+  const body = (await response.json()) as { keys: unknown[] }
+  assert.equal(body.keys.length, 1)
+  const again = runAdit(t, ['server', 'account', 'create', 'team', '--data-dir', dataDir])
+  assert.equal(((await once(again.child, 'exit')) as [number])[0], 1)
+  assert.match(again.errors(), /There is an account called team already/)
+})
