@@ -1,0 +1,61 @@
+import { reversed } from '../base/domain.ts'
+import type { Store } from '../store/index.ts'
+
+/** Whoever holds a name: a reservation, or the platform for names it needs itself. */
+interface Holder {
+  readonly id: string
+  readonly accountId: string
+}
+
+const PLATFORM: Holder = { id: '', accountId: '' }
+
+/** The name with every wildcard that covers it, nearest first. */
+function wildcardsOver(host: string): string[] {
+  const labels = host.split('.')
+  return labels.slice(1).map((_, from) => `*.${labels.slice(from + 1).join('.')}`)
+}
+
+/** Answers from the store who owns which public names, for whoever binds one. */
+export function createReservedNames(options: {
+  store: Store
+  domain: string
+  platformHosts: readonly string[]
+}) {
+  const { store, domain, platformHosts } = options
+
+  async function holderOf(name: string): Promise<Holder | undefined> {
+    const holder = await store.holder('domain', reversed(name))
+    return holder && { id: holder.id, accountId: holder.account }
+  }
+
+  return {
+    /** The reservation that decides over a host name: its own or a covering wildcard's, else the nearest name above it. */
+    async domain(host: string): Promise<(Holder & { readonly covers: boolean }) | undefined> {
+      if (host === domain || platformHosts.includes(host)) return { ...PLATFORM, covers: true }
+      for (const name of [host, ...wildcardsOver(host)]) {
+        const holder = await holderOf(name)
+        if (holder !== undefined) return { ...holder, covers: true }
+      }
+      const labels = host.replace(/^\*\./, '').split('.')
+      for (let from = 1; from < labels.length; from++) {
+        const above = labels.slice(from).join('.')
+        if (above === domain) return undefined
+        const holder = await holderOf(above)
+        if (holder !== undefined) return { ...holder, covers: false }
+      }
+      return undefined
+    },
+
+    async address(host: string, port: number): Promise<Holder | undefined> {
+      const holder = await store.holder('address', `${host}:${port}`)
+      return holder && { id: holder.id, accountId: holder.account }
+    },
+
+    /** Whether an edge answers at this name, or at this TCP address when a port is given. */
+    async edgeAt(host: string, port = 443): Promise<boolean> {
+      for (const name of [host, ...wildcardsOver(host)])
+        if ((await store.holder('hostport', `${reversed(name)}:${port}`)) !== undefined) return true
+      return false
+    },
+  }
+}
