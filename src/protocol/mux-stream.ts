@@ -15,7 +15,7 @@ export class MuxStream implements ByteStream {
   sink: StreamSink = silentSink
   /** Control traffic (heartbeat, RPC): its bytes overtake the queued data of other streams. */
   urgent = false
-  /** Called with the first frame the peer sends on this stream: it has seen the opening. */
+  /** Called with the first frame other than RST that the peer sends on this stream: it has seen the opening. */
   onAcknowledged: (() => void) | undefined
 
   /** Membership in the session's line of streams that wait for their turn to send. */
@@ -137,9 +137,7 @@ export class MuxStream implements ByteStream {
 
   /** The peer's RST arrived, or the session ended: nothing is answered. */
   abort(error: Error): void {
-    if (this.#closed) return
-    this.#noticed()
-    this.#finish(error)
+    if (!this.#closed) this.#finish(error)
   }
 
   /** The peer consumed some of what we sent. */

@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type SecureContext, TLSSocket } from 'node:tls'
+import { systemClock } from '../base/clock.ts'
+import { plainAddress } from '../base/ip-rules.ts'
+import { BufferPool } from '../protocol/index.ts'
+import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
+import { SourceLimit } from './source-limit.ts'
+
+export interface AgentGatewayOptions
+  extends Omit<AgentConnectionOptions, 'onAuthenticated' | 'onClose' | 'clock' | 'pool'> {
+  /** The certificate for a server name; undefined is asked for when the agent dialled an address. */
+  secureContext(serverName: string | undefined): SecureContext | undefined
+  clock?: AgentConnectionOptions['clock']
+  pool?: BufferPool
+  limits?: Partial<GatewayLimits>
+}
+
+/** What connections may take before they are known. */
+export interface GatewayLimits {
+  handshakeMs: number
+  authenticateMs: number
+  unauthenticatedPerSource: number
+  unauthenticated: number
+}
+
+const LIMITS: GatewayLimits = {
+  handshakeMs: 10_000,
+  authenticateMs: 10_000,
+  unauthenticatedPerSource: 100,
+  unauthenticated: 2000,
+}
+
+/** Where agents connect. */
+export interface AgentGateway {
+  listen(port: number, host: string): Promise<AddressInfo>
+  /** Agents connected now, known or not. */
+  readonly connections: number
+  /** Stops listening and says goodbye to every agent; they come back to whoever listens next. */
+  close(): Promise<void>
+}
+
+/** Starts nothing by itself: call `listen`. */
+export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
+  const limits = { ...LIMITS, ...options.limits }
+  const clock = options.clock ?? systemClock
+  const pool = options.pool ?? new BufferPool(64)
+  const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
+  const sockets = new Set<TLSSocket>()
+  const connections = new Set<AgentConnection>()
+  const server: Server = createServer({ noDelay: true }, accept)
+  server.on('error', (error) => options.log.error({ err: error }, 'agent listener failed'))
+
+  function accept(raw: Socket): void {
+    const ip = plainAddress(raw.remoteAddress ?? '')
+    const leave = sources.take(ip)
+    raw.on('error', () => {})
+    const fallback = options.secureContext(undefined)
+    if (leave === undefined || fallback === undefined) {
+      leave?.()
+      raw.destroy()
+      return
+    }
+    const socket = secure(raw, fallback)
+    const late = setTimeout(() => socket.destroy(), limits.handshakeMs)
+    sockets.add(socket)
+    socket.once('secure', () => {
+      clearTimeout(late)
+      serve(socket, ip, leave)
+    })
+    socket.on('error', (error) => options.log.debug({ err: error, ip }, 'agent connection failed'))
+    socket.once('close', () => {
+      clearTimeout(late)
+      sockets.delete(socket)
+      leave()
+    })
+  }
+
+  function secure(raw: Socket, secureContext: SecureContext): TLSSocket {
+    return new TLSSocket(raw, {
+      isServer: true,
+      secureContext,
+      SNICallback(serverName, answer) {
+        // Thrown from here, an error would end the process.
+        try {
+          answer(null, options.secureContext(serverName.toLowerCase()) ?? secureContext)
+        } catch (error) {
+          answer(error as Error)
+        }
+      },
+    })
+  }
+
+  function serve(socket: TLSSocket, ip: string, leave: () => void): void {
+    const connection = new AgentConnection(socket, ip, {
+      ...options,
+      clock,
+      pool,
+      onAuthenticated() {
+        clearTimeout(late)
+        leave()
+      },
+      onClose() {
+        clearTimeout(late)
+        connections.delete(connection)
+      },
+    })
+    connections.add(connection)
+    const late = setTimeout(
+      () => connection.end(`Not authenticated within ${limits.authenticateMs} ms.`),
+      limits.authenticateMs,
+    )
+  }
+
+  return {
+    get connections() {
+      return connections.size
+    },
+    async listen(port, host) {
+      server.listen(port, host)
+      await once(server, 'listening')
+      return server.address() as AddressInfo
+    },
+    async close() {
+      const closed = server.listening ? once(server, 'close') : undefined
+      if (server.listening) server.close()
+      for (const connection of [...connections]) connection.end('The server is shutting down.')
+      for (const socket of sockets) if (!socket.encrypted || socket.getProtocol() === null) socket.destroy()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import { type BindOpts, type BindRequest, type LabelRequest, refusal } from '../protocol/index.ts'
+import { endpointOptions } from './endpoint-options.ts'
+import type { LiveSession } from './live-session.ts'
+import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
+import { type PublicAddress, publicPort, tunnelUrl } from './public-url.ts'
+import { randomName } from './random-name.ts'
+import type { Registry } from './registry.ts'
+import type { Resume } from './resume.ts'
+import type { TunnelProto } from './tunnel.ts'
+import { readProto, wantedAddress, wantedName } from './wanted-address.ts'
+
+/** A reserved domain or address. */
+export interface Reservation {
+  /** `rd_…` or `ra_…` */
+  readonly id: string
+  readonly accountId: string
+}
+
+/** Who owns which public names. Names of the platform itself are held by an account that nobody has. */
+export interface ReservedNames {
+  /**
+   * The reservation that decides over a host name: of the name itself or of a wildcard over it (`covers`), else the
+   * nearest name above it.
+   */
+  domain(host: string): Promise<(Reservation & { readonly covers: boolean }) | undefined>
+  address(host: string, port: number): Promise<Reservation | undefined>
+  /** Whether an edge answers at this name, or at this TCP address when a port is given. */
+  edgeAt(host: string, port?: number): Promise<boolean>
+}
+
+export interface BinderOptions {
+  registry: Registry
+  names: ReservedNames
+  address: PublicAddress
+  resume: Resume
+  maxTunnelsPerSession?: number
+}
+
+/** Turns what agents ask for into tunnels, or into refusals. */
+export interface Binder {
+  bind(session: LiveSession, request: BindRequest, open: TunnelSpec['open']): Promise<LiveTunnel>
+  bindLabels(session: LiveSession, request: LabelRequest, open: TunnelSpec['open']): LiveTunnel
+}
+
+const MAX_TUNNELS = 500
+const MAX_TEXT_BYTES = 2048
+const MAX_DESCRIPTION_BYTES = 255
+const MAX_METADATA_BYTES = 4096
+
+/** A place to sit: what the name rules worked out. */
+type Place = Pick<TunnelSpec, 'host' | 'port' | 'url' | 'hostport' | 'reservationId'> & { url: string }
+
+export function createBinder(options: BinderOptions): Binder {
+  const { registry, names, address, resume } = options
+  const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
+
+  async function placeName(
+    session: LiveSession,
+    proto: 'http' | 'https' | 'tls',
+    opts: BindOpts,
+  ): Promise<Place> {
+    const host = wantedName(proto, opts, address) ?? `${randomName()}.${address.domain}`
+    requireName(session, host)
+    if (await names.edgeAt(host)) throw refusal('name_held_by_edge', host)
+    const reservation = await names.domain(host)
+    if (reservation !== undefined && reservation.accountId !== session.accountId) {
+      throw refusal('name_of_other_account', host)
+    }
+    if (!reservation?.covers && !isFreeName(host, address.domain)) {
+      throw refusal(host.startsWith('*.') ? 'wildcard_not_reserved' : 'name_not_reserved', host)
+    }
+    const port = publicPort(proto, address)
+    return {
+      host,
+      port,
+      url: tunnelUrl(proto, host, port),
+      hostport: `${host}:${port}`,
+      ...(reservation?.covers && { reservationId: reservation.id }),
+    }
+  }
+
+  async function placeAddress(
+    session: LiveSession,
+    opts: BindOpts,
+    before: string | undefined,
+  ): Promise<Place> {
+    const wanted = wantedAddress(opts)
+    if (wanted === undefined) {
+      if (!session.acl.allowsAnyAddress()) throw refusal('random_address_forbidden')
+      const port = await registry.holdPort().catch(() => undefined)
+      if (port === undefined) throw refusal('no_address_free')
+      return addressPlace(address.tcpHost, port)
+    }
+    const { host, port } = wanted
+    const place = addressPlace(host, port)
+    requireAddress(session, host, port)
+    if (await names.edgeAt(host, port)) throw refusal('name_held_by_edge', place.hostport)
+    const reservation = await names.address(host, port)
+    if (reservation === undefined) {
+      // An address the server itself handed out may be had again by the agent that had it.
+      if (before !== place.url) throw refusal('address_not_reserved', place.hostport)
+    } else if (reservation.accountId !== session.accountId) {
+      throw refusal('address_of_other_account', place.hostport)
+    }
+    await registry.holdPort(port).catch(() => {
+      throw refusal('name_taken', place.url)
+    })
+    return { ...place, ...(reservation && { reservationId: reservation.id }) }
+  }
+
+  return {
+    async bind(session, request, open) {
+      const proto = readProto(request.Proto)
+      requireRoom(registry, session, request.Id, maxTunnels)
+      requirePublic(request)
+      const before = resume.boundUrl(request.Extra?.Token ?? '', session.credentialId)
+      const opts = withFormerAddress(proto, request.Opts ?? {}, before)
+      const described = {
+        bindId: request.Id || randomUUID(),
+        proto,
+        name: limited('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
+        description: limited('Description', request.Extra?.Description, MAX_DESCRIPTION_BYTES),
+        metadata: limited('Metadata', request.Extra?.Metadata, MAX_METADATA_BYTES),
+        forwardsTo: limited('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
+        forwardsProto: forwardsProto(request.ForwardsProto),
+        poolingEnabled: request.Extra?.PoolingEnabled ?? false,
+        options: endpointOptions(proto, opts),
+        open,
+      }
+
+      const place =
+        proto === 'tcp' ? await placeAddress(session, opts, before) : await placeName(session, proto, opts)
+      try {
+        // The rules may have changed while the names were looked up.
+        requirePlace(session, place)
+        return registry.bind(session, { ...described, ...place })
+      } catch (error) {
+        if (proto === 'tcp') registry.releasePort(place.port!)
+        throw error
+      }
+    },
+
+    bindLabels(session, request, open) {
+      requireRoom(registry, session, undefined, maxTunnels)
+      const labels = Object.entries(request.Labels)
+      if (labels.length === 0) throw refusal('options_invalid', 'a labelled tunnel needs at least one label.')
+      for (const [key, value] of labels) {
+        if (key === '' || value === '' || key.length > 255 || value.length > 255 || /\0/.test(key + value)) {
+          throw refusal('options_invalid', 'labels have a name and a value of 1 to 255 characters.')
+        }
+        if (!session.acl.allowsLabel(key, value)) throw refusal('labels_forbidden', `${key}=${value}`)
+      }
+      return registry.bind(session, {
+        bindId: randomUUID(),
+        labels: { ...request.Labels },
+        name: '',
+        description: '',
+        metadata: limited('Metadata', request.Metadata, MAX_METADATA_BYTES),
+        forwardsTo: limited('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
+        forwardsProto: forwardsProto(request.ForwardsProto),
+        poolingEnabled: false,
+        options: { proxyProto: 0 },
+        open,
+      })
+    },
+  }
+}
+
+/** Directly under the base domain, nobody needs a reservation: whoever binds such a name first has it while online. */
+function isFreeName(host: string, domain: string): boolean {
+  const label = host.endsWith(`.${domain}`) ? host.slice(0, -domain.length - 1) : ''
+  return label !== '' && label !== '*' && !label.includes('.')
+}
+
+/** An agent that binds again without naming an address gets the one it had. */
+function withFormerAddress(proto: TunnelProto, opts: BindOpts, before: string | undefined): BindOpts {
+  const names = opts.Domain || opts.Hostname || opts.Subdomain || opts.Addr
+  const url = opts.URL && !opts.URL.endsWith('://') ? opts.URL : ''
+  return before?.startsWith(`${proto}://`) && !names && !url ? { ...opts, URL: before } : opts
+}
+
+function addressPlace(host: string, port: number): Place & { hostport: string } {
+  return { port, url: tunnelUrl('tcp', host, port), hostport: `${host}:${port}` }
+}
+
+function requireName(session: LiveSession, host: string): void {
+  if (!session.acl.allowsName(host)) throw refusal('name_forbidden', host)
+}
+
+function requireAddress(session: LiveSession, host: string, port: number): void {
+  if (!session.acl.allowsAddress(host, port)) throw refusal('address_forbidden', `${host}:${port}`)
+}
+
+function requirePlace(session: LiveSession, { host, port, hostport }: Place): void {
+  if (host !== undefined) requireName(session, host)
+  else if (!session.acl.allowsAnyAddress())
+    requireAddress(session, hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
+}
+
+function requireRoom(
+  registry: Registry,
+  session: LiveSession,
+  bindId: string | undefined,
+  most: number,
+): void {
+  const tunnels = registry.tunnelsIn(session)
+  if (tunnels.length < most || tunnels.some((tunnel) => tunnel.bindId === bindId)) return
+  throw refusal('too_many_tunnels', String(most))
+}
+
+/** Only public tunnels exist here: one meant to be internal must not become public by mistake. */
+function requirePublic(request: BindRequest): void {
+  const other = request.Extra?.Bindings?.find((binding) => binding !== '' && binding !== 'public')
+  if (other !== undefined)
+    throw refusal('options_invalid', `the binding "${other.slice(0, 40)}" is not supported.`)
+}
+
+function forwardsProto(text = ''): '' | 'http1' | 'http2' {
+  if (text === '' || text === 'http1' || text === 'http2') return text
+  throw refusal('options_invalid', `ForwardsProto must be empty, http1 or http2, not "${text.slice(0, 40)}".`)
+}
+
+function limited(field: string, text = '', bytes: number): string {
+  if (Buffer.byteLength(text) > bytes)
+    throw refusal('options_invalid', `${field} is longer than ${bytes} bytes.`)
+  return text
+}

@@ -1,0 +1,157 @@
+import { parseCidr } from '../base/cidr.ts'
+import { type BindOpts, refusal } from '../protocol/index.ts'
+import type { EndpointOptions, TunnelProto } from './tunnel.ts'
+
+type Pair = readonly [string, string]
+
+/** Works out what an agent asks of its endpoint. What we cannot honour is refused, never silently left out. */
+export function endpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
+  if (opts.TrafficPolicy) {
+    throw refusal(
+      'options_invalid',
+      'traffic policies are not supported; use the modules of an edge instead.',
+    )
+  }
+  return {
+    proxyProto: (opts.ProxyProto ?? 0) as 0 | 1 | 2,
+    ...ipRestriction(opts),
+    ...(proto === 'http' || proto === 'https' ? httpOptions(proto, opts) : {}),
+    ...(proto === 'tls' ? tlsOptions(opts) : {}),
+  }
+}
+
+function httpOptions(proto: 'http' | 'https', opts: BindOpts): Partial<EndpointOptions> {
+  const { OAuth, OIDC, CircuitBreaker, WebhookVerification, UserAgentFilter } = opts
+  return {
+    ...basicAuth(opts),
+    ...(opts.RequestHeaders && { requestHeaders: headers('RequestHeaders', opts.RequestHeaders) }),
+    ...(opts.ResponseHeaders && { responseHeaders: headers('ResponseHeaders', opts.ResponseHeaders) }),
+    ...(opts.Compression && { compression: true }),
+    ...(opts.WebsocketTCPConverter && { websocketTcpConverter: true }),
+    ...(CircuitBreaker && { circuitBreaker: { errorThreshold: CircuitBreaker.error_threshold } }),
+    ...(OAuth && { oauth: { provider: OAuth.provider, ...login(OAuth) } }),
+    ...(OIDC && { oidc: { issuerUrl: OIDC.issuer_url, ...login(OIDC) } }),
+    ...(WebhookVerification && {
+      webhookVerification: {
+        provider: WebhookVerification.provider,
+        secret: WebhookVerification.secret ?? '',
+      },
+    }),
+    ...(UserAgentFilter && {
+      userAgentFilter: {
+        allow: patterns(UserAgentFilter.allow ?? []),
+        deny: patterns(UserAgentFilter.deny ?? []),
+      },
+    }),
+    ...(proto === 'https' && mutualTls(opts.MutualTLSCA?.mutual_tls_ca)),
+  }
+}
+
+function tlsOptions(opts: BindOpts): Partial<EndpointOptions> {
+  const { TLSTermination } = opts
+  if (TLSTermination === undefined) {
+    if (opts.MutualTLSAtEdge?.mutual_tls_ca) {
+      throw refusal(
+        'options_invalid',
+        'MutualTLSAtEdge needs TLSTermination, since only then does the edge see TLS.',
+      )
+    }
+    return {}
+  }
+  if (Boolean(TLSTermination.cert) !== Boolean(TLSTermination.key)) {
+    throw refusal('options_invalid', 'TLSTermination needs both cert and key, or neither.')
+  }
+  return {
+    tlsTermination: TLSTermination.cert
+      ? {
+          certPem: pem('TLSTermination.cert', TLSTermination.cert),
+          keyPem: pem('TLSTermination.key', TLSTermination.key!),
+        }
+      : {},
+    ...mutualTls(opts.MutualTLSAtEdge?.mutual_tls_ca),
+  }
+}
+
+function ipRestriction({ IPRestriction }: BindOpts): Partial<EndpointOptions> {
+  if (IPRestriction === undefined) return {}
+  const allow = IPRestriction.allow_cidrs ?? []
+  const deny = IPRestriction.deny_cidrs ?? []
+  try {
+    for (const cidr of [...allow, ...deny]) parseCidr(cidr)
+  } catch (error) {
+    throw refusal('options_invalid', `IPRestriction: ${(error as Error).message}`)
+  }
+  return { ipRestriction: { allow, deny } }
+}
+
+function basicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions> {
+  const credentials = (BasicAuth?.credentials ?? []).map(
+    ({ username, cleartext_password, hashed_password }) => ({
+      username,
+      ...(cleartext_password ? { password: cleartext_password } : {}),
+      ...(hashed_password ? { hash: Buffer.from(hashed_password, 'base64').toString() } : {}),
+    }),
+  )
+  if (Auth) {
+    const colon = Auth.indexOf(':')
+    if (colon < 0) throw refusal('options_invalid', 'Auth must have the form user:password.')
+    credentials.push({ username: Auth.slice(0, colon), password: Auth.slice(colon + 1) })
+  }
+  if (credentials.some((credential) => credential.password === undefined && credential.hash === undefined)) {
+    throw refusal('options_invalid', 'BasicAuth: every credential needs a password.')
+  }
+  // An empty list would otherwise read as "no protection wanted" although protection was asked for.
+  if (BasicAuth !== undefined && credentials.length === 0) {
+    throw refusal('options_invalid', 'BasicAuth: at least one credential is needed.')
+  }
+  return credentials.length === 0 ? {} : { basicAuth: credentials }
+}
+
+function login(settings: {
+  client_id?: string
+  client_secret?: string
+  allow_emails?: string[]
+  allow_domains?: string[]
+  scopes?: string[]
+}) {
+  return {
+    clientId: settings.client_id ?? '',
+    clientSecret: settings.client_secret ?? '',
+    allowEmails: settings.allow_emails ?? [],
+    allowDomains: settings.allow_domains ?? [],
+    scopes: settings.scopes ?? [],
+  }
+}
+
+function headers(field: string, { add = [], remove = [] }: { add?: string[]; remove?: string[] }) {
+  return {
+    add: add.map((line): Pair => {
+      const colon = line.indexOf(':')
+      if (colon < 1)
+        throw refusal('options_invalid', `${field}: "${line.slice(0, 80)}" is not of the form name:value.`)
+      return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]
+    }),
+    remove: remove.map((name) => name.trim().toLowerCase()),
+  }
+}
+
+function patterns(texts: readonly string[]): readonly string[] {
+  for (const text of texts) {
+    try {
+      new RegExp(text)
+    } catch {
+      throw refusal('options_invalid', `UserAgentFilter: "${text.slice(0, 80)}" is not a regular expression.`)
+    }
+  }
+  return texts
+}
+
+function mutualTls(base64: string | undefined): Partial<EndpointOptions> {
+  return base64 ? { mutualTls: { caPem: pem('the mutual TLS authorities', base64) } } : {}
+}
+
+function pem(what: string, base64: string): string {
+  const text = Buffer.from(base64, 'base64').toString()
+  if (!text.includes('-----BEGIN ')) throw refusal('options_invalid', `${what} must be base64 of PEM text.`)
+  return text
+}

@@ -1,0 +1,30 @@
+export {
+  type AgentGateway,
+  type AgentGatewayOptions,
+  createAgentGateway,
+  type GatewayLimits,
+} from './agent-gateway.ts'
+export {
+  type Binder,
+  type BinderOptions,
+  createBinder,
+  type Reservation,
+  type ReservedNames,
+} from './bind.ts'
+export type { Command, CommandOutcome, LiveSession } from './live-session.ts'
+export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
+export { createOnline, type Online } from './online.ts'
+export type { PublicAddress } from './public-url.ts'
+export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
+export { createResume, type Resume } from './resume.ts'
+export { SourceLimit } from './source-limit.ts'
+export {
+  type EndpointOptions,
+  type PublicPorts,
+  type Tunnel,
+  TunnelBusy,
+  type TunnelLookup,
+  type TunnelProto,
+  type Visitor,
+} from './tunnel.ts'
+export { endpointView, type Showing, sessionView, tunnelView } from './views.ts'

@@ -1,0 +1,35 @@
+import type { Acl } from '../auth/index.ts'
+import type { LiveTunnel } from './live-tunnel.ts'
+
+/** Commands to the agent behind a session. */
+export type Command = 'restart' | 'stop' | 'update'
+
+/** How a command ended: carried out, refused by the agent for a reason, failed there, or never answered. */
+export type CommandOutcome =
+  | { readonly done: true }
+  | { readonly done: false; readonly because: 'unsupported' | 'failed' | 'lost'; readonly reason: string }
+
+/** One connection of an agent or of an SSH client, as the registry knows it. */
+export interface LiveSession {
+  /** `ts_…` */
+  readonly id: string
+  readonly accountId: string
+  readonly credentialId: string
+  readonly ownerId: string
+  /** Names the agent across its connections; a session that cannot prove one has a name of its own. */
+  readonly clientId: string
+  readonly transport: 'adit/v2' | 'ssh'
+  readonly agentVersion: string
+  readonly os: string
+  readonly ip: string
+  readonly region: string
+  readonly metadata: string
+  readonly startedAt: number
+  /** What its credential may bind; replaced by the registry when the credential changes. */
+  acl: Acl
+  /** Tells the agent why and closes the connection. */
+  end(reason: string): void
+  /** Tells the agent that one of its tunnels was ended here. */
+  tunnelEnded(tunnel: LiveTunnel, reason: string): void
+  command(command: Command): Promise<CommandOutcome>
+}

@@ -1,0 +1,96 @@
+import type { ByteStream } from '../base/stream.ts'
+import type { LiveSession } from './live-session.ts'
+import type { EndpointOptions, Tunnel, TunnelProto, Visitor } from './tunnel.ts'
+
+/** What a session binds: a name, a port or a set of labels, with everything said about it. */
+export interface TunnelSpec {
+  /** The agent's own id of the bind: unique in its session only. */
+  bindId: string
+  /** Undefined for labelled tunnels, as are `host`, `port`, `url` and `hostport`. */
+  proto?: TunnelProto
+  /** The host name of http, https and tls, in normal form. */
+  host?: string
+  /** The public port visitors use. */
+  port?: number
+  url?: string
+  hostport?: string
+  labels?: Readonly<Record<string, string>>
+  /** The reserved domain or address behind it, when there is one. */
+  reservationId?: string
+  name: string
+  description: string
+  metadata: string
+  forwardsTo: string
+  forwardsProto: '' | 'http1' | 'http2'
+  poolingEnabled: boolean
+  options: EndpointOptions
+  open(tunnel: LiveTunnel, visitor: Visitor): ByteStream
+}
+
+/** A tunnel that is online. */
+export class LiveTunnel implements Tunnel {
+  readonly id: string
+  readonly session: LiveSession
+  readonly startedAt: number
+  readonly bindId: string
+  readonly proto: TunnelProto | undefined
+  readonly host: string | undefined
+  readonly port: number | undefined
+  readonly url: string | undefined
+  readonly hostport: string | undefined
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly reservationId: string | undefined
+  readonly forwardsTo: string
+  readonly forwardsProto: '' | 'http1' | 'http2'
+  readonly options: EndpointOptions
+  // The agent may change these while the tunnel is online.
+  name: string
+  description: string
+  metadata: string
+  poolingEnabled: boolean
+  updatedAt: number
+  readonly #open: TunnelSpec['open']
+
+  constructor(id: string, session: LiveSession, spec: TunnelSpec, now: number) {
+    this.id = id
+    this.session = session
+    this.startedAt = now
+    this.updatedAt = now
+    this.bindId = spec.bindId
+    this.proto = spec.proto
+    this.host = spec.host
+    this.port = spec.port
+    this.url = spec.url
+    this.hostport = spec.hostport
+    this.labels = spec.labels
+    this.reservationId = spec.reservationId
+    this.name = spec.name
+    this.description = spec.description
+    this.metadata = spec.metadata
+    this.forwardsTo = spec.forwardsTo
+    this.forwardsProto = spec.forwardsProto
+    this.poolingEnabled = spec.poolingEnabled
+    this.options = spec.options
+    this.#open = spec.open
+  }
+
+  get accountId(): string {
+    return this.session.accountId
+  }
+
+  get sessionId(): string {
+    return this.session.id
+  }
+
+  get credentialId(): string {
+    return this.session.credentialId
+  }
+
+  get region(): string {
+    return this.session.region
+  }
+
+  open(visitor: Visitor): ByteStream {
+    return this.#open(this, visitor)
+  }
+}

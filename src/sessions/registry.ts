@@ -1,0 +1,316 @@
+import { compileAcl } from '../auth/index.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { newId } from '../base/id.ts'
+import { refusal } from '../protocol/index.ts'
+import { LabelIndex } from './label-index.ts'
+import type { LiveSession } from './live-session.ts'
+import { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
+import { type SeatKey, Seats, seatKey } from './seats.ts'
+import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
+
+/** A session or a tunnel came or went. */
+export type LiveEvent =
+  | { readonly what: 'session_started' | 'session_stopped'; readonly session: LiveSession }
+  | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: LiveTunnel }
+
+export interface RegistryOptions {
+  ports: PublicPorts
+  emit?(event: LiveEvent): void
+  clock?: Clock
+  /** How long the names of a lost session wait for its credential to come back. */
+  graceMs?: number
+  /** How long the old connection of an agent that has come back may stay. */
+  supersededMs?: number
+}
+
+const GRACE_MS = 60_000
+const SUPERSEDED_MS = 10_000
+
+/** Longer than an authentication can take, so that a change made meanwhile is not missed. */
+const CHANGES_KEPT_MS = 60_000
+
+/** A name kept for a credential whose session was lost. */
+interface Kept {
+  credentialId: string
+  timer: NodeJS.Timeout
+}
+
+/** What happened to a credential lately: `undefined` rules mean that it is gone. */
+interface Change {
+  rules: readonly string[] | undefined
+  timer: NodeJS.Timeout
+}
+
+/**
+ * All sessions and tunnels that are online, whatever transport brought them. Owns who sits at which public address;
+ * everyone else asks here.
+ */
+export class Registry implements TunnelLookup {
+  readonly #options: RegistryOptions
+  readonly #clock: Clock
+  readonly #sessions = new Map<string, LiveSession>()
+  readonly #byAccount = new Map<string, Set<LiveSession>>()
+  readonly #byCredential = new Map<string, Set<LiveSession>>()
+  readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
+  readonly #seats = new Seats()
+  readonly #labels = new LabelIndex()
+  readonly #kept = new Map<SeatKey, Kept>()
+  readonly #ports = new Set<number>()
+  readonly #changes = new Map<string, Change>()
+  readonly #timers = new Set<NodeJS.Timeout>()
+
+  constructor(options: RegistryOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+  }
+
+  find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
+    const tunnel = this.#seats.byHost(proto === 'http' ? 'http' : 'https', host)
+    return tunnel?.proto === proto ? tunnel : undefined
+  }
+
+  findTcp(port: number): Tunnel | undefined {
+    return this.#seats.byPort(port)
+  }
+
+  labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
+    return this.#labels.find(accountId, selector)
+  }
+
+  /** The sessions of an account. */
+  sessionsOf(accountId: string): LiveSession[] {
+    return [...(this.#byAccount.get(accountId) ?? [])]
+  }
+
+  /** The tunnels of an account. */
+  tunnelsOf(accountId: string): LiveTunnel[] {
+    return this.sessionsOf(accountId).flatMap((session) => [...this.#tunnels.get(session)!.values()])
+  }
+
+  /** A session of this account by its id. */
+  session(accountId: string, id: string): LiveSession | undefined {
+    const session = this.#sessions.get(id)
+    return session?.accountId === accountId ? session : undefined
+  }
+
+  /** The tunnels of one session. */
+  tunnelsIn(session: LiveSession): LiveTunnel[] {
+    return [...(this.#tunnels.get(session)?.values() ?? [])]
+  }
+
+  /** True while the session is registered. */
+  has(session: LiveSession): boolean {
+    return this.#tunnels.has(session)
+  }
+
+  /**
+   * Registers a session. Older connections of the same agent stay until it has bound its tunnels again, then go.
+   * Throws when the credential was deleted while it was being checked.
+   */
+  addSession(session: LiveSession): void {
+    const change = this.#changes.get(session.credentialId)
+    if (change !== undefined) {
+      if (change.rules === undefined) throw refusal('credential_revoked')
+      session.acl = compileAcl(change.rules)
+    }
+    for (const old of this.#byCredential.get(session.credentialId) ?? []) {
+      if (isSameAgent(old, session)) this.#supersede(old)
+    }
+    this.#sessions.set(session.id, session)
+    this.#tunnels.set(session, new Map())
+    addTo(this.#byAccount, session.accountId, session)
+    addTo(this.#byCredential, session.credentialId, session)
+    this.#emit({ what: 'session_started', session })
+  }
+
+  /**
+   * Forgets a session and its tunnels. `lost` keeps the names for its credential for a while; an orderly end frees
+   * them at once. What a newer session of the agent took over is left alone.
+   */
+  removeSession(session: LiveSession, ending: 'orderly' | 'lost'): void {
+    const tunnels = this.#tunnels.get(session)
+    if (tunnels === undefined) return
+    for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, ending === 'lost')
+    this.#tunnels.delete(session)
+    this.#sessions.delete(session.id)
+    removeFrom(this.#byAccount, session.accountId, session)
+    removeFrom(this.#byCredential, session.credentialId, session)
+    this.#emit({ what: 'session_stopped', session })
+  }
+
+  /** Puts a tunnel online; throws a refusal when its address is taken. */
+  bind(session: LiveSession, spec: TunnelSpec): LiveTunnel {
+    const tunnels = this.#tunnels.get(session)
+    if (tunnels === undefined) throw refusal('not_authenticated')
+    const key = seatKey({ proto: spec.proto, host: spec.host, port: spec.port })
+    const leaving = key === undefined ? [] : this.#makeRoom(session, spec, key)
+    const again = tunnels.get(spec.bindId)
+    if (again !== undefined && !leaving.includes(again)) leaving.push(again)
+
+    const tunnel = new LiveTunnel(newId('tn', this.#clock.now()), session, spec, this.#clock.now())
+    // The newcomer sits down before the others leave, so that the address is never without an answer.
+    if (key !== undefined) this.#seats.set(key, [...this.#seats.at(key), tunnel])
+    else this.#labels.add(tunnel)
+    for (const old of leaving) this.#stop(old, false)
+    tunnels.set(spec.bindId, tunnel)
+    this.#emit({ what: 'tunnel_started', tunnel })
+    return tunnel
+  }
+
+  /** Takes a tunnel offline at the wish of its session; unknown ids are ignored. */
+  unbind(session: LiveSession, bindId: string): void {
+    const tunnel = this.#tunnels.get(session)?.get(bindId)
+    if (tunnel !== undefined) this.#stop(tunnel, false)
+  }
+
+  /**
+   * Makes a public port ours, any free one when none is named. Ports that are ours already, in use or kept for
+   * someone, are answered at once: `bind` decides who gets them.
+   */
+  async holdPort(port?: number): Promise<number> {
+    if (port !== undefined && this.#ports.has(port)) return port
+    const held = await this.#options.ports.acquire(port)
+    this.#ports.add(held)
+    return held
+  }
+
+  /** Gives a port back that no tunnel sits at and that is kept for nobody. */
+  releasePort(port: number): void {
+    const key = `tcp/${port}`
+    if (!this.#ports.has(port) || this.#seats.at(key).length > 0 || this.#kept.has(key)) return
+    this.#ports.delete(port)
+    this.#options.ports.release(port)
+  }
+
+  /** Ends every session of a deleted credential, at once and without keeping its names. */
+  endCredential(credentialId: string, reason: string): void {
+    this.#note(credentialId, undefined)
+    for (const session of [...(this.#byCredential.get(credentialId) ?? [])]) {
+      this.removeSession(session, 'orderly')
+      session.end(reason)
+    }
+    for (const [key, kept] of this.#kept) if (kept.credentialId === credentialId) this.#free(key)
+  }
+
+  /** Applies a credential's new rules; tunnels that they no longer allow go offline. */
+  changeAcl(credentialId: string, rules: readonly string[]): void {
+    this.#note(credentialId, rules)
+    const acl = compileAcl(rules)
+    for (const session of this.#byCredential.get(credentialId) ?? []) {
+      session.acl = acl
+      for (const tunnel of this.tunnelsIn(session)) {
+        if (mayStay(tunnel)) continue
+        this.#stop(tunnel, false)
+        session.tunnelEnded(tunnel, "The credential's ACL no longer allows this tunnel.")
+      }
+    }
+  }
+
+  /** Lets go of timers; sessions are ended by whoever brought them. */
+  close(): void {
+    for (const key of [...this.#kept.keys()]) this.#free(key)
+    for (const { timer } of this.#changes.values()) clearTimeout(timer)
+    for (const timer of this.#timers) clearTimeout(timer)
+  }
+
+  /** Decides who has to leave a seat for the newcomer: its own ghosts. Throws when others sit there and do not pool. */
+  #makeRoom(session: LiveSession, spec: TunnelSpec, key: SeatKey): LiveTunnel[] {
+    const sitting = this.#seats.at(key)
+    const own = sitting.filter((tunnel) => isGhost(tunnel, session, spec.bindId))
+    const others = sitting.filter((tunnel) => !own.includes(tunnel))
+    const pools = others.every(
+      (tunnel) =>
+        tunnel.poolingEnabled &&
+        spec.poolingEnabled &&
+        tunnel.accountId === session.accountId &&
+        tunnel.proto === spec.proto,
+    )
+    if (!pools) throw refusal('name_taken', spec.url!)
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) {
+      if (kept.credentialId !== session.credentialId) throw refusal('name_taken', spec.url!)
+      clearTimeout(kept.timer)
+      this.#kept.delete(key)
+    }
+    return own
+  }
+
+  #stop(tunnel: LiveTunnel, keepName: boolean): void {
+    const tunnels = this.#tunnels.get(tunnel.session)
+    if (tunnels?.get(tunnel.bindId) !== tunnel) return
+    tunnels.delete(tunnel.bindId)
+    const key = seatKey(tunnel)
+    if (key === undefined) this.#labels.remove(tunnel)
+    else this.#leave(tunnel, key, keepName)
+    this.#emit({ what: 'tunnel_stopped', tunnel })
+  }
+
+  #leave(tunnel: LiveTunnel, key: SeatKey, keepName: boolean): void {
+    const left = this.#seats.at(key).filter((other) => other !== tunnel)
+    this.#seats.set(key, left)
+    if (left.length > 0) return
+    if (keepName) {
+      const timer = setTimeout(() => this.#free(key), this.#options.graceMs ?? GRACE_MS)
+      timer.unref()
+      this.#kept.set(key, { credentialId: tunnel.credentialId, timer })
+    } else if (tunnel.proto === 'tcp') this.releasePort(tunnel.port!)
+  }
+
+  /** Nobody came back for a kept name. */
+  #free(key: SeatKey): void {
+    clearTimeout(this.#kept.get(key)?.timer)
+    this.#kept.delete(key)
+    if (key.startsWith('tcp/')) this.releasePort(Number(key.slice(4)))
+  }
+
+  #supersede(old: LiveSession): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      if (!this.has(old)) return
+      this.removeSession(old, 'lost')
+      old.end('The agent has connected again.')
+    }, this.#options.supersededMs ?? SUPERSEDED_MS)
+    timer.unref()
+    this.#timers.add(timer)
+  }
+
+  #note(credentialId: string, rules: readonly string[] | undefined): void {
+    clearTimeout(this.#changes.get(credentialId)?.timer)
+    const timer = setTimeout(() => this.#changes.delete(credentialId), CHANGES_KEPT_MS)
+    timer.unref()
+    this.#changes.set(credentialId, { rules, timer })
+  }
+
+  #emit(event: LiveEvent): void {
+    this.#options.emit?.(event)
+  }
+}
+
+/** Same credential and same, proved, ClientId: one agent in two connections. */
+function isSameAgent(one: LiveSession, other: LiveSession): boolean {
+  return one.credentialId === other.credentialId && one.clientId === other.clientId
+}
+
+function isGhost(tunnel: LiveTunnel, session: LiveSession, bindId: string): boolean {
+  return tunnel.session === session ? tunnel.bindId === bindId : isSameAgent(tunnel.session, session)
+}
+
+function mayStay({ session: { acl }, proto, host, port, hostport, labels }: LiveTunnel): boolean {
+  if (labels !== undefined) return Object.entries(labels).every(([key, value]) => acl.allowsLabel(key, value))
+  if (proto === 'tcp') {
+    return acl.allowsAnyAddress() || acl.allowsAddress(hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
+  }
+  return acl.allowsName(host!)
+}
+
+function addTo(index: Map<string, Set<LiveSession>>, key: string, session: LiveSession): void {
+  const sessions = index.get(key)
+  if (sessions === undefined) index.set(key, new Set([session]))
+  else sessions.add(session)
+}
+
+function removeFrom(index: Map<string, Set<LiveSession>>, key: string, session: LiveSession): void {
+  const sessions = index.get(key)
+  sessions?.delete(session)
+  if (sessions?.size === 0) index.delete(key)
+}

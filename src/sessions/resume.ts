@@ -1,0 +1,37 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Secret } from '../base/secret.ts'
+
+/**
+ * Proofs handed to agents that only this server can have made: that a ClientId is theirs (the cookie), and that an
+ * address was theirs before (the token of a bind). Nothing is stored, so they also hold after a restart.
+ */
+export interface Resume {
+  cookie(credentialId: string, clientId: string): string
+  /** Whether the cookie was made for this agent. */
+  proves(cookie: string, credentialId: string, clientId: string): boolean
+  bindToken(credentialId: string, url: string): string
+  /** The URL the token was made for; undefined when it was not made for this credential. */
+  boundUrl(token: string, credentialId: string): string | undefined
+}
+
+export function createResume(key: Secret<Buffer>): Resume {
+  // As JSON, so that no two lists of facts look alike.
+  const sign = (...facts: string[]) =>
+    createHmac('sha256', key.reveal()).update(JSON.stringify(facts)).digest()
+  const isSigned = (proof: string, ...facts: string[]) => {
+    const given = Buffer.from(proof, 'base64url')
+    const expected = sign(...facts)
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  }
+  return {
+    cookie: (credentialId, clientId) => sign('client', credentialId, clientId).toString('base64url'),
+    proves: (cookie, credentialId, clientId) => isSigned(cookie, 'client', credentialId, clientId),
+    bindToken: (credentialId, url) =>
+      `${Buffer.from(url).toString('base64url')}.${sign('bind', credentialId, url).toString('base64url')}`,
+    boundUrl(token, credentialId) {
+      const [encoded = '', proof = ''] = token.split('.')
+      const url = Buffer.from(encoded, 'base64url').toString()
+      return isSigned(proof, 'bind', credentialId, url) ? url : undefined
+    },
+  }
+}

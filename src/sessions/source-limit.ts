@@ -1,0 +1,42 @@
+import { parseAddress } from '../base/cidr.ts'
+
+/**
+ * Counts connections by where they come from, so that one source cannot take all places. An IPv6 source is its /64:
+ * a single customer has that many addresses.
+ */
+export class SourceLimit {
+  readonly #perSource: number
+  readonly #total: number
+  readonly #counts = new Map<string, number>()
+  #sum = 0
+
+  constructor(perSource: number, total: number) {
+    this.#perSource = perSource
+    this.#total = total
+  }
+
+  /** Takes a place; undefined when there is none. Call the answer once to give it back. */
+  take(ip: string): (() => void) | undefined {
+    const source = sourceOf(ip)
+    const count = this.#counts.get(source) ?? 0
+    if (count >= this.#perSource || this.#sum >= this.#total) return undefined
+    this.#counts.set(source, count + 1)
+    this.#sum++
+    let taken = true
+    return () => {
+      if (!taken) return
+      taken = false
+      this.#sum--
+      const left = this.#counts.get(source)! - 1
+      if (left === 0) this.#counts.delete(source)
+      else this.#counts.set(source, left)
+    }
+  }
+}
+
+/** The key of a source: an IPv4 address, or the /64 of an IPv6 address. */
+export function sourceOf(ip: string): string {
+  const address = parseAddress(ip.replace(/%.*$/, ''))
+  if (address === undefined) return ip
+  return address.family === 4 ? `v4:${address.value}` : `v6:${address.value >> 64n}`
+}

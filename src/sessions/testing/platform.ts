@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { createSecureContext } from 'node:tls'
+import { createTestCa } from '../../../test/support/test-ca.ts'
+import type { TunnelPrincipal } from '../../auth/index.ts'
+import { covers, isWithin } from '../../base/domain.ts'
+import { silentLog } from '../../base/log.ts'
+import { Secret } from '../../base/secret.ts'
+import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
+import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
+import { createBinder, type ReservedNames } from '../bind.ts'
+import type { PublicAddress } from '../public-url.ts'
+import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
+import { createResume } from '../resume.ts'
+import type { PublicPorts } from '../tunnel.ts'
+
+/** A server for agents with the world around it: credentials, reservations and ports in memory. */
+export interface Platform {
+  caPem: string
+  /** `host:port` for agents. */
+  addr: string
+  port: number
+  registry: Registry
+  gateway: AgentGateway
+  events: LiveEvent[]
+  credentials: Map<string, TunnelPrincipal>
+  reservations: Map<string, { id: string; accountId: string }>
+  edges: Set<string>
+  openPorts: Set<number>
+  /** Connects our own agent. */
+  agent(t: TestContext, options?: Partial<AgentSessionOptions>): Promise<AgentSession>
+}
+
+export interface PlatformOptions {
+  gateway?: Partial<AgentGatewayOptions>
+  registry?: Partial<RegistryOptions>
+  address?: Partial<PublicAddress>
+  maxTunnelsPerSession?: number
+  port?: number
+  resumeKey?: Buffer
+  /** Credentials and reservations of a server that was there before. */
+  before?: Platform
+}
+
+export const TOKEN = `${'a'.repeat(27)}_${'0'.repeat(43)}`
+
+const testCa = createTestCa()
+const identityOf = testCa.then((ca) => ca.issue('localhost', '127.0.0.1'))
+
+export async function startPlatform(t: TestContext, options: PlatformOptions = {}): Promise<Platform> {
+  const { caPem } = await testCa
+  const context = createSecureContext(await identityOf)
+  const credentials: Platform['credentials'] =
+    options.before?.credentials ??
+    new Map([[TOKEN, { accountId: 'ac_1', credentialId: 'cr_1', ownerId: 'usr_1', acl: [] }]])
+  const reservations: Platform['reservations'] = options.before?.reservations ?? new Map()
+  const edges = new Set<string>()
+  const openPorts = new Set<number>()
+  const events: LiveEvent[] = []
+  const registry = new Registry({
+    ports: createPorts(openPorts),
+    emit: (event) => events.push(event),
+    ...options.registry,
+  })
+  const address = {
+    domain: 'adit.test',
+    httpPort: 80,
+    httpsPort: 443,
+    tcpHost: 'tcp.adit.test',
+    ...options.address,
+  }
+  const resume = createResume(new Secret(options.resumeKey ?? randomBytes(32)))
+  const binder = createBinder({
+    registry,
+    names: createNames(reservations, edges),
+    address,
+    resume,
+    ...(options.maxTunnelsPerSession && { maxTunnelsPerSession: options.maxTunnelsPerSession }),
+  })
+  const gateway = createAgentGateway({
+    secureContext: () => context,
+    authenticate: async (token) => credentials.get(token),
+    registry,
+    binder,
+    resume,
+    region: 'us',
+    serverVersion: '0.1.0',
+    log: silentLog,
+    ...options.gateway,
+  })
+  const { port } = await gateway.listen(options.port ?? 0, '127.0.0.1')
+  t.after(async () => {
+    await gateway.close()
+    registry.close()
+  })
+  return {
+    caPem,
+    addr: `localhost:${port}`,
+    port,
+    registry,
+    gateway,
+    events,
+    credentials,
+    reservations,
+    edges,
+    openPorts,
+    async agent(t, agentOptions = {}) {
+      const session = await connectAgentSession({
+        host: 'localhost',
+        port,
+        ca: caPem,
+        identity: agentIdentity(),
+        onProxy: (_header, stream) => stream.reset(),
+        onCommand: async () => {},
+        onClose() {},
+        ...agentOptions,
+      })
+      t.after(() => session.close())
+      return session
+    },
+  }
+}
+
+/** What our own agent says of itself in tests. */
+export function agentIdentity(
+  changes: Partial<AgentSessionOptions['identity']> = {},
+): AgentSessionOptions['identity'] {
+  return {
+    authtoken: new Secret(TOKEN),
+    version: '0.1.0',
+    userAgent: 'adit/0.1.0',
+    clientType: 'adit',
+    os: 'linux',
+    arch: 'x64',
+    metadata: 'a test',
+    commands: { restart: '', stop: '', update: '' },
+    ...changes,
+  }
+}
+
+/** Ports 20000 to 20099, opened by name only. */
+function createPorts(open: Set<number>): PublicPorts {
+  return {
+    async acquire(port) {
+      let free = port ?? 20_000
+      while (port === undefined && open.has(free)) free++
+      if (open.has(free) || free < 20_000 || free > 20_099) throw new Error(`port ${free} cannot be had`)
+      open.add(free)
+      return free
+    },
+    release: (port) => void open.delete(port),
+  }
+}
+
+function createNames(reservations: Platform['reservations'], edges: Set<string>): ReservedNames {
+  return {
+    async domain(host) {
+      for (const [name, reservation] of reservations) {
+        if (name === host || covers(name, host)) return { ...reservation, covers: true }
+      }
+      for (const [name, reservation] of reservations) {
+        if (isWithin(host, name)) return { ...reservation, covers: false }
+      }
+      return undefined
+    },
+    address: async (host, port) => reservations.get(`${host}:${port}`),
+    edgeAt: async (host, port) => edges.has(port === undefined ? host : `${host}:${port}`),
+  }
+}

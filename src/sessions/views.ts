@@ -1,0 +1,97 @@
+import { timestamp } from '../base/clock.ts'
+import type { LiveSession } from './live-session.ts'
+import type { LiveTunnel } from './live-tunnel.ts'
+
+/** A resource pointed at, as the API shows it. */
+interface Ref {
+  id: string
+  uri: string
+}
+
+/** What the views need to know beyond the registry. */
+export interface Showing {
+  /** Absolute address of the resource with this id. */
+  uriOf(id: string): string
+  /** Ids of the tunnel group backends whose labels this tunnel has. */
+  backendsOf?(accountId: string, labels: Readonly<Record<string, string>>): readonly string[]
+}
+
+/** A tunnel session of the management API. */
+export function sessionView(session: LiveSession, showing: Showing) {
+  return {
+    id: session.id,
+    uri: showing.uriOf(session.id),
+    agent_version: session.agentVersion,
+    credential: ref(session.credentialId, showing),
+    ip: session.ip,
+    metadata: session.metadata,
+    os: session.os,
+    region: session.region,
+    started_at: timestamp(session.startedAt),
+    transport: session.transport,
+  }
+}
+
+/** A tunnel of the management API. */
+export function tunnelView(tunnel: LiveTunnel, showing: Showing) {
+  const { labels } = tunnel
+  return {
+    id: tunnel.id,
+    started_at: timestamp(tunnel.startedAt),
+    region: tunnel.region,
+    forwards_to: tunnel.forwardsTo,
+    metadata: tunnel.metadata,
+    tunnel_session: ref(tunnel.sessionId, showing),
+    proto: tunnel.proto ?? null,
+    public_url: tunnel.url ?? null,
+    endpoint: labels === undefined ? ref(endpointId(tunnel), showing) : null,
+    labels: labels ?? null,
+    backends:
+      labels === undefined
+        ? null
+        : (showing.backendsOf?.(tunnel.accountId, labels) ?? []).map((id) => ref(id, showing)),
+  }
+}
+
+/** The endpoint that a tunnel with an address of its own makes. */
+export function endpointView(tunnel: LiveTunnel, showing: Showing) {
+  const { hostport = '', url = '', proto = '', reservationId } = tunnel
+  const reservation = reservationId === undefined ? null : ref(reservationId, showing)
+  return {
+    id: endpointId(tunnel),
+    uri: showing.uriOf(endpointId(tunnel)),
+    created_at: timestamp(tunnel.startedAt),
+    updated_at: timestamp(tunnel.updatedAt),
+    region: tunnel.region,
+    type: 'ephemeral',
+    proto,
+    scheme: proto,
+    host: hostport.slice(0, hostport.lastIndexOf(':')),
+    port: tunnel.port ?? 0,
+    hostport,
+    public_url: url,
+    url,
+    bindings: ['public'],
+    pooling_enabled: tunnel.poolingEnabled,
+    name: tunnel.name,
+    description: tunnel.description,
+    metadata: tunnel.metadata,
+    domain: proto === 'tcp' ? null : reservation,
+    tcp_addr: proto === 'tcp' ? reservation : null,
+    tunnel: ref(tunnel.id, showing),
+    tunnel_session: ref(tunnel.sessionId, showing),
+    principal: ref(tunnel.session.ownerId, showing),
+    edge: null,
+    upstream_url: tunnel.forwardsTo,
+    upstream_protocol: tunnel.forwardsProto,
+  }
+}
+
+/** A tunnel and its endpoint share the suffix of their ids. */
+export function endpointId(tunnel: Pick<LiveTunnel, 'id'>): string {
+  return `ep_${tunnel.id.slice('tn_'.length)}`
+}
+
+function ref(id: string, showing: Showing): Ref {
+  return { id, uri: showing.uriOf(id) }
+}
