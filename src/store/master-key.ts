@@ -24,30 +24,34 @@ export class MasterKeyRefused extends Error {
  */
 export class Keyring {
   readonly file: string
-  #keys = new Map<string, MasterKey>()
+  #inFile: readonly MasterKey[] = []
+  // A key once known stays known to this process: rows read before a rotation may be opened after it.
+  readonly #known = new Map<string, MasterKey>()
 
   constructor(file: string) {
     this.file = file
     this.reload()
   }
 
+  /** The keys in the file, oldest first. */
   get keys(): readonly MasterKey[] {
-    return [...this.#keys.values()]
+    return this.#inFile
   }
 
   readonly find = (id: string): MasterKey | undefined => {
-    const known = this.#keys.get(id)
+    const known = this.#known.get(id)
     if (known) return known
     try {
       this.reload()
     } catch {
       return undefined
     }
-    return this.#keys.get(id)
+    return this.#known.get(id)
   }
 
   reload(): void {
-    this.#keys = new Map(readKeys(this.file).map((key) => [key.id, key]))
+    this.#inFile = readMasterKeys(this.file)
+    for (const key of this.#inFile) this.#known.set(key.id, key)
   }
 }
 
@@ -71,7 +75,8 @@ export function writeMasterKeys(file: string, keys: readonly MasterKey[]): void 
   syncFolder(file)
 }
 
-function readKeys(file: string): MasterKey[] {
+/** Reads the keys of a file; throws `MasterKeyRefused` with what to do when it is missing, unsafe or wrong. */
+export function readMasterKeys(file: string): MasterKey[] {
   let text: string
   try {
     const mode = statSync(file).mode & 0o777

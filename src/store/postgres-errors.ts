@@ -22,6 +22,6 @@ function isConnectionTrouble(error: unknown, code: unknown): boolean {
   // Without a state from the server it is the driver or the network: refused, reset, timed out, ended.
   return (
     error instanceof Error &&
-    (code !== undefined || /connect|timeout|terminated|closed|queryable/i.test(error.message))
+    (code !== undefined || /connect|timeout|terminated|closed|queryable|pool/i.test(error.message))
   )
 }

@@ -92,6 +92,21 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
+  /** Runs reads in the view of one moment, for as long as they take; writers are not held up. */
+  async inSnapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const client = await this.#connect({})
+    try {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const value = await work(new PostgresSql(client, this.#texts))
+      await client.query('COMMIT')
+      return value
+    } catch (error) {
+      throw translateError(error)
+    } finally {
+      end(client)
+    }
+  }
+
   /** Listens for notifications, and looks by itself now and then, since a notification can be lost with a connection. */
   watch(onCommit: () => void): { stop(): void } {
     const stopped = new AbortController()

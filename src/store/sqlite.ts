@@ -49,7 +49,10 @@ export class SqliteEngine implements Engine, Migrator {
     this.#writing = openForWriting(file)
     this.#reading = new SqliteConnection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS }))
     this.#reading.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-    const idle = () => (this.#writing.database.isTransaction ? this.#reading : this.#writing)
+    const idle = () => {
+      if (this.#closed) throw new StoreUnavailable('The store is closed.')
+      return this.#writing.database.isTransaction ? this.#reading : this.#writing
+    }
     // Between transactions the writing connection shows the latest commit too, and its pages are already in memory;
     // another connection would have to read them anew after every commit.
     this.reader = {

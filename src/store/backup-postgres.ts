@@ -1,0 +1,108 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Logger } from '../base/log.ts'
+import { BackupRefused } from './backup-refused.ts'
+import { migrate, schemaVersion } from './migrations.ts'
+import { PostgresEngine } from './postgres.ts'
+import { migrations, TABLES } from './schema.ts'
+import type { Sql, SqlValue } from './sql.ts'
+import { SqliteEngine } from './sqlite.ts'
+
+const PAGE = 1_000
+
+/** Copies all tables of a PostgreSQL database, in the view of one moment, into an SQLite file. */
+export async function dumpPostgres(url: string, file: string, log: Logger): Promise<void> {
+  const source = new PostgresEngine(url, log)
+  try {
+    await source.inSnapshot(async (sql) => {
+      const { version } = await schemaVersion(sql)
+      await createTables(file, version, log)
+      const target = new DatabaseSync(file)
+      try {
+        target.exec('PRAGMA synchronous = OFF; BEGIN')
+        for (const table of TABLES) await copyTable(sql, target, table)
+        target.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE')
+      } finally {
+        target.close()
+      }
+    })
+  } finally {
+    await source.close()
+  }
+}
+
+/** Copies all tables of an SQLite file into an empty PostgreSQL database. */
+export async function loadPostgres(url: string, file: string, log: Logger): Promise<void> {
+  const target = new PostgresEngine(url, log)
+  const source = new DatabaseSync(file, { readOnly: true })
+  try {
+    const version = Number(
+      source.prepare('SELECT max(version) AS version FROM schema_versions').get()?.version,
+    )
+    await migrate(
+      target,
+      migrations.filter((migration) => migration.version <= version),
+    )
+    await target.exclusively(async (sql) => {
+      const found = await sql.get(
+        'SELECT (SELECT count(*) FROM resources) + (SELECT count(*) FROM settings) AS rows',
+      )
+      if (Number(found?.rows) > 0)
+        throw new BackupRefused('The database is in use already: restore into an empty one.')
+      await sql.run('DELETE FROM head')
+      for (const table of TABLES) await loadTable(source, sql, table)
+    })
+  } finally {
+    source.close()
+    await target.close()
+  }
+}
+
+async function createTables(file: string, version: number, log: Logger): Promise<void> {
+  const engine = new SqliteEngine(file, log)
+  try {
+    await migrate(
+      engine,
+      migrations.filter((migration) => migration.version <= version),
+    )
+  } finally {
+    await engine.close()
+  }
+}
+
+async function copyTable(sql: Sql, target: DatabaseSync, table: string): Promise<void> {
+  const columns = columnsOf(target, table)
+  target.exec(`DELETE FROM ${table}`)
+  const insert = target.prepare(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  // A cursor name of its own for each table: statements are prepared by their text, and must not change their columns.
+  const cursor = `rows_of_${table}`
+  await sql.run(`DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM ${table}`)
+  for (;;) {
+    const page = await sql.all(`FETCH ${PAGE} FROM ${cursor}`)
+    for (const record of page) insert.run(...columns.map((column) => record[column] ?? null))
+    if (page.length < PAGE) break
+  }
+  await sql.run(`CLOSE ${cursor}`)
+}
+
+async function loadTable(source: DatabaseSync, sql: Sql, table: string): Promise<void> {
+  const columns = columnsOf(source, table)
+  let rows: SqlValue[][] = []
+  const flush = async () => {
+    await sql.apply({ table, columns, rows })
+    rows = []
+  }
+  for (const record of source.prepare(`SELECT ${columns.join(', ')} FROM ${table}`).iterate()) {
+    rows.push(columns.map((column) => record[column] as SqlValue))
+    if (rows.length === PAGE) await flush()
+  }
+  if (rows.length > 0) await flush()
+}
+
+function columnsOf(database: DatabaseSync, table: string): string[] {
+  return database
+    .prepare(`PRAGMA table_info(${table})`)
+    .all()
+    .map((column) => String(column.name))
+}

@@ -1,0 +1,109 @@
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Logger } from '../base/log.ts'
+import { dumpPostgres, loadPostgres } from './backup-postgres.ts'
+import { BackupRefused } from './backup-refused.ts'
+import { NewerSchema } from './migrations.ts'
+import { migrations } from './schema.ts'
+import { DATABASE_FILE } from './sqlite.ts'
+
+/** Which database to back up or to fill, named as for `openStore`. */
+export interface BackupOptions {
+  readonly url?: string | undefined
+  readonly dataDir: string
+  readonly log: Logger
+}
+
+/**
+ * Writes a backup of the database, as it is at one moment, while it is in use. The file is the same for both engines,
+ * so that one can be restored into the other. Secrets in it stay sealed, and the master key is not in it.
+ */
+export async function backup({ url, dataDir, log }: BackupOptions, target: string): Promise<void> {
+  if (existsSync(target)) throw new BackupRefused(`${target} exists already: name a new file for the backup.`)
+  await writeWhole(target, async (draft) => {
+    if (url === undefined) dumpSqlite(join(dataDir, DATABASE_FILE), draft)
+    else await dumpPostgres(url, draft, log)
+  })
+}
+
+/** Fills an empty data directory, or an empty PostgreSQL database, from a backup. */
+export async function restore({ url, dataDir, log }: BackupOptions, source: string): Promise<void> {
+  verifyArchive(source)
+  if (url !== undefined) return loadPostgres(url, source, log)
+  const file = join(dataDir, DATABASE_FILE)
+  for (const existing of [file, `${file}-wal`]) {
+    if (existsSync(existing))
+      throw new BackupRefused(`${existing} exists already: restore into an empty data directory.`)
+  }
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  await writeWhole(file, async (draft) => copyFileSync(source, draft))
+}
+
+function dumpSqlite(file: string, target: string): void {
+  if (!existsSync(file))
+    throw new BackupRefused(`There is no database ${file}: name the data directory of a server.`)
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
+  try {
+    database.prepare('VACUUM INTO ?').run(target)
+  } finally {
+    database.close()
+  }
+}
+
+function verifyArchive(source: string): void {
+  if (!existsSync(source)) throw new BackupRefused(`There is no file ${source}.`)
+  const damaged = (why: string) => new BackupRefused(`${source} is not a whole backup: ${why}.`)
+  const database = new DatabaseSync(source, { readOnly: true })
+  try {
+    const state = database.prepare('PRAGMA integrity_check').get()?.integrity_check
+    if (state !== 'ok') throw damaged(String(state))
+    const found = database.prepare('SELECT max(version) AS version FROM schema_versions').get()
+    const known = migrations.at(-1)!.version
+    if (Number(found?.version) > known) {
+      throw new NewerSchema(
+        `The backup has schema ${found?.version} and this release knows ${known}: restore it with the release that made it.`,
+      )
+    }
+  } catch (error) {
+    if (error instanceof BackupRefused || error instanceof NewerSchema) throw error
+    throw damaged((error as Error).message)
+  } finally {
+    database.close()
+  }
+}
+
+/** Lets `write` make the file under another name first: under its own name it is there whole and durable, or not at all. */
+async function writeWhole(file: string, write: (draft: string) => Promise<void>): Promise<void> {
+  const draft = `${file}.part`
+  rmSync(draft, { force: true })
+  closeSync(openSync(draft, 'wx', 0o600))
+  try {
+    await write(draft)
+    chmodSync(draft, 0o600)
+    sync(draft)
+    renameSync(draft, file)
+    sync(dirname(file))
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
