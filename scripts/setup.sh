@@ -10,9 +10,11 @@ stamp=node_modules/.installed
 wanted=$(cksum package-lock.json | cut -d' ' -f1,2)
 if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
   say 'installing dependencies (a minute or two, once)'
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+  # Not `npm ci`: it insists on packages of other platforms, which not every mirror of the registry carries.
+  npm install --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
   # The one install script that is needed: it puts the pinned Node beside the other programs.
   (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)
+  ln -sf ../node/bin/node node_modules/.bin/node
   node_modules/.bin/node --version >/dev/null
   printf '%s' "$wanted" >"$stamp"
 fi
