@@ -1,49 +1,68 @@
 import { isIP } from 'node:net'
+import type { BindOpts } from '../protocol/index.ts'
 import type { TunnelDefinition } from './config/definitions.ts'
 import { SpecError } from './spec-error.ts'
 
 interface Shared {
   proxyProto: 0 | 1 | 2
-  ipRestriction: object | null
-  trafficPolicy: string | null
+  ipRestriction: BindOpts['IPRestriction'] | undefined
+  trafficPolicy: string | undefined
   mutualTlsCas: string | undefined
 }
 
+/** Leaves out what is not set: an absent option and an empty one mean the same to the server. */
+function present(options: { [K in keyof BindOpts]?: BindOpts[K] | undefined }): BindOpts {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined && value !== ''),
+  ) as BindOpts
+}
+
 /** The `Opts` of an http or https Bind (docs/protocol.md). */
-export function httpOptions(definition: TunnelDefinition, urlHost: string | undefined, shared: Shared) {
-  return {
+export function httpOptions(
+  definition: TunnelDefinition,
+  urlHost: string | undefined,
+  shared: Shared,
+): BindOpts {
+  return present({
     ...nameOptions(definition, urlHost),
-    Auth: '',
-    HostHeaderRewrite: false,
-    LocalURLScheme: null,
     ProxyProto: shared.proxyProto,
-    Compression: definition.compression ? {} : null,
-    CircuitBreaker: definition.circuit_breaker ? { error_threshold: definition.circuit_breaker } : null,
+    Compression: definition.compression ? {} : undefined,
+    CircuitBreaker: definition.circuit_breaker ? { error_threshold: definition.circuit_breaker } : undefined,
     IPRestriction: shared.ipRestriction,
-    BasicAuth: definition.basic_auth?.length ? { credentials: definition.basic_auth.map(credential) } : null,
-    OAuth: definition.oauth ?? null,
-    OIDC: definition.oidc ?? null,
-    WebhookVerification: definition.verify_webhook ?? null,
-    MutualTLSCA: shared.mutualTlsCas ? { mutual_tls_ca: base64(shared.mutualTlsCas) } : null,
+    BasicAuth: definition.basic_auth?.length
+      ? { credentials: definition.basic_auth.map(credential) }
+      : undefined,
+    OAuth: definition.oauth && { ...definition.oauth, provider: definition.oauth.provider ?? '' },
+    OIDC: definition.oidc && {
+      ...definition.oidc,
+      issuer_url: definition.oidc.issuer_url ?? '',
+      client_id: definition.oidc.client_id ?? '',
+    },
+    WebhookVerification: definition.verify_webhook && {
+      ...definition.verify_webhook,
+      provider: definition.verify_webhook.provider ?? '',
+    },
+    MutualTLSCA:
+      shared.mutualTlsCas === undefined ? undefined : { mutual_tls_ca: base64(shared.mutualTlsCas) },
     RequestHeaders: headers('request_header', definition.request_header),
     ResponseHeaders: headers('response_header', definition.response_header),
-    WebsocketTCPConverter: definition.websocket_tcp_converter ? {} : null,
-    UserAgentFilter: definition.user_agent_filter ?? null,
+    WebsocketTCPConverter: definition.websocket_tcp_converter ? {} : undefined,
+    UserAgentFilter: definition.user_agent_filter,
     TrafficPolicy: shared.trafficPolicy,
-  }
+  })
 }
 
 /** The `Opts` of a tcp Bind. */
-export function tcpOptions(address: string, shared: Shared) {
+export function tcpOptions(address: string, shared: Shared): BindOpts {
   if (address !== '' && !/^[^\s:/]+:\d{1,5}$/.test(address)) {
     throw new SpecError(`"${address.slice(0, 60)}" is not a public address; use host:port`)
   }
-  return {
+  return present({
     Addr: address,
     ProxyProto: shared.proxyProto,
     IPRestriction: shared.ipRestriction,
     TrafficPolicy: shared.trafficPolicy,
-  }
+  })
 }
 
 /** The `Opts` of a tls Bind. */
@@ -51,22 +70,23 @@ export function tlsOptions(
   definition: TunnelDefinition,
   urlHost: string | undefined,
   shared: Shared,
-  edgeTermination: object | null,
-) {
+  edgeTermination: BindOpts['TLSTermination'] | undefined,
+): BindOpts {
   const cas = shared.mutualTlsCas
-  return {
+  return present({
     ...nameOptions(definition, urlHost),
     ProxyProto: shared.proxyProto,
-    MutualTLSAtAgent: cas !== undefined && edgeTermination === null,
-    MutualTLSAtEdge: cas !== undefined && edgeTermination !== null ? { mutual_tls_ca: base64(cas) } : null,
+    MutualTLSAtAgent: cas !== undefined && edgeTermination === undefined,
+    MutualTLSAtEdge:
+      cas !== undefined && edgeTermination !== undefined ? { mutual_tls_ca: base64(cas) } : undefined,
     TLSTermination: edgeTermination,
     IPRestriction: shared.ipRestriction,
     TrafficPolicy: shared.trafficPolicy,
-  }
+  })
 }
 
 function nameOptions({ domain, hostname, subdomain }: TunnelDefinition, urlHost: string | undefined) {
-  return { Domain: urlHost ?? domain ?? '', Hostname: hostname ?? '', Subdomain: subdomain ?? '' }
+  return { Domain: urlHost ?? domain, Hostname: hostname, Subdomain: subdomain }
 }
 
 function credential(text: string) {
@@ -84,7 +104,7 @@ function credential(text: string) {
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 
 function headers(key: string, value: TunnelDefinition['request_header']) {
-  if (!value?.add?.length && !value?.remove?.length) return null
+  if (!value?.add?.length && !value?.remove?.length) return undefined
   for (const line of value.add ?? []) {
     const name = line.slice(0, Math.max(line.indexOf(':'), 0)).trim()
     if (!FIELD_NAME.test(name) || /[\r\n\0]/.test(line)) {
@@ -102,14 +122,16 @@ function headers(key: string, value: TunnelDefinition['request_header']) {
 }
 
 /** The `IPRestriction` of a Bind; refuses what is no CIDR, and exceptions to nothing. */
-export function ipRestriction(value: TunnelDefinition['ip_restriction']): object | null {
+export function ipRestriction(
+  value: TunnelDefinition['ip_restriction'],
+): BindOpts['IPRestriction'] | undefined {
   const allow = value?.allow_cidrs ?? []
   const deny = value?.deny_cidrs ?? []
   for (const cidr of [...allow, ...deny]) {
     if (!isCidr(cidr))
       throw new SpecError(`"${cidr.slice(0, 60)}" in "ip_restriction" is not a CIDR such as 10.0.0.0/8`)
   }
-  if (allow.length === 0 && deny.length === 0) return null
+  if (allow.length === 0 && deny.length === 0) return undefined
   return { ...(allow.length ? { allow_cidrs: allow } : {}), ...(deny.length ? { deny_cidrs: deny } : {}) }
 }
 

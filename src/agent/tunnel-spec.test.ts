@@ -99,7 +99,7 @@ test('certificate and key end TLS in the agent, with client certificates when au
     clientCas: '-----BEGIN CERTIFICATE-----\nca',
   })
   assert.equal(spec.binds[0]!.opts.MutualTLSAtAgent, true)
-  assert.equal(spec.binds[0]!.opts.TLSTermination, null)
+  assert.equal(spec.binds[0]!.opts.TLSTermination, undefined)
 })
 
 test('TLS ended at the edge carries no agent termination', () => {
@@ -164,7 +164,7 @@ test('an endpoint takes its protocol from its url and keeps its words', () => {
   })
 
   assert.equal(tcp.kind, 'tcp')
-  assert.equal(tcp.binds[0]?.opts.Addr, '')
+  assert.equal(tcp.binds[0]?.opts.Addr, undefined)
   assert.equal(web.binds[0]?.proto, 'https')
   assert.equal(web.binds[0]?.opts.Domain, 'app.example.com')
   assert.equal(web.forwardsProto, 'http2')

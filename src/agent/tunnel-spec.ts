@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { BindOpts } from '../protocol/index.ts'
 import { httpOptions, identityProblem, ipRestriction, tcpOptions, tlsOptions } from './bind-options.ts'
 import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
 import { reason } from './config/file.ts'
@@ -9,7 +10,7 @@ import { AddressError, parseUpstream, type Upstream } from './upstream-address.t
 /** What one Bind message asks for. */
 export interface BindSpec {
   proto: 'http' | 'https' | 'tcp' | 'tls'
-  opts: Record<string, unknown>
+  opts: BindOpts
 }
 
 /** A tunnel worked out of its definition: what to ask of the server, and how to forward what comes. */
@@ -221,8 +222,8 @@ function labelsOf(labels: readonly string[]): Record<string, string> {
 
 interface SharedOptions {
   proxyProto: 0 | 1 | 2
-  ipRestriction: object | null
-  trafficPolicy: string | null
+  ipRestriction: BindOpts['IPRestriction'] | undefined
+  trafficPolicy: string | undefined
   mutualTlsCas: string | undefined
 }
 
@@ -263,8 +264,12 @@ function terminationOf(definition: TunnelDefinition) {
   return { cert: pem('crt', crt), key: pem('key', key) }
 }
 
-function edgeTermination({ terminate_at, crt, key }: TunnelDefinition): object | null {
-  if (terminate_at !== 'edge') return null
+function edgeTermination({
+  terminate_at,
+  crt,
+  key,
+}: TunnelDefinition): BindOpts['TLSTermination'] | undefined {
+  if (terminate_at !== 'edge') return undefined
   if (crt === undefined || key === undefined) return {}
   return { cert: base64(pem('crt', crt)), key: base64(pem('key', key)) }
 }
@@ -277,12 +282,16 @@ function hostHeader(value: string | undefined, upstream: Upstream): string | und
   return value
 }
 
-function trafficPolicyOf({ traffic_policy, traffic_policy_file, policy }: TunnelDefinition): string | null {
+function trafficPolicyOf({
+  traffic_policy,
+  traffic_policy_file,
+  policy,
+}: TunnelDefinition): string | undefined {
   if ([traffic_policy, traffic_policy_file, policy].filter((each) => each !== undefined).length > 1) {
     throw new SpecError('give the policy once: "traffic_policy", "traffic_policy_file" or "policy"')
   }
   if (traffic_policy_file !== undefined) return readOption('traffic_policy_file', traffic_policy_file)
-  return traffic_policy ?? policy ?? null
+  return traffic_policy ?? policy
 }
 
 /** PEM text given as such, or as the path of a file that holds it. */

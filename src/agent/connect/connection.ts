@@ -1,0 +1,276 @@
+import type { Clock } from '../../base/clock.ts'
+import type { ByteStream } from '../../base/stream.ts'
+import {
+  type AgentCommand,
+  type AgentIdentity,
+  type AgentSession,
+  type AuthResponse,
+  type HeartbeatTimes,
+  type ProxyHeader,
+  Refusal,
+  startAgentSession,
+} from '../../protocol/index.ts'
+import { ConfigError } from '../config/error.ts'
+import type { AgentLog } from '../log/log.ts'
+import { Backoff } from './backoff.ts'
+import { type DialSettings, dialServer, UntrustedServer } from './dial.ts'
+import type { ServerLocation } from './location.ts'
+
+/** How the session stands, in the words of the screen and the local API. */
+export type SessionStatus = 'connecting' | 'online' | 'reconnecting' | 'closed'
+
+/** What a connection needs of the agent around it. */
+export interface ConnectionOptions {
+  location: ServerLocation
+  dial: DialSettings
+  identity: Omit<AgentIdentity, 'authtoken' | 'clientId' | 'cookie'>
+  heartbeat: HeartbeatTimes
+  clock: Clock
+  log: AgentLog
+  /** A visitor's connection; the sink is set when this returns. */
+  onProxy(header: ProxyHeader, stream: ByteStream): void
+  onCommand(command: AgentCommand): Promise<void>
+  /** A session is there: binds what was bound before. Others see it as online when this is done. */
+  onSession(session: AgentSession): Promise<void>
+  /** Status, latency or welcome have changed. */
+  onChange(): void
+  random?: () => number
+}
+
+/** What survives a session and lets the next one have the same names. */
+export interface Resume {
+  clientId: string
+  cookie: string
+}
+
+/** A session must last this long before a loss counts as the first one again. */
+const LASTING_MS = 10_000
+const FIRST_DELAY_MS = 1000
+const MOST_DELAY_MS = 30_000
+/** On this machine nobody is crowded, and a server that was restarted should be found at once. */
+const MOST_DELAY_LOOPBACK_MS = 1000
+
+/** Thrown by calls that need a session when there is none. */
+export class NoSession extends Error {
+  override name = 'NoSession'
+}
+
+/** The agent's link to its server: keeps a session, and gets a new one whenever it is lost. */
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #backoff: Backoff
+  #status: SessionStatus = 'connecting'
+  #session: AgentSession | undefined
+  #welcome: AuthResponse | undefined
+  #latencyMs: number | undefined
+  #resume: Resume = { clientId: '', cookie: '' }
+  #everOnline = false
+  #lastError: Error | undefined
+  #closing = false
+  #restarting = false
+  readonly #abort = new AbortController()
+  #onLost: (error?: Error) => void = () => {}
+  #wake: (() => void) | undefined
+  #waiting: { resolve(session: AgentSession): void; reject(error: Error): void }[] = []
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.#backoff = new Backoff({
+      firstMs: FIRST_DELAY_MS,
+      mostMs: options.location.loopback ? MOST_DELAY_LOOPBACK_MS : MOST_DELAY_MS,
+      ...(options.random ? { random: options.random } : {}),
+    })
+  }
+
+  get status(): SessionStatus {
+    return this.#status
+  }
+
+  /** The server's greeting in the current or last session. */
+  get welcome(): AuthResponse | undefined {
+    return this.#welcome
+  }
+
+  get latencyMs(): number | undefined {
+    return this.#latencyMs
+  }
+
+  /** Why there is no session at the moment. */
+  get lastError(): Error | undefined {
+    return this.#lastError
+  }
+
+  get resume(): Resume {
+    return this.#resume
+  }
+
+  /** Continues where a former process left off. */
+  set resume(resume: Resume) {
+    this.#resume = resume
+  }
+
+  /**
+   * Connects, and reconnects until closed. Resolves when closed; rejects when the very first session is refused in a
+   * way that will not change by itself (authentication, trust).
+   */
+  async run(): Promise<void> {
+    try {
+      while (!this.#closing) {
+        try {
+          await this.#oneSession()
+        } catch (error) {
+          this.#failed(error as Error)
+        }
+        if (this.#restarting) this.#restarting = false
+        else if (!this.#closing) await this.#pause(this.#backoff.next())
+      }
+    } finally {
+      this.#status = 'closed'
+      for (const { reject } of this.#waiting.splice(0)) reject(new NoSession('the agent is stopping'))
+      this.#options.onChange()
+    }
+  }
+
+  /** The session, waiting for one up to `timeoutMs`. */
+  session(timeoutMs: number): Promise<AgentSession> {
+    if (this.#status === 'online' && this.#session) return Promise.resolve(this.#session)
+    if (this.#closing) return Promise.reject(new NoSession('the agent is stopping'))
+    return new Promise((resolve, reject) => {
+      const entry = {
+        resolve: (session: AgentSession) => {
+          clearTimeout(timer)
+          resolve(session)
+        },
+        reject: (error: Error) => {
+          clearTimeout(timer)
+          reject(error)
+        },
+      }
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((each) => each !== entry)
+        reject(new NoSession(this.#lastError?.message ?? 'the session is not established yet'))
+      }, timeoutMs)
+      this.#waiting.push(entry)
+    })
+  }
+
+  /** Ends the session in order and begins another one, under a new session id but with the same names. */
+  restart(): void {
+    if (!this.#session) return
+    this.#restarting = true
+    this.#session.close()
+  }
+
+  /** Ends the session in order, for good. */
+  close(): void {
+    this.#closing = true
+    this.#abort.abort()
+    this.#session?.close()
+    this.#wake?.()
+  }
+
+  async #oneSession(): Promise<void> {
+    const { location, dial, identity, heartbeat, clock, log } = this.#options
+    const transport = await dialServer(location, dial, this.#abort.signal)
+    if (this.#closing) {
+      transport.destroy()
+      return
+    }
+    const lost = new Promise<Error | undefined>((resolve) => {
+      this.#onLost = resolve
+    })
+    const session = await startAgentSession(transport, {
+      identity: { ...identity, authtoken: location.authtoken, ...this.#resume },
+      heartbeat,
+      clock,
+      callTimeoutMs: Math.max(dial.timeoutMs, 10_000),
+      onProxy: (header, stream) => this.#options.onProxy(header, stream),
+      onCommand: (command) => this.#options.onCommand(command),
+      onLatency: (milliseconds) => this.#beat(milliseconds),
+      onClose: (error) => this.#onLost(error),
+      onBug: (error) => log.error('internal error', { err: error }),
+    })
+    this.#session = session
+    this.#welcome = session.welcome
+    this.#resume = { clientId: session.welcome.ClientId, cookie: session.welcome.Extra?.Cookie ?? '' }
+    const began = clock.monotonic()
+    try {
+      if (this.#closing) session.close()
+      else {
+        await this.#options.onSession(session)
+        this.#online(session)
+      }
+    } catch (error) {
+      // Without its tunnels a session is of no use: begin again, as with any other loss.
+      session.close()
+      await lost
+      throw error
+    }
+    const error = await lost
+    this.#session = undefined
+    if (clock.monotonic() - began >= LASTING_MS) this.#backoff.reset()
+    if (!this.#closing) throw error ?? new Error('the session was closed')
+  }
+
+  #online(session: AgentSession): void {
+    const { log } = this.#options
+    const id = session.welcome.Extra?.AgentSessionID ?? ''
+    this.#everOnline = true
+    this.#lastError = undefined
+    this.#status = 'online'
+    log.info('tunnel session started', { obj: 'tunnels.session' })
+    log.info('client session established', { obj: 'tunnels.session', id })
+    for (const { resolve } of this.#waiting.splice(0)) resolve(session)
+    this.#options.onChange()
+  }
+
+  #beat(milliseconds: number): void {
+    this.#latencyMs = milliseconds
+    this.#options.log.debug('heartbeat received', {
+      obj: 'tunnels.session',
+      latency_ms: Math.round(milliseconds),
+    })
+    this.#options.onChange()
+  }
+
+  /** Takes note of a loss or a failed attempt; rethrows what will not mend itself. */
+  #failed(error: Error): void {
+    const { log } = this.#options
+    if (this.#closing) return
+    this.#session = undefined
+    this.#lastError = error
+    if (error instanceof ConfigError) throw error
+    if (!this.#everOnline && isFinal(error)) {
+      log.error('failed to auth', { obj: 'tunnels.session', err: error.message })
+      throw error
+    }
+    if (this.#restarting) {
+      log.info('session restarting', { obj: 'tunnels.session' })
+    } else if (this.#status === 'online') {
+      if (/^Nothing was heard/.test(error.message)) {
+        log.error('heartbeat timeout, terminating session', { obj: 'tunnels.session' })
+      }
+      log.error('session closed, starting reconnect loop', { obj: 'tunnels.session', err: error.message })
+    } else {
+      log.error('failed to reconnect session', { obj: 'tunnels.session', err: error.message })
+    }
+    this.#status = this.#everOnline ? 'reconnecting' : 'connecting'
+    this.#latencyMs = undefined
+    this.#options.onChange()
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
+
+/** A numbered refusal says that the server knows us and says no; an untrusted certificate will not mend itself either. */
+function isFinal(error: Error): boolean {
+  return error instanceof UntrustedServer || (error instanceof Refusal && error.number !== undefined)
+}

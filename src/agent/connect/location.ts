@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { getCACertificates } from 'node:tls'
+import { parseHostPort } from '../../base/hostport.ts'
+import { Secret } from '../../base/secret.ts'
+import { ConfigError } from '../config/error.ts'
+import { reason } from '../config/file.ts'
+import type { AgentKeys } from '../config/keys.ts'
+import { defaultDataDir, type Env } from '../config/paths.ts'
+import { isRecord } from '../config/shape.ts'
+
+/** The server an agent connects to, and how the two know each other. */
+export interface ServerLocation {
+  host: string
+  port: number
+  authtoken: Secret
+  /** PEM text of the authorities to trust; undefined means those Node trusts. */
+  cas: string[] | undefined
+  /** True on this machine: neither a proxy nor patience between attempts is called for. */
+  loopback: boolean
+}
+
+/** What a server on this machine leaves for its agents (docs/agent.md, How the agent finds its server). */
+interface Credentials {
+  authtoken?: string
+  agent_addr?: string
+  ca_file?: string
+}
+
+const DEFAULT_PORT = 443
+
+/** Works out the server: what is configured, else the one running on this machine. Throws with the next step to take. */
+export function locateServer(keys: AgentKeys, env: Env): ServerLocation {
+  const local = readCredentials(defaultDataDir(env))
+  const address = keys.connect_url ?? local?.agent_addr
+  if (address === undefined) throw new ConfigError(NOT_FOUND)
+  const { host, port } = readAddress(address)
+  // The local server's token and authority are for that server alone.
+  const isLocal =
+    local?.agent_addr !== undefined && sameAddress(readAddress(local.agent_addr), { host, port })
+  const authtoken = keys.authtoken ?? (isLocal ? local?.authtoken : undefined)
+  if (!authtoken) {
+    throw new ConfigError([
+      `No authtoken is configured for the server ${address}.`,
+      'Create one in the dashboard of the server and save it with: adit config add-authtoken TOKEN',
+    ])
+  }
+  return {
+    host,
+    port,
+    authtoken: new Secret(authtoken),
+    cas: trusted(keys.connect_cas, isLocal ? local?.ca_file : undefined),
+    loopback: host === 'localhost' || host.endsWith('.localhost') || /^127\.|^::1$/.test(host),
+  }
+}
+
+const NOT_FOUND = [
+  'No server is configured, and none was found running on this machine.',
+  'Start one here with:       adit server',
+  'Or use one elsewhere with: adit config add-connect-url HOST:PORT',
+  '                           adit config add-authtoken TOKEN',
+]
+
+function sameAddress(a: { host: string; port: number }, b: { host: string; port: number }): boolean {
+  const plain = (host: string) => (host === 'localhost' ? '127.0.0.1' : host)
+  return plain(a.host) === plain(b.host) && a.port === b.port
+}
+
+/** `host:port`, the port 443 when absent; a scheme is forgiven. */
+export function readAddress(text: string): { host: string; port: number } {
+  const bare = text.replace(/^(tls|https):\/\//, '').replace(/\/$/, '')
+  const read = parseHostPort(bare)
+  if (!read)
+    throw new ConfigError([
+      `"${text}" is not the address of a server; use host:port, for example tunnel.example.com:443`,
+    ])
+  return { host: read.host.replace(/^\[|\]$/g, ''), port: read.port ?? DEFAULT_PORT }
+}
+
+function trusted(configured: string | undefined, discovered: string | undefined): string[] | undefined {
+  if (configured === 'host') return getCACertificates('system')
+  if (configured === undefined || configured === 'trusted')
+    return discovered === undefined ? undefined : [readCa(discovered)]
+  return [readCa(configured)]
+}
+
+function readCa(path: string): string {
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError([`cannot read the certificate authorities in ${path}: ${reason(error)}`])
+  }
+  if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new ConfigError([`${path} holds no PEM certificate; connect_cas needs the authority of the server`])
+  }
+  return pem
+}
+
+/** The name in the certificate to check against; addresses are no names. */
+export function serverName(host: string): string | undefined {
+  return isIP(host) ? undefined : host
+}
+
+function readCredentials(dataDir: string): Credentials | undefined {
+  const path = join(dataDir, 'credentials.json')
+  try {
+    const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (!isRecord(content)) return undefined
+    const text = (key: keyof Credentials) => (typeof content[key] === 'string' ? { [key]: content[key] } : {})
+    return { ...text('authtoken'), ...text('agent_addr'), ...text('ca_file') }
+  } catch {
+    // Absent, unreadable or half-written: there is no server here that we may use.
+    return undefined
+  }
+}

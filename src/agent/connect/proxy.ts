@@ -1,0 +1,168 @@
+import { isIP, type Socket } from 'node:net'
+import { ConfigError } from '../config/error.ts'
+
+/** A proxy to reach the server through. */
+export interface ProxyServer {
+  kind: 'http' | 'socks5'
+  /** True when TLS is spoken to the proxy itself. */
+  tls: boolean
+  host: string
+  port: number
+  username: string
+  password: string
+}
+
+/** Reads `http://`, `https://` or `socks5://user:password@host:port`. */
+export function parseProxy(text: string): ProxyServer {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const scheme = url?.protocol.replace(':', '')
+  if (
+    !url?.hostname ||
+    (scheme !== 'http' && scheme !== 'https' && scheme !== 'socks5' && scheme !== 'socks5h')
+  ) {
+    throw new ConfigError(['proxy_url must be http://, https:// or socks5:// followed by host:port'])
+  }
+  const usual = scheme === 'http' ? 80 : scheme === 'https' ? 443 : 1080
+  return {
+    kind: scheme === 'http' || scheme === 'https' ? 'http' : 'socks5',
+    tls: scheme === 'https',
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? usual : Number(url.port),
+    username: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+  }
+}
+
+/** Asks the proxy, on a connection to it, for a way to the target; resolves when bytes go there. */
+export async function openThroughProxy(
+  socket: Socket,
+  proxy: ProxyServer,
+  host: string,
+  port: number,
+): Promise<void> {
+  const read = createReader(socket)
+  try {
+    if (proxy.kind === 'http') await connectHttp(socket, read, proxy, host, port)
+    else await connectSocks(socket, read, proxy, host, port)
+  } finally {
+    read.stop()
+  }
+}
+
+/** Reads exact amounts off a socket and puts back what was read too far. */
+interface Reader {
+  bytes(count: number): Promise<Buffer>
+  until(mark: string, limit: number): Promise<Buffer>
+  stop(): void
+}
+
+function createReader(socket: Socket): Reader {
+  let held = Buffer.alloc(0)
+  let wake = () => {}
+  let failure: Error | undefined
+  const onData = (chunk: Buffer) => {
+    held = Buffer.concat([held, chunk])
+    wake()
+  }
+  const onEnd = () => {
+    failure ??= new Error('the proxy closed the connection')
+    wake()
+  }
+  const onError = (error: Error) => {
+    failure ??= error
+    wake()
+  }
+  socket.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onError)
+
+  async function take(length: () => number): Promise<Buffer> {
+    for (;;) {
+      const count = length()
+      if (count >= 0 && held.length >= count) {
+        const taken = held.subarray(0, count)
+        held = held.subarray(count)
+        return taken
+      }
+      if (failure) throw failure
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+
+  return {
+    bytes: (count) => take(() => count),
+    until: (mark, limit) =>
+      take(() => {
+        const at = held.indexOf(mark)
+        if (at < 0 && held.length > limit) throw new Error('the proxy sent an answer without end')
+        return at < 0 ? -1 : at + mark.length
+      }),
+    stop() {
+      socket.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onError)
+      socket.pause()
+      if (held.length > 0) socket.unshift(held)
+    },
+  }
+}
+
+async function connectHttp(
+  socket: Socket,
+  read: Reader,
+  proxy: ProxyServer,
+  host: string,
+  port: number,
+): Promise<void> {
+  const target = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+  const credentials = Buffer.from(`${proxy.username}:${proxy.password}`).toString('base64')
+  const authorization = proxy.username === '' ? '' : `Proxy-Authorization: Basic ${credentials}\r\n`
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`)
+  const head = (await read.until('\r\n\r\n', 16_384)).toString('latin1')
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1]
+  if (!status?.startsWith('2')) {
+    throw new Error(`the proxy refused to connect to ${target} (${head.split('\r\n', 1)[0] ?? 'no answer'})`)
+  }
+}
+
+const SOCKS_FAILURES = [
+  '',
+  'general failure',
+  'not allowed by its rules',
+  'network unreachable',
+  'host unreachable',
+  'connection refused',
+  'time to live expired',
+  'command not supported',
+  'address type not supported',
+]
+
+/** RFC 1928, with RFC 1929 for a user name; the proxy resolves the name. */
+async function connectSocks(
+  socket: Socket,
+  read: Reader,
+  proxy: ProxyServer,
+  host: string,
+  port: number,
+): Promise<void> {
+  const withPassword = proxy.username !== ''
+  socket.write(withPassword ? Buffer.from([5, 2, 0, 2]) : Buffer.from([5, 1, 0]))
+  const [version, method] = await read.bytes(2)
+  if (version !== 5) throw new Error('the proxy does not speak SOCKS 5')
+  if (method === 2 && withPassword) {
+    const [user, password] = [Buffer.from(proxy.username), Buffer.from(proxy.password)]
+    socket.write(
+      Buffer.concat([Buffer.from([1, user.length]), user, Buffer.from([password.length]), password]),
+    )
+    const [, refused] = await read.bytes(2)
+    if (refused !== 0) throw new Error('the proxy refused the user name or password')
+  } else if (method !== 0) throw new Error('the proxy accepts no way of authentication that was offered')
+
+  const name = Buffer.from(host)
+  const target = Buffer.alloc(2)
+  target.writeUInt16BE(port)
+  socket.write(Buffer.concat([Buffer.from([5, 1, 0, 3, name.length]), name, target]))
+  const [, failure = 1, , kind] = await read.bytes(4)
+  if (failure !== 0)
+    throw new Error(`the proxy refused to connect to ${host}:${port} (${SOCKS_FAILURES[failure] ?? failure})`)
+  const size = kind === 1 ? 4 : kind === 4 ? 16 : (await read.bytes(1))[0]!
+  await read.bytes(size + 2)
+}

@@ -1,0 +1,285 @@
+import type { Clock } from '../base/clock.ts'
+import type { ByteStream } from '../base/stream.ts'
+import { type AgentSession, type ProxyHeader, Refusal } from '../protocol/index.ts'
+import type { Connection } from './connect/connection.ts'
+import { NoSession } from './connect/connection.ts'
+import type { Forwarder } from './forward/forwarder.ts'
+import type { AgentLog } from './log/log.ts'
+import { SpecError } from './spec-error.ts'
+import { type Binding, Tunnel } from './tunnel.ts'
+import type { BindSpec, TunnelSpec } from './tunnel-spec.ts'
+
+/** The server said no, or the session ended before it said anything. */
+export class StartError extends Error {
+  override name = 'StartError'
+  /** The server's error code, when it gave one. */
+  readonly code: string | undefined
+
+  constructor(message: string, code?: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** What the tunnels need of the agent. */
+export interface TunnelsDependencies {
+  connection: () => Connection
+  forwarder: Forwarder
+  clock: Clock
+  log: AgentLog
+  /** How long a start waits for a session that is still being made. */
+  patienceMs: number
+  /** The list or an address has changed. */
+  onChange(): void
+}
+
+const REBIND_AGAIN_MS = 5000
+
+/** The running tunnels of an agent, by name and by what the server calls them. */
+export class Tunnels {
+  readonly #dependencies: TunnelsDependencies
+  readonly #byName = new Map<string, Tunnel>()
+  readonly #byBinding = new Map<string, Tunnel>()
+  /** Names of tunnels that are being started. */
+  readonly #reserved = new Set<string>()
+  #again: NodeJS.Timeout | undefined
+
+  constructor(dependencies: TunnelsDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  list(): Tunnel[] {
+    return [...this.#byName.values()]
+  }
+
+  get(name: string): Tunnel | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** Starts a tunnel, or two when it serves both schemes; gives the first. On failure its names are free again. */
+  async start(spec: TunnelSpec): Promise<Tunnel> {
+    const names = namesOf(spec)
+    for (const name of names) {
+      if (this.#byName.has(name) || this.#reserved.has(name))
+        throw new SpecError(`tunnel "${name}" already exists`)
+    }
+    for (const name of names) this.#reserved.add(name)
+    const started: Tunnel[] = []
+    try {
+      const session = await this.#dependencies.connection().session(this.#dependencies.patienceMs)
+      await this.#bindAll(session, spec, names, started)
+    } catch (error) {
+      await this.#drop(started)
+      throw asStartError(error)
+    } finally {
+      for (const name of names) this.#reserved.delete(name)
+    }
+    for (const tunnel of started) this.#logStarted(tunnel)
+    this.#dependencies.onChange()
+    return started[0]!
+  }
+
+  /** Stops a tunnel; false when there is none of that name. */
+  async stop(name: string): Promise<boolean> {
+    const tunnel = this.#byName.get(name)
+    if (!tunnel) return false
+    await this.#drop([tunnel])
+    this.#dependencies.onChange()
+    return true
+  }
+
+  /** Stops a tunnel because the server says so; it is not bound again. */
+  stopped(bindingId: string, message: string, code: string | undefined): void {
+    const tunnel = this.#byBinding.get(bindingId)
+    if (!tunnel) return
+    this.#forget(tunnel)
+    this.#dependencies.log.error('tunnel stopped by the server', {
+      obj: 'tunnels',
+      name: tunnel.name,
+      err: message,
+      code,
+    })
+    this.#dependencies.onChange()
+  }
+
+  /** Takes over a visitor's connection. */
+  accept(header: ProxyHeader, stream: ByteStream): void {
+    const tunnel = this.#byBinding.get(header.Id)
+    if (tunnel) tunnel.route.accept(header, stream)
+    else stream.reset(new Error('There is no such tunnel here.'))
+  }
+
+  /** Binds everything again in a new session, under the same names. */
+  async attach(session: AgentSession): Promise<void> {
+    clearTimeout(this.#again)
+    await Promise.all(this.list().map((tunnel) => this.#rebind(session, tunnel)))
+    this.#dependencies.onChange()
+  }
+
+  /** Unbinds everything, as far as there is a session to say so. */
+  async close(): Promise<void> {
+    clearTimeout(this.#again)
+    await this.#drop(this.list())
+  }
+
+  /** What a successor needs to start the same tunnels with the same addresses. */
+  bindings(): Map<string, Binding> {
+    return new Map(this.list().map((tunnel) => [tunnel.name, tunnel.binding]))
+  }
+
+  /** Addresses of a former process, to be asked for again by tunnels of the same names. */
+  resumeBindings: ReadonlyMap<string, Binding> = new Map()
+
+  async #bindAll(session: AgentSession, spec: TunnelSpec, names: string[], started: Tunnel[]): Promise<void> {
+    if (spec.labels) {
+      this.#add(spec, names[0]!, undefined, await bindLabels(session, spec), started)
+      return
+    }
+    let host: string | undefined
+    for (const [index, bind] of spec.binds.entries()) {
+      const name = names[index]!
+      // The twin of a random name asks for the very name the first one got.
+      const wanted = host === undefined ? bind : withHost(bind, host)
+      const binding = await bindOne(session, spec, name, wanted, this.resumeBindings.get(name))
+      host = new URL(binding.url).hostname
+      this.#add(spec, name, wanted, binding, started)
+    }
+  }
+
+  #add(
+    spec: TunnelSpec,
+    name: string,
+    bind: BindSpec | undefined,
+    binding: Binding,
+    started: Tunnel[],
+  ): void {
+    const { forwarder, clock } = this.#dependencies
+    const tunnel = new Tunnel(name, spec, bind, binding, { forwarder, clock })
+    started.push(tunnel)
+    this.#byName.set(name, tunnel)
+    this.#byBinding.set(binding.id, tunnel)
+  }
+
+  async #rebind(session: AgentSession, tunnel: Tunnel): Promise<void> {
+    const { log } = this.#dependencies
+    try {
+      const binding = tunnel.bind
+        ? await bindOne(session, tunnel.spec, tunnel.name, tunnel.bind, tunnel.binding)
+        : await bindLabels(session, tunnel.spec)
+      // It may have been stopped meanwhile.
+      if (this.#byName.get(tunnel.name) !== tunnel) {
+        await session.unbind(binding.id)
+        return
+      }
+      if (binding.url !== tunnel.binding.url) {
+        log.warn('tunnel has another address now', { obj: 'tunnels', name: tunnel.name, url: binding.url })
+      }
+      this.#byBinding.delete(tunnel.binding.id)
+      tunnel.binding = binding
+      tunnel.online = true
+      this.#byBinding.set(binding.id, tunnel)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      // One tunnel refused must not keep the others down; it is asked for again from time to time.
+      log.error('failed to bind tunnel again', { obj: 'tunnels', name: tunnel.name, err: error.message })
+      tunnel.online = false
+      this.#again ??= setTimeout(() => this.#rebindOffline(session), REBIND_AGAIN_MS).unref()
+    }
+  }
+
+  #rebindOffline(session: AgentSession): void {
+    this.#again = undefined
+    if (session.over) return
+    const offline = this.list().filter((tunnel) => !tunnel.online)
+    void Promise.allSettled(offline.map((tunnel) => this.#rebind(session, tunnel))).then(() =>
+      this.#dependencies.onChange(),
+    )
+  }
+
+  async #drop(tunnels: Tunnel[]): Promise<void> {
+    for (const tunnel of tunnels) this.#forget(tunnel)
+    if (tunnels.length === 0 || this.#dependencies.connection().status !== 'online') return
+    const session = await this.#dependencies.connection().session(0)
+    // When the session ends meanwhile, the server forgets them all by itself.
+    await Promise.allSettled(tunnels.map((tunnel) => session.unbind(tunnel.binding.id)))
+  }
+
+  #forget(tunnel: Tunnel): void {
+    this.#byName.delete(tunnel.name)
+    this.#byBinding.delete(tunnel.binding.id)
+  }
+
+  #logStarted(tunnel: Tunnel): void {
+    this.#dependencies.log.info('started tunnel', {
+      obj: 'tunnels',
+      name: tunnel.name,
+      addr: tunnel.spec.upstream.shown,
+      ...(tunnel.spec.labels
+        ? {
+            labels: Object.entries(tunnel.spec.labels)
+              .map(([key, value]) => `${key}=${value}`)
+              .join(','),
+          }
+        : { url: tunnel.publicUrl }),
+    })
+  }
+}
+
+/** The names a spec takes up: its own, and that of its http twin. */
+function namesOf(spec: TunnelSpec): string[] {
+  return spec.binds.length === 2 ? [spec.name, `${spec.name} (http)`] : [spec.name]
+}
+
+function withHost(bind: BindSpec, host: string): BindSpec {
+  const { Hostname: _, Subdomain: __, ...opts } = bind.opts
+  return { ...bind, opts: { ...opts, Domain: host } }
+}
+
+async function bindOne(
+  session: AgentSession,
+  spec: TunnelSpec,
+  name: string,
+  bind: BindSpec,
+  former: Binding | undefined,
+): Promise<Binding> {
+  const answer = await session.bind({
+    ...(former ? { Id: former.id } : {}),
+    Proto: bind.proto,
+    ForwardsTo: spec.upstream.shown,
+    ForwardsProto: spec.forwardsProto,
+    Opts: former ? keepAddress(bind, former) : bind.opts,
+    Extra: {
+      Name: name,
+      Token: former?.token ?? '',
+      Metadata: spec.metadata,
+      Description: spec.description,
+      Bindings: [...spec.bindings],
+      PoolingEnabled: spec.poolingEnabled,
+    },
+  })
+  return { id: answer.Id, token: answer.Extra.Token, url: answer.URL, proto: answer.Proto }
+}
+
+/** The options of a tunnel that had a random address ask for that very address when it is bound again. */
+function keepAddress(bind: BindSpec, former: Binding): BindSpec['opts'] {
+  const { Domain, Hostname, Subdomain, Addr } = bind.opts
+  if (Domain || Hostname || Subdomain || Addr) return bind.opts
+  const { host, hostname } = new URL(former.url)
+  return { ...bind.opts, ...(bind.proto === 'tcp' ? { Addr: host } : { Domain: hostname }) }
+}
+
+async function bindLabels(session: AgentSession, spec: TunnelSpec): Promise<Binding> {
+  const answer = await session.startTunnelWithLabel({
+    Labels: { ...spec.labels },
+    ForwardsTo: spec.upstream.shown,
+    ForwardsProto: spec.forwardsProto,
+    Metadata: spec.metadata,
+  })
+  return { id: answer.Id, token: '', url: '', proto: '' }
+}
+
+function asStartError(error: unknown): Error {
+  if (error instanceof Refusal) return new StartError(error.message, error.code)
+  if (error instanceof NoSession || error instanceof SpecError) return error
+  return new StartError('session closed')
+}

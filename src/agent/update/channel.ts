@@ -1,0 +1,67 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+
+/** A place releases are published in: a directory, or the same directory behind a URL. */
+export interface Channel {
+  /** A small file, whole. */
+  read(name: string): Promise<Buffer>
+  /** A file of exactly `size` bytes, written to `target`. */
+  fetch(name: string, target: string, size: number): Promise<void>
+}
+
+const MOST_READ = 64 * 1024
+const READ_TIMEOUT_MS = 4000
+
+/** Opens `<place>/<channel>`; nothing is fetched yet. */
+export function openChannel(place: string, channel: string): Channel {
+  if (/^https?:\/\//.test(place)) return overHttp(`${place.replace(/\/+$/, '')}/${channel}`)
+  return inDirectory(join(place.startsWith('file:') ? fileURLToPath(place) : place, channel))
+}
+
+function inDirectory(directory: string): Channel {
+  return {
+    read: (name) => readFile(join(directory, name)),
+    fetch: (name, target, size) =>
+      pipeline(createReadStream(join(directory, name)), exactly(size), createWriteStream(target)),
+  }
+}
+
+function overHttp(base: string): Channel {
+  return {
+    async read(name) {
+      const response = await get(`${base}/${name}`, AbortSignal.timeout(READ_TIMEOUT_MS))
+      const bytes = Buffer.from(await response.arrayBuffer())
+      if (bytes.length > MOST_READ) throw new Error(`${base}/${name} is too large`)
+      return bytes
+    },
+    async fetch(name, target, size) {
+      const response = await get(`${base}/${name}`, undefined)
+      if (!response.body) throw new Error(`${base}/${name} is empty`)
+      await pipeline(Readable.fromWeb(response.body), exactly(size), createWriteStream(target))
+    },
+  }
+}
+
+async function get(url: string, signal: AbortSignal | undefined): Promise<Response> {
+  const response = await fetch(url, { redirect: 'follow', ...(signal ? { signal } : {}) })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  return response
+}
+
+/** Refuses a file that is longer or shorter than announced, before it fills the disk. */
+function exactly(size: number): Transform {
+  let seen = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      seen += chunk.length
+      callback(seen > size ? new Error('the archive is larger than its manifest says') : null, chunk)
+    },
+    flush(callback) {
+      callback(seen === size ? null : new Error('the archive is smaller than its manifest says'))
+    },
+  })
+}

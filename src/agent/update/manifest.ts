@@ -1,0 +1,55 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { ConfigError } from '../config/error.ts'
+import { reason } from '../config/file.ts'
+import { isRecord } from '../config/shape.ts'
+import { isVersion } from './release.ts'
+
+/** What a channel offers: one version, and the archive it comes in. */
+export interface Manifest {
+  version: string
+  archive: { file: string; sha256: string; size: number }
+}
+
+const MOST_ARCHIVE = 512 * 1024 * 1024
+
+/** Reads a public key: PEM text, the path of a PEM file, or the 32 bytes of an Ed25519 key in base64. */
+export function readUpdateKey(text: string): KeyObject {
+  try {
+    if (/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) {
+      const x = Buffer.from(text, 'base64').toString('base64url')
+      return createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } })
+    }
+    const key = createPublicKey(text.includes('-----BEGIN') ? text : readFileSync(text, 'utf8'))
+    if (key.asymmetricKeyType !== 'ed25519') throw new Error('it is not an Ed25519 key')
+    return key
+  } catch (error) {
+    throw new ConfigError([`update_key cannot be used: ${reason(error)}`])
+  }
+}
+
+/** Reads a manifest after its signature was checked; throws for anything that is not exactly what was signed. */
+export function readManifest(bytes: Buffer, signature: string, key: KeyObject): Manifest {
+  const signed = Buffer.from(signature.trim(), 'base64')
+  if (signed.length !== 64 || !verify(null, bytes, key, signed)) {
+    throw new Error('the signature of the update manifest does not fit the update key')
+  }
+  const content: unknown = JSON.parse(bytes.toString('utf8'))
+  const archive = isRecord(content) && isRecord(content.archive) ? content.archive : undefined
+  if (
+    !isRecord(content) ||
+    content.name !== 'adit' ||
+    typeof content.version !== 'string' ||
+    !isVersion(content.version)
+  ) {
+    throw new Error('the update manifest names no version of adit')
+  }
+  const { file, sha256, size } = archive ?? {}
+  if (typeof file !== 'string' || !/^[\w][\w.-]{0,200}$/.test(file))
+    throw new Error('the update manifest names no archive')
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
+    throw new Error('the update manifest has no SHA-256')
+  if (typeof size !== 'number' || !(size > 0 && size <= MOST_ARCHIVE))
+    throw new Error('the update manifest has no size')
+  return { version: content.version, archive: { file, sha256, size } }
+}

@@ -1,0 +1,33 @@
+/** A released version in its numbers. */
+interface Version {
+  numbers: [major: number, minor: number, patch: number]
+  prerelease: string
+}
+
+function parse(text: string): Version | undefined {
+  const match = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:-([0-9A-Za-z.-]{1,60}))?$/.exec(text)
+  if (!match) return undefined
+  return { numbers: [Number(match[1]), Number(match[2]), Number(match[3])], prerelease: match[4] ?? '' }
+}
+
+/** True for a well-formed version. */
+export function isVersion(text: string): boolean {
+  return parse(text) !== undefined
+}
+
+/** True when `candidate` comes after `current`. A pre-release comes before its release. */
+export function isNewer(candidate: string, current: string): boolean {
+  const [a, b] = [parse(candidate), parse(current)]
+  if (!a || !b) return false
+  for (const index of [0, 1, 2] as const) {
+    if (a.numbers[index] !== b.numbers[index]) return a.numbers[index] > b.numbers[index]
+  }
+  if (a.prerelease === b.prerelease) return false
+  if (a.prerelease === '' || b.prerelease === '') return a.prerelease === ''
+  return a.prerelease > b.prerelease
+}
+
+/** True when both have the same major number: an update never goes beyond it. */
+export function sameMajor(a: string, b: string): boolean {
+  return parse(a)?.numbers[0] === parse(b)?.numbers[0]
+}

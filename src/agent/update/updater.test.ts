@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { silentAgentLog } from '../log/log.ts'
+import { isNewer, sameMajor } from './release.ts'
+import { UpdateRefused, Updater } from './updater.ts'
+
+const keys = generateKeyPairSync('ed25519')
+const PUBLIC = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+
+function installation(t: TestContext) {
+  const dir = mkdtempSync(join(tmpdir(), 'adit-update-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const root = join(dir, 'adit')
+  mkdirSync(root)
+  writeFileSync(
+    join(root, 'package.json'),
+    JSON.stringify({ version: '1.2.0', dependencies: { yaml: '2.0.0' } }),
+  )
+  return { dir, root }
+}
+
+function publish(
+  dir: string,
+  version: string,
+  options: { dependencies?: object; tamper?: 'manifest' | 'archive' } = {},
+) {
+  const channel = join(dir, 'releases', 'stable')
+  const content = join(dir, 'build', 'package')
+  mkdirSync(channel, { recursive: true })
+  mkdirSync(join(content, 'src'), { recursive: true })
+  writeFileSync(join(content, 'src', 'cli.ts'), `// ${version}`)
+  const dependencies = options.dependencies ?? { yaml: '2.0.0' }
+  writeFileSync(join(content, 'package.json'), JSON.stringify({ version, dependencies }))
+  const file = `adit-${version}.tgz`
+  execFileSync('tar', ['-czf', join(channel, file), '-C', join(dir, 'build'), 'package'])
+  const archive = readFileSync(join(channel, file))
+  const sha256 = createHash('sha256').update(archive).digest('hex')
+  const manifest = JSON.stringify({ name: 'adit', version, archive: { file, sha256, size: archive.length } })
+  writeFileSync(
+    join(channel, 'manifest.json.sig'),
+    sign(null, Buffer.from(manifest), keys.privateKey).toString('base64'),
+  )
+  writeFileSync(
+    join(channel, 'manifest.json'),
+    options.tamper === 'manifest' ? manifest.replace(version, '1.9.9') : manifest,
+  )
+  if (options.tamper === 'archive') {
+    archive[archive.length - 1]! ^= 1
+    writeFileSync(join(channel, file), archive)
+  }
+  return join(dir, 'releases')
+}
+
+function updater(root: string, settings: { url?: string; check?: boolean; key?: string } = {}) {
+  return new Updater({
+    settings: {
+      check: settings.check ?? true,
+      channel: 'stable',
+      url: settings.url,
+      key: settings.key ?? PUBLIC,
+    },
+    version: '1.2.0',
+    root,
+    log: silentAgentLog,
+  })
+}
+
+const refused = (message: RegExp) => (error: unknown) =>
+  error instanceof UpdateRefused && message.test(error.message)
+
+test('a signed newer version is installed beside the running one', async (t) => {
+  const { dir, root } = installation(t)
+  const update = updater(root, { url: publish(dir, '1.3.0') })
+
+  const { version, done } = await update.begin()
+  await done
+
+  assert.equal(version, '1.3.0')
+  assert.equal(readFileSync(join(root, 'versions', 'current', 'src', 'cli.ts'), 'utf8'), '// 1.3.0')
+  assert.equal(readFileSync(join(root, 'versions', 'base'), 'utf8'), '1.2.0\n')
+  await assert.rejects(update.begin(), refused(/not restarted yet/))
+})
+
+test('an update over HTTP works alike', async (t) => {
+  const { dir, root } = installation(t)
+  const releases = publish(dir, '1.2.1')
+  const server = createServer((request, response) => {
+    const path = join(releases, request.url ?? '')
+    if (existsSync(path)) response.end(readFileSync(path))
+    else response.writeHead(404).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as { port: number }
+
+  const { done } = await updater(root, { url: `http://127.0.0.1:${port}/` }).begin()
+  await done
+
+  assert.equal(readlinkSync(join(root, 'versions', 'current')), '1.2.1')
+})
+
+test('two updates cannot run at once', async (t) => {
+  const { dir, root } = installation(t)
+  const update = updater(root, { url: publish(dir, '1.3.0') })
+
+  const first = update.begin()
+  await assert.rejects(update.begin(), refused(/already updating/))
+  await (await first).done
+})
+
+test('disabled checks, no channel and no news are reasons', async (t) => {
+  const { dir, root } = installation(t)
+
+  await assert.rejects(updater(root, { check: false }).begin(), refused(/checks are disabled/))
+  await assert.rejects(updater(root).begin(), refused(/no update channel/))
+  await assert.rejects(
+    updater(root, { url: publish(dir, '1.2.0') }).begin(),
+    refused(/no update is available/),
+  )
+})
+
+test('a new major version is never taken', async (t) => {
+  const { dir, root } = installation(t)
+
+  await assert.rejects(
+    updater(root, { url: publish(dir, '2.0.0') }).begin(),
+    refused(/no update is available/),
+  )
+})
+
+test('a manifest that was changed, or signed by another, is refused', async (t) => {
+  const { dir, root } = installation(t)
+  const other = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString()
+
+  await assert.rejects(
+    updater(root, { url: publish(dir, '1.3.0', { tamper: 'manifest' }) }).begin(),
+    refused(/signature/),
+  )
+  await assert.rejects(
+    updater(root, { url: publish(dir, '1.3.0'), key: other }).begin(),
+    refused(/signature/),
+  )
+})
+
+test('an archive that was changed leaves nothing behind, and the update may be tried again', async (t) => {
+  const { dir, root } = installation(t)
+  const update = updater(root, { url: publish(dir, '1.3.0', { tamper: 'archive' }) })
+
+  const { done } = await update.begin()
+  await assert.rejects(done, refused(/not the one its manifest describes/))
+
+  assert.ok(!existsSync(join(root, 'versions', 'current')))
+  publish(dir, '1.3.0')
+  await (await update.begin()).done
+})
+
+test('a version that needs other packages is refused', async (t) => {
+  const { dir, root } = installation(t)
+
+  const { done } = await updater(root, {
+    url: publish(dir, '1.3.0', { dependencies: { yaml: '3.0.0' } }),
+  }).begin()
+
+  await assert.rejects(done, refused(/needs yaml 3\.0\.0/))
+})
+
+test('versions are compared by their numbers', () => {
+  assert.ok(isNewer('1.10.0', '1.9.9'))
+  assert.ok(isNewer('1.0.0', '1.0.0-beta.1'))
+  assert.ok(!isNewer('1.0.0', '1.0.0'))
+  assert.ok(!isNewer('nonsense', '1.0.0'))
+  assert.ok(sameMajor('1.0.0', '1.9.0'))
+  assert.ok(!sameMajor('1.0.0', '2.0.0'))
+})

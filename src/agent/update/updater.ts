@@ -1,0 +1,120 @@
+import type { AgentLog } from '../log/log.ts'
+import { type Channel, openChannel } from './channel.ts'
+import { installVersion } from './install.ts'
+import { type Manifest, readManifest, readUpdateKey } from './manifest.ts'
+import { isNewer, sameMajor } from './release.ts'
+
+/** Where updates come from and whether they are wanted. */
+export interface UpdateSettings {
+  check: boolean
+  channel: string
+  /** Directory or URL; undefined: no channel is configured. */
+  url: string | undefined
+  /** The key manifests are signed with. */
+  key: string | undefined
+}
+
+/** Why an update does not happen; the text is for whoever asked. */
+export class UpdateRefused extends Error {
+  override name = 'UpdateRefused'
+}
+
+/** Looks for new versions and installs them; only ever within the same major version, and only signed ones. */
+export class Updater {
+  readonly #settings: UpdateSettings
+  readonly #version: string
+  readonly #root: string
+  readonly #log: AgentLog
+  #busy = false
+  #installed: string | undefined
+  #available: string | undefined
+
+  constructor(options: { settings: UpdateSettings; version: string; root: string; log: AgentLog }) {
+    this.#settings = options.settings
+    this.#version = options.version
+    this.#root = options.root
+    this.#log = options.log
+  }
+
+  /** A newer version the channel had when last looked, and that is not installed yet. */
+  get available(): string | undefined {
+    return this.#available
+  }
+
+  /** The version that will run after a restart. */
+  get installed(): string | undefined {
+    return this.#installed
+  }
+
+  /** True when it is worth looking from time to time. */
+  get watching(): boolean {
+    return this.#settings.check && this.#settings.url !== undefined
+  }
+
+  /** Looks for a newer version; undefined when there is none. */
+  async look(): Promise<string | undefined> {
+    this.#available = (await this.#newer())?.manifest.version
+    return this.#available
+  }
+
+  /**
+   * Begins an update. Resolves with the version once a signed manifest says there is one; `done` resolves when it is
+   * installed. Rejects with the reason when there will be no update.
+   */
+  async begin(): Promise<{ version: string; done: Promise<void> }> {
+    if (!this.#settings.check) {
+      throw new UpdateRefused('update checks are disabled in the agent configuration (update_check: false)')
+    }
+    if (this.#busy) throw new UpdateRefused('the agent is already updating')
+    if (this.#installed !== undefined) {
+      throw new UpdateRefused(`the agent has updated to version ${this.#installed} and was not restarted yet`)
+    }
+    this.#busy = true
+    try {
+      const found = await this.#newer()
+      if (!found)
+        throw new UpdateRefused(
+          `no update is available; version ${this.#version} is the newest on the channel`,
+        )
+      const { manifest, channel } = found
+      const done = this.#install(channel, manifest)
+      // Whoever began it may have gone by the time it fails; the log has the reason.
+      done.catch(() => {})
+      return { version: manifest.version, done }
+    } catch (error) {
+      this.#busy = false
+      throw error instanceof UpdateRefused ? error : new UpdateRefused((error as Error).message)
+    }
+  }
+
+  async #install(channel: Channel, manifest: Manifest): Promise<void> {
+    try {
+      await installVersion(this.#root, channel, manifest)
+      this.#installed = manifest.version
+      this.#available = undefined
+      this.#log.info('update installed', { obj: 'updater', version: manifest.version })
+    } catch (error) {
+      this.#log.error('update failed', { obj: 'updater', err: (error as Error).message })
+      throw new UpdateRefused((error as Error).message)
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  async #newer(): Promise<{ manifest: Manifest; channel: Channel } | undefined> {
+    const { url, key } = this.#settings
+    if (url === undefined)
+      throw new UpdateRefused('no update is available: no update channel is configured (update_url)')
+    if (key === undefined)
+      throw new UpdateRefused('no update is available: no key to check it with is configured (update_key)')
+    const channel = openChannel(url, this.#settings.channel)
+    const [bytes, signature] = await Promise.all([
+      channel.read('manifest.json'),
+      channel.read('manifest.json.sig'),
+    ])
+    const manifest = readManifest(bytes, signature.toString('utf8'), readUpdateKey(key))
+    return isNewer(manifest.version, this.#version) && sameMajor(manifest.version, this.#version)
+      ? { manifest, channel }
+      : undefined
+  }
+}
