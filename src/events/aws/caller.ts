@@ -1,0 +1,120 @@
+import { retryAfter } from '../targets/retry-after.ts'
+import type { SettingsOf, TargetContext } from '../targets/target.ts'
+import { DeliveryFailed } from '../targets/target.ts'
+import { createAwsHandler } from './handler.ts'
+
+export type CloudAuth = SettingsOf<'kinesis'>['auth']
+
+/** What every client of the SDK is made with. */
+export interface ClientConfig {
+  readonly region: string
+  readonly credentials: () => Promise<Credentials>
+  readonly requestHandler: ReturnType<typeof createAwsHandler>
+  /** One: the queue decides when to try again, and counts. */
+  readonly maxAttempts: 1
+  readonly endpoint?: string
+}
+
+interface Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+  readonly expiration?: Date
+}
+
+const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired'])
+
+/**
+ * Makes calls with a destination's own access. The client is made when first used, since the SDK is large and most
+ * servers never need it; and made anew, once a call, when the service finds its credentials expired.
+ */
+export function createCaller<C>(options: {
+  auth: CloudAuth
+  region: string
+  endpoint: string | undefined
+  context: TargetContext
+  connect: (config: ClientConfig) => Promise<C>
+}): <T>(send: (client: C) => Promise<T>) => Promise<T> {
+  const { auth, region, endpoint, context, connect } = options
+  const requestHandler = createAwsHandler(context.outbound)
+  let client: Promise<C> | undefined
+
+  function connected(): Promise<C> {
+    client ??= connect({
+      region,
+      credentials: () => credentialsOf(auth, region, context),
+      requestHandler,
+      maxAttempts: 1,
+      ...(endpoint === undefined ? {} : { endpoint }),
+    })
+    return client
+  }
+
+  return async (send) => {
+    try {
+      return await send(await connected())
+    } catch (error) {
+      client = undefined
+      if (auth.role === null || !EXPIRED.has((error as Error).name)) throw explain(error, context)
+    }
+    try {
+      return await send(await connected())
+    } catch (error) {
+      client = undefined
+      throw explain(error, context)
+    }
+  }
+}
+
+async function credentialsOf(
+  { creds, role }: CloudAuth,
+  region: string,
+  { accountId, outbound, endpoints, cloudIdentity }: TargetContext,
+): Promise<Credentials> {
+  if (creds !== null)
+    return { accessKeyId: creds.cloud_access_key_id, secretAccessKey: creds.cloud_secret_access_key }
+  const { AssumeRoleCommand, STSClient } = await import('@aws-sdk/client-sts')
+  const sts = new STSClient({
+    region,
+    requestHandler: createAwsHandler(outbound),
+    maxAttempts: 1,
+    ...(endpoints.sts === undefined ? {} : { endpoint: endpoints.sts }),
+    ...(cloudIdentity === undefined ? {} : { credentials: cloudIdentity }),
+  })
+  const { Credentials: given } = await sts.send(
+    new AssumeRoleCommand({
+      RoleArn: role!.role_arn,
+      RoleSessionName: 'adit-events',
+      // Keeps one account from naming a role that trusts the platform on behalf of another account.
+      ExternalId: accountId,
+    }),
+  )
+  if (!given?.AccessKeyId || !given.SecretAccessKey)
+    throw new DeliveryFailed('The role could not be assumed: the answer holds no credentials.')
+  return {
+    accessKeyId: given.AccessKeyId,
+    secretAccessKey: given.SecretAccessKey,
+    ...(given.SessionToken === undefined ? {} : { sessionToken: given.SessionToken }),
+    ...(given.Expiration === undefined ? {} : { expiration: given.Expiration }),
+  }
+}
+
+interface SdkError extends Error {
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> }
+}
+
+function isTimeout(error: unknown): boolean {
+  return ['TimeoutError', 'AbortError'].includes((error as Error).name)
+}
+
+/** The SDK's errors carry the request; what is kept and shown is their name and message alone (P43). */
+function explain(error: unknown, { clock }: TargetContext): Error {
+  if (error instanceof DeliveryFailed || isTimeout(error)) return error as Error
+  const { name, message, $response } = error as SdkError
+  return new DeliveryFailed(
+    name === 'Error' || name === 'OutboundProblem' ? message : `${name}: ${message}`,
+    {
+      retryAfterMs: retryAfter($response?.headers?.['retry-after'], clock.now()),
+    },
+  )
+}

@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream'
+import type { Outbound } from '../../base/outbound.ts'
+
+/** What the SDK hands over to be sent. */
+interface SdkRequest {
+  readonly method: string
+  readonly protocol: string
+  readonly hostname: string
+  readonly port?: number
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | string[] | null>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+// Worked out anew from URL and body, or not for us to send; none of them is part of what the SDK signs, except the
+// host, which the URL gives the same value.
+const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'expect', 'transfer-encoding'])
+
+/** Sends the SDK's requests through the guarded client; the SDK's own handlers would go past it (P45). */
+export function createAwsHandler(outbound: Outbound) {
+  return {
+    metadata: { handlerProtocol: 'http/1.1' },
+    async handle(request: SdkRequest, { abortSignal }: { abortSignal?: unknown } = {}) {
+      const response = await outbound.fetch(address(request), {
+        method: request.method,
+        headers: Object.entries(request.headers).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase())),
+        body: (request.body as string | Uint8Array<ArrayBuffer> | undefined) ?? null,
+        ...(abortSignal instanceof AbortSignal ? { signal: abortSignal } : {}),
+      })
+      return {
+        response: {
+          statusCode: response.status,
+          reason: response.statusText,
+          headers: Object.fromEntries(response.headers),
+          body: Readable.from([Buffer.from(await response.arrayBuffer())]),
+        },
+      }
+    },
+    updateHttpClientConfig() {},
+    httpHandlerConfigs: () => ({}),
+    destroy() {},
+  }
+}
+
+function address({ protocol, hostname, port, path, query = {} }: SdkRequest): string {
+  const parameters = Object.entries(query).flatMap(([name, value]) =>
+    value === null
+      ? [encodeURIComponent(name)]
+      : [value].flat().map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(each)}`),
+  )
+  const question = parameters.length === 0 ? '' : `?${parameters.join('&')}`
+  return `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}${question}`
+}

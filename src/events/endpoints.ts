@@ -1,0 +1,15 @@
+import type { Endpoints } from './targets/target.ts'
+
+/** The endpoints that the environment names, by the variables the cloud's own tools read, and one for monitoring. */
+export function endpointsFrom(environment: Readonly<Record<string, string | undefined>>): Endpoints {
+  const cloud = (service: string) =>
+    environment[`AWS_ENDPOINT_URL_${service}`] || environment.AWS_ENDPOINT_URL || undefined
+  return {
+    firehose: cloud('FIREHOSE'),
+    kinesis: cloud('KINESIS'),
+    cloudwatch_logs: cloud('CLOUDWATCH_LOGS'),
+    s3: cloud('S3'),
+    sts: cloud('STS'),
+    monitoring: environment.ADIT_MONITORING_URL || undefined,
+  }
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseFilter } from './filter.ts'
+import { FilterProblem } from './filter-words.ts'
+
+const event: Record<string, unknown> = {
+  'conn.client_ip': '192.0.2.7',
+  'conn.server_port': 443,
+  'http.request.method': 'POST',
+  'http.request.headers': { 'X-Kind': ['a'] },
+  'http.response.status_code': 503,
+  'backend.connection_reused': true,
+}
+const fields = new Set([...Object.keys(event), 'oauth.user.name'])
+const passes = (source: string) => parseFilter(source, fields)((field) => event[field])
+
+const truths: [source: string, passes: boolean][] = [
+  ['', true],
+  ['true', true],
+  ['ev.http.response.status_code >= 500', true],
+  ['ev.http.response.status_code < 500', false],
+  ['ev.http.response.status_code == 503.0', true],
+  ['ev.http.response.status_code > -1 && ev.conn.server_port == 0x1bb', true],
+  ["ev.http.request.method == 'POST'", true],
+  ['ev.http.request.method in ["PUT", "POST"]', true],
+  ['!(ev.http.request.method in ["PUT", "POST"])', false],
+  ['ev.http.request.method in []', false],
+  ['"X-Kind" in ev.http.request.headers', true],
+  ['"toString" in ev.http.request.headers', false],
+  ['ev.backend.connection_reused && ev.conn.client_ip != "192.0.2.8"', true],
+  ['!ev.backend.connection_reused || ev.conn.server_port <= 443', true],
+  ['false || true && false', false],
+  ['(false || true) && true', true],
+  ['"\\x41\\u0042\\"" == "AB\\""', true],
+]
+
+for (const [source, expected] of truths) {
+  test(`the filter ${source || '(empty)'} is ${expected} of the sample`, () => {
+    assert.equal(passes(source), expected)
+  })
+}
+
+test('what is not there, or is of another type, decides nothing and lets nothing pass by itself', () => {
+  assert.equal(passes('ev.oauth.user.name == "ann"'), false)
+  assert.equal(passes('ev.oauth.user.name != "ann"'), false)
+  assert.equal(passes('!(ev.oauth.user.name == "ann")'), false)
+  assert.equal(passes('ev.oauth.user.name == "ann" || ev.conn.server_port == 443'), true)
+  assert.equal(passes('ev.conn.server_port == "443"'), false)
+  assert.equal(passes('ev.conn.client_ip'), false)
+})
+
+const refused: [source: string, sentence: RegExp][] = [
+  ['ev.conn.colour == 1', /no field "conn\.colour" \(at character 1\)/],
+  ['ev == 1', /no field ""/],
+  ['ev.conn.client_ip == ', /value was expected instead of the end/],
+  ['ev.conn.client_ip = "x"', /"=" cannot stand here/],
+  ['(true', /\) was expected/],
+  ['true true', /true was not expected/],
+  ['size(ev.conn.client_ip) > 1', /size is not known/],
+  ['ev.conn.client_ip.startsWith("1")', /Functions are not supported/],
+  ['1 < 2 < 3', /< was not expected/],
+  ['"open', /cannot stand here/],
+  ['"\\q" == "q"', /not a known escape/],
+  ['-"x" == "x"', /before numbers only/],
+  ['[1, 2', /\] was expected/],
+  [`${'('.repeat(500)}true${')'.repeat(500)}`, /nested too deeply/],
+  [`${'!'.repeat(4000)}true`, /nested too deeply/],
+]
+
+for (const [source, sentence] of refused) {
+  test(`the filter ${source.slice(0, 40)} is refused with a reason`, () => {
+    assert.throws(
+      () => passes(source),
+      (error) => error instanceof FilterProblem && sentence.test(error.message),
+    )
+  })
+}

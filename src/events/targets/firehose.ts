@@ -1,0 +1,41 @@
+import { readArn } from '../aws/arn.ts'
+import { createCaller } from '../aws/caller.ts'
+import { attempt, delivered, type Outcome, type TargetMaker } from './target.ts'
+
+/** A Firehose delivery stream, one record an event, each ended by a line end: Firehose joins records as they are. */
+export const firehose: TargetMaker<'firehose'> = ({ auth, delivery_stream_arn }, context) => {
+  const { region, resource } = readArn(delivery_stream_arn)
+  const call = createCaller({
+    auth,
+    region,
+    endpoint: context.endpoints.firehose,
+    context,
+    async connect(config) {
+      const { FirehoseClient, PutRecordBatchCommand } = await import('@aws-sdk/client-firehose')
+      return { client: new FirehoseClient(config), PutRecordBatchCommand }
+    },
+  })
+  return {
+    limits: { maxEvents: 500, maxBytes: 3 * 1024 * 1024, maxEventBytes: 1_000_000, lingerMs: 0 },
+    async deliver(batch, signal) {
+      const { RequestResponses = [] } = await call(({ client, PutRecordBatchCommand }) =>
+        client.send(
+          new PutRecordBatchCommand({
+            DeliveryStreamName: resource.replace(/^deliverystream\//, ''),
+            Records: batch.map(({ body }) => ({ Data: Buffer.from(`${body}\n`) })),
+          }),
+          { abortSignal: attempt(signal, context) },
+        ),
+      )
+      // The service answers 200 although some records were not taken.
+      return batch.map((_, index): Outcome => {
+        const record = RequestResponses[index]
+        if (record?.RecordId !== undefined && record.ErrorCode === undefined) return delivered
+        return {
+          delivered: false,
+          error: `${record?.ErrorCode ?? 'NoAnswer'}: ${record?.ErrorMessage ?? ''}`,
+        }
+      })
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import { cloudwatchLogs } from './cloudwatch-logs.ts'
+import { firehose } from './firehose.ts'
+import { kinesis } from './kinesis.ts'
+import { monitoring } from './monitoring.ts'
+import { s3 } from './s3.ts'
+import type { Target, TargetContext, TargetKind, TargetMaker, TargetSettings } from './target.ts'
+import { webhook } from './webhook.ts'
+
+/** Every kind of target; a declared kind without a maker does not compile. */
+export const targetKinds = {
+  firehose,
+  kinesis,
+  cloudwatch_logs: cloudwatchLogs,
+  monitoring,
+  s3,
+  webhook,
+} satisfies { [K in TargetKind]: TargetMaker<K> }
+
+/** The kind of target that a destination has. */
+export function targetKind(settings: TargetSettings): TargetKind {
+  const kinds = Object.keys(targetKinds) as TargetKind[]
+  const kind = kinds.find((each) => (settings[each] ?? null) !== null)
+  if (kind === undefined) throw new Error('The destination has no target.')
+  return kind
+}
+
+/** Makes the target that a destination asks for. */
+export function createTarget(settings: TargetSettings, context: TargetContext): Target {
+  const kind = targetKind(settings)
+  const make = targetKinds[kind] as TargetMaker<typeof kind>
+  return make(settings[kind] as never, context)
+}

@@ -1,0 +1,41 @@
+import { readArn } from '../aws/arn.ts'
+import { createCaller } from '../aws/caller.ts'
+import { attempt, delivered, type Outcome, type TargetMaker } from './target.ts'
+
+/** A Kinesis data stream, one record an event. */
+export const kinesis: TargetMaker<'kinesis'> = ({ auth, stream_arn }, context) => {
+  const { region, resource } = readArn(stream_arn)
+  const call = createCaller({
+    auth,
+    region,
+    endpoint: context.endpoints.kinesis,
+    context,
+    async connect(config) {
+      const { KinesisClient, PutRecordsCommand } = await import('@aws-sdk/client-kinesis')
+      return { client: new KinesisClient(config), PutRecordsCommand }
+    },
+  })
+  return {
+    limits: { maxEvents: 500, maxBytes: 4 * 1024 * 1024, maxEventBytes: 1_000_000, lingerMs: 0 },
+    async deliver(batch, signal) {
+      const { Records = [] } = await call(({ client, PutRecordsCommand }) =>
+        client.send(
+          new PutRecordsCommand({
+            StreamName: resource.replace(/^stream\//, ''),
+            Records: batch.map(({ id, body }) => ({ PartitionKey: id, Data: Buffer.from(body) })),
+          }),
+          { abortSignal: attempt(signal, context) },
+        ),
+      )
+      // The service answers 200 although some records were not taken.
+      return batch.map((_, index): Outcome => {
+        const record = Records[index]
+        if (record?.SequenceNumber !== undefined && record.ErrorCode === undefined) return delivered
+        return {
+          delivered: false,
+          error: `${record?.ErrorCode ?? 'NoAnswer'}: ${record?.ErrorMessage ?? ''}`,
+        }
+      })
+    },
+  }
+}

@@ -1,0 +1,451 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import {
+  CreateStreamCommand,
+  DescribeStreamCommand,
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  KinesisClient,
+} from '@aws-sdk/client-kinesis'
+import kinesalite from 'kinesalite'
+import { systemClock } from '../../base/clock.ts'
+import { createOutbound } from '../../base/outbound.ts'
+import { createAwsHandler } from '../aws/handler.ts'
+import { json, LONG_TERM, problem, startCloud, xmlProblem } from '../testing/cloud.ts'
+import { type Answer, type Arrival, type Sink, startSink } from '../testing/sink.ts'
+import { createTarget } from './kinds.ts'
+import {
+  type Endpoints,
+  failed,
+  type Outcome,
+  type Parcel,
+  type Target,
+  type TargetKind,
+  type TargetSettings,
+} from './target.ts'
+
+const NOTHING: TargetSettings = {
+  firehose: null,
+  kinesis: null,
+  cloudwatch_logs: null,
+  monitoring: null,
+  s3: null,
+  webhook: null,
+}
+const KEYS = {
+  role: null,
+  creds: { cloud_access_key_id: LONG_TERM.accessKeyId, cloud_secret_access_key: LONG_TERM.secretAccessKey },
+}
+const ROLE = { role: { role_arn: 'arn:aws:iam::123456789012:role/events' }, creds: null }
+const SECRET = `whsec_${Buffer.from('a signing key of some length').toString('base64')}`
+const S3 = {
+  auth: KEYS,
+  bucket_arn: 'arn:aws:s3:::our-events',
+  object_prefix: 'adit/',
+  compression: false,
+  max_file_size: 1_000_000,
+  max_file_age: 60,
+}
+
+/** How each kind of sink is reached and spoken to. */
+interface Case {
+  settings(sink: Sink, auth?: typeof KEYS | typeof ROLE): Partial<TargetSettings>
+  start(t: TestContext): Promise<Sink>
+  /** The events of one arrival, read from the wire. */
+  read(arrival: Arrival): unknown[]
+  throttle: Answer
+  /** Answers so that only the events at odd places are taken. */
+  partial?(arrival: Arrival): Answer
+}
+
+const cases: Record<TargetKind, Case> = {
+  firehose: {
+    settings: (_sink, auth = KEYS) => ({
+      firehose: { auth, delivery_stream_arn: 'arn:aws:firehose:eu-west-1:123456789012:deliverystream/ours' },
+    }),
+    start: (t) =>
+      startCloud(t, (operation, arrival) => {
+        assert.equal(operation, 'PutRecordBatch')
+        const { DeliveryStreamName, Records } = JSON.parse(arrival.body.toString())
+        assert.equal(DeliveryStreamName, 'ours')
+        return json({ FailedPutCount: 0, RequestResponses: Records.map(() => ({ RecordId: 'r' })) })
+      }),
+    read: ({ body }) =>
+      JSON.parse(body.toString()).Records.map(({ Data }: { Data: string }) => {
+        const line = Buffer.from(Data, 'base64').toString()
+        assert.equal(line.at(-1), '\n')
+        return JSON.parse(line)
+      }),
+    throttle: problem(400, 'ServiceUnavailableException', 'Slow down.'),
+    partial: ({ body }) =>
+      json({
+        FailedPutCount: 2,
+        RequestResponses: JSON.parse(body.toString()).Records.map((_: unknown, index: number) =>
+          index % 2 ? { RecordId: 'r' } : { ErrorCode: 'ServiceUnavailableException', ErrorMessage: 'Busy.' },
+        ),
+      }),
+  },
+  kinesis: {
+    settings: (_sink, auth = KEYS) => ({
+      kinesis: { auth, stream_arn: 'arn:aws:kinesis:eu-west-1:123456789012:stream/ours' },
+    }),
+    start: (t) =>
+      startCloud(t, (_operation, arrival) =>
+        json({
+          FailedRecordCount: 0,
+          Records: JSON.parse(arrival.body.toString()).Records.map(() => ({
+            SequenceNumber: '1',
+            ShardId: 's',
+          })),
+        }),
+      ),
+    read: ({ body }) =>
+      JSON.parse(body.toString()).Records.map(({ Data }: { Data: string }) =>
+        JSON.parse(Buffer.from(Data, 'base64').toString()),
+      ),
+    throttle: problem(400, 'ProvisionedThroughputExceededException', 'Slow down.'),
+    partial: ({ body }) =>
+      json({
+        FailedRecordCount: 2,
+        Records: JSON.parse(body.toString()).Records.map((_: unknown, index: number) =>
+          index % 2
+            ? { SequenceNumber: '1', ShardId: 's' }
+            : { ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'Busy.' },
+        ),
+      }),
+  },
+  cloudwatch_logs: {
+    settings: (_sink, auth = KEYS) => ({
+      cloudwatch_logs: { auth, log_group_arn: 'arn:aws:logs:eu-west-1:123456789012:log-group:ours:*' },
+    }),
+    start: (t) => {
+      let made = false
+      return startCloud(t, (operation, { body }) => {
+        if (operation === 'PutLogEvents')
+          return made ? json({}) : problem(400, 'ResourceNotFoundException', 'There is no such log stream.')
+        assert.equal(operation, 'CreateLogStream')
+        assert.deepEqual(JSON.parse(body.toString()), { logGroupName: 'ours', logStreamName: 'ed_sample' })
+        made = true
+        return json({})
+      })
+    },
+    read: ({ body, headers }) =>
+      headers['x-amz-target']?.endsWith('PutLogEvents')
+        ? JSON.parse(body.toString()).logEvents.map(({ message }: { message: string }) => JSON.parse(message))
+        : [],
+    throttle: problem(400, 'ThrottlingException', 'Slow down.'),
+  },
+  monitoring: {
+    settings: () => ({
+      monitoring: { api_key: 'dd-key', ddtags: 'env:test', service: 'ours', ddsite: 'datadoghq.eu' },
+    }),
+    start: (t) =>
+      startSink(t, ({ path, headers }) =>
+        path === '/api/v2/logs' && headers['dd-api-key'] === 'dd-key'
+          ? { status: 202, body: '{}' }
+          : { status: 403 },
+      ),
+    read: ({ body }) =>
+      JSON.parse(body.toString()).map((entry: Record<string, string>) => {
+        assert.deepEqual(
+          { ddsource: entry.ddsource, ddtags: entry.ddtags, service: entry.service },
+          { ddsource: 'adit', ddtags: 'env:test', service: 'ours' },
+        )
+        return JSON.parse(entry.message ?? '')
+      }),
+    throttle: { status: 429, headers: { 'retry-after': '30' } },
+  },
+  s3: {
+    settings: (_sink, auth = KEYS) => ({ s3: { ...S3, auth } }),
+    start: (t) => startCloud(t, () => ({ status: 200 })),
+    read: ({ path, body }) => {
+      assert.match(path, /^\/our-events\/adit\/2026\/01\/02\/03\/ev_0\.ndjson$/)
+      return body
+        .toString()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    },
+    throttle: xmlProblem(503, 'SlowDown', 'Reduce your request rate.'),
+  },
+  webhook: {
+    settings: ({ url }) => ({ webhook: { url: `${url}/hook`, secret: SECRET } }),
+    start: (t) => startSink(t, () => ({ status: 204 })),
+    read: ({ headers, body }) => {
+      const [id, time] = [headers['webhook-id'], headers['webhook-timestamp']]
+      const key = Buffer.from('a signing key of some length')
+      const signature = createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')
+      assert.equal(headers['webhook-signature'], `v1,${signature}`)
+      assert.equal(id, JSON.parse(body.toString()).event_id)
+      return [JSON.parse(body.toString())]
+    },
+    throttle: { status: 429, headers: { 'retry-after': '30' } },
+    partial: ({ body }) => ({ status: JSON.parse(body.toString()).number % 2 ? 200 : 500 }),
+  },
+}
+
+function endpointsOf(url: string): Endpoints {
+  return { firehose: url, kinesis: url, cloudwatch_logs: url, s3: url, sts: url, monitoring: url }
+}
+
+function targetOf(
+  t: TestContext,
+  settings: Partial<TargetSettings>,
+  { url, allow = ['127.0.0.1'], attemptMs = 10_000 }: { url: string; allow?: string[]; attemptMs?: number },
+): Target {
+  const outbound = createOutbound({ allow })
+  t.after(() => outbound.close())
+  return createTarget(
+    { ...NOTHING, ...settings },
+    {
+      accountId: 'ac_sample',
+      destinationId: 'ed_sample',
+      outbound,
+      clock: systemClock,
+      endpoints: endpointsOf(url),
+      attemptMs,
+      cloudIdentity: LONG_TERM,
+    },
+  )
+}
+
+const AT = Date.UTC(2026, 0, 2, 3, 4, 5)
+
+function parcels(count: number): Parcel[] {
+  return Array.from({ length: count }, (_, number) => ({
+    id: `ev_${number}`,
+    type: 'test_event.v0',
+    at: AT + number,
+    body: JSON.stringify({ event_id: `ev_${number}`, number, text: 'grüße\n"quoted" \u2028' }),
+  }))
+}
+
+const never = new AbortController().signal
+const numbers = (events: unknown[]) => events.map((event) => (event as { number: number }).number).sort()
+const failures = (outcomes: readonly Outcome[]) => outcomes.map((outcome) => !outcome.delivered)
+
+for (const [kind, sample] of Object.entries(cases)) {
+  test(`${kind}: every event of a batch arrives as it was written`, async (t) => {
+    const sink = await sample.start(t)
+    const target = targetOf(t, sample.settings(sink), sink)
+    const batch = parcels(5)
+
+    const outcomes = await target.deliver(batch, never)
+
+    assert.deepEqual(failures(outcomes), [false, false, false, false, false])
+    const arrived = sink.arrivals.flatMap((arrival) => sample.read(arrival))
+    const wanted = batch.map(({ body }) => JSON.parse(body))
+    for (const event of wanted)
+      assert.deepEqual(
+        arrived.find((each) => (each as typeof event).number === event.number),
+        event,
+      )
+    if ('unsigned' in sink) assert.deepEqual(sink.unsigned, [])
+  })
+
+  test(`${kind}: a throttled batch fails whole, to be tried again`, async (t) => {
+    const sink = await sample.start(t)
+    sink.answer = () => sample.throttle
+    const target = targetOf(t, sample.settings(sink), sink)
+
+    const outcome = await first(target)
+
+    assert.equal(outcome.delivered, false)
+    assert.ok(!outcome.final && !outcome.gone)
+    assert.match(outcome.error, /429|Slow|SlowDown|request rate/)
+    if (sample.throttle.headers?.['retry-after']) assert.equal(outcome.retryAfterMs, 30_000)
+  })
+
+  test(`${kind}: a sink that never answers fails when the time of an attempt is over`, async (t) => {
+    const sink = await sample.start(t)
+    sink.answer = () => 'never'
+    const target = targetOf(t, sample.settings(sink), { url: sink.url, attemptMs: 50 })
+
+    const outcome = await first(target)
+
+    assert.equal(!outcome.delivered && outcome.error, 'There was no answer in time.')
+  })
+
+  test(`${kind}: a sink that is not there fails with a sentence`, async (t) => {
+    const sink = await sample.start(t)
+    const target = targetOf(t, sample.settings(sink), sink)
+    await sink.close()
+
+    const outcome = await first(target)
+
+    assert.match(!outcome.delivered ? outcome.error : '', /could not be called/)
+  })
+
+  test(`${kind}: an address that the operator does not allow is never called`, async (t) => {
+    const sink = await sample.start(t)
+    const target = targetOf(t, sample.settings(sink), { url: sink.url, allow: [] })
+
+    const outcome = await first(target)
+
+    assert.match(!outcome.delivered ? outcome.error : '', /https only|not on the public Internet/)
+    assert.equal(sink.arrivals.length, 0)
+  })
+
+  const { partial } = sample
+  if (partial !== undefined)
+    test(`${kind}: of a batch taken in part only the rest counts as failed`, async (t) => {
+      const sink = await sample.start(t)
+      sink.answer = partial
+      const target = targetOf(t, sample.settings(sink), sink)
+
+      const outcomes = await target.deliver(parcels(4), never)
+
+      assert.deepEqual(failures(outcomes), [true, false, true, false])
+    })
+}
+
+for (const kind of ['firehose', 'kinesis', 'cloudwatch_logs', 's3'] as const) {
+  test(`${kind}: a role is assumed for the account, and again when its credentials have expired`, async (t) => {
+    const cloud = (await cases[kind].start(t)) as Awaited<ReturnType<typeof startCloud>>
+    const target = targetOf(t, cases[kind].settings(cloud, ROLE), cloud)
+    await target.deliver(parcels(1), never)
+    cloud.expiredTokens.add('session-1')
+
+    const outcomes = await target.deliver(parcels(2), never)
+
+    assert.deepEqual(failures(outcomes), [false, false])
+    assert.deepEqual(cloud.unsigned, [])
+    assert.deepEqual(cloud.assumed, Array(2).fill({ role: ROLE.role.role_arn, externalId: 'ac_sample' }))
+  })
+
+  test(`${kind}: wrong keys fail with what the service says`, async (t) => {
+    const cloud = await cases[kind].start(t)
+    const wrong = { role: null, creds: { ...KEYS.creds, cloud_secret_access_key: 'another' } }
+    const target = targetOf(t, cases[kind].settings(cloud, wrong), cloud)
+
+    const outcome = await first(target)
+
+    assert.match(!outcome.delivered ? outcome.error : '', /SignatureDoesNotMatch/)
+  })
+}
+
+test('kinesis: a real implementation of the stream gives the events back', async (t) => {
+  const server: Server = kinesalite({ createStreamMs: 0 })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const outbound = createOutbound({ allow: ['127.0.0.1'] })
+  t.after(() => outbound.close())
+  const reader = new KinesisClient({
+    region: 'eu-west-1',
+    endpoint: url,
+    credentials: LONG_TERM,
+    requestHandler: createAwsHandler(outbound),
+  })
+  await reader.send(new CreateStreamCommand({ StreamName: 'ours', ShardCount: 1 }))
+  await until(async () => {
+    const { StreamDescription } = await reader.send(new DescribeStreamCommand({ StreamName: 'ours' }))
+    return StreamDescription?.StreamStatus === 'ACTIVE'
+  })
+  const target = targetOf(t, cases.kinesis.settings({ url } as Sink), { url })
+
+  const outcomes = await target.deliver(parcels(3), never)
+
+  assert.deepEqual(failures(outcomes), [false, false, false])
+  const { ShardIterator } = await reader.send(
+    new GetShardIteratorCommand({
+      StreamName: 'ours',
+      ShardId: 'shardId-000000000000',
+      ShardIteratorType: 'TRIM_HORIZON',
+    }),
+  )
+  const { Records = [] } = await reader.send(new GetRecordsCommand({ ShardIterator: ShardIterator! }))
+  assert.deepEqual(numbers(Records.map(({ Data }) => JSON.parse(Buffer.from(Data!).toString()))), [0, 1, 2])
+})
+
+test('s3: a compressed file says so and holds the same lines', async (t) => {
+  const cloud = await startCloud(t, () => ({ status: 200 }))
+  const target = targetOf(t, { s3: { ...S3, compression: true } }, cloud)
+
+  await target.deliver(parcels(3), never)
+
+  const [{ path, headers, body }] = cloud.arrivals as [Arrival]
+  assert.match(path, /\.ndjson\.gz$/)
+  assert.equal(headers['content-encoding'], 'gzip')
+  assert.equal(gunzipSync(body).toString().trim().split('\n').length, 3)
+})
+
+test('s3: files close at the size and age that the destination names', (t) => {
+  const target = targetOf(t, { s3: S3 }, { url: 'http://127.0.0.1:1' })
+
+  assert.equal(target.limits.maxBytes, 1_000_000)
+  assert.equal(target.limits.lingerMs, 60_000)
+})
+
+test('cloudwatch_logs: events of different days go in order and in requests of their own', async (t) => {
+  const cloud = await startCloud(t, () => json({}))
+  const target = targetOf(t, cases.cloudwatch_logs.settings(cloud), cloud)
+  const day = 24 * 60 * 60 * 1000
+  const batch = parcels(3).map((parcel, index) => ({ ...parcel, at: AT + [2 * day, 0, 1000][index]! }))
+
+  const outcomes = await target.deliver(batch, never)
+
+  assert.deepEqual(failures(outcomes), [false, false, false])
+  const sent = cloud.arrivals.map(({ body }) => JSON.parse(body.toString()).logEvents)
+  assert.deepEqual(
+    sent.map((events) => events.map(({ timestamp }: { timestamp: number }) => timestamp - AT)),
+    [[0, 1000], [2 * day]],
+  )
+})
+
+test('cloudwatch_logs: what the log group finds too old is given up, what it finds too new is not', async (t) => {
+  const cloud = await startCloud(t, () =>
+    json({ rejectedLogEventsInfo: { tooOldLogEventEndIndex: 1, tooNewLogEventStartIndex: 2 } }),
+  )
+  const target = targetOf(t, cases.cloudwatch_logs.settings(cloud), cloud)
+
+  const outcomes = await target.deliver(parcels(3), never)
+
+  assert.deepEqual(failures(outcomes), [true, false, true])
+  assert.deepEqual(
+    outcomes.map((outcome) => !outcome.delivered && outcome.final === true),
+    [true, false, false],
+  )
+})
+
+test('webhook: an endpoint that answers 410 wants nothing more', async (t) => {
+  const sink = await startSink(t, () => ({ status: 410 }))
+  const target = targetOf(t, cases.webhook.settings(sink), sink)
+
+  const outcome = await first(target)
+
+  assert.equal(!outcome.delivered && outcome.gone, true)
+})
+
+test('webhook: a redirect is not followed and not a success', async (t) => {
+  const inner = await startSink(t, () => ({ status: 200 }))
+  const sink = await startSink(t, () => ({ status: 307, headers: { location: inner.url } }))
+  const target = targetOf(t, cases.webhook.settings(sink), sink)
+
+  const outcome = await first(target)
+
+  assert.equal(!outcome.delivered && outcome.error, 'The webhook answered 307.')
+  assert.equal(inner.arrivals.length, 0)
+})
+
+async function first(target: Target): Promise<Outcome> {
+  try {
+    return (await target.deliver(parcels(1), never))[0]!
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('It did not come to pass within 10 s.')
+    await new Promise(setImmediate)
+  }
+}

@@ -1,0 +1,157 @@
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { SignatureV4 } from '@smithy/signature-v4'
+import type { SourceData } from '@smithy/types'
+import { type Answer, type Arrival, type Sink, startSink } from './sink.ts'
+
+/** Keys that the cloud's stand-in knows. */
+export const LONG_TERM = { accessKeyId: 'AKIDLONGTERM', secretAccessKey: 'long-term-secret' }
+
+/** A stand-in for the cloud: checks the signature of each request and lets the test answer by operation. */
+export interface Cloud extends Sink {
+  /** Signatures that did not match, with the reason. */
+  readonly unsigned: string[]
+  /** Session tokens that the services do not accept any more. */
+  readonly expiredTokens: Set<string>
+  /** Roles assumed, with the external id of each. */
+  readonly assumed: { role: string; externalId: string }[]
+}
+
+/** Answers an operation, such as `PutRecords`. */
+export type Serve = (operation: string, arrival: Arrival) => Answer
+
+const SESSION_SECRET = 'session-secret'
+
+/** Starts the stand-in; assuming roles it answers by itself. */
+export async function startCloud(t: TestContext, serve: Serve): Promise<Cloud> {
+  const extras = {
+    unsigned: [] as string[],
+    expiredTokens: new Set<string>(),
+    assumed: [] as { role: string; externalId: string }[],
+  }
+  const sink = await startSink(t, async (arrival) => {
+    const name = operationOf(arrival)
+    const complaint = await signatureComplaint(arrival)
+    if (complaint !== undefined) {
+      extras.unsigned.push(`${name}: ${complaint}`)
+      return refusal(name, 403, 'SignatureDoesNotMatch')
+    }
+    if (extras.expiredTokens.has(arrival.headers['x-amz-security-token'] ?? ''))
+      return refusal(name, 400, name === 'PutObject' ? 'ExpiredToken' : 'ExpiredTokenException')
+    if (name === 'AssumeRole') return assumeRole(arrival, extras.assumed)
+    return serve(name, arrival)
+  })
+  return Object.assign(sink, extras)
+}
+
+function refusal(operation: string, status: number, type: string): Answer {
+  const message = 'The security token or signature is not accepted.'
+  return operation === 'PutObject' ? xmlProblem(status, type, message) : problem(status, type, message)
+}
+
+/** An error as the storage service writes it. */
+export function xmlProblem(status: number, code: string, message: string): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/xml' },
+    body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`,
+  }
+}
+
+/** An error as the JSON services write it. */
+export function problem(status: number, type: string, message: string): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-errortype': type },
+    body: JSON.stringify({ __type: type, message }),
+  }
+}
+
+/** An answer as the JSON services write it. */
+export function json(value: unknown): Answer {
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/x-amz-json-1.1' },
+    body: JSON.stringify(value),
+  }
+}
+
+function operationOf({ headers, method, body }: Arrival): string {
+  const target = headers['x-amz-target']
+  if (target !== undefined) return target.split('.')[1] ?? ''
+  if (method === 'PUT') return 'PutObject'
+  return new URLSearchParams(body.toString()).get('Action') ?? ''
+}
+
+function assumeRole({ body }: Arrival, assumed: Cloud['assumed']): Answer {
+  const form = new URLSearchParams(body.toString())
+  assumed.push({ role: form.get('RoleArn') ?? '', externalId: form.get('ExternalId') ?? '' })
+  const expiration = new Date(Date.now() + 3_600_000).toISOString()
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/xml' },
+    body: `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+      <AccessKeyId>ASIASESSION</AccessKeyId><SecretAccessKey>${SESSION_SECRET}</SecretAccessKey>
+      <SessionToken>session-${assumed.length}</SessionToken><Expiration>${expiration}</Expiration>
+      </Credentials></AssumeRoleResult></AssumeRoleResponse>`,
+  }
+}
+
+/** The digest in the form the signer takes: plain, or keyed when given a secret. */
+class Sha256 {
+  readonly #digest: Hash | Hmac
+
+  constructor(secret?: SourceData) {
+    this.#digest =
+      secret === undefined ? createHash('sha256') : createHmac('sha256', secret as string | Uint8Array)
+  }
+
+  update(data: SourceData): void {
+    this.#digest.update(data as string | Uint8Array)
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#digest.digest()
+  }
+
+  reset(): void {}
+}
+
+const AUTHORIZATION =
+  /Credential=([^/]+)\/\d+\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=/
+
+/** Signs what arrived once more and compares: whatever was changed on the way after signing shows. */
+async function signatureComplaint(arrival: Arrival): Promise<string | undefined> {
+  const { headers, method, path, query, body } = arrival
+  const match = AUTHORIZATION.exec(headers.authorization ?? '')
+  if (!match) return 'there is no signature'
+  const [, keyId = '', region = '', service = '', names = ''] = match
+  const secretAccessKey = keyId === LONG_TERM.accessKeyId ? LONG_TERM.secretAccessKey : SESSION_SECRET
+  const signed = Object.fromEntries(names.split(';').map((name) => [name, headers[name] ?? '']))
+  const date = headers['x-amz-date'] ?? ''
+  const signer = new SignatureV4({
+    service,
+    region,
+    sha256: Sha256,
+    uriEscapePath: service !== 's3',
+    applyChecksum: false,
+    credentials: { accessKeyId: keyId, secretAccessKey },
+  })
+  const again = await signer.sign(
+    {
+      method,
+      protocol: 'http:',
+      hostname: headers.host ?? '',
+      path,
+      query: Object.fromEntries(query),
+      headers: signed,
+      body,
+    },
+    {
+      signingDate: new Date(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')),
+      signableHeaders: new Set(names.split(';')),
+    },
+  )
+  const [mine, theirs] = [again.headers.authorization, headers.authorization]
+  return mine === theirs ? undefined : `expected ${mine}, got ${theirs}`
+}
