@@ -1,4 +1,4 @@
-import type { Auth } from '../auth/index.ts'
+import type { Auth, IpRestrictions } from '../auth/index.ts'
 import type { Online } from './sessions.ts'
 
 /** What the API has to know about the server it belongs to. */
@@ -30,4 +30,6 @@ export interface ApiConfig {
 export interface ApiParts {
   readonly auth: Auth
   readonly online: Online
+  /** Which addresses an account lets use its API; all of them when absent. */
+  readonly restrictions?: Pick<IpRestrictions, 'admits'>
 }

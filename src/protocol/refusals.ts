@@ -24,6 +24,10 @@ export const refusals = {
     () =>
       'The authtoken is not well formed. Copy it again from the dashboard and save it with `config add-authtoken`.',
   ),
+  address_refused: kind(
+    115,
+    (ip: string) => `The account's IP restrictions do not let agents connect from ${ip}.`,
+  ),
   token_unknown: kind(
     107,
     () =>

@@ -42,6 +42,8 @@ export interface AgentConnectionOptions {
   resume: Resume
   /** Who holds this token; undefined when nobody does. */
   authenticate(token: string): Promise<TunnelPrincipal | undefined>
+  /** Whether the account lets agents connect from this address. */
+  admits?(accountId: string, ip: string): boolean
   /** What agents show people about the account. */
   describeAccount?(accountId: string): Promise<{ name: string; plan: string; banner: string }>
   region: string
@@ -245,6 +247,8 @@ export class AgentConnection implements LiveSession {
     const token = extra.Authtoken ?? ''
     const principal = await authenticate(token)
     if (principal === undefined) throw refusal(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
+    if (this.#options.admits?.(principal.accountId, this.ip) === false)
+      throw refusal('address_refused', this.ip)
     const account = await this.#options.describeAccount?.(principal.accountId)
     if (this.#served.over) throw refusal('unavailable')
 

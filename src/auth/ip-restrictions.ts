@@ -1,0 +1,85 @@
+import { type Admits, compileRules, type IpRule } from '../base/ip-rules.ts'
+import type { Follower, Row, Store } from '../store/index.ts'
+
+/** The parts of an account that a restriction can close to addresses. */
+export type RestrictedUse = 'api' | 'agent' | 'dashboard'
+
+/** Which addresses may use which part of an account, kept in memory and followed from the store. */
+export interface IpRestrictions {
+  start(): Promise<void>
+  stop(): void
+  /** True when no enforced restriction of the account keeps the address out. */
+  admits(accountId: string, use: RestrictedUse, address: string): boolean
+}
+
+const KINDS = ['ip_restrictions', 'ip_policy_rules']
+
+/** Follows the restrictions and rules of all accounts; compiles an account's when it is first asked for. */
+export function createIpRestrictions({ store }: { store: Store }): IpRestrictions {
+  const rows = new Map<string, Row>()
+  const byAccount = new Map<string, Set<string>>()
+  let compiled = new Map<string, Map<string, Admits>>()
+  let following: { stop(): void } | undefined
+
+  function put(row: Row): void {
+    rows.set(row.id, row)
+    const ids = byAccount.get(row.account)
+    if (ids === undefined) byAccount.set(row.account, new Set([row.id]))
+    else ids.add(row.id)
+    compiled.delete(row.account)
+  }
+
+  function remove(id: string): void {
+    const row = rows.get(id)
+    if (row === undefined) return
+    rows.delete(id)
+    byAccount.get(row.account)?.delete(id)
+    compiled.delete(row.account)
+  }
+
+  const follower: Follower = {
+    reset(all) {
+      rows.clear()
+      byAccount.clear()
+      compiled = new Map()
+      for (const row of all) put(row)
+    },
+    change(changes) {
+      for (const { id, row } of changes) {
+        if (row === undefined) remove(id)
+        else put(row)
+      }
+    },
+  }
+
+  function compile(accountId: string): Map<string, Admits> {
+    const own = [...(byAccount.get(accountId) ?? [])].map((id) => rows.get(id)!)
+    const rules = own.filter(({ kind }) => kind === 'ip_policy_rules')
+    const restrictions = new Map<string, Admits>()
+    for (const { kind, data } of own) {
+      if (kind !== 'ip_restrictions' || data.enforced !== true) continue
+      const policies = data.ip_policy_ids as string[]
+      const chosen = rules.filter((rule) => policies.includes(rule.data.ip_policy_id as string))
+      restrictions.set(
+        data.type as string,
+        compileRules(chosen.map((rule) => rule.data as unknown as IpRule)),
+      )
+    }
+    return restrictions
+  }
+
+  return {
+    async start() {
+      following = await store.follow(KINDS, follower)
+    },
+    stop: () => following?.stop(),
+    admits(accountId, use, address) {
+      let restrictions = compiled.get(accountId)
+      if (restrictions === undefined) {
+        restrictions = compile(accountId)
+        compiled.set(accountId, restrictions)
+      }
+      return restrictions.get(use)?.(address) ?? true
+    },
+  }
+}
