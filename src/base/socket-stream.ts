@@ -1,19 +1,18 @@
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 
 const WINDOW = 256 * 1024
 
-interface Resettable {
-  resetAndDestroy?(): unknown
-}
-
 /** A socket as a `ByteStream`: for upstreams dialled directly and for whatever else already is a Node stream. */
 export class SocketStream implements ByteStream {
   sink: StreamSink = silentSink
-  readonly #socket: Duplex & Resettable
+  readonly #socket: Duplex
   #unread = 0
   #paused = false
   #ended = false
+  #reset = false
   #error: Error | undefined
 
   /** The socket must allow half-open use (`allowHalfOpen: true`) for half-close to pass. */
@@ -36,13 +35,18 @@ export class SocketStream implements ByteStream {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#socket.end()
+    // In the next moment, so that a reset that follows at once is still one.
+    process.nextTick(() => {
+      if (!this.#reset) this.#socket.end()
+    })
   }
 
   reset(error?: Error): void {
+    if (this.#reset) return
     this.#error ??= error
     this.#ended = true
-    if (this.#socket.resetAndDestroy !== undefined) this.#socket.resetAndDestroy()
+    this.#reset = true
+    if (this.#socket instanceof Socket) resetSocket(this.#socket)
     else this.#socket.destroy()
   }
 

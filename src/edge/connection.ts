@@ -1,0 +1,34 @@
+import type { TlsPolicy } from './tls-policy.ts'
+
+/** A client certificate that was checked against the authorities of the policy the connection was made under. */
+export interface PeerCertificate {
+  readonly commonName: string
+  readonly dnsNames: readonly string[]
+  readonly emailAddresses: readonly string[]
+  readonly serialNumber: string
+  /** SHA-256 of the certificate: what keeps upstream connections of different clients apart. */
+  readonly fingerprint: string
+}
+
+/** What is known of a visitor's TLS once the handshake is done. */
+export interface TlsFacts {
+  readonly version: string
+  readonly cipher: string
+  readonly peer: PeerCertificate | undefined
+}
+
+/** What is known of a visitor's connection; the same for TCP, TLS and HTTP. */
+export interface Connection {
+  readonly scheme: 'http' | 'https' | 'tls' | 'tcp'
+  /** The peer's address as the transport knows it, never from a header; IPv4 in its plain form. */
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly localAddress: string
+  readonly localPort: number
+  /** The name the visitor asked for in its ClientHello. */
+  readonly serverName: string | undefined
+  /** The policy the handshake was made under; undefined for plain connections. */
+  readonly policy: TlsPolicy | undefined
+  readonly tls: TlsFacts | undefined
+  readonly startedAt: number
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../base/clock.ts'
+import type { Deadlines } from '../base/deadlines.ts'
+import type { Logger } from '../base/log.ts'
+import type { Turn } from '../base/turn.ts'
+import type { Limits } from './limits.ts'
+import type { Observer } from './observe.ts'
+import type { Table } from './table.ts'
+
+/** A visitor's connection as the edge keeps it, to be ended with the edge. */
+export interface Live {
+  /** Finishes what is under way and takes nothing new. */
+  drain(): void
+  destroy(): void
+  /** Called after the configuration changed, so that open connections obey it too. */
+  recheck(): void
+}
+
+/** What all connections of one edge share. */
+export interface Core {
+  readonly turn: Turn
+  readonly deadlines: Deadlines
+  readonly clock: Clock
+  readonly log: Logger
+  readonly limits: Limits
+  readonly live: Set<Live>
+  /** Upstream connections kept for the next request. */
+  readonly idle: Set<{ close(): void }>
+  readonly observer: Observer | undefined
+  readonly publicHttpsPort: number
+  /** The current table; each request and connection keeps the one it began with. */
+  table: Table
+  draining: boolean
+}

@@ -1,0 +1,147 @@
+import { publicUrl } from '../base/hostport.ts'
+import { newId } from '../base/id.ts'
+import { type Answer, redirect } from './answer.ts'
+import { isAnswer, type Target } from './backend.ts'
+import type { Exchange } from './exchange.ts'
+import { Refusal, refusal } from './refusals.ts'
+import { TunnelBusy } from './tunnels.ts'
+
+/**
+ * Decides about a request and sends it on its way: whose host it is, whether the connection may ask for it, what the
+ * modules of its route say, who answers. Without modules all of it happens at once, with no promise made.
+ */
+export function dispatch(exchange: Exchange): void {
+  try {
+    const { core, connection, head } = exchange
+    const scheme = connection.scheme === 'https' ? 'https' : 'http'
+    const entry = core.table.http(scheme, head.host)
+    if (entry === undefined) throw refusal('endpoint_not_found', head.host)
+    if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
+      throw refusal('misdirected', head.host)
+    }
+    exchange.entry = entry
+    if (core.observer?.wantsRequests(entry.accountId) === true) {
+      exchange.watch = {
+        startedAt: core.clock.now(),
+        requestBodyLength: 0,
+        responseBodyLength: 0,
+        responseFields: '',
+        connectionReused: false,
+        notes: {},
+      }
+    }
+    if (entry.redirectToHttps) {
+      const url = publicUrl('https', head.host, core.publicHttpsPort)
+      exchange.answer(redirect(307, url + (head.target === '*' ? '/' : head.target)))
+      return
+    }
+    const route = entry.routeFor(head.target)
+    exchange.route = route
+    route.counters.requests++
+    if (route.admission !== undefined) for (const step of route.admission) step(connection)
+    if (route.steps === undefined) forward(exchange)
+    else runSteps(exchange, 0)
+  } catch (error) {
+    turnAway(exchange, error)
+  }
+}
+
+/** Whether a request that goes on for long, such as a WebSocket, would still be let in. */
+export function stillAllowed({ core, connection, head }: Exchange): boolean {
+  const entry = core.table.http(connection.scheme === 'https' ? 'https' : 'http', head.host)
+  if (entry === undefined || entry.policy?.key !== connection.policy?.key) return false
+  try {
+    for (const step of entry.routeFor(head.target).admission ?? []) step(connection)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Asks the route's backend who answers and connects the exchange with it. */
+function forward(exchange: Exchange): void {
+  const chosen = exchange.route!.backend(exchange, exchange.attempt)
+  if (chosen === undefined) throw refusal('no_backend', exchange.head.host)
+  connect(exchange, chosen, false)
+}
+
+function connect(exchange: Exchange, chosen: Target | Answer, fresh: boolean): void {
+  if (isAnswer(chosen)) {
+    exchange.answer(chosen)
+    return
+  }
+  exchange.upstream = chosen.pool.connect(exchange, chosen, fresh)
+  if (exchange.watch !== undefined) exchange.watch.connectionReused = exchange.upstream.reused
+}
+
+/**
+ * The connection to the target failed before anything came back. Goes on where that cannot repeat anything: on a new
+ * connection when a kept one was stale, with the next target when this one could not be dialled.
+ */
+export function tryAgain(
+  exchange: Exchange,
+  target: Target,
+  how: 'stale' | 'undialled',
+  otherwise: Refusal,
+): void {
+  if (exchange.over) return
+  exchange.upstream = undefined
+  try {
+    if (exchange.responded || exchange.bodySent) throw otherwise
+    const next = how === 'stale' ? target : exchange.route!.backend(exchange, ++exchange.attempt)
+    if (next === undefined) throw otherwise
+    connect(exchange, next, true)
+    exchange.resumeBody()
+  } catch (error) {
+    turnAway(exchange, error)
+  }
+}
+
+/** Shows the visitor why it was turned away; whatever arrives here unknown is a bug and gets a number. */
+export function turnAway(exchange: Exchange, error: unknown): void {
+  if (error instanceof Refusal) {
+    exchange.refuse(error)
+    return
+  }
+  if (error instanceof TunnelBusy) {
+    exchange.refuse(refusal('too_busy', exchange.head.host))
+    return
+  }
+  const id = newId('err')
+  exchange.core.log.error({ err: error, id }, 'a request failed inside the edge')
+  exchange.refuse(refusal('internal', id))
+}
+
+function runSteps(exchange: Exchange, from: number): void {
+  const steps = exchange.route!.steps!
+  for (let at = from; at < steps.length; at++) {
+    const result = steps[at]!(exchange)
+    if (result === undefined) continue
+    if (!(result instanceof Promise)) {
+      exchange.answer(result)
+      return
+    }
+    void continueSteps(exchange, result, at + 1)
+    return
+  }
+  forward(exchange)
+}
+
+async function continueSteps(
+  exchange: Exchange,
+  pending: Promise<Answer | undefined>,
+  next: number,
+): Promise<void> {
+  try {
+    const answer = await pending
+    // The visitor may have left meanwhile.
+    if (exchange.over) return
+    if (answer !== undefined) exchange.answer(answer)
+    else {
+      runSteps(exchange, next)
+      exchange.resumeBody()
+    }
+  } catch (error) {
+    turnAway(exchange, error)
+  }
+}

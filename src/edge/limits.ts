@@ -1,0 +1,49 @@
+import type { Deadlines } from '../base/deadlines.ts'
+
+/** How long a visitor may take, in milliseconds; tests give shorter ones. */
+export interface LimitSettings {
+  /** ClientHello and handshake. */
+  readonly handshake: number
+  /** A request head, from its first byte to its last (P19). */
+  readonly head: number
+  /** A kept-alive connection without a request. */
+  readonly idle: number
+  /** A body or connection that should move but does not (P16). */
+  readonly progress: number
+  /** Reading on after an answer that ended the connection, so that it is not lost to a reset. */
+  readonly linger: number
+  /** A visitor that half-closed and waits for an answer. */
+  readonly halfClosed: number
+  /** An upstream connection kept for the next request. */
+  readonly upstreamIdle: number
+  /** How long a stop waits for what is under way (P9). */
+  readonly drain: number
+}
+
+export const defaultLimits: LimitSettings = {
+  handshake: 10_000,
+  head: 10_000,
+  idle: 60_000,
+  progress: 300_000,
+  linger: 5_000,
+  halfClosed: 2_000,
+  upstreamIdle: 30_000,
+  drain: 30_000,
+}
+
+/** The same in ticks of the one timer. */
+export type Limits = { readonly [K in keyof LimitSettings]: number }
+
+export function limitsInTicks(settings: LimitSettings, deadlines: Deadlines): Limits {
+  const ticks = (milliseconds: number) => deadlines.ticks(milliseconds)
+  return {
+    handshake: ticks(settings.handshake),
+    head: ticks(settings.head),
+    idle: ticks(settings.idle),
+    progress: ticks(settings.progress),
+    linger: ticks(settings.linger),
+    halfClosed: ticks(settings.halfClosed),
+    upstreamIdle: ticks(settings.upstreamIdle),
+    drain: ticks(settings.drain),
+  }
+}

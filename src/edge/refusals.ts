@@ -1,0 +1,165 @@
+/** How one kind of refusal shows: its number, its status and the sentence for the visitor. */
+interface Kind {
+  readonly code: number
+  readonly status: number
+  readonly text: (...facts: never[]) => string
+}
+
+const kinds = {
+  // What a visitor sent that we do not pass on.
+  bad_request: {
+    code: 3100,
+    status: 400,
+    text: (why: string) => `The request was not forwarded: ${why}.`,
+  },
+  head_too_large: {
+    code: 3101,
+    status: 431,
+    text: () => 'The head of the request is too large. Send fewer or shorter header fields.',
+  },
+  target_too_long: { code: 3102, status: 414, text: () => 'The address that was asked for is too long.' },
+  version_unsupported: {
+    code: 3103,
+    status: 505,
+    text: () => 'This HTTP version is not spoken here. Use HTTP/1.1, or HTTP/2 over TLS.',
+  },
+  method_refused: {
+    code: 3104,
+    status: 405,
+    text: (method: string) => `Requests with the method ${method} are not forwarded.`,
+  },
+  expectation_failed: {
+    code: 3105,
+    status: 417,
+    text: () => 'The only expectation that can be met is 100-continue.',
+  },
+  head_timeout: { code: 3106, status: 408, text: () => 'The request did not arrive in time.' },
+  misdirected: {
+    code: 3107,
+    status: 421,
+    text: (host: string) =>
+      `This connection was not made for ${host}, whose TLS settings differ. Open a new connection.`,
+  },
+  ambiguous_path: {
+    code: 3108,
+    status: 400,
+    text: () =>
+      'The path can be read in more than one way. Send it without dot segments, doubled or encoded slashes.',
+  },
+  body_timeout: { code: 3109, status: 408, text: () => 'The request body stopped arriving.' },
+
+  // Nobody there, or not for this visitor.
+  endpoint_not_found: { code: 3200, status: 404, text: (host: string) => `Tunnel ${host} not found` },
+  breaker_open: {
+    code: 3202,
+    status: 503,
+    text: (host: string) =>
+      `The circuit breaker of ${host} is open after too many errors. Try again shortly.`,
+  },
+  address_denied: {
+    code: 3203,
+    status: 403,
+    text: (address: string) => `The IP policy of this endpoint does not admit ${address}.`,
+  },
+  webhook_denied: {
+    code: 3204,
+    status: 403,
+    text: (why: string) => `The webhook could not be verified: ${why}.`,
+  },
+  account_address_denied: {
+    code: 3205,
+    status: 403,
+    text: (address: string) => `The IP restrictions of this account do not admit ${address}.`,
+  },
+  not_websocket: { code: 3206, status: 400, text: () => 'This endpoint speaks WebSocket only.' },
+  login_denied: { code: 3207, status: 403, text: (why: string) => `You are not allowed in: ${why}.` },
+  credentials_required: {
+    code: 3208,
+    status: 401,
+    text: () => 'This endpoint asks for a user name and a password.',
+  },
+  route_not_found: {
+    code: 3209,
+    status: 404,
+    text: (host: string) => `No route of ${host} serves this path.`,
+  },
+  user_agent_denied: { code: 3211, status: 403, text: () => 'This user agent is not admitted.' },
+  module_broken: {
+    code: 3212,
+    status: 503,
+    text: (module: string) =>
+      `The ${module} module of this endpoint is missing something it needs, so nobody is let in. Tell its owner.`,
+  },
+  no_backend: {
+    code: 6528,
+    status: 503,
+    text: (host: string) => `No backend of ${host} is online.`,
+  },
+
+  // Behind the tunnel.
+  agent_offline: {
+    code: 8011,
+    status: 502,
+    text: (host: string) => `The agent that serves ${host} went offline during the request.`,
+  },
+  upstream_refused: {
+    code: 8012,
+    status: 502,
+    text: (host: string, upstream: string) =>
+      `The agent serves ${host} but could not get an answer from its upstream ${upstream}. Check that it is running.`,
+  },
+  upstream_broken: {
+    code: 8013,
+    status: 502,
+    text: (upstream: string, why: string) => `The upstream ${upstream} did not answer in valid HTTP: ${why}.`,
+  },
+  upstream_timeout: {
+    code: 8014,
+    status: 504,
+    text: (upstream: string) => `The upstream ${upstream} did not answer in time.`,
+  },
+  too_busy: {
+    code: 8015,
+    status: 503,
+    text: (host: string) => `${host} has too many connections at the moment. Try again shortly.`,
+  },
+  internal: {
+    code: 3199,
+    status: 500,
+    text: (id: string) => `Something went wrong here. If it stays, report the number ${id}.`,
+  },
+} satisfies Record<string, Kind>
+
+/** The names of all refusals of public traffic. */
+export type RefusalName = keyof typeof kinds
+
+type Facts<N extends RefusalName> = Parameters<(typeof kinds)[N]['text']>
+
+/** Why a visitor was turned away. Not an `Error`: refusing is everyday work and needs no stack trace. */
+export class Refusal {
+  readonly name: RefusalName
+  readonly text: string
+
+  constructor(name: RefusalName, text: string) {
+    this.name = name
+    this.text = text
+  }
+
+  get status(): number {
+    return kinds[this.name].status
+  }
+
+  /** `ERR_ADIT_3200` and the like, as shown in the header and on the page. */
+  get code(): string {
+    return `ERR_ADIT_${kinds[this.name].code}`
+  }
+}
+
+/** Makes a refusal to be thrown; a wrong name or a missing fact does not compile. */
+export function refusal<N extends RefusalName>(name: N, ...facts: Facts<N>): Refusal {
+  const text = kinds[name].text as (...facts: readonly string[]) => string
+  return new Refusal(name, text(...facts))
+}
+
+/** Every refusal with its code and status, for the documentation and the test that holds it. */
+export const refusalKinds: Readonly<Record<RefusalName, Readonly<Kind>>> = kinds

@@ -1,0 +1,51 @@
+import { FIELD_VALUE } from './ascii.ts'
+import { responseNames } from './field-names.ts'
+import { FieldFacts, scanFields } from './field-scan.ts'
+
+/** Limits of an upstream's head; more generous than for requests, cookies and policies being what they are. */
+export const MAX_RESPONSE_HEAD = 64 * 1024
+const MAX_RESPONSE_FIELDS = 256
+
+/** The start of an upstream's answer. */
+export interface ResponseHead {
+  readonly status: number
+  readonly reason: string
+  /** 0 or 1, of HTTP/1.x. */
+  readonly minor: number
+  readonly facts: FieldFacts
+}
+
+const CR = 13
+const SPACE = 32
+
+/** Reads a whole HTTP/1 response head, the empty line included, or says what is wrong: upstreams are not trusted (P30). */
+export function parseResponseHead(text: string): ResponseHead | string {
+  const minor = text.charCodeAt(7) - 48
+  if (!text.startsWith('HTTP/1.') || (minor !== 0 && minor !== 1) || text.charCodeAt(8) !== SPACE) {
+    return 'its status line is malformed'
+  }
+  const status = statusAt(text)
+  let p = 12
+  let reason = ''
+  if (text.charCodeAt(p) === SPACE) {
+    const start = ++p
+    while (FIELD_VALUE[text.charCodeAt(p)] === 1) p++
+    reason = text.slice(start, p)
+  }
+  // A missing reason, with or without its blank, is common and says nothing.
+  if (status === 0 || text.charCodeAt(p) !== CR || text.charCodeAt(p + 1) !== 10) {
+    return 'its status line is malformed'
+  }
+  const facts = new FieldFacts()
+  const fault = scanFields(text, p + 2, responseNames, MAX_RESPONSE_FIELDS, facts)
+  if (fault !== undefined) return fault
+  if (minor === 0 && facts.chunked) return 'HTTP/1.0 has no Transfer-Encoding'
+  return { status, reason, minor, facts }
+}
+
+function statusAt(text: string): number {
+  const a = text.charCodeAt(9) - 48
+  const b = text.charCodeAt(10) - 48
+  const c = text.charCodeAt(11) - 48
+  return a >= 1 && a <= 5 && b >= 0 && b <= 9 && c >= 0 && c <= 9 ? a * 100 + b * 10 + c : 0
+}

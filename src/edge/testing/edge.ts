@@ -1,0 +1,78 @@
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { silentLog } from '../../base/log.ts'
+import { createEdge, type Edge, type EdgeConfig, type EdgeDependencies } from '../edge.ts'
+import { TestTunnels } from './tunnels.ts'
+
+/** Short enough for tests to see every time-out, long enough not to hit a busy machine. */
+export const shortLimits = {
+  handshake: 600,
+  head: 600,
+  idle: 800,
+  progress: 1_500,
+  linger: 400,
+  halfClosed: 400,
+  upstreamIdle: 800,
+  drain: 1_500,
+}
+
+/** An edge on free ports of this machine, stopped with the test. */
+export async function startEdge(
+  t: TestContext,
+  tunnels = new TestTunnels(),
+  config: Partial<EdgeConfig> = {},
+  dependencies: Partial<EdgeDependencies> = {},
+): Promise<{ edge: Edge; tunnels: TestTunnels; port: number }> {
+  const local = { host: '127.0.0.1', port: 0 }
+  const edge = createEdge({
+    tunnels,
+    log: silentLog,
+    ...dependencies,
+    config: { http: local, tick: 50, ...config, limits: { drain: 50, ...config.limits } },
+  })
+  await edge.start()
+  t.after(() => edge.stop())
+  return { edge, tunnels, port: edge.addresses.http?.port ?? 0 }
+}
+
+/** A local HTTP service; its port. */
+export async function startUpstream(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createHttpServer({ keepAliveTimeout: 60_000, requireHostHeader: false }, listener)
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return listening(server)
+}
+
+/** A local TCP service; its port. */
+export async function startTcp(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    onConnection(socket)
+  })
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return listening(server)
+}
+
+function listening(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  })
+}
+
+/** Waits until this holds; fails when the time is over. */
+export async function eventually(holds: () => boolean, what: string, within = 10_000): Promise<void> {
+  const giveUp = Date.now() + within
+  while (!holds()) {
+    if (Date.now() > giveUp) throw new Error(`Waited in vain until ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

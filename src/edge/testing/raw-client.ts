@@ -1,0 +1,80 @@
+import { connect, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+const DEADLINE = 10_000
+
+/** A client that says exactly the bytes it is told and keeps what comes back. */
+export class RawClient {
+  readonly socket: Socket
+  received = Buffer.alloc(0)
+  ended = false
+  error: NodeJS.ErrnoException | undefined
+  closed = false
+  #waiting: (() => void)[] = []
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.on('data', (chunk: Buffer) => {
+      this.received = Buffer.concat([this.received, chunk])
+      this.#wake()
+    })
+    socket.on('end', () => {
+      this.ended = true
+      this.#wake()
+    })
+    socket.on('error', (error) => {
+      this.error = error
+    })
+    socket.on('close', () => {
+      this.closed = true
+      this.#wake()
+    })
+  }
+
+  get text(): string {
+    return this.received.toString('latin1')
+  }
+
+  write(bytes: string | Buffer): this {
+    this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+    return this
+  }
+
+  /** Waits until this holds; fails when the time is over. */
+  async until(holds: (client: this) => boolean, what = 'the expected bytes'): Promise<this> {
+    const giveUp = Date.now() + DEADLINE
+    while (!holds(this)) {
+      if (Date.now() > giveUp) throw new Error(`Waited in vain for ${what}; got ${JSON.stringify(this.text)}`)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 200)
+        this.#waiting.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+    return this
+  }
+
+  /** Waits until the server has ended or broken the connection. */
+  untilClosed(): Promise<this> {
+    return this.until(({ closed, ended }) => closed || ended, 'the end of the connection')
+  }
+
+  untilText(part: string): Promise<this> {
+    return this.until(({ text }) => text.includes(part), JSON.stringify(part))
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
+}
+
+/** Opens a raw connection that the end of the test closes. */
+export function rawClient(t: TestContext, port: number): RawClient {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+  t.after(() => socket.destroy())
+  return new RawClient(socket)
+}

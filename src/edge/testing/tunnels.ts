@@ -1,0 +1,75 @@
+import { connect } from 'node:net'
+import { newId } from '../../base/id.ts'
+import { SocketStream } from '../../base/socket-stream.ts'
+import type { EndpointOptions, Tunnel, TunnelLookup, Visitor } from '../tunnels.ts'
+
+/** A tunnel that ends at a port of this machine, and remembers whom it was opened for. */
+export interface LocalTunnel extends Tunnel {
+  readonly visitors: Visitor[]
+}
+
+export function localTunnel(
+  port: number,
+  given: Partial<Omit<Tunnel, 'options' | 'open'>> & { options?: Partial<EndpointOptions> } = {},
+): LocalTunnel {
+  const visitors: Visitor[] = []
+  return {
+    id: newId('tn'),
+    accountId: 'ac_test',
+    sessionId: newId('ts'),
+    credentialId: 'cr_test',
+    startedAt: 0,
+    region: 'us',
+    metadata: '',
+    description: '',
+    name: '',
+    forwardsTo: `http://127.0.0.1:${port}`,
+    forwardsProto: '',
+    proto: 'http',
+    url: undefined,
+    hostport: undefined,
+    labels: undefined,
+    poolingEnabled: false,
+    ...given,
+    options: { proxyProto: 0, ...given.options },
+    visitors,
+    open(visitor) {
+      visitors.push(visitor)
+      return new SocketStream(connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }))
+    },
+  }
+}
+
+/** The tunnels of a test, by name and port. */
+export class TestTunnels implements TunnelLookup {
+  readonly hosts = new Map<string, Tunnel>()
+  readonly ports = new Map<number, Tunnel>()
+  readonly tunnels: Tunnel[] = []
+
+  add(host: string, tunnel: Tunnel): this {
+    this.hosts.set(`${tunnel.proto} ${host}`, tunnel)
+    return this
+  }
+
+  find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
+    const exact = this.hosts.get(`${proto} ${host}`)
+    if (exact !== undefined) return exact
+    for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+      const wild = this.hosts.get(`${proto} *${host.slice(dot)}`)
+      if (wild !== undefined) return wild
+    }
+    return undefined
+  }
+
+  findTcp(port: number): Tunnel | undefined {
+    return this.ports.get(port)
+  }
+
+  labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[] {
+    return this.tunnels.filter(
+      (tunnel) =>
+        tunnel.accountId === accountId &&
+        Object.entries(selector).every(([key, value]) => tunnel.labels?.[key] === value),
+    )
+  }
+}

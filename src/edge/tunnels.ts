@@ -1,0 +1,2 @@
+export type { EndpointOptions, PublicPorts, Tunnel, TunnelLookup, Visitor } from '../sessions/tunnel.ts'
+export { TunnelBusy } from '../sessions/tunnel.ts'
