@@ -1,0 +1,101 @@
+import { type Node, parsePattern } from './linear-pattern-parse.ts'
+
+/** The most steps a pattern may compile to; with the length of what is searched it bounds the work of one match. */
+const MAX_STEPS = 2000
+
+/** One step of a compiled pattern: consume a character, assert a position, fork, or succeed. */
+type Step =
+  | { readonly kind: 'char'; readonly accepts: (code: number) => boolean; next: number }
+  | { readonly kind: 'at'; readonly holds: (text: string, at: number) => boolean; next: number }
+  | { readonly kind: 'fork'; first: number; second: number }
+  | { readonly kind: 'match' }
+
+/** Says whether the pattern occurs anywhere in the text. */
+export type LinearPattern = (text: string) => boolean
+
+/**
+ * Compiles a regular expression of the RE2 kind (no back-references, no look-around) into a search whose time grows with
+ * the length of the text and never explodes. Patterns come from one tenant and run for all of them, which rules out an
+ * engine that backtracks. Throws a sentence for what it cannot compile.
+ */
+export function compileLinearPattern(source: string): LinearPattern {
+  const steps: Step[] = []
+  const add = (step: Step): number => {
+    if (steps.push(step) > MAX_STEPS)
+      throw new Error(`the pattern is too large; it may have ${MAX_STEPS} steps.`)
+    return steps.length - 1
+  }
+  const start = emit(parsePattern(source), add({ kind: 'match' }), add, steps)
+  return (text) => search(steps, start, text)
+}
+
+/** Adds the steps of a node, which go on at `next`; answers with the first of them. */
+function emit(node: Node, next: number, add: (step: Step) => number, steps: Step[]): number {
+  switch (node.kind) {
+    case 'empty':
+      return next
+    case 'char':
+      return add({ kind: 'char', accepts: node.accepts, next })
+    case 'at':
+      return add({ kind: 'at', holds: node.holds, next })
+    case 'sequence':
+      return node.parts.reduceRight((after, part) => emit(part, after, add, steps), next)
+    case 'choice':
+      return node.options
+        .map((option) => emit(option, next, add, steps))
+        .reduce((first, second) => add({ kind: 'fork', first, second }))
+    case 'repeat': {
+      let at = next
+      if (node.most === Number.POSITIVE_INFINITY) {
+        const loop = add({ kind: 'fork', first: next, second: next })
+        ;(steps[loop] as { first: number }).first = emit(node.of, loop, add, steps)
+        at = loop
+      } else {
+        for (let n = node.least; n < node.most; n++) {
+          at = add({ kind: 'fork', first: emit(node.of, at, add, steps), second: next })
+        }
+      }
+      for (let n = 0; n < node.least; n++) at = emit(node.of, at, add, steps)
+      return at
+    }
+  }
+}
+
+/** Follows all ways through the pattern at once, one character after the other. */
+function search(steps: readonly Step[], start: number, text: string): boolean {
+  // The last position at which a step was reached, so that none is followed twice at one position.
+  const seen = new Int32Array(steps.length).fill(-1)
+  let now: number[] = []
+  let then: number[] = []
+  const stack: number[] = []
+  let matched = false
+
+  const reach = (first: number, at: number, into: number[]): void => {
+    stack.push(first)
+    for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+      if (seen[id] === at) continue
+      seen[id] = at
+      const step = steps[id]!
+      if (step.kind === 'char') into.push(id)
+      else if (step.kind === 'match') matched = true
+      else if (step.kind === 'fork') stack.push(step.second, step.first)
+      else if (step.holds(text, at)) stack.push(step.next)
+    }
+  }
+
+  for (let at = 0; ; at++) {
+    reach(start, at, now)
+    if (matched) return true
+    if (at === text.length) return false
+    const code = text.charCodeAt(at)
+    for (const id of now) {
+      const step = steps[id] as Step & { kind: 'char' }
+      if (step.accepts(code)) reach(step.next, at + 1, then)
+    }
+    if (matched) return true
+    const spent = now
+    now = then
+    then = spent
+    then.length = 0
+  }
+}
