@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { createRandom, mutate } from '../../test/support/random.ts'
 import { MuxError } from './frame.ts'
 import { FrameParser } from './frame-parser.ts'
@@ -9,7 +10,6 @@ import { encodeProxyHeader } from './proxy-header.ts'
 import { Refusal } from './refusal.ts'
 import { ServedSession } from './served-session.ts'
 import { StreamType, typeBytes } from './stream-type.ts'
-import { eventually } from './testing/probe.ts'
 import { frame, uint32 } from './testing/wire.ts'
 
 const auth = Buffer.from('{"Version":["3","2"],"ClientId":"","Extra":{"AuthToken":"x","Metadata":"\\"}{"}}')

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { ErrorCode, MAX_DATA, type MuxError, WINDOW } from './frame.ts'
-import { eventually, Probe } from './testing/probe.ts'
+import { Probe } from './testing/probe.ts'
 import { createWire, frame, uint32 } from './testing/wire.ts'
 
 const RST = 0

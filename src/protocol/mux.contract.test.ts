@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { createRandom } from '../../test/support/random.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { type Pair, transports } from './testing/pairs.ts'
-import { eventually, Probe } from './testing/probe.ts'
+import { Probe } from './testing/probe.ts'
 
 interface Ends {
   client: MuxSession

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { JsonReader, MAX_MESSAGE_BYTES } from './json-reader.ts'
 import { CallReader } from './rpc.ts'
-import { eventually } from './testing/probe.ts'
 import { createWire, frame, type Wire } from './testing/wire.ts'
 
 const SYN = 2

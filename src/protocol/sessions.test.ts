@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { Secret } from '../base/secret.ts'
 import { type AgentCommand, type AgentSessionOptions, startAgentSession } from './agent-session.ts'
 import type { ProxyHeader } from './proxy-header.ts'
@@ -8,7 +9,7 @@ import { Refusal } from './refusal.ts'
 import { refusal } from './refusals.ts'
 import { ServedSession, type ServedSessionOptions } from './served-session.ts'
 import { StreamType } from './stream-type.ts'
-import { eventually, Probe } from './testing/probe.ts'
+import { Probe } from './testing/probe.ts'
 
 const identity: AgentSessionOptions['identity'] = {
   authtoken: new Secret('a-token'),

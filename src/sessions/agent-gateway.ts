@@ -46,7 +46,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const clock = options.clock ?? systemClock
   const pool = options.pool ?? new BufferPool(64)
   const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
-  const sockets = new Set<TLSSocket>()
+  const handshaking = new Set<TLSSocket>()
   const connections = new Set<AgentConnection>()
   const server: Server = createServer({ noDelay: true }, accept)
   server.on('error', (error) => options.log.error({ err: error }, 'agent listener failed'))
@@ -63,15 +63,16 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     }
     const socket = secure(raw, fallback)
     const late = setTimeout(() => socket.destroy(), limits.handshakeMs)
-    sockets.add(socket)
+    handshaking.add(socket)
     socket.once('secure', () => {
       clearTimeout(late)
+      handshaking.delete(socket)
       serve(socket, ip, leave)
     })
     socket.on('error', (error) => options.log.debug({ err: error, ip }, 'agent connection failed'))
     socket.once('close', () => {
       clearTimeout(late)
-      sockets.delete(socket)
+      handshaking.delete(socket)
       leave()
     })
   }
@@ -125,7 +126,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       const closed = server.listening ? once(server, 'close') : undefined
       if (server.listening) server.close()
       for (const connection of [...connections]) connection.end('The server is shutting down.')
-      for (const socket of sockets) if (!socket.encrypted || socket.getProtocol() === null) socket.destroy()
+      for (const socket of handshaking) socket.destroy()
       await closed
     },
   }

@@ -65,12 +65,3 @@ export class Probe implements StreamSink {
     for (const look of this.#waiting) look()
   }
 }
-
-/** Resolves once the condition holds; looks again after every turn of the event loop. */
-export async function eventually(condition: () => boolean, what: string, deadlineMs = 5000): Promise<void> {
-  const until = performance.now() + deadlineMs
-  while (!condition()) {
-    if (performance.now() > until) throw new Error(`Not within ${deadlineMs} ms: ${what}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}

@@ -1,8 +1,9 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { TestContext } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { MuxSession } from '../mux-session.ts'
 import type { MuxStream } from '../mux-stream.ts'
-import { eventually, Probe } from './probe.ts'
+import { Probe } from './probe.ts'
 
 /** A frame as it was seen on the wire. */
 export interface Frame {

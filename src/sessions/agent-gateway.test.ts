@@ -1,0 +1,510 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { eventually } from '../../test/support/eventually.ts'
+import { Secret } from '../base/secret.ts'
+import {
+  type AgentSession,
+  type AgentSessionOptions,
+  connectAgentSession,
+  MuxSession,
+  type MuxStream,
+} from '../protocol/index.ts'
+import { call } from '../protocol/rpc.ts'
+import { agentIdentity, type Platform, startPlatform, TOKEN } from './testing/platform.ts'
+import { startRelay } from './testing/relay.ts'
+
+const quick = { heartbeat: { minMs: 1, slackMs: 0 } }
+
+/** An agent through any port, such as a relay's. */
+async function agentAt(
+  t: TestContext,
+  platform: Platform,
+  port: number,
+  options: Partial<AgentSessionOptions> = {},
+): Promise<AgentSession> {
+  const session = await connectAgentSession({
+    host: 'localhost',
+    port,
+    ca: platform.caPem,
+    identity: agentIdentity(),
+    onProxy: (_header, stream) => stream.reset(),
+    onCommand: async () => {},
+    onClose() {},
+    ...options,
+  })
+  t.after(() => session.destroy())
+  return session
+}
+
+/** A connected mux that has said nothing yet. */
+async function rawAgent(
+  t: TestContext,
+  platform: Platform,
+): Promise<{ mux: MuxSession; closed: Promise<Error | undefined> }> {
+  const socket = connectTls({ port: platform.port, host: 'localhost', ca: platform.caPem })
+  await once(socket, 'secureConnect')
+  let close: (error?: Error) => void
+  const closed = new Promise<Error | undefined>((resolve) => {
+    close = resolve
+  })
+  const mux = new MuxSession(socket, { role: 'client', onStream() {}, onClose: (error) => close(error) })
+  t.after(() => mux.destroy())
+  return { mux, closed }
+}
+
+test('an agent is welcomed with everything it may want to show or keep', async (t) => {
+  const platform = await startPlatform(t, {
+    gateway: { describeAccount: async (id) => ({ name: `account ${id}`, plan: 'free', banner: 'Hello!' }) },
+  })
+
+  const agent = await platform.agent(t)
+
+  const { Extra, ClientId, Version, Error: refused } = agent.welcome
+  const [session] = platform.registry.sessionsOf('ac_1')
+  assert.equal(Version, '3')
+  assert.equal(refused, '')
+  assert.match(ClientId, /^[0-9a-f]{32}$/)
+  assert.deepEqual(Extra, {
+    Version: '0.1.0',
+    Region: 'us',
+    Cookie: Extra.Cookie,
+    AccountName: 'account ac_1',
+    PlanName: 'free',
+    Banner: 'Hello!',
+    SessionDuration: 0,
+    DeprecationWarning: null,
+    ConnectAddresses: [],
+    AgentSessionID: session!.id,
+  })
+  assert.match(session!.id, /^ts_[0-9A-Za-z]{27}$/)
+  assert.deepEqual(
+    [session!.transport, session!.agentVersion, session!.os, session!.metadata, session!.ip],
+    ['adit/v2', '0.1.0', 'linux', 'a test', '127.0.0.1'],
+  )
+})
+
+test('before Auth an agent gets the region and nothing else', async (t) => {
+  const platform = await startPlatform(t)
+  const { mux } = await rawAgent(t, platform)
+
+  const info = await call(mux, 8, {}, 2000)
+  const bind = await call(mux, 1, { Proto: 'http' }, 2000)
+  const unknown = await call(mux, 77, {}, 2000)
+
+  assert.deepEqual(info, { Region: 'us' })
+  assert.match(String(bind.Error), /not authenticated/)
+  assert.match(String(unknown.Error), /not authenticated/)
+})
+
+const refusedTokens: [what: string, token: string, code: RegExp][] = [
+  ['a malformed token', 'nonsense', /ERR_NGROK_105/],
+  ['no token', '', /ERR_NGROK_105/],
+  ['an unknown token', TOKEN.replaceAll('a', 'b'), /ERR_NGROK_107/],
+]
+
+for (const [what, Authtoken, code] of refusedTokens) {
+  test(`${what} is refused in a form every SDK can read, then the connection ends`, async (t) => {
+    const platform = await startPlatform(t)
+    const { mux, closed } = await rawAgent(t, platform)
+
+    const answer = await call(mux, 0, { Version: ['3'], ClientId: '', Extra: { Authtoken } }, 2000)
+    await closed
+
+    assert.match(String(answer.Error), code)
+    assert.equal(answer.Version, '3')
+    assert.equal(answer.ClientId, '')
+    assert.equal(typeof answer.Extra, 'object')
+    assert.deepEqual(platform.registry.sessionsOf('ac_1'), [])
+  })
+}
+
+test('an Auth that asks too much is refused by number', async (t) => {
+  const platform = await startPlatform(t)
+  const extra = (fields: object) => ({ Version: ['3'], ClientId: '', Extra: { Authtoken: TOKEN, ...fields } })
+  const cases: [message: object, code: RegExp][] = [
+    [extra({ Metadata: 'x'.repeat(4097) }), /ERR_NGROK_100/],
+    [extra({ HeartbeatInterval: 1000 }), /ERR_NGROK_111/],
+    [extra({ HeartbeatTolerance: 1000 }), /ERR_NGROK_112/],
+    [{ Version: 3 }, /ERR_NGROK_109/],
+  ]
+
+  for (const [message, code] of cases) {
+    const { mux } = await rawAgent(t, platform)
+    const answer = await call(mux, 0, message, 2000)
+
+    assert.match(String(answer.Error), code)
+  }
+})
+
+test('an authentication that cannot be checked is not a refusal of the token', async (t) => {
+  const platform = await startPlatform(t, {
+    gateway: { authenticate: () => Promise.reject(new Error('the database is away')) },
+  })
+
+  await assert.rejects(platform.agent(t), (error: Error) => /cannot answer at the moment/.test(error.message))
+})
+
+test('a connection that does not authenticate in time is closed with the reason', async (t) => {
+  const platform = await startPlatform(t, { gateway: { limits: { authenticateMs: 30 } } })
+  const { closed } = await rawAgent(t, platform)
+
+  const error = await closed
+
+  assert.match(error!.message, /Not authenticated within 30 ms/)
+  assert.equal(platform.gateway.connections, 0)
+})
+
+test('a connection that does not finish its handshake in time is closed', async (t) => {
+  const platform = await startPlatform(t, { gateway: { limits: { handshakeMs: 30 } } })
+  const socket = connect(platform.port, '127.0.0.1')
+
+  socket.resume()
+  await once(socket, 'close')
+
+  assert.ok(socket.destroyed)
+})
+
+test('bytes that are no TLS, and connections reset half-way, hurt nobody', async (t) => {
+  const platform = await startPlatform(t)
+  const hellos = [
+    'GET / HTTP/1.1\r\n\r\n',
+    '\x16\x03\x01\xff\xff',
+    '\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00',
+    '\0'.repeat(1000),
+  ]
+
+  for (const hello of hellos) {
+    const socket = connect(platform.port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(hello, 'latin1')
+    await once(socket, 'connect')
+    setImmediate(() => socket.resetAndDestroy())
+    await once(socket, 'close')
+  }
+
+  assert.ok((await platform.agent(t)).welcome.ClientId)
+})
+
+test('one source may hold so many unknown connections; known agents do not count', async (t) => {
+  const platform = await startPlatform(t, { gateway: { limits: { unauthenticatedPerSource: 2 } } })
+  await rawAgent(t, platform)
+  await platform.agent(t)
+  await platform.agent(t)
+  await rawAgent(t, platform)
+
+  const tooMany = connectTls({ port: platform.port, host: 'localhost', ca: platform.caPem })
+  tooMany.on('error', () => {})
+  await new Promise((resolve) => tooMany.once('close', resolve))
+
+  assert.equal(tooMany.getProtocol(), null)
+  assert.equal(platform.registry.sessionsOf('ac_1').length, 2)
+})
+
+test('an agent behind a dead link gets its name back at once, and the ghost goes', async (t) => {
+  const platform = await startPlatform(t, { gateway: quick })
+  const relay = await startRelay(t, platform.port)
+  const heartbeat = { intervalMs: 100, toleranceMs: 200 }
+  const old = await agentAt(t, platform, relay.port, { heartbeat })
+  const bound = await old.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
+  const ghost = platform.registry.find('https', 'a.adit.test')!
+  relay.freeze()
+
+  const identity = agentIdentity({ clientId: old.welcome.ClientId, cookie: old.welcome.Extra.Cookie })
+  const back = await agentAt(t, platform, platform.port, { identity, heartbeat })
+  const again = await back.bind({
+    Proto: 'https',
+    Id: bound.Id,
+    Opts: bound.Opts,
+    Extra: { Token: bound.Extra.Token },
+  })
+
+  const tunnel = platform.registry.find('https', 'a.adit.test')!
+  assert.equal(again.URL, bound.URL)
+  assert.equal(again.Id, bound.Id)
+  assert.equal(back.welcome.ClientId, old.welcome.ClientId)
+  assert.notEqual(tunnel.sessionId, ghost.sessionId)
+  await eventually(() => platform.registry.sessionsOf('ac_1').length === 1, 'the end of the ghost')
+  assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
+})
+
+test('both sides notice a dead link within interval and tolerance', async (t) => {
+  const platform = await startPlatform(t, { gateway: quick })
+  const relay = await startRelay(t, platform.port)
+  let lost: Error | undefined
+  const heartbeat = { intervalMs: 50, toleranceMs: 100 }
+  await agentAt(t, platform, relay.port, {
+    heartbeat,
+    onClose: (error) => {
+      lost = error
+    },
+  })
+
+  const started = performance.now()
+  relay.freeze()
+  await eventually(() => lost !== undefined && platform.registry.sessionsOf('ac_1').length === 0, 'both ends')
+
+  const took = performance.now() - started
+  assert.match(lost!.message, /Nothing was heard/)
+  assert.ok(took < 1000, `${took} ms`)
+})
+
+test('a client id without its cookie takes nothing from anybody', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.agent(t)
+  await owner.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
+  platform.credentials.set(TOKEN.replaceAll('a', 'c'), {
+    accountId: 'ac_1',
+    credentialId: 'cr_2',
+    ownerId: 'usr_1',
+    acl: [],
+  })
+  const { ClientId: clientId, Extra } = owner.welcome
+  const thieves = [
+    agentIdentity({ clientId }),
+    agentIdentity({ clientId, cookie: `${Extra.Cookie.slice(0, -2)}AA` }),
+    agentIdentity({ clientId, cookie: Extra.Cookie, authtoken: new Secret(TOKEN.replaceAll('a', 'c')) }),
+  ]
+
+  for (const identity of thieves) {
+    const thief = await platform.agent(t, { identity })
+
+    assert.notEqual(thief.welcome.ClientId, clientId)
+    await assert.rejects(thief.bind({ Proto: 'https', Opts: { Subdomain: 'a' } }), { number: 334 })
+  }
+})
+
+test('after a restart of the server an agent gets back what was chosen for it', async (t) => {
+  const resumeKey = Buffer.alloc(32, 7)
+  const first = await startPlatform(t, { resumeKey })
+  const agent = await first.agent(t)
+  const name = await agent.bind({ Proto: 'https', Opts: {} })
+  await agent.bind({ Proto: 'tcp', Opts: {} })
+  const port = await agent.bind({ Proto: 'tcp', Opts: {} })
+  const { ClientId: clientId, Extra } = agent.welcome
+  await first.gateway.close()
+  const second = await startPlatform(t, { resumeKey, before: first })
+
+  const back = await second.agent(t, { identity: agentIdentity({ clientId, cookie: Extra.Cookie }) })
+  const rebinds = []
+  for (const { Id, Proto, Opts, Extra } of [name, port]) {
+    rebinds.push(await back.bind({ Id, Proto, Opts, Extra: { Token: Extra.Token } }))
+  }
+  const withoutOpts = await back.bind({ Proto: 'tcp', Id: port.Id, Extra: { Token: port.Extra.Token } })
+
+  assert.equal(back.welcome.ClientId, clientId)
+  assert.deepEqual(
+    rebinds.map(({ Id, URL }) => [Id, URL]),
+    [
+      [name.Id, name.URL],
+      [port.Id, port.URL],
+    ],
+  )
+  assert.equal(withoutOpts.URL, port.URL)
+  const stranger = await second.agent(t)
+  await assert.rejects(stranger.bind({ Proto: 'tcp', Opts: port.Opts }), { number: 307 })
+})
+
+test('a lost agent keeps its names for its credential; one that says goodbye does not', async (t) => {
+  const platform = await startPlatform(t)
+  const other = TOKEN.replaceAll('a', 'c')
+  platform.credentials.set(other, { accountId: 'ac_2', credentialId: 'cr_2', ownerId: 'usr_2', acl: [] })
+  const stranger = await platform.agent(t, { identity: agentIdentity({ authtoken: new Secret(other) }) })
+  const lost = await platform.agent(t)
+  const polite = await platform.agent(t)
+  await lost.bind({ Proto: 'https', Opts: { Subdomain: 'lost' } })
+  await polite.bind({ Proto: 'https', Opts: { Subdomain: 'polite' } })
+
+  lost.destroy()
+  polite.close()
+  await eventually(() => platform.registry.sessionsOf('ac_1').length === 0, 'both ends')
+
+  await assert.rejects(stranger.bind({ Proto: 'https', Opts: { Subdomain: 'lost' } }), { number: 334 })
+  await stranger.bind({ Proto: 'https', Opts: { Subdomain: 'polite' } })
+  const back = await platform.agent(t)
+  await back.bind({ Proto: 'https', Opts: { Subdomain: 'lost' } })
+})
+
+test('deleting a credential ends its sessions with the reason', async (t) => {
+  const platform = await startPlatform(t)
+  let ended: Error | undefined
+  const agent = await platform.agent(t, {
+    onClose: (error) => {
+      ended = error
+    },
+  })
+  await agent.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
+
+  platform.registry.endCredential('cr_1', 'The credential was deleted.')
+  await eventually(() => ended !== undefined, 'the end at the agent')
+
+  assert.match(ended!.message, /The credential was deleted/)
+  assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
+  assert.deepEqual(
+    platform.events.map(({ what }) => what),
+    ['session_started', 'tunnel_started', 'tunnel_stopped', 'session_stopped'],
+  )
+})
+
+test('a tunnel that new rules forbid is stopped; when its agent comes back, the others come back with it', async (t) => {
+  const platform = await startPlatform(t)
+  const stopped: string[] = []
+  const agent = await platform.agent(t, {
+    onCommand: async (command) => {
+      if (command.name === 'stopTunnel') stopped.push(command.id)
+    },
+  })
+  const bad = await agent.bind({ Proto: 'https', Opts: { Subdomain: 'bad' } })
+  await agent.bind({ Proto: 'https', Opts: { Subdomain: 'good' } })
+
+  platform.registry.changeAcl('cr_1', ['bind:good.adit.test'])
+  await eventually(() => stopped.length === 1, 'the news at the agent')
+  const again = await agent.bind({
+    Proto: 'https',
+    Id: bad.Id,
+    Opts: bad.Opts,
+    Extra: { Token: bad.Extra.Token },
+  })
+
+  assert.deepEqual(stopped, [bad.Id])
+  assert.deepEqual([again.Id, again.URL], [bad.Id, bad.URL])
+  assert.equal(platform.registry.find('https', 'bad.adit.test'), undefined)
+  assert.notEqual(platform.registry.find('https', 'good.adit.test'), undefined)
+  await assert.rejects(agent.bind({ Proto: 'https', Opts: { Subdomain: 'bad' } }), { number: 316 })
+  await agent.unbind(bad.Id)
+})
+
+test('commands reach the agent, and every way they can fail is told apart', async (t) => {
+  const platform = await startPlatform(t)
+  const commands: string[] = []
+  await platform.agent(t, {
+    identity: agentIdentity({ commands: { restart: '', stop: '', update: 'Updates are switched off.' } }),
+    onCommand: async (command) => {
+      commands.push(command.name)
+      if (command.name === 'stop') throw new Error('I would rather not.')
+    },
+  })
+  const [session] = platform.registry.sessionsOf('ac_1')
+
+  const outcomes = [
+    await session!.command('restart'),
+    await session!.command('stop'),
+    await session!.command('update'),
+  ]
+  session!.end('gone')
+  outcomes.push(await session!.command('restart'))
+
+  assert.deepEqual(commands, ['restart', 'stop'])
+  assert.deepEqual(outcomes, [
+    { done: true },
+    { done: false, because: 'failed', reason: 'I would rather not.' },
+    { done: false, because: 'unsupported', reason: 'Updates are switched off.' },
+    { done: false, because: 'lost', reason: 'The session is over.' },
+  ])
+})
+
+test('an agent that named no capabilities is too old for commands', async (t) => {
+  const platform = await startPlatform(t)
+  const { mux } = await rawAgent(t, platform)
+  await call(mux, 0, { Version: ['3'], ClientId: '', Extra: { AuthToken: TOKEN } }, 2000)
+  const [session] = platform.registry.sessionsOf('ac_1')
+
+  const outcome = await session!.command('stop')
+
+  assert.deepEqual(outcome, {
+    done: false,
+    because: 'unsupported',
+    reason: 'The agent is too old to know the command stop.',
+  })
+})
+
+test('unbinding twice, or what never was, is a success', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await platform.agent(t)
+  const bound = await agent.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
+
+  await agent.unbind(bound.Id)
+  await agent.unbind(bound.Id)
+  await agent.unbind('never')
+
+  assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
+})
+
+test('an agent changes what people read about its own tunnels, and of no others', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await platform.agent(t)
+  const bound = await agent.bind({
+    Proto: 'https',
+    Opts: { Subdomain: 'a' },
+    Extra: { Name: 'old', Metadata: 'keep' },
+  })
+  const TunnelId = bound.Extra.TunnelID
+  const stranger = await platform.agent(t)
+
+  await agent.patchTunnelState({ TunnelId, Name: 'new', Description: 'd', PoolingEnabled: true })
+
+  const tunnel = platform.registry.find('https', 'a.adit.test')!
+  assert.deepEqual(
+    [tunnel.name, tunnel.description, tunnel.metadata, tunnel.poolingEnabled],
+    ['new', 'd', 'keep', true],
+  )
+  await assert.rejects(stranger.patchTunnelState({ TunnelId, Name: 'mine' }), { number: 333 })
+  await assert.rejects(agent.patchTunnelState({ TunnelId, Metadata: 'x'.repeat(4097) }), /4096 bytes/)
+})
+
+test('closing the gateway tells every agent and lets the port go', async (t) => {
+  const platform = await startPlatform(t)
+  const reasons: string[] = []
+  await platform.agent(t, { onClose: (error) => reasons.push(error?.message ?? '') })
+  const silent = connect(platform.port, '127.0.0.1')
+  silent.on('error', () => {})
+  await once(silent, 'connect')
+
+  await platform.gateway.close()
+  await eventually(() => reasons.length === 1, 'the news at the agent')
+
+  assert.match(reasons[0]!, /shutting down/)
+  assert.equal(platform.gateway.connections, 0)
+})
+
+test('a visitor’s stream says who it is for and from whom', async (t) => {
+  const platform = await startPlatform(t)
+  const headers: object[] = []
+  const firsts: string[] = []
+  const agent = await platform.agent(t, {
+    onProxy(header, stream: MuxStream) {
+      headers.push(header)
+      stream.sink = {
+        onData: (chunk) => void firsts.push(chunk.toString()),
+        onEnd() {},
+        onDrain() {},
+        onClose() {},
+      }
+    },
+  })
+  const plain = await agent.bind({ Proto: 'tcp', Opts: { ProxyProto: 1 } })
+  const labelled = await agent.startTunnelWithLabel({ Labels: { app: 'web' } })
+  const visitor = {
+    clientAddress: '192.0.2.1:5',
+    serverAddress: '192.0.2.9:443',
+    passthroughTls: false,
+  } as const
+
+  platform.registry.findTcp(20_000)!.open({ ...visitor, proto: 'tcp', via: 'endpoint' })
+  const [tunnel] = platform.registry.labelled('ac_1', { app: 'web' })
+  tunnel!.open({ ...visitor, proto: 'https', via: 'https-edge' })
+  tunnel!.open({ ...visitor, proto: 'tls', via: 'tls-edge', passthroughTls: true })
+  tunnel!.open({ ...visitor, proto: 'tcp', via: 'tcp-edge' })
+  await eventually(() => headers.length === 4 && firsts.length === 1, 'all streams')
+
+  const ClientAddr = '192.0.2.1:5'
+  assert.deepEqual(headers, [
+    { Id: plain.Id, ClientAddr, Proto: 'tcp', EdgeType: '0', PassthroughTLS: false },
+    { Id: labelled.Id, ClientAddr, Proto: 'https', EdgeType: '3', PassthroughTLS: false },
+    { Id: labelled.Id, ClientAddr, Proto: 'tls', EdgeType: '2', PassthroughTLS: true },
+    { Id: labelled.Id, ClientAddr, Proto: 'tcp', EdgeType: '1', PassthroughTLS: false },
+  ])
+  assert.deepEqual(firsts, ['PROXY TCP4 192.0.2.1 192.0.2.9 5 443\r\n'])
+})

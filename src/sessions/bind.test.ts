@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { BindMessage, Refusal } from '../protocol/index.ts'
+import { type Platform, type PlatformOptions, startPlatform, TOKEN } from './testing/platform.ts'
+
+interface World extends PlatformOptions {
+  acl?: string[]
+  /** Names and addresses with the account that reserved them. */
+  reserved?: Record<string, string>
+  edges?: string[]
+}
+
+async function startWorld(t: TestContext, world: World): Promise<Platform> {
+  const platform = await startPlatform(t, world)
+  const principal = platform.credentials.get(TOKEN)!
+  platform.credentials.set(TOKEN, { ...principal, acl: world.acl ?? [] })
+  for (const [name, accountId] of Object.entries(world.reserved ?? {})) {
+    platform.reservations.set(name, { id: name.includes(':') ? 'ra_1' : 'rd_1', accountId })
+  }
+  for (const edge of world.edges ?? []) platform.edges.add(edge)
+  return platform
+}
+
+const http = (Opts: object): BindMessage => ({ Proto: 'http', Opts })
+const https = (Opts: object): BindMessage => ({ Proto: 'https', Opts })
+const tls = (Opts: object): BindMessage => ({ Proto: 'tls', Opts })
+const tcp = (Opts: object): BindMessage => ({ Proto: 'tcp', Opts })
+
+const given: [what: string, request: BindMessage, world: World, url: string | RegExp][] = [
+  ['nothing', https({}), {}, /^https:\/\/[a-z]+-[a-z]+-[a-z0-9]{5}\.adit\.test$/],
+  ['nothing, for tls', tls({}), {}, /^tls:\/\/[a-z]+-[a-z]+-[a-z0-9]{5}\.adit\.test$/],
+  ['a subdomain', https({ Subdomain: 'app' }), {}, 'https://app.adit.test'],
+  ['a free name under the base domain', http({ Domain: 'app.adit.test' }), {}, 'http://app.adit.test'],
+  ['the older field', http({ Hostname: 'App.Adit.Test.' }), {}, 'http://app.adit.test'],
+  ['a URL', https({ URL: 'https://app.adit.test' }), {}, 'https://app.adit.test'],
+  ['a URL with the default port', https({ URL: 'https://app.adit.test:443/' }), {}, 'https://app.adit.test'],
+  ['a URL without a scheme', https({ URL: 'app.adit.test' }), {}, 'https://app.adit.test'],
+  [
+    'a reserved name',
+    https({ Domain: 'a.ex.com' }),
+    { reserved: { 'a.ex.com': 'ac_1' } },
+    'https://a.ex.com',
+  ],
+  [
+    'a name under a reserved wildcard',
+    https({ Domain: 'a.b.ex.com' }),
+    { reserved: { '*.ex.com': 'ac_1' } },
+    'https://a.b.ex.com',
+  ],
+  [
+    'a reserved wildcard',
+    https({ Domain: '*.ex.com' }),
+    { reserved: { '*.ex.com': 'ac_1' } },
+    'https://*.ex.com',
+  ],
+  [
+    'a name the ACL allows',
+    https({ Domain: 'a.adit.test' }),
+    { acl: ['bind:*.adit.test'] },
+    'https://a.adit.test',
+  ],
+  [
+    'nothing, with an ACL that covers the base domain',
+    https({}),
+    { acl: ['bind:*.adit.test'] },
+    /adit\.test$/,
+  ],
+  ['nothing, for tcp', tcp({}), {}, 'tcp://tcp.adit.test:20000'],
+  ['the empty URL, for tcp', tcp({ URL: 'tcp://' }), {}, 'tcp://tcp.adit.test:20000'],
+  [
+    'a reserved address',
+    tcp({ Addr: 'tcp.adit.test:20007' }),
+    { reserved: { 'tcp.adit.test:20007': 'ac_1' } },
+    'tcp://tcp.adit.test:20007',
+  ],
+  [
+    'a reserved address by URL',
+    tcp({ URL: 'tcp://tcp.adit.test:20007' }),
+    { reserved: { 'tcp.adit.test:20007': 'ac_1' } },
+    'tcp://tcp.adit.test:20007',
+  ],
+  [
+    'an address the ACL allows',
+    tcp({ Addr: 'tcp.adit.test:20007' }),
+    { acl: ['bind:tcp.adit.test:20007'], reserved: { 'tcp.adit.test:20007': 'ac_1' } },
+    'tcp://tcp.adit.test:20007',
+  ],
+  [
+    'a public HTTP port',
+    http({ Subdomain: 'a' }),
+    { address: { httpPort: 8080 } },
+    'http://a.adit.test:8080',
+  ],
+  [
+    'a public HTTPS port',
+    https({ URL: 'https://a.adit.test:8443' }),
+    { address: { httpsPort: 8443 } },
+    'https://a.adit.test:8443',
+  ],
+  [
+    'the port of production on a laptop',
+    tls({ URL: 'tls://a.adit.test:443' }),
+    { address: { httpsPort: 8443 } },
+    'tls://a.adit.test:8443',
+  ],
+]
+
+for (const [what, request, world, url] of given) {
+  test(`a bind that asks for ${what} gets ${url}`, async (t) => {
+    const platform = await startWorld(t, world)
+    const agent = await platform.agent(t)
+
+    const bound = await agent.bind(request)
+
+    if (typeof url === 'string') assert.equal(bound.URL, url)
+    else assert.match(bound.URL, url)
+  })
+}
+
+const refused: [what: string, request: BindMessage, world: World, number: number | undefined][] = [
+  ['an unknown protocol', { Proto: 'ssh' }, {}, 332],
+  ['a malformed name', https({ Domain: 'a..b' }), {}, 326],
+  ['a name with a star inside', https({ Domain: 'a.*.ex.com' }), {}, 326],
+  ['a subdomain with a slash', https({ Subdomain: 'a/b' }), {}, 326],
+  ['a name nobody reserved', https({ Domain: 'a.ex.com' }), {}, 319],
+  ['a name below a free one', https({ Domain: 'a.b.adit.test' }), {}, 319],
+  ['the base domain', https({ Domain: 'adit.test' }), {}, 319],
+  ['a name below an own one', https({ Domain: 'b.a.ex.com' }), { reserved: { 'a.ex.com': 'ac_1' } }, 319],
+  ['a wildcard nobody reserved', https({ Domain: '*.ex.com' }), {}, 318],
+  ['the wildcard of the base domain', https({ Domain: '*.adit.test' }), {}, 318],
+  ['a name of another account', https({ Domain: 'a.ex.com' }), { reserved: { 'a.ex.com': 'ac_2' } }, 320],
+  [
+    'a name below one of another account',
+    https({ Domain: 'b.a.ex.com' }),
+    { reserved: { 'a.ex.com': 'ac_2' } },
+    320,
+  ],
+  [
+    'a reserved name under the base domain',
+    https({ Subdomain: 'a' }),
+    { reserved: { 'a.adit.test': 'ac_2' } },
+    320,
+  ],
+  [
+    'a name held by an edge',
+    https({ Domain: 'a.ex.com' }),
+    { reserved: { 'a.ex.com': 'ac_1' }, edges: ['a.ex.com'] },
+    381,
+  ],
+  ['a name the ACL forbids', https({ Domain: 'a.adit.test' }), { acl: ['bind:b.adit.test'] }, 316],
+  ['a random name the ACL forbids', https({}), { acl: ['bind:b.adit.test'] }, 316],
+  ['a name under an unreadable ACL', https({}), { acl: ['nonsense'] }, 316],
+  ['an address nobody reserved', tcp({ Addr: 'tcp.adit.test:20007' }), {}, 307],
+  [
+    'an address of another account',
+    tcp({ Addr: 'tcp.adit.test:20007' }),
+    { reserved: { 'tcp.adit.test:20007': 'ac_2' } },
+    309,
+  ],
+  [
+    'an address the ACL forbids',
+    tcp({ Addr: 'tcp.adit.test:20007' }),
+    { acl: ['bind:tcp.adit.test:20008'] },
+    308,
+  ],
+  ['a random address the ACL forbids', tcp({}), { acl: ['bind:tcp.adit.test:20008'] }, 356],
+  [
+    'an address held by an edge',
+    tcp({ Addr: 'tcp.adit.test:20007' }),
+    { edges: ['tcp.adit.test:20007'] },
+    381,
+  ],
+  ['an address without a port', tcp({ Addr: 'tcp.adit.test' }), {}, undefined],
+  ['a URL of another protocol', https({ URL: 'tcp://a.adit.test:1' }), {}, undefined],
+  ['a URL with a path', https({ URL: 'https://a.adit.test/path' }), {}, undefined],
+  ['a URL with a user', https({ URL: 'https://me@a.adit.test' }), {}, undefined],
+  ['a port no visitor can use', https({ URL: 'https://a.adit.test:444' }), {}, undefined],
+  ['a traffic policy', https({ TrafficPolicy: '{"on_http_request":[]}' }), {}, undefined],
+  ['an internal binding', { Proto: 'https', Extra: { Bindings: ['internal'] } }, {}, undefined],
+  ['an unknown upstream protocol', { Proto: 'https', ForwardsProto: 'spdy' }, {}, undefined],
+  ['metadata of 4097 bytes', { Proto: 'https', Extra: { Metadata: 'é'.repeat(2049) } }, {}, undefined],
+  ['options of the wrong type', https({ ProxyProto: 'two' }), {}, 301],
+]
+
+for (const [what, request, world, number] of refused) {
+  test(`a bind that asks for ${what} is refused${number === undefined ? '' : ` with ${number}`}`, async (t) => {
+    const platform = await startWorld(t, world)
+    const agent = await platform.agent(t)
+
+    const failure = (await agent.bind(request).catch((error: unknown) => error)) as Refusal
+
+    assert.equal(failure.name, 'Refusal')
+    assert.equal(failure.number, number)
+    assert.deepEqual(platform.registry.tunnelsOf('ac_1'), [])
+    assert.deepEqual([...platform.openPorts], [])
+  })
+}
+
+test('a taken name is refused with 334 and the port of a refused bind is given back', async (t) => {
+  const platform = await startWorld(t, { reserved: { 'tcp.adit.test:20007': 'ac_1' } })
+  const [one, two] = [await platform.agent(t), await platform.agent(t)]
+  await one.bind(https({ Subdomain: 'a' }))
+  await one.bind(tcp({ Addr: 'tcp.adit.test:20007' }))
+
+  await assert.rejects(two.bind(https({ Subdomain: 'a' })), {
+    number: 334,
+    message: /https:\/\/a\.adit\.test/,
+  })
+  await assert.rejects(two.bind(tcp({ Addr: 'tcp.adit.test:20007' })), { number: 334 })
+
+  assert.deepEqual([...platform.openPorts], [20_007])
+})
+
+test('when no port is left the agent is told so', async (t) => {
+  const platform = await startWorld(t, {})
+  for (let port = 20_000; port < 20_100; port++) platform.openPorts.add(port)
+  const agent = await platform.agent(t)
+
+  await assert.rejects(agent.bind(tcp({})), /No public TCP port is free/)
+})
+
+test('a session may have so many tunnels and no more, but may bind an old one again', async (t) => {
+  const platform = await startWorld(t, { maxTunnelsPerSession: 2 })
+  const agent = await platform.agent(t)
+  const first = await agent.bind(https({ Subdomain: 'a' }))
+  await agent.bind(https({ Subdomain: 'b' }))
+
+  await assert.rejects(agent.bind(https({ Subdomain: 'c' })), { number: 324 })
+  await assert.rejects(agent.startTunnelWithLabel({ Labels: { app: 'web' } }), { number: 324 })
+  await agent.bind({ ...https({ Subdomain: 'a' }), Id: first.Id })
+
+  assert.equal(platform.registry.tunnelsOf('ac_1').length, 2)
+})
+
+test('the answer repeats the options with the address given, and keeps an id that was asked for', async (t) => {
+  const platform = await startWorld(t, {})
+  const agent = await platform.agent(t)
+
+  const named = await agent.bind({
+    ...https({ LocalUrlScheme: null, Compression: {}, Unknown: [1] }),
+    Id: 'mine',
+  })
+  const addressed = await agent.bind(tcp({ ProxyProto: 1 }))
+  const byUrl = await agent.bind(https({ URL: 'https://u.adit.test' }))
+
+  const host = named.URL.slice('https://'.length)
+  assert.equal(named.Id, 'mine')
+  assert.deepEqual(named.Opts, {
+    Hostname: '',
+    Auth: '',
+    Subdomain: '',
+    HostHeaderRewrite: false,
+    ProxyProto: 0,
+    LocalUrlScheme: null,
+    Compression: {},
+    Unknown: [1],
+    Domain: host,
+  })
+  assert.deepEqual(addressed.Opts, { Addr: 'tcp.adit.test:20000', ProxyProto: 1 })
+  assert.equal((byUrl.Opts as { Domain?: string }).Domain, undefined)
+})
+
+test('labels are bound when the ACL allows each of them', async (t) => {
+  const platform = await startWorld(t, { acl: ['bind:app=*'] })
+  const agent = await platform.agent(t)
+
+  const bound = await agent.startTunnelWithLabel({
+    Labels: { app: 'web' },
+    Metadata: 'm',
+    ForwardsTo: 'localhost:80',
+  })
+  const forbidden = agent.startTunnelWithLabel({ Labels: { app: 'web', zone: 'a' } })
+
+  await assert.rejects(forbidden, { number: 399, message: /zone=a/ })
+  await assert.rejects(agent.startTunnelWithLabel({ Labels: {} }), /at least one label/)
+  await assert.rejects(agent.startTunnelWithLabel({ Labels: { app: '' } }), /name and a value/)
+  const [tunnel] = platform.registry.labelled('ac_1', { app: 'web' })
+  assert.equal(tunnel?.bindId, bound.Id)
+  assert.equal(tunnel?.metadata, 'm')
+})

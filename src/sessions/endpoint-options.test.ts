@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BindOpts } from '../protocol/index.ts'
+import { endpointOptions } from './endpoint-options.ts'
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const PEM = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
+
+test('every option of an https bind becomes the option of the endpoint', () => {
+  const options = endpointOptions('https', {
+    ProxyProto: 2,
+    Auth: 'old:pass:word',
+    BasicAuth: {
+      credentials: [
+        { username: 'a', cleartext_password: 'p' },
+        { username: 'b', hashed_password: base64('$2b$10$x') },
+      ],
+    },
+    IPRestriction: { allow_cidrs: ['10.0.0.0/8'], deny_cidrs: ['10.1.0.0/16'] },
+    RequestHeaders: { add: ['X-A: one:two'], remove: ['X-B'] },
+    ResponseHeaders: { add: ['x-c:d'] },
+    Compression: {},
+    WebsocketTCPConverter: {},
+    CircuitBreaker: { error_threshold: 0.5 },
+    OAuth: { provider: 'google', allow_domains: ['ex.com'] },
+    OIDC: { issuer_url: 'https://id.test', client_id: 'c', client_secret: 's', scopes: ['openid'] },
+    WebhookVerification: { provider: 'github', secret: 'w' },
+    UserAgentFilter: { allow: ['curl.*'], deny: [] },
+    MutualTLSCA: { mutual_tls_ca: base64(PEM) },
+  })
+
+  assert.deepEqual(options, {
+    proxyProto: 2,
+    ipRestriction: { allow: ['10.0.0.0/8'], deny: ['10.1.0.0/16'] },
+    basicAuth: [
+      { username: 'a', password: 'p' },
+      { username: 'b', hash: '$2b$10$x' },
+      { username: 'old', password: 'pass:word' },
+    ],
+    requestHeaders: { add: [['x-a', 'one:two']], remove: ['x-b'] },
+    responseHeaders: { add: [['x-c', 'd']], remove: [] },
+    compression: true,
+    websocketTcpConverter: true,
+    circuitBreaker: { errorThreshold: 0.5 },
+    oauth: {
+      provider: 'google',
+      clientId: '',
+      clientSecret: '',
+      allowEmails: [],
+      allowDomains: ['ex.com'],
+      scopes: [],
+    },
+    oidc: {
+      issuerUrl: 'https://id.test',
+      clientId: 'c',
+      clientSecret: 's',
+      allowEmails: [],
+      allowDomains: [],
+      scopes: ['openid'],
+    },
+    webhookVerification: { provider: 'github', secret: 'w' },
+    userAgentFilter: { allow: ['curl.*'], deny: [] },
+    mutualTls: { caPem: PEM },
+  })
+})
+
+test('nothing asked for is nothing set', () => {
+  for (const proto of ['http', 'https', 'tcp', 'tls'] as const) {
+    assert.deepEqual(endpointOptions(proto, {}), { proxyProto: 0 })
+  }
+})
+
+test('a tls bind passes TLS through, or terminates with our certificate or with its own', () => {
+  const own = endpointOptions('tls', {
+    TLSTermination: { cert: base64(PEM), key: base64(PEM) },
+    MutualTLSAtEdge: { mutual_tls_ca: base64(PEM) },
+  })
+
+  assert.equal(endpointOptions('tls', {}).tlsTermination, undefined)
+  assert.deepEqual(endpointOptions('tls', { TLSTermination: {} }).tlsTermination, {})
+  assert.deepEqual(own.tlsTermination, { certPem: PEM, keyPem: PEM })
+  assert.deepEqual(own.mutualTls, { caPem: PEM })
+})
+
+const refused: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
+  ['https', { TrafficPolicy: 'on_http_request: []' }, /traffic policies/],
+  ['https', { Auth: 'nocolon' }, /user:password/],
+  ['https', { BasicAuth: { credentials: [] } }, /at least one credential/],
+  ['https', { BasicAuth: { credentials: [{ username: 'a' }] } }, /needs a password/],
+  ['tcp', { IPRestriction: { allow_cidrs: ['10.0.0.1/8'] } }, /IPRestriction/],
+  ['tcp', { IPRestriction: { deny_cidrs: ['everyone'] } }, /IPRestriction/],
+  ['https', { RequestHeaders: { add: ['nocolon'] } }, /RequestHeaders/],
+  ['https', { UserAgentFilter: { deny: ['('] } }, /regular expression/],
+  ['https', { MutualTLSCA: { mutual_tls_ca: base64('not pem') } }, /PEM/],
+  ['tls', { TLSTermination: { cert: base64(PEM) } }, /both cert and key/],
+  ['tls', { MutualTLSAtEdge: { mutual_tls_ca: base64(PEM) } }, /needs TLSTermination/],
+]
+
+for (const [proto, opts, says] of refused) {
+  test(`${JSON.stringify(opts).slice(0, 60)} is refused for ${proto}`, () => {
+    assert.throws(() => endpointOptions(proto, opts), says)
+  })
+}

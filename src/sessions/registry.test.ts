@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
+import { compileAcl } from '../auth/index.ts'
+import { silentSink } from '../base/stream.ts'
+import type { Refusal } from '../protocol/index.ts'
+import type { LiveSession } from './live-session.ts'
+import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
+import { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
+
+let count = 0
+
+interface Recorded extends LiveSession {
+  ends: string[]
+  told: string[]
+}
+
+function session(changes: Partial<LiveSession> = {}): Recorded {
+  const ends: string[] = []
+  const told: string[] = []
+  return {
+    id: `ts_${++count}`,
+    accountId: 'ac_1',
+    credentialId: 'cr_1',
+    ownerId: 'usr_1',
+    clientId: `client-${count}`,
+    transport: 'adit/v2',
+    agentVersion: '1.0.0',
+    os: 'linux',
+    ip: '127.0.0.1',
+    region: 'us',
+    metadata: '',
+    startedAt: 0,
+    acl: compileAcl([]),
+    end: (reason) => void ends.push(reason),
+    tunnelEnded: (tunnel) => void told.push(tunnel.bindId),
+    command: async () => ({ done: true }),
+    ends,
+    told,
+    ...changes,
+  }
+}
+
+function spec(changes: Partial<TunnelSpec> & Pick<TunnelSpec, 'bindId'>): TunnelSpec {
+  return {
+    name: '',
+    description: '',
+    metadata: '',
+    forwardsTo: 'http://localhost:80',
+    forwardsProto: '',
+    poolingEnabled: false,
+    options: { proxyProto: 0 },
+    open: () => ({ sink: silentSink, write: () => true, end() {}, reset() {}, consumed() {} }),
+    ...changes,
+  }
+}
+
+function named(bindId: string, host: string, changes: Partial<TunnelSpec> = {}): TunnelSpec {
+  return spec({
+    bindId,
+    proto: 'https',
+    host,
+    port: 443,
+    url: `https://${host}`,
+    hostport: `${host}:443`,
+    ...changes,
+  })
+}
+
+function onPort(bindId: string, port: number): TunnelSpec {
+  return spec({ bindId, proto: 'tcp', port, url: `tcp://t.test:${port}`, hostport: `t.test:${port}` })
+}
+
+function labelled(bindId: string, labels: Record<string, string>): TunnelSpec {
+  return spec({ bindId, labels })
+}
+
+interface Setup {
+  registry: Registry
+  events: string[]
+  open: Set<number>
+}
+
+function createRegistry(options: Partial<RegistryOptions> = {}): Setup {
+  const events: string[] = []
+  const open = new Set<number>()
+  const registry = new Registry({
+    ports: {
+      async acquire(port = 20_000) {
+        if (open.has(port)) throw new Error('taken')
+        open.add(port)
+        return port
+      },
+      release: (port) => void open.delete(port),
+    },
+    emit: (event: LiveEvent) =>
+      events.push(`${event.what} ${'session' in event ? event.session.id : event.tunnel.bindId}`),
+    ...options,
+  })
+  return { registry, events, open }
+}
+
+function add(registry: Registry, changes: Partial<LiveSession> = {}): Recorded {
+  const added = session(changes)
+  registry.addSession(added)
+  return added
+}
+
+const refused = (number: number) => (error: Refusal) => error.number === number
+
+test('a bound name is found by its protocol and host, and by nothing else', () => {
+  const { registry } = createRegistry()
+
+  const tunnel = registry.bind(add(registry), named('b', 'a.test'))
+
+  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.find('http', 'a.test'), undefined)
+  assert.equal(registry.find('tls', 'a.test'), undefined)
+  assert.equal(registry.find('https', 'b.a.test'), undefined)
+})
+
+test('the exact name wins over wildcards, and the most specific wildcard over others', () => {
+  const { registry } = createRegistry()
+  const agent = add(registry)
+  const wide = registry.bind(agent, named('1', '*.test'))
+  const near = registry.bind(agent, named('2', '*.a.test'))
+  const exact = registry.bind(agent, named('3', 'x.a.test'))
+
+  const found = ['x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'a.test', 'test'].map((host) =>
+    registry.find('https', host),
+  )
+
+  assert.deepEqual(found, [exact, near, near, wide, wide, undefined])
+})
+
+test('a name that is online is refused to others, also under the other protocol of its listener', () => {
+  const { registry } = createRegistry()
+  registry.bind(add(registry), named('b', 'a.test'))
+  const other = add(registry)
+
+  assert.throws(() => registry.bind(other, named('b', 'a.test')), refused(334))
+  assert.throws(() => registry.bind(other, named('b', 'a.test', { proto: 'tls' })), refused(334))
+  assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test', { proto: 'http' })))
+})
+
+test('tunnels pool when all allow it and belong to one account, and then take turns', () => {
+  const { registry } = createRegistry()
+  const pooled = { poolingEnabled: true }
+  const one = registry.bind(add(registry), named('b', 'a.test', pooled))
+  const two = registry.bind(add(registry), named('b', 'a.test', pooled))
+
+  const turns = [1, 2, 3, 4].map(() => registry.find('https', 'a.test'))
+
+  assert.equal(turns.filter((tunnel) => tunnel === one).length, 2)
+  assert.equal(turns.filter((tunnel) => tunnel === two).length, 2)
+  assert.throws(() => registry.bind(add(registry), named('b', 'a.test')), refused(334))
+  const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
+  assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), refused(334))
+})
+
+test('an agent that comes back takes its name from its ghost, and the ghost’s end takes nothing away', () => {
+  const { registry, events } = createRegistry()
+  const ghost = add(registry, { clientId: 'same' })
+  registry.bind(ghost, named('b', 'a.test'))
+  const back = add(registry, { clientId: 'same' })
+
+  const tunnel = registry.bind(back, named('b', 'a.test'))
+  registry.removeSession(ghost, 'lost')
+
+  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.deepEqual(events, [
+    `session_started ${ghost.id}`,
+    'tunnel_started b',
+    `session_started ${back.id}`,
+    'tunnel_stopped b',
+    'tunnel_started b',
+    `session_stopped ${ghost.id}`,
+  ])
+})
+
+test('another client of the same credential does not take a name that is online', () => {
+  const { registry } = createRegistry()
+  registry.bind(add(registry, { clientId: 'one' }), named('b', 'a.test'))
+
+  assert.throws(() => registry.bind(add(registry, { clientId: 'two' }), named('b', 'a.test')), refused(334))
+})
+
+test('a ghost that stays is ended after a while, and what it alone had is kept for the credential', async () => {
+  const { registry } = createRegistry({ supersededMs: 5 })
+  const ghost = add(registry, { clientId: 'same' })
+  registry.bind(ghost, named('old', 'old.test'))
+  const back = add(registry, { clientId: 'same' })
+  const tunnel = registry.bind(back, named('b', 'a.test'))
+
+  await eventually(() => ghost.ends.length === 1, 'the end of the ghost')
+
+  assert.equal(registry.has(ghost), false)
+  assert.equal(registry.find('https', 'old.test'), undefined)
+  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.doesNotThrow(() => registry.bind(back, named('old', 'old.test')))
+})
+
+test('the name of a lost session waits for its credential only, and not for ever', async () => {
+  const { registry } = createRegistry({ graceMs: 20 })
+  const lost = add(registry)
+  registry.bind(lost, named('b', 'a.test'))
+  registry.removeSession(lost, 'lost')
+  const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
+
+  assert.throws(() => registry.bind(stranger, named('b', 'a.test')), refused(334))
+  const own = add(registry)
+  const tunnel = registry.bind(own, named('b', 'a.test'))
+  assert.equal(registry.find('https', 'a.test'), tunnel)
+
+  registry.removeSession(own, 'lost')
+  assert.throws(() => registry.bind(stranger, named('b', 'a.test')), refused(334))
+  await eventually(() => {
+    try {
+      return registry.bind(stranger, named('b', 'a.test')) !== undefined
+    } catch {
+      return false
+    }
+  }, 'the end of the grace')
+})
+
+test('an orderly end and an unbind free the name at once', () => {
+  const { registry } = createRegistry()
+  const one = add(registry)
+  registry.bind(one, named('b', 'a.test'))
+  registry.bind(one, named('c', 'c.test'))
+  const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
+
+  registry.unbind(one, 'c')
+  registry.unbind(one, 'unknown')
+  registry.removeSession(one, 'orderly')
+
+  assert.doesNotThrow(() => registry.bind(stranger, named('b', 'a.test')))
+  assert.doesNotThrow(() => registry.bind(stranger, named('c', 'c.test')))
+})
+
+test('binds are told apart by session: the same id in two sessions is two tunnels', () => {
+  const { registry } = createRegistry()
+  const one = add(registry)
+  const two = add(registry)
+  registry.bind(one, named('same', 'one.test'))
+  const other = registry.bind(two, named('same', 'two.test'))
+
+  registry.unbind(one, 'same')
+
+  assert.equal(registry.find('https', 'one.test'), undefined)
+  assert.equal(registry.find('https', 'two.test'), other)
+})
+
+test('the same id bound again in a session moves the tunnel', () => {
+  const { registry } = createRegistry()
+  const agent = add(registry)
+  registry.bind(agent, named('b', 'one.test'))
+
+  const moved = registry.bind(agent, named('b', 'two.test'))
+
+  assert.equal(registry.find('https', 'one.test'), undefined)
+  assert.equal(registry.find('https', 'two.test'), moved)
+  assert.deepEqual(registry.tunnelsIn(agent), [moved])
+})
+
+test('a port is held while its tunnel is online and while it is kept, and released afterwards', async () => {
+  const { registry, open } = createRegistry({ graceMs: 15 })
+  const agent = add(registry)
+  const port = await registry.holdPort()
+  const tunnel = registry.bind(agent, onPort('b', port))
+  assert.equal(registry.findTcp(port), tunnel)
+
+  registry.removeSession(agent, 'lost')
+  const kept = [registry.findTcp(port), open.has(port)]
+  const back = add(registry)
+  assert.equal(await registry.holdPort(port), port)
+  registry.bind(back, onPort('b', port))
+  registry.removeSession(back, 'lost')
+  await eventually(() => !open.has(port), 'the release of the port')
+
+  assert.deepEqual(kept, [undefined, true])
+  await assert.rejects(async () => {
+    open.add(20_005)
+    await registry.holdPort(20_005)
+  }, /taken/)
+})
+
+test('unbinding a TCP tunnel releases its port at once', async () => {
+  const { registry, open } = createRegistry()
+  const agent = add(registry)
+  const port = await registry.holdPort()
+  registry.bind(agent, onPort('b', port))
+
+  registry.unbind(agent, 'b')
+
+  assert.equal(open.size, 0)
+})
+
+test('labelled tunnels are found by any part of their labels, in their account only', () => {
+  const { registry } = createRegistry()
+  const agent = add(registry)
+  const web1 = registry.bind(agent, labelled('1', { app: 'web', zone: 'a' }))
+  const web2 = registry.bind(agent, labelled('2', { app: 'web', zone: 'b' }))
+  registry.bind(add(registry, { accountId: 'ac_2' }), labelled('3', { app: 'web', zone: 'a' }))
+  const ids = (found: readonly LiveTunnel[]) => found.map(({ bindId }) => bindId)
+
+  assert.deepEqual(registry.labelled('ac_1', { app: 'web' }), [web1, web2])
+  assert.deepEqual(registry.labelled('ac_1', { zone: 'a', app: 'web' }), [web1])
+  assert.deepEqual(ids(registry.labelled('ac_2', { zone: 'a' })), ['3'])
+  assert.deepEqual(registry.labelled('ac_1', { app: 'api' }), [])
+  assert.deepEqual(registry.labelled('ac_1', { app: 'web', zone: 'c' }), [])
+  assert.deepEqual(registry.labelled('ac_3', { app: 'web' }), [])
+})
+
+test('the answer for a selector is the same array until a labelled tunnel of the account comes or goes', () => {
+  const { registry } = createRegistry()
+  const agent = add(registry)
+  const selector = { app: 'web' }
+  registry.bind(agent, labelled('1', selector))
+  const first = registry.labelled('ac_1', selector)
+
+  registry.bind(agent, named('n', 'a.test'))
+  const second = registry.labelled('ac_1', selector)
+  registry.bind(agent, labelled('2', { app: 'web' }))
+  const third = registry.labelled('ac_1', selector)
+  registry.removeSession(agent, 'orderly')
+  const fourth = registry.labelled('ac_1', selector)
+  registry.bind(add(registry), labelled('4', { app: 'web' }))
+  const fifth = registry.labelled('ac_1', selector)
+
+  assert.equal(second, first)
+  assert.deepEqual([third.length, fourth.length, fifth.length], [2, 0, 1])
+})
+
+test('a deleted credential loses its sessions and names at once, also a session that was just being checked', () => {
+  const { registry } = createRegistry()
+  const one = add(registry)
+  registry.bind(one, named('b', 'a.test'))
+  const other = add(registry, { credentialId: 'cr_2', accountId: 'ac_2' })
+
+  registry.endCredential('cr_1', 'The credential was deleted.')
+
+  assert.deepEqual(one.ends, ['The credential was deleted.'])
+  assert.deepEqual(other.ends, [])
+  assert.equal(registry.find('https', 'a.test'), undefined)
+  assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test')))
+  assert.throws(() => registry.addSession(session()), refused(300))
+  registry.close()
+})
+
+test('new rules of a credential end exactly the tunnels they no longer allow, and hold for later binds', () => {
+  const { registry } = createRegistry()
+  const agent = add(registry)
+  const good = registry.bind(agent, named('good', 'a.ok.test'))
+  registry.bind(agent, named('bad', 'a.test'))
+  registry.bind(agent, labelled('labels', { app: 'web' }))
+  registry.bind(agent, onPort('port', 20_000))
+
+  registry.changeAcl('cr_1', ['bind:*.ok.test'])
+  const late = session()
+  registry.addSession(late)
+
+  assert.deepEqual(agent.told.toSorted(), ['bad', 'labels', 'port'])
+  assert.deepEqual(registry.tunnelsIn(agent), [good])
+  assert.equal(late.acl.allowsName('b.test'), false)
+  registry.close()
+})
+
+test('accounts see their own sessions and tunnels only', () => {
+  const { registry } = createRegistry()
+  const mine = add(registry)
+  const tunnel = registry.bind(mine, named('b', 'a.test'))
+  const theirs = add(registry, { accountId: 'ac_2' })
+
+  assert.deepEqual(registry.sessionsOf('ac_1'), [mine])
+  assert.deepEqual(registry.tunnelsOf('ac_1'), [tunnel])
+  assert.deepEqual(registry.tunnelsOf('ac_2'), [])
+  assert.equal(registry.session('ac_1', theirs.id), undefined)
+  assert.equal(registry.session('ac_2', theirs.id), theirs)
+})
