@@ -10,7 +10,15 @@ import { DATABASE_FILE, SqliteEngine } from './sqlite.ts'
 
 export { backup, restore } from './backup.ts'
 export { BackupRefused } from './backup-refused.ts'
-export type { DurableStore } from './durable-store.ts'
+export type { DurableStore, DurableStore } from './durable-store.ts'
+export {
+  type DeadEvent,
+  type EventQueue,
+  openEventQueue,
+  type QueuedEvent,
+  type SinkState,
+  type WaitingEvent,
+} from './event-queue.ts'
 export { MasterKeyRefused } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
 export { DatabaseRefused } from './postgres.ts'

@@ -21,6 +21,8 @@ export const TABLES = [
   'audit_heads',
   'settings',
   'leases',
+  'event_deliveries',
+  'event_sinks',
   'head',
 ] as const
 
@@ -68,6 +70,29 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE head (one ${integer} NOT NULL PRIMARY KEY, revision ${integer} NOT NULL, pruned ${integer} NOT NULL,
         audits ${integer} NOT NULL)`,
       'INSERT INTO head (one, revision, pruned, audits) VALUES (1, 0, 0, 0)',
+    ],
+  },
+  {
+    version: 2,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE event_deliveries (
+        destination ${text} NOT NULL, id ${text} NOT NULL, account ${text} NOT NULL, type ${text} NOT NULL,
+        at ${integer} NOT NULL, body ${text} NOT NULL, size ${integer} NOT NULL,
+        first_at ${integer} NOT NULL, due_at ${integer} NOT NULL, attempts ${integer} NOT NULL,
+        dead_at ${integer}, error ${text},
+        PRIMARY KEY (destination, id))`,
+      'CREATE INDEX event_deliveries_due ON event_deliveries (destination, due_at, id) WHERE dead_at IS NULL',
+      'CREATE INDEX event_deliveries_dead ON event_deliveries (destination, id) WHERE dead_at IS NOT NULL',
+      'CREATE INDEX event_deliveries_died ON event_deliveries (dead_at) WHERE dead_at IS NOT NULL',
+      `CREATE TABLE event_sinks (
+        destination ${text} NOT NULL PRIMARY KEY, account ${text} NOT NULL,
+        queued ${integer} NOT NULL DEFAULT 0, queued_bytes ${integer} NOT NULL DEFAULT 0,
+        dead ${integer} NOT NULL DEFAULT 0, enqueued ${integer} NOT NULL DEFAULT 0,
+        delivered ${integer} NOT NULL DEFAULT 0, failed ${integer} NOT NULL DEFAULT 0,
+        overflowed ${integer} NOT NULL DEFAULT 0,
+        last_success_at ${integer}, last_error_at ${integer}, last_error ${text},
+        gone_revision ${integer})${clustered}`,
     ],
   },
 ]

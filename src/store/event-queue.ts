@@ -1,0 +1,470 @@
+import type { DurableStore } from './durable-store.ts'
+import { requireLease } from './leases.ts'
+import type { Sql, SqlRecord } from './sql.ts'
+
+/** One event for one destination, as it is queued. */
+export interface QueuedEvent {
+  readonly destination: string
+  readonly account: string
+  readonly id: string
+  readonly type: string
+  /** When it happened, in milliseconds since 1970. */
+  readonly at: number
+  readonly body: string
+}
+
+/** A queued event with the attempts made so far. */
+export interface WaitingEvent extends QueuedEvent {
+  readonly attempts: number
+  readonly firstAt: number
+  readonly dueAt: number
+}
+
+/** An event that was given up, kept until it is replayed or too old. */
+export interface DeadEvent extends QueuedEvent {
+  readonly attempts: number
+  readonly firstAt: number
+  readonly deadAt: number
+  readonly error: string
+}
+
+/** What is known of the deliveries to one destination. */
+export interface SinkState {
+  readonly destination: string
+  readonly account: string
+  readonly queued: number
+  readonly queuedBytes: number
+  readonly dead: number
+  /** How many were ever queued: tells whether there is something new. */
+  readonly enqueued: number
+  readonly delivered: number
+  /** Attempts that failed. */
+  readonly failed: number
+  /** Events that found no room. */
+  readonly overflowed: number
+  readonly lastSuccessAt: number | undefined
+  readonly lastErrorAt: number | undefined
+  readonly lastError: string | undefined
+  /** The destination's revision at which its receiver wanted nothing more; a later revision starts afresh. */
+  readonly goneRevision: number | undefined
+}
+
+/** What became of one batch. */
+export interface Settlement {
+  readonly destination: string
+  readonly account: string
+  readonly now: number
+  readonly delivered: readonly string[]
+  /** Events tried in vain; those without `dueAt` are dead. */
+  readonly failed: readonly { ids: readonly string[]; error: string; dueAt: number | undefined }[]
+  readonly goneRevision?: number | undefined
+}
+
+/** Deliveries that were not queued here, for the state of their destination. */
+export interface Tally {
+  readonly destination: string
+  readonly account: string
+  readonly now: number
+  readonly delivered: number
+  readonly failed: number
+  readonly overflowed: number
+  readonly error?: string | undefined
+}
+
+/** The durable queue of events: at least once, a queue of its own for each destination. */
+export interface EventQueue {
+  /** The revision up to which changes have been turned into events; undefined before the first. */
+  cursor(): Promise<number | undefined>
+  /** Adds events up to `limit` for each destination, and counts those that found no room. */
+  add(events: readonly QueuedEvent[], options: { now: number; limit: number }): Promise<void>
+  /**
+   * Adds the events of the changes between two revisions and moves the cursor, all in one transaction. False when
+   * somebody else has moved it: then nothing was added.
+   */
+  addChanges(
+    events: readonly QueuedEvent[],
+    options: {
+      now: number
+      limit: number
+      from: number | undefined
+      to: number
+      lease: { name: string; fence: number }
+    },
+  ): Promise<boolean>
+  /** Events that are due, longest due first. */
+  due(destination: string, now: number, page: { limit: number; maxBytes: number }): Promise<WaitingEvent[]>
+  /** When the next event of a destination is due. */
+  nextDue(destination: string): Promise<number | undefined>
+  settle(settlement: Settlement): Promise<void>
+  tally(tally: Tally): Promise<void>
+  /** The states of all destinations that ever had an event. */
+  states(): Promise<SinkState[]>
+  state(destination: string): Promise<SinkState | undefined>
+  /** Dead events of a destination, newest first. */
+  dead(destination: string, page: { limit: number; before?: string | undefined }): Promise<DeadEvent[]>
+  /** Makes dead events due again, at most as many as there is room for; answers how many. */
+  replay(
+    destination: string,
+    options: { now: number; limit: number; ids?: readonly string[] | undefined },
+  ): Promise<number>
+  /** Forgets what died before `before`, and everything of destinations that are gone. */
+  purge(before: number): Promise<void>
+}
+
+const CURSOR = 'events.cursor'
+const PAGE = 500
+const PURGE_AT_ONCE = 2_000
+const COLUMNS = [
+  'destination',
+  'id',
+  'account',
+  'type',
+  'at',
+  'body',
+  'size',
+  'first_at',
+  'due_at',
+  'attempts',
+] as const
+const KEPT = `${COLUMNS.join(', ')}, dead_at, error`
+const NO_DESTINATION = `destination NOT IN (SELECT id FROM resources WHERE kind = 'event_destinations')`
+
+/** The queue in the tables of a store. */
+export function openEventQueue({ engine, inTransaction }: DurableStore): EventQueue {
+  const { reader, dialect } = engine
+  const { listed } = dialect
+
+  return {
+    async cursor() {
+      const setting = await reader.get('SELECT value FROM settings WHERE name = ?', CURSOR)
+      return setting && Number(setting.value)
+    },
+
+    add: (events, { now, limit }) => inTransaction((sql) => insert(sql, events, now, limit)),
+
+    addChanges: (events, { now, limit, from, to, lease }) =>
+      inTransaction(async (sql) => {
+        await requireLease(sql, lease)
+        if (!(await moveCursor(sql, from, to))) return false
+        await insert(sql, events, now, limit)
+        return true
+      }),
+
+    async due(destination, now, { limit, maxBytes }) {
+      const events: WaitingEvent[] = []
+      let bytes = 0
+      for (;;) {
+        const last = events.at(-1)
+        const page = await reader.all(
+          `SELECT ${KEPT} FROM event_deliveries WHERE destination = ? AND dead_at IS NULL AND due_at <= ?
+           AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`,
+          destination,
+          now,
+          last?.dueAt ?? -1,
+          last?.id ?? '',
+          Math.min(PAGE, limit - events.length),
+        )
+        for (const record of page) {
+          bytes += Number(record.size)
+          if (bytes > maxBytes && events.length > 0) return events
+          events.push(toWaiting(record))
+        }
+        if (page.length < PAGE || events.length >= limit) return events
+        // The embedded engine answers without waiting: others get their turn here.
+        await new Promise(setImmediate)
+      }
+    },
+
+    async nextDue(destination) {
+      const record = await reader.get(
+        'SELECT MIN(due_at) AS due FROM event_deliveries WHERE destination = ? AND dead_at IS NULL',
+        destination,
+      )
+      return typeof record?.due === 'number' ? record.due : undefined
+    },
+
+    settle: ({ destination, account, now, delivered, failed, goneRevision }) =>
+      inTransaction(async (sql) => {
+        await ensureSink(sql, [{ destination, account }])
+        const waiting = `destination = ? AND dead_at IS NULL AND id IN (${listed})`
+        const done = await measure(sql, waiting, destination, delivered)
+        if (done.count > 0)
+          await sql.run(
+            `DELETE FROM event_deliveries WHERE ${waiting}`,
+            destination,
+            JSON.stringify(delivered),
+          )
+        let attempts = 0
+        const lost = { count: 0, bytes: 0 }
+        for (const { ids, error, dueAt } of failed) {
+          const { count, bytes } = await measure(sql, waiting, destination, ids)
+          attempts += count
+          if (dueAt === undefined) {
+            lost.count += count
+            lost.bytes += bytes
+          }
+          await sql.run(
+            `UPDATE event_deliveries SET due_at = ?, dead_at = ?, error = ?, attempts = attempts + 1 WHERE ${waiting}`,
+            dueAt ?? now,
+            dueAt === undefined ? now : null,
+            error,
+            destination,
+            JSON.stringify(ids),
+          )
+        }
+        await sql.run(
+          `UPDATE event_sinks SET queued = queued - ?, queued_bytes = queued_bytes - ?, dead = dead + ?,
+           delivered = delivered + ?, failed = failed + ?, gone_revision = COALESCE(?, gone_revision)
+           WHERE destination = ?`,
+          done.count + lost.count,
+          done.bytes + lost.bytes,
+          lost.count,
+          done.count,
+          attempts,
+          goneRevision ?? null,
+          destination,
+        )
+        await stamp(sql, destination, now, delivered.length > 0, failed.at(-1)?.error)
+      }),
+
+    tally: ({ destination, account, now, delivered, failed, overflowed, error }) =>
+      inTransaction(async (sql) => {
+        await ensureSink(sql, [{ destination, account }])
+        await sql.run(
+          `UPDATE event_sinks SET delivered = delivered + ?, failed = failed + ?, overflowed = overflowed + ?
+           WHERE destination = ?`,
+          delivered,
+          failed,
+          overflowed,
+          destination,
+        )
+        await stamp(sql, destination, now, delivered > 0, error)
+      }),
+
+    async states() {
+      return (await reader.all('SELECT * FROM event_sinks')).map(toState)
+    },
+
+    async state(destination) {
+      const record = await reader.get('SELECT * FROM event_sinks WHERE destination = ?', destination)
+      return record && toState(record)
+    },
+
+    async dead(destination, { limit, before = '\u{10ffff}' }) {
+      const records = await reader.all(
+        `SELECT ${KEPT} FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL AND id < ?
+         ORDER BY id DESC LIMIT ?`,
+        destination,
+        before,
+        limit,
+      )
+      return records.map(toDead)
+    },
+
+    replay: (destination, { now, limit, ids }) =>
+      inTransaction(async (sql) => {
+        const sink = await sql.get('SELECT queued FROM event_sinks WHERE destination = ?', destination)
+        if (!sink) return 0
+        const wanted = ids === undefined ? '' : `AND id IN (${listed})`
+        const dead = await sql.all(
+          `SELECT id, size FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL ${wanted}
+           ORDER BY id LIMIT ?`,
+          destination,
+          ...(ids === undefined ? [] : [JSON.stringify(ids)]),
+          Math.max(0, limit - Number(sink.queued)),
+        )
+        await sql.run(
+          `UPDATE event_deliveries SET dead_at = NULL, error = NULL, attempts = 0, first_at = ?, due_at = ?
+           WHERE destination = ? AND dead_at IS NOT NULL AND id IN (${listed})`,
+          now,
+          now,
+          destination,
+          JSON.stringify(dead.map(({ id }) => id)),
+        )
+        await sql.run(
+          `UPDATE event_sinks SET queued = queued + ?, queued_bytes = queued_bytes + ?, dead = dead - ?,
+           enqueued = enqueued + ?, gone_revision = NULL WHERE destination = ?`,
+          dead.length,
+          dead.reduce((sum, { size }) => sum + Number(size), 0),
+          dead.length,
+          dead.length,
+          destination,
+        )
+        return dead.length
+      }),
+
+    async purge(before) {
+      const remove = (condition: string, ...values: number[]) =>
+        inTransaction(async (sql) => {
+          const gone = await sql.run(
+            `DELETE FROM event_deliveries WHERE (destination, id) IN
+             (SELECT destination, id FROM event_deliveries WHERE ${condition} LIMIT ?)`,
+            ...values,
+            PURGE_AT_ONCE,
+          )
+          return gone === PURGE_AT_ONCE
+        })
+      while (await remove('dead_at < ?', before));
+      while (await remove(NO_DESTINATION));
+      await inTransaction(async (sql) => {
+        await sql.run(`DELETE FROM event_sinks WHERE ${NO_DESTINATION}`)
+        await sql.run(
+          `UPDATE event_sinks SET dead = (SELECT COUNT(*) FROM event_deliveries
+           WHERE event_deliveries.destination = event_sinks.destination AND dead_at IS NOT NULL) WHERE dead > 0`,
+        )
+      })
+    },
+  }
+}
+
+async function moveCursor(sql: Sql, from: number | undefined, to: number): Promise<boolean> {
+  const moved =
+    from === undefined
+      ? await sql.run(
+          'INSERT INTO settings (name, value, sealed) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING',
+          CURSOR,
+          String(to),
+        )
+      : await sql.run(
+          'UPDATE settings SET value = ? WHERE name = ? AND value = ?',
+          String(to),
+          CURSOR,
+          String(from),
+        )
+  return moved === 1
+}
+
+async function insert(sql: Sql, events: readonly QueuedEvent[], now: number, limit: number): Promise<void> {
+  const groups = Map.groupBy(events, ({ destination }) => destination)
+  await ensureSink(
+    sql,
+    [...groups.values()].map((group) => group[0]!),
+  )
+  for (const [destination, group] of groups) {
+    const sink = await sql.get('SELECT queued FROM event_sinks WHERE destination = ?', destination)
+    const room = Math.max(0, limit - Number(sink?.queued ?? 0))
+    const taken = group.slice(0, room).map((event) => ({ ...event, size: Buffer.byteLength(event.body) }))
+    if (taken.length > 0)
+      await sql.apply({
+        table: 'event_deliveries',
+        columns: COLUMNS,
+        rows: taken.map(({ id, account, type, at, body, size }) => [
+          destination,
+          id,
+          account,
+          type,
+          at,
+          body,
+          size,
+          now,
+          now,
+          0,
+        ]),
+      })
+    await sql.run(
+      `UPDATE event_sinks SET queued = queued + ?, queued_bytes = queued_bytes + ?, enqueued = enqueued + ?,
+       overflowed = overflowed + ? WHERE destination = ?`,
+      taken.length,
+      taken.reduce((sum, { size }) => sum + size, 0),
+      taken.length,
+      group.length - taken.length,
+      destination,
+    )
+  }
+}
+
+async function ensureSink(
+  sql: Sql,
+  sinks: readonly { destination: string; account: string }[],
+): Promise<void> {
+  if (sinks.length === 0) return
+  await sql.apply({
+    table: 'event_sinks',
+    columns: ['destination', 'account'],
+    rows: sinks.map(({ destination, account }) => [destination, account]),
+    conflict: 'ON CONFLICT (destination) DO NOTHING',
+  })
+}
+
+async function stamp(
+  sql: Sql,
+  destination: string,
+  now: number,
+  success: boolean,
+  error: string | undefined,
+): Promise<void> {
+  if (success)
+    await sql.run('UPDATE event_sinks SET last_success_at = ? WHERE destination = ?', now, destination)
+  if (error !== undefined)
+    await sql.run(
+      'UPDATE event_sinks SET last_error_at = ?, last_error = ? WHERE destination = ?',
+      now,
+      error,
+      destination,
+    )
+}
+
+/** How many of these are still there: another process may have settled some of them before. */
+async function measure(
+  sql: Sql,
+  condition: string,
+  destination: string,
+  ids: readonly string[],
+): Promise<{ count: number; bytes: number }> {
+  if (ids.length === 0) return { count: 0, bytes: 0 }
+  const found = await sql.get(
+    `SELECT COUNT(*) AS count, COALESCE(SUM(size), 0) AS bytes FROM event_deliveries WHERE ${condition}`,
+    destination,
+    JSON.stringify(ids),
+  )
+  return { count: Number(found?.count), bytes: Number(found?.bytes) }
+}
+
+function toQueued(record: SqlRecord): QueuedEvent {
+  return {
+    destination: record.destination as string,
+    account: record.account as string,
+    id: record.id as string,
+    type: record.type as string,
+    at: Number(record.at),
+    body: record.body as string,
+  }
+}
+
+function toWaiting(record: SqlRecord): WaitingEvent {
+  return {
+    ...toQueued(record),
+    attempts: Number(record.attempts),
+    firstAt: Number(record.first_at),
+    dueAt: Number(record.due_at),
+  }
+}
+
+function toDead(record: SqlRecord): DeadEvent {
+  return {
+    ...toQueued(record),
+    attempts: Number(record.attempts),
+    firstAt: Number(record.first_at),
+    deadAt: Number(record.dead_at),
+    error: String(record.error ?? ''),
+  }
+}
+
+function toState(record: SqlRecord): SinkState {
+  const time = (value: unknown) => (value === null || value === undefined ? undefined : Number(value))
+  return {
+    destination: record.destination as string,
+    account: record.account as string,
+    queued: Number(record.queued),
+    queuedBytes: Number(record.queued_bytes),
+    dead: Number(record.dead),
+    enqueued: Number(record.enqueued),
+    delivered: Number(record.delivered),
+    failed: Number(record.failed),
+    overflowed: Number(record.overflowed),
+    lastSuccessAt: time(record.last_success_at),
+    lastErrorAt: time(record.last_error_at),
+    lastError: (record.last_error as string | null) ?? undefined,
+    goneRevision: time(record.gone_revision),
+  }
+}
