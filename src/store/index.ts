@@ -10,7 +10,7 @@ import { DATABASE_FILE, SqliteEngine } from './sqlite.ts'
 
 export { backup, restore } from './backup.ts'
 export { BackupRefused } from './backup-refused.ts'
-export type { DurableStore, DurableStore } from './durable-store.ts'
+export type { DurableStore } from './durable-store.ts'
 export {
   type DeadEvent,
   type EventQueue,
