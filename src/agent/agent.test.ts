@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { Secret } from '../base/secret.ts'
+import { Refusal, StreamType } from '../protocol/index.ts'
+import { UntrustedServer } from './connect/dial.ts'
+import { recordedLog, startAgent, testSettings } from './testing/agent.ts'
+import { TestGateway } from './testing/gateway.ts'
+import { tunnelSpec } from './tunnel-spec.ts'
+import { StartError } from './tunnels.ts'
+
+const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\n\r\n'
+
+async function startLocal(t: TestContext, answer = 'hello'): Promise<string> {
+  const server = createServer((request, response) => response.end(`${answer} ${request.url}`)).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return String((server.address() as { port: number }).port)
+}
+
+const web = (addr: string, more = {}) => tunnelSpec('web', { proto: 'http', addr, ...more })
+
+test('a request reaches the local service through its tunnel', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent, lines } = startAgent(t, gateway)
+
+  const tunnel = await agent.tunnels.start(web(addr))
+  const answer = await gateway.request(tunnel.publicUrl, GET)
+
+  assert.match(answer, /hello \/hello$/)
+  assert.equal(agent.connection.status, 'online')
+  assert.ok(agent.connection.latencyMs !== undefined)
+  assert.equal(agent.captures.size, 1)
+  const log = lines.join('')
+  assert.match(log, /msg="tunnel session started" obj=tunnels\.session/)
+  assert.match(log, /msg="client session established" obj=tunnels\.session id=ts_/)
+  assert.match(
+    log,
+    new RegExp(
+      `msg="started tunnel" obj=tunnels name=web addr=http://localhost:${addr} url=${tunnel.publicUrl}`,
+    ),
+  )
+  assert.match(log, /msg="join connections" obj=join id=\w+ l=127\.0\.0\.1:\d+ r=203\.0\.113\.9:1234/)
+})
+
+test('the agent says who it is and what it can do', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { agent } = startAgent(t, gateway, { program: { stop() {}, reexec: undefined } })
+  await agent.connection.session(5000)
+
+  const extra = gateway.auths[0]?.Extra as Record<string, unknown>
+  assert.equal(extra.ClientType, 'adit')
+  assert.equal(extra.Metadata, 'of a test')
+  assert.equal(extra.StopUnsupportedError, '')
+  assert.equal(extra.RestartUnsupportedError, '')
+})
+
+test('a wrong token ends the agent with the reason, and the token is in no line', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { location } = testSettings(gateway)
+  const settings = testSettings(gateway, {
+    location: { ...location, authtoken: new Secret('wrong-secret-token') },
+  })
+  const { ended, lines } = startAgent(t, gateway, { settings })
+
+  await assert.rejects(ended, (error) => error instanceof Refusal && error.number === 107)
+  assert.match(lines.join(''), /lvl=eror msg="failed to auth"/)
+  assert.doesNotMatch(lines.join(''), /wrong-secret-token/)
+})
+
+test('a server nobody vouches for ends the agent with the next step', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { location } = testSettings(gateway)
+  const settings = testSettings(gateway, { location: { ...location, cas: undefined } })
+  const { ended } = startAgent(t, gateway, { settings })
+
+  await assert.rejects(ended, (error) => error instanceof UntrustedServer && /--root-cas/.test(error.message))
+})
+
+test('after a loss the same names serve again within two seconds of the server', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent, lines } = startAgent(t, gateway)
+  const first = await agent.tunnels.start(web(addr))
+  const labelled = await agent.tunnels.start(tunnelSpec('edge', { labels: ['a=b'], addr }))
+  const tcp = await agent.tunnels.start(tunnelSpec('ssh', { proto: 'tcp', addr }))
+  const urls = [first.publicUrl, tcp.publicUrl]
+  const session = agent.connection.welcome?.Extra.AgentSessionID
+
+  gateway.stop()
+  await gateway.until(() => agent.connection.status === 'reconnecting')
+  await gateway.listen(gateway.port)
+  const back = Date.now()
+  await gateway.until(() => agent.connection.status === 'online')
+
+  assert.ok(Date.now() - back < 2000)
+  assert.deepEqual([first.publicUrl, tcp.publicUrl], urls)
+  assert.notEqual(agent.connection.welcome?.Extra.AgentSessionID, session)
+  assert.match(await gateway.request(first.publicUrl, GET), /hello/)
+  assert.ok(gateway.bound.has(labelled.binding.id))
+  const [, again] = gateway.auths as { ClientId: string; Extra: { Cookie: string } }[]
+  assert.match(again!.ClientId, /^client-/)
+  assert.equal(again!.Extra.Cookie, 'cookie')
+  assert.match(lines.join(''), /lvl=eror msg="session closed, starting reconnect loop"/)
+})
+
+test('a server that falls silent is noticed within interval and tolerance', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const settings = testSettings(gateway, { heartbeat: { intervalMs: 200, toleranceMs: 300 } })
+  const { agent, lines } = startAgent(t, gateway, { settings })
+  await agent.connection.session(5000)
+
+  gateway.freeze()
+  const frozen = Date.now()
+  await gateway.until(() => agent.connection.status === 'reconnecting')
+
+  assert.ok(Date.now() - frozen < 2000)
+  assert.match(lines.join(''), /msg="heartbeat timeout, terminating session"/)
+})
+
+test('a tunnel refused after a reconnect does not keep the others down', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent } = startAgent(t, gateway)
+  const tunnel = await agent.tunnels.start(web(addr))
+  gateway.refuseBinds = new Refusal('taken', 334)
+
+  gateway.goAway()
+  await gateway.until(() => agent.connection.status === 'online' && !tunnel.online)
+
+  assert.equal(agent.tunnels.get('web'), tunnel)
+})
+
+test('two schemes are two tunnels of one name', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent } = startAgent(t, gateway)
+
+  const tunnel = await agent.tunnels.start(web(addr, { schemes: ['http', 'https'] }))
+
+  const [https, http] = agent.tunnels.list()
+  assert.equal(tunnel, https)
+  assert.equal(http?.name, 'web (http)')
+  assert.equal(http?.publicUrl, https?.publicUrl.replace('https', 'http'))
+  assert.equal(await agent.tunnels.stop('web'), true)
+  assert.deepEqual(agent.tunnels.list(), [http])
+})
+
+test('a refused tunnel gives the reason and frees its name', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent } = startAgent(t, gateway)
+  gateway.refuseBinds = new Refusal('https://x.test is already online.', 334)
+
+  await assert.rejects(
+    agent.tunnels.start(web(addr)),
+    (error) =>
+      error instanceof StartError && error.code === 'ERR_NGROK_334' && /already online/.test(error.message),
+  )
+  gateway.refuseBinds = undefined
+  await agent.tunnels.start(web(addr))
+  await assert.rejects(agent.tunnels.start(web(addr)), /tunnel "web" already exists/)
+})
+
+test('stopping a tunnel unbinds it', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent } = startAgent(t, gateway)
+  await agent.tunnels.start(web(addr))
+
+  assert.equal(await agent.tunnels.stop('web'), true)
+
+  assert.equal(gateway.bound.size, 0)
+  assert.equal(await agent.tunnels.stop('web'), false)
+})
+
+test('restart brings a new session with the same names', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent } = startAgent(t, gateway)
+  const tunnel = await agent.tunnels.start(web(addr))
+  const before = agent.connection.welcome?.Extra.AgentSessionID
+  const url = tunnel.publicUrl
+
+  await gateway.session!.command(StreamType.Restart, {})
+  await gateway.until(() => gateway.auths.length === 2 && agent.connection.status === 'online')
+
+  assert.notEqual(agent.connection.welcome?.Extra.AgentSessionID, before)
+  assert.equal(tunnel.publicUrl, url)
+  assert.match(await gateway.request(url, GET), /hello/)
+})
+
+test('stop ends the program after the answer was sent', async (t) => {
+  const gateway = await TestGateway.start(t)
+  let stopped = 0
+  const { agent, lines } = startAgent(t, gateway, { program: { stop: () => stopped++, reexec: undefined } })
+  await agent.connection.session(5000)
+
+  await gateway.session!.command(StreamType.Stop, {})
+  await gateway.until(() => stopped === 1)
+
+  assert.match(lines.join(''), /msg="received stop request" obj=app stopReq=stop/)
+})
+
+test('commands that are not allowed are refused with the reason', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const settings = testSettings(gateway, { remoteManagement: false })
+  const { agent } = startAgent(t, gateway, { settings, program: { stop() {}, reexec: undefined } })
+  await agent.connection.session(5000)
+
+  const { session } = gateway
+  await assert.rejects(session!.command(StreamType.Stop, {}), /remote management is disabled/)
+  await assert.rejects(
+    session!.command(StreamType.Update, { Version: '', PermitMajorVersion: false }),
+    /remote management/,
+  )
+})
+
+test('update is refused with its documented reason when there is none', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { agent } = startAgent(t, gateway, { program: { stop() {}, reexec: undefined } })
+  await agent.connection.session(5000)
+
+  await assert.rejects(
+    gateway.session!.command(StreamType.Update, { Version: '', PermitMajorVersion: false }),
+    /no update is available/,
+  )
+})
+
+test('a tunnel the server stops is gone', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent, lines } = startAgent(t, gateway)
+  const tunnel = await agent.tunnels.start(web(addr))
+
+  gateway.session!.stopTunnel(tunnel.binding.id, 'the name was taken away', 'ERR_NGROK_1')
+  await gateway.until(() => agent.tunnels.list().length === 0)
+
+  assert.match(lines.join(''), /the name was taken away/)
+})
+
+test('closing unbinds everything and says goodbye', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const addr = await startLocal(t)
+  const { agent, ended } = startAgent(t, gateway)
+  await agent.tunnels.start(web(addr))
+
+  await agent.close()
+  await ended
+
+  assert.equal(gateway.calls.at(-1)?.type, StreamType.Unbind)
+  assert.equal(agent.connection.status, 'closed')
+})
+
+test('a server that is not there yet is waited for', async (t) => {
+  const gateway = await TestGateway.start(t)
+  gateway.stop()
+  const { agent, lines } = startAgent(t, gateway)
+  await gateway.until(() => lines.join('').includes('failed to reconnect session'))
+
+  await gateway.listen(gateway.port)
+  await agent.connection.session(5000)
+
+  assert.match(lines.join(''), /nothing listens at localhost:\d+ \(connection refused\)/)
+})
+
+test('no token shows in a log of everything', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { log, lines } = recordedLog()
+  const { agent } = startAgent(t, gateway, { log })
+  await agent.connection.session(5000)
+
+  log.debug('handshake', { auth: JSON.stringify(gateway.auths) })
+
+  assert.ok(lines.length > 0)
+  assert.doesNotMatch(lines.join(''), new RegExp(gateway.token))
+})

@@ -1,0 +1,182 @@
+import { arch, hostname, platform } from 'node:os'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { AgentCommand } from '../protocol/index.ts'
+import { Connection } from './connect/connection.ts'
+import { Forwarder } from './forward/forwarder.ts'
+import { CaptureStore } from './inspector/capture-store.ts'
+import type { AgentLog } from './log/log.ts'
+import type { AgentSettings } from './settings.ts'
+import { Tunnels } from './tunnels.ts'
+import { Updater } from './update/updater.ts'
+import { INSTALL_ROOT, VERSION } from './version.ts'
+
+/** How the program around an agent stops and restarts it; absent for an agent inside another program. */
+export interface Program {
+  stop(): void
+  /** Replaces the process by a new one of the installed version; undefined where the system cannot. */
+  reexec: (() => void) | undefined
+}
+
+export interface AgentOptions {
+  settings: AgentSettings
+  log: AgentLog
+  clock?: Clock
+  program?: Program
+  /** Version of the configuration file, which the session reports. */
+  configVersion?: string
+  /** True when started by the system's service manager. */
+  serviceRun?: boolean
+  /** What the session is reported as; an application that uses the library puts its own name first. */
+  userAgent?: string
+}
+
+/** How long a start by the local API waits for the first session; wrappers give up on a call after four seconds. */
+const PATIENCE_MS = 3500
+const LOOK_FOR_UPDATES_MS = 6 * 3_600_000
+/** Long enough for the answer to a command to leave before the command is carried out. */
+const AFTER_ANSWER_MS = 100
+
+/** An agent: one session with a server, the tunnels in it and what passed through them. */
+export class Agent {
+  readonly settings: AgentSettings
+  readonly log: AgentLog
+  readonly clock: Clock
+  readonly captures: CaptureStore
+  readonly connection: Connection
+  readonly tunnels: Tunnels
+  readonly updater: Updater
+  readonly #options: AgentOptions
+  readonly #listeners = new Set<() => void>()
+  #updates: NodeJS.Timeout | undefined
+
+  constructor(options: AgentOptions) {
+    const { settings, log, clock = systemClock } = options
+    this.#options = options
+    this.settings = settings
+    this.log = log
+    this.clock = clock
+    log.hide(settings.location.authtoken.reveal())
+    this.captures = new CaptureStore(settings.captureBytes, settings.redact)
+    this.updater = new Updater({ settings: settings.updates, version: VERSION, root: INSTALL_ROOT, log })
+    this.tunnels = new Tunnels({
+      connection: () => this.connection,
+      forwarder: new Forwarder({ captures: this.captures, clock, log }),
+      clock,
+      log,
+      patienceMs: PATIENCE_MS,
+      onChange: () => this.#changed(),
+    })
+    this.connection = new Connection({
+      location: settings.location,
+      dial: settings.dial,
+      heartbeat: settings.heartbeat,
+      clock,
+      log,
+      identity: {
+        version: VERSION,
+        userAgent: options.userAgent ?? `adit/${VERSION}`,
+        clientType: 'adit',
+        os: platform(),
+        arch: arch(),
+        hostname: hostname(),
+        metadata: settings.metadata,
+        configVersion: options.configVersion ?? '',
+        commands: this.#unsupported(),
+        proxyType: settings.dial.proxy?.kind ?? '',
+        serviceRun: options.serviceRun ?? false,
+        customInterface: settings.dial.interface !== undefined,
+        customCas: settings.location.cas !== undefined,
+      },
+      onProxy: (header, stream) => this.tunnels.accept(header, stream),
+      onCommand: (command) => this.#command(command),
+      onSession: (session) => this.tunnels.attach(session),
+      onChange: () => this.#changed(),
+    })
+  }
+
+  /** Runs until closed; rejects when the server refuses the agent for good. */
+  async run(): Promise<void> {
+    if (this.updater.watching) this.#watchUpdates()
+    try {
+      await this.connection.run()
+    } finally {
+      clearInterval(this.#updates)
+    }
+  }
+
+  /** Unbinds every tunnel and ends the session, within `deadlineMs`. */
+  async close(deadlineMs = 500): Promise<void> {
+    const timer = { handle: undefined as NodeJS.Timeout | undefined }
+    const late = new Promise<void>((resolve) => {
+      timer.handle = setTimeout(resolve, deadlineMs)
+    })
+    await Promise.race([this.tunnels.close().catch(() => {}), late])
+    clearTimeout(timer.handle)
+    this.connection.close()
+  }
+
+  /** Follows changes of the session, the tunnels and updates until the function given back is called. */
+  follow(onChange: () => void): () => void {
+    this.#listeners.add(onChange)
+    return () => this.#listeners.delete(onChange)
+  }
+
+  /** Why a command cannot be carried out here; empty text where it can. */
+  #unsupported(): { restart: string; stop: string; update: string } {
+    const { program, settings } = this.#options
+    if (!settings.remoteManagement) {
+      const why = 'remote management is disabled in the agent configuration (remote_management: false)'
+      return { restart: why, stop: why, update: why }
+    }
+    const inside = 'the agent runs inside another program, which does not allow it'
+    return {
+      restart: platform() === 'win32' ? 'an agent cannot restart itself on Windows' : '',
+      stop: program ? '' : inside,
+      update: program ? '' : inside,
+    }
+  }
+
+  async #command(command: AgentCommand): Promise<void> {
+    if (command.name === 'stopTunnel') {
+      this.tunnels.stopped(command.id, command.message, command.errorCode)
+      return
+    }
+    const refused = this.#unsupported()[command.name]
+    if (refused) throw new Error(refused)
+    this.log.info(`received ${command.name} request`, { obj: 'app', stopReq: command.name })
+    if (command.name === 'update') {
+      const { version } = await this.updater.begin()
+      this.log.info('updating', { obj: 'updater', version })
+      return
+    }
+    const { program } = this.#options
+    const act =
+      command.name === 'stop'
+        ? () => program?.stop()
+        : () => {
+            // A new version needs a new process; otherwise a new session is all a restart has to bring.
+            if (this.updater.installed !== undefined && program?.reexec) program.reexec()
+            else this.connection.restart()
+          }
+    setTimeout(act, AFTER_ANSWER_MS)
+  }
+
+  #watchUpdates(): void {
+    const look = () => {
+      this.updater.look().then(
+        (version) => {
+          if (version !== undefined) this.log.info('update available', { obj: 'updater', version })
+          this.#changed()
+        },
+        (error: Error) =>
+          this.log.warn('failed to check for updates', { obj: 'updater', err: error.message }),
+      )
+    }
+    look()
+    this.#updates = setInterval(look, LOOK_FOR_UPDATES_MS).unref()
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

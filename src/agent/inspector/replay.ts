@@ -1,0 +1,83 @@
+import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { proxyProtocolHeader } from '../../protocol/index.ts'
+import type { Route } from '../forward/forwarder.ts'
+import { MessageScanner, readHead, responseFraming, statusOf } from '../http1.ts'
+import type { TunnelSpec } from '../tunnel-spec.ts'
+import type { Capture } from './capture-store.ts'
+
+const PATIENCE_MS = 300_000
+const REPLAYER = '127.0.0.1:0'
+
+/**
+ * Sends a captured request once more, to the upstream of a tunnel and nowhere else. It goes the way of a visitor's
+ * request, so it is captured and counted like one; when this returns, the new capture is there.
+ */
+export function replay(capture: Capture, target: { route: Route; spec: TunnelSpec }): void {
+  const raw = capture.request.raw()
+  const { line } = readHead(capture.request.head)
+  const stream = new ReplayStream(line.slice(0, line.indexOf(' ')))
+  const header = { Id: '', ClientAddr: REPLAYER, Proto: 'http', EdgeType: '0', PassthroughTLS: false }
+  target.route.accept(header, stream)
+  const version = target.spec.proxyProto
+  if (version !== 0) stream.sink.onData(proxyProtocolHeader(version, REPLAYER, REPLAYER))
+  stream.sink.onData(raw)
+}
+
+/** The visitor's side of a replay: reads the answer to its end and then leaves. */
+class ReplayStream implements ByteStream {
+  sink: StreamSink = silentSink
+  readonly #scanner: MessageScanner
+  readonly #late = setTimeout(() => this.reset(new Error('The replay took too long.')), PATIENCE_MS).unref()
+  #closed = false
+
+  constructor(method: string) {
+    let interim = false
+    this.#scanner = new MessageScanner({
+      head: (_bytes, head) => {
+        const status = statusOf(head.line)
+        interim = status >= 100 && status < 200 && status !== 101
+        const framing = responseFraming(head, method)
+        if (framing === 'stop') this.#leave()
+        return framing
+      },
+      body() {},
+      end: () => {
+        if (!interim) this.#leave()
+      },
+      raw() {},
+    })
+  }
+
+  write(chunk: Buffer): boolean {
+    if (!this.#closed) this.#scanner.push(chunk)
+    return true
+  }
+
+  end(): void {
+    this.#leave()
+  }
+
+  reset(error?: Error): void {
+    this.#close(error ?? new Error('The replay was broken off.'))
+  }
+
+  consumed(): void {}
+
+  /** Ends our side; the connection closes once the upstream's side is written. */
+  #leave(): void {
+    if (this.#closed) return
+    this.sink.onEnd()
+    this.#close(undefined)
+  }
+
+  #close(error: Error | undefined): void {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#late)
+    setImmediate(() => {
+      const { sink } = this
+      this.sink = silentSink
+      sink.onClose(error)
+    })
+  }
+}

@@ -1,0 +1,116 @@
+import { parseHostPort } from '../base/hostport.ts'
+import type { HeartbeatTimes } from '../protocol/index.ts'
+import { ConfigError } from './config/error.ts'
+import type { AgentKeys } from './config/keys.ts'
+import type { Env } from './config/paths.ts'
+import type { DialSettings } from './connect/dial.ts'
+import { locateServer, type ServerLocation } from './connect/location.ts'
+import { type ProxyServer, parseProxy } from './connect/proxy.ts'
+import type { UpdateSettings } from './update/updater.ts'
+
+/** Where the local API listens. */
+export interface WebSettings {
+  host: string
+  port: number
+  /** False when nobody asked for this address: then the next free port will do. */
+  explicit: boolean
+  allowHosts: readonly string[]
+}
+
+/** Everything an agent runs by, defaults filled in. */
+export interface AgentSettings {
+  location: ServerLocation
+  dial: DialSettings
+  heartbeat: HeartbeatTimes
+  metadata: string
+  /** Bytes of captured requests to keep; 0 keeps none. */
+  captureBytes: number
+  redact: readonly string[]
+  remoteManagement: boolean
+  updates: UpdateSettings
+  /** Undefined: no local API. */
+  web: WebSettings | undefined
+}
+
+const DEFAULT_CAPTURE_BYTES = 50_000_000
+const DEFAULT_WEB_PORT = 4040
+
+/** Fills in the defaults and finds the server; throws `ConfigError` with what to change. */
+export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
+  const location = locateServer(keys, env)
+  return {
+    location,
+    dial: {
+      timeoutMs: keys.connect_timeout ?? 10_000,
+      proxy: proxyFor(location, keys.proxy_url, env),
+      resolvers: keys.dns_resolver_ips ?? [],
+      interface: keys.connect_interface,
+      crl: keys.crl_noverify ? undefined : keys.crl_url,
+    },
+    heartbeat: {
+      intervalMs: keys.heartbeat_interval ?? 10_000,
+      toleranceMs: keys.heartbeat_tolerance ?? 15_000,
+    },
+    metadata: keys.metadata ?? '',
+    captureBytes: captureBytes(keys),
+    redact: keys.inspect_redact ?? [],
+    remoteManagement: keys.remote_management ?? true,
+    updates: {
+      check: keys.update_check ?? true,
+      channel: keys.update_channel ?? 'stable',
+      url: keys.update_url,
+      key: keys.update_key,
+    },
+    web: webSettings(keys),
+  }
+}
+
+function captureBytes({ inspect_db_size: size = 0, local_storage: storage = true }: AgentKeys): number {
+  if (!storage || size < 0) return 0
+  return size === 0 ? DEFAULT_CAPTURE_BYTES : size
+}
+
+/** Reads `web_addr`: host:port, a port, or false. */
+export function webSettings({
+  web_addr: address,
+  web_allow_hosts: allowHosts = [],
+}: AgentKeys): WebSettings | undefined {
+  if (address === undefined) return { host: '127.0.0.1', port: DEFAULT_WEB_PORT, explicit: false, allowHosts }
+  if (address === 'false') return undefined
+  const match = /^(?:(.*):)?(\d{1,5})$/.exec(address)
+  const host = match?.[1] || '127.0.0.1'
+  const port = Number(match?.[2])
+  if (!match || port > 65535 || !parseHostPort(host)) {
+    throw new ConfigError([`web_addr "${address}" must be host:port, or false to switch the local API off`])
+  }
+  return {
+    host: host === 'localhost' ? '127.0.0.1' : host.replace(/^\[|\]$/g, ''),
+    port,
+    explicit: true,
+    allowHosts,
+  }
+}
+
+/** The proxy named by the configuration, or by the environment unless the server is exempt from it. */
+function proxyFor(
+  location: ServerLocation,
+  configured: string | undefined,
+  env: Env,
+): ProxyServer | undefined {
+  if (configured) return parseProxy(configured)
+  const inherited = env.http_proxy
+  if (!inherited || location.loopback || isExempt(location.host, env.no_proxy ?? '')) return undefined
+  return parseProxy(inherited)
+}
+
+function isExempt(host: string, noProxy: string): boolean {
+  return noProxy
+    .split(',')
+    .map((entry) =>
+      entry
+        .trim()
+        .replace(/^\*?\./, '')
+        .toLowerCase(),
+    )
+    .some((entry) => entry === '*' || (entry !== '' && (host === entry || host.endsWith(`.${entry}`))))
+}

@@ -1,0 +1,241 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { createServer, type TLSSocket } from 'node:tls'
+import { createTestCa } from '../../../test/support/test-ca.ts'
+import type { ByteStream } from '../../base/stream.ts'
+import { ErrorCode, Refusal, ServedSession, StreamType } from '../../protocol/index.ts'
+
+interface Bound {
+  id: string
+  url: string
+  proto: string
+  session: ServedSession
+  request: Record<string, unknown>
+}
+
+const ca = await createTestCa()
+const identity = await ca.issue('localhost', '127.0.0.1')
+
+/** A gateway that knows one token and says yes to every bind: the other end of an agent, in as few words as possible. */
+export class TestGateway {
+  readonly token = 'test-token-0123456789'
+  readonly ca = ca.caPem
+  readonly auths: Record<string, unknown>[] = []
+  readonly calls: { type: number; message: Record<string, unknown> }[] = []
+  readonly bound = new Map<string, Bound>()
+  /** Refuses binds with this sentence and number while set. */
+  refuseBinds: Refusal | undefined
+  /** Answers to Auth wait for this. */
+  gate: Promise<void> = Promise.resolve()
+  session: ServedSession | undefined
+  port = 0
+  readonly #sockets = new Set<Socket>()
+  readonly #secured = new Set<TLSSocket>()
+  #server = this.#makeServer()
+  #count = 0
+  #waiting: (() => void)[] = []
+
+  static async start(t: TestContext): Promise<TestGateway> {
+    const gateway = new TestGateway()
+    await gateway.listen(0)
+    t.after(() => gateway.stop())
+    return gateway
+  }
+
+  async listen(port: number): Promise<void> {
+    this.#server = this.#makeServer()
+    this.#server.listen(port, '127.0.0.1')
+    await once(this.#server, 'listening')
+    this.port = (this.#server.address() as { port: number }).port
+  }
+
+  /** Goes away as if killed. */
+  stop(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+  }
+
+  /** Falls silent with every connection open, as a black-holed link does; new connections are not answered either. */
+  freeze(): void {
+    this.#server.close()
+    for (const socket of this.#secured) socket.pause()
+  }
+
+  /** Ends the session as a server that shuts down does. */
+  goAway(): void {
+    this.session?.close(ErrorCode.NoError, 'restart')
+  }
+
+  /** Opens a visitor's connection to the tunnel of that URL. */
+  open(url: string, extra: { proto?: string; clientAddr?: string } = {}): ByteStream {
+    const bound = [...this.bound.values()].find((each) => each.url === url)
+    if (!bound) throw new Error(`nothing is bound at ${url}`)
+    return bound.session.openProxy({
+      Id: bound.id,
+      ClientAddr: extra.clientAddr ?? '203.0.113.9:1234',
+      Proto: extra.proto ?? bound.proto,
+      EdgeType: '0',
+      PassthroughTLS: false,
+    })
+  }
+
+  /** One request through a tunnel; resolves with everything that came back. */
+  request(url: string, text: string): Promise<string> {
+    const stream = this.open(url)
+    return new Promise((resolve, reject) => {
+      let got = ''
+      stream.sink = {
+        onData(chunk) {
+          got += chunk.toString('latin1')
+          stream.consumed(chunk.length)
+          const end = got.indexOf('\r\n\r\n')
+          const length = Number(/content-length: (\d+)/i.exec(got)?.[1] ?? Number.NaN)
+          if (end >= 0 && got.length >= end + 4 + length) {
+            stream.end()
+            resolve(got)
+          }
+        },
+        onEnd() {
+          stream.end()
+          resolve(got)
+        },
+        onDrain() {},
+        onClose(error) {
+          if (error) reject(error)
+        },
+      }
+      stream.write(Buffer.from(text, 'latin1'))
+    })
+  }
+
+  /** Waits until something holds; woken by every call an agent makes. */
+  async until(condition: () => boolean): Promise<void> {
+    const deadline = Date.now() + 8000
+    while (!condition()) {
+      if (Date.now() > deadline) throw new Error('The condition never held.')
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 50)
+        this.#waiting.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+  }
+
+  #makeServer() {
+    const server = createServer(identity, (socket) => this.#serve(socket))
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => this.#sockets.delete(socket))
+    })
+    server.on('tlsClientError', () => {})
+    return server
+  }
+
+  #serve(socket: TLSSocket): void {
+    this.#secured.add(socket)
+    socket.on('close', () => this.#secured.delete(socket))
+    const session: ServedSession = new ServedSession(socket, {
+      onCall: async (type, message) => {
+        this.calls.push({ type, message })
+        try {
+          return await this.#answer(session, type, message)
+        } finally {
+          for (const wake of this.#waiting.splice(0)) wake()
+        }
+      },
+      onClose: () => {
+        for (const [id, bound] of this.bound) if (bound.session === session) this.bound.delete(id)
+        if (this.session === session) this.session = undefined
+      },
+      onBug: (error) => {
+        throw error
+      },
+    })
+  }
+
+  async #answer(session: ServedSession, type: number, message: Record<string, unknown>): Promise<object> {
+    switch (type) {
+      case StreamType.Auth:
+        return this.#auth(session, message)
+      case StreamType.Bind:
+        return this.#bind(session, message)
+      case StreamType.StartTunnelWithLabel: {
+        if (this.refuseBinds) throw this.refuseBinds
+        const id = `label-${++this.#count}`
+        this.bound.set(id, { id, url: '', proto: '', session, request: message })
+        return { Id: id, Error: '' }
+      }
+      case StreamType.Unbind:
+        this.bound.delete(String(message.Id))
+        return { Error: '', Extra: null }
+      case StreamType.SrvInfo:
+        return { Region: 'test' }
+      default:
+        throw new Refusal(`no such call: ${type}`)
+    }
+  }
+
+  async #auth(session: ServedSession, message: Record<string, unknown>): Promise<object> {
+    await this.gate
+    this.auths.push(message)
+    const extra = message.Extra as Record<string, unknown>
+    if (extra.Authtoken !== this.token) throw new Refusal('The authtoken is not valid.', 107)
+    this.session = session
+    session.trust(25_000, true)
+    return {
+      Version: '3',
+      ClientId: message.ClientId || `client-${++this.#count}`,
+      Error: '',
+      Extra: {
+        Version: 'test',
+        Region: 'eu',
+        Cookie: 'cookie',
+        AccountName: 'Ada',
+        PlanName: 'Self-hosted',
+        Banner: '',
+        SessionDuration: 0,
+        DeprecationWarning: null,
+        ConnectAddresses: [],
+        AgentSessionID: `ts_${++this.#count}`,
+      },
+    }
+  }
+
+  #bind(session: ServedSession, message: Record<string, unknown>): object {
+    if (this.refuseBinds) throw this.refuseBinds
+    const {
+      Proto: proto,
+      Opts: opts = {},
+      Extra: extra,
+    } = message as {
+      Proto: string
+      Opts: Record<string, string>
+      Extra: { Token: string }
+    }
+    const id = String(message.Id || `bind-${++this.#count}`)
+    const name =
+      opts.Domain || opts.Hostname || (opts.Subdomain && `${opts.Subdomain}.test`) || `n${++this.#count}.test`
+    const url =
+      proto === 'tcp' ? `tcp://${opts.Addr || `tcp.test:${20_000 + ++this.#count}`}` : `${proto}://${name}`
+    if (
+      [...this.bound.values()].some(
+        (each) => each.url === url && each.session !== session && !each.session.over,
+      )
+    ) {
+      if (extra.Token === '') throw new Refusal(`${url} is already online.`, 334)
+    }
+    this.bound.set(id, { id, url, proto, session, request: message })
+    return {
+      Id: id,
+      URL: url,
+      Proto: proto,
+      Opts: opts,
+      Error: '',
+      Extra: { Token: `token-of-${id}`, TunnelID: `tn_${id}` },
+    }
+  }
+}
