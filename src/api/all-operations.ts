@@ -1,10 +1,4 @@
-import {
-  EndpointConfiguration,
-  IpPolicy,
-  IpPolicyRule,
-  IpRestriction,
-  type ResourceKind,
-} from '../resources/index.ts'
+import { EndpointConfiguration, IpPolicy, IpPolicyRule, type ResourceKind } from '../resources/index.ts'
 import { agentIngresses } from './agent-ingresses.ts'
 import { apiKeys, tunnelCredentials } from './api-keys.ts'
 import { auditOperations } from './audit-events.ts'
@@ -21,6 +15,7 @@ import { detachOperations } from './detach.ts'
 import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
 import { eventDestinations, eventSubscriptions } from './event-destinations.ts'
 import { eventSourceOperations } from './event-sources.ts'
+import { ipRestrictions } from './ip-restrictions.ts'
 import { type Operation, operationsOf } from './operations.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
 import { sessionOperations } from './sessions.ts'
@@ -35,7 +30,7 @@ export const behaviours = {
   ssh_credentials: sshCredentials,
   ip_policies: crud(IpPolicy),
   ip_policy_rules: crud(IpPolicyRule),
-  ip_restrictions: crud(IpRestriction),
+  ip_restrictions: ipRestrictions,
   reserved_addrs: reservedAddrs,
   reserved_domains: reservedDomains,
   endpoint_configurations: crud(EndpointConfiguration),

@@ -11,6 +11,8 @@ import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
 
 const MAX_DEPTH = 8
+// Walking down happens while other writers wait.
+const MAX_BELOW = 1000
 
 function childrenOf(data: Readonly<Record<string, unknown>>): string[] {
   const { backends } = data
@@ -35,6 +37,12 @@ async function refuseCycles(children: readonly string[], { id, tx, principal }: 
         throw fieldProblem('backends', 'invalid_field', `backends: ${id} would contain itself.`)
       if (seen.has(child)) continue
       seen.add(child)
+      if (seen.size > MAX_BELOW)
+        throw fieldProblem(
+          'backends',
+          'invalid_field',
+          `backends: more than ${MAX_BELOW} backends would stand below this one.`,
+        )
       const resource = resourceOfPrefix(child.slice(0, child.indexOf('_')))
       const row = resource && (await tx.get(resource.kind, principal.accountId, child))
       if (row !== undefined) below.push(...childrenOf(row.data))

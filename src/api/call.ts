@@ -4,10 +4,13 @@ import type { Logger } from '../base/log.ts'
 import { resourceOfPrefix, type Showing } from '../resources/index.ts'
 import type { Row, Store, Transaction } from '../store/index.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
+import type { Route } from './routes.ts'
 
 /** One call of the management API: who makes it and everything its handler may need. */
 export interface Call {
   readonly principal: Principal
+  /** What is being done. */
+  readonly operation: Route
   /** Shown in answers and logs, and kept in the audit record. */
   readonly operationId: string
   readonly source: string
@@ -25,6 +28,8 @@ export interface Writing extends Call {
   readonly id: string
   /** The row as it is stored now; undefined while it is being created. */
   readonly before: Row | undefined
+  /** What the request itself names, in an object that is otherwise filled in from defaults or from what is stored. */
+  readonly given: Readonly<Record<string, unknown>>
 }
 
 /** The same inside the transaction that writes it. */

@@ -11,7 +11,9 @@ import {
   type Transaction,
 } from '../store/index.ts'
 import type { Call, Committing, Writing } from './call.ts'
+import { type Page, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
+import { actionOf } from './routes.ts'
 
 /** What a resource does beyond create, read, update and delete. Each step sees the record as the one before left it. */
 export interface Behaviour<R extends Resource = Resource> {
@@ -85,15 +87,15 @@ function author({ principal }: Call) {
 }
 
 /** The audit record of a call that was carried out. */
-export function auditDone(call: Call, action: string, kind: string, object: string | undefined) {
+export function auditDone(call: Call, object: string | undefined) {
   return {
     account: call.principal.accountId,
     principal: call.principal.ownerId,
     credential: call.principal.credentialId,
     source: call.source,
     requestId: call.operationId,
-    action,
-    kind,
+    action: actionOf(call.operation),
+    kind: call.operation.tag,
     object,
     outcome: 'done' as const,
   }
@@ -128,7 +130,8 @@ async function requireParents(resource: Resource, call: Call, parents: Parents):
 export async function create(behaviour: Behaviour, call: Call, body: Body, parents: Parents): Promise<Body> {
   const { resource } = behaviour
   await requireParents(resource, call, parents)
-  const writing: Writing = { ...call, id: newId(resource.prefix, call.clock.now()), before: undefined }
+  const id = newId(resource.prefix, call.clock.now())
+  const writing: Writing = { ...call, id, before: undefined, given: body }
   let record: Body = resource.parseCreate({ ...body, ...parents })
   resource.verify(record as Stock<Resource>)
 
@@ -139,7 +142,7 @@ export async function create(behaviour: Behaviour, call: Call, body: Body, paren
       if (behaviour.commit !== undefined)
         record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
       const inserted = await tx.insert(draftOf(resource, writing.id, call.principal.accountId, record))
-      await tx.audit(auditDone(call, 'create', resource.kind, writing.id))
+      await tx.audit(auditDone(call, writing.id))
       return inserted
     })
     .catch((error) => explain(resource, record, error))
@@ -153,12 +156,12 @@ export async function rewrite(
   call: Call,
   id: string,
   parents: Parents,
-  action: string,
   change: (record: Body) => Body,
+  given: Body = {},
 ): Promise<Row> {
   const { resource } = behaviour
   const before = await find(resource, call, id, parents)
-  const writing: Writing = { ...call, id, before }
+  const writing: Writing = { ...call, id, before, given }
   let record = change(recordOf(before))
   resource.verify(record as Stock<Resource>)
   const prepared = await behaviour.prepare?.(record as Stock<Resource>, writing)
@@ -172,14 +175,14 @@ export async function rewrite(
       if (behaviour.commit !== undefined)
         record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
       const updated = await tx.update(draftOf(resource, id, call.principal.accountId, record))
-      await tx.audit(auditDone(call, action, resource.kind, id))
+      await tx.audit(auditDone(call, id))
       return updated
     })
     .catch((error) => {
       if (error instanceof Outrun) return undefined
       return explain(resource, record, error)
     })
-  if (row === undefined) return rewrite(behaviour, call, id, parents, action, change)
+  if (row === undefined) return rewrite(behaviour, call, id, parents, change, given)
   behaviour.settled?.(id, call)
   return row
 }
@@ -194,18 +197,12 @@ export async function update(
   body: Body,
 ): Promise<Body> {
   const changes = behaviour.resource.parseUpdate(body) as Body
-  const row = await rewrite(behaviour, call, id, parents, 'update', (record) => ({ ...record, ...changes }))
+  const row = await rewrite(behaviour, call, id, parents, (record) => ({ ...record, ...changes }), changes)
   return show(behaviour, row, call)
 }
 
 export async function get(behaviour: Behaviour, call: Call, id: string, parents: Parents): Promise<Body> {
   return show(behaviour, await find(behaviour.resource, call, id, parents), call)
-}
-
-/** Where a page starts and how long it is. */
-export interface Page {
-  readonly limit: number
-  readonly before: string | undefined
 }
 
 /** The envelope of a list; one more row than asked for tells whether there is a next page. */
@@ -221,6 +218,7 @@ export function envelope(listKey: string, address: string, page: Page, items: Bo
 
 export async function list(behaviour: Behaviour, call: Call, page: Page): Promise<Body> {
   const { resource } = behaviour
+  requirePrefix(page, resource.prefix)
   const rows = await call.store.list(resource.kind, call.principal.accountId, {
     limit: page.limit + 1,
     before: page.before,
@@ -236,7 +234,7 @@ export async function remove(behaviour: Behaviour, call: Call, id: string, paren
       const row = await find(resource, call, id, parents, tx)
       await behaviour.remove?.(row, { ...call, tx })
       await tx.remove(resource.kind, call.principal.accountId, id)
-      await tx.audit(auditDone(call, 'delete', resource.kind, id))
+      await tx.audit(auditDone(call, id))
     })
     .catch((error) => {
       if (!(error instanceof StillReferenced)) throw error

@@ -1,25 +1,21 @@
 import { type Behaviour, rewrite } from './crud.ts'
+import { detachRoutes } from './detach-routes.ts'
 import type { Operation } from './operations.ts'
 import { problem } from './problems.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
+import type { Route } from './routes.ts'
 
 /** `DELETE …/{id}/<part>`: sets one reference or policy of a reserved name back to null. */
 function detach(
+  route: Route,
   behaviour: Behaviour,
-  part: string,
   key: string,
   refuse?: (record: Record<string, unknown>) => string | undefined,
 ): Operation {
-  const { kind, path, name } = behaviour.resource
   return {
-    id: `${kind}.${part}.delete`,
-    summary: `Detach the ${part} of a ${name}`,
-    tag: kind,
-    method: 'DELETE',
-    path: `${path}/{id}/${part}`,
-    status: 204,
+    ...route,
     async run(call, { params }) {
-      await rewrite(behaviour, call, params.id!, params, `detach_${part}`, (record) => {
+      await rewrite(behaviour, call, params.id!, params, (record) => {
         const why = refuse?.(record)
         if (why !== undefined) throw problem('conflict', why)
         return { ...record, [key]: null }
@@ -30,13 +26,13 @@ function detach(
 }
 
 export const detachOperations: Operation[] = [
-  detach(reservedDomains, 'certificate', 'certificate_id', (record) =>
+  detach(detachRoutes.certificate, reservedDomains, 'certificate_id', (record) =>
     record.certificate_management_policy === null
       ? undefined
       : 'The certificate of this domain is managed automatically; detach its certificate_management_policy instead.',
   ),
-  detach(reservedDomains, 'certificate_management_policy', 'certificate_management_policy'),
-  detach(reservedDomains, 'http_endpoint_configuration', 'http_endpoint_configuration_id'),
-  detach(reservedDomains, 'https_endpoint_configuration', 'https_endpoint_configuration_id'),
-  detach(reservedAddrs, 'endpoint_configuration', 'endpoint_configuration_id'),
+  detach(detachRoutes.policy, reservedDomains, 'certificate_management_policy'),
+  detach(detachRoutes.http, reservedDomains, 'http_endpoint_configuration_id'),
+  detach(detachRoutes.https, reservedDomains, 'https_endpoint_configuration_id'),
+  detach(detachRoutes.address, reservedAddrs, 'endpoint_configuration_id'),
 ]

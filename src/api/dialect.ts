@@ -1,3 +1,5 @@
+import type { Problem } from './problems.ts'
+
 /**
  * The names and habits of the original service, for its official clients. A request that carries `Ngrok-Version` is
  * read and answered in them; this file is the only one that knows the differences.
@@ -5,6 +7,7 @@
 
 type Body = Record<string, unknown>
 
+// Renamed members of an event destination's target; elsewhere these words are data of the caller's own.
 const RENAMED: readonly (readonly [ours: string, theirs: string])[] = [
   ['monitoring', 'datadog'],
   ['cloud_access_key_id', 'aws_access_key_id'],
@@ -27,9 +30,12 @@ const EMPTY_MEANS_UNCHANGED = new Set([
   'headers',
 ])
 
+function isObject(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 function rename(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((item) => rename(item, names))
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [names.get(key) ?? key, rename(inner, names)]),
   )
@@ -51,42 +57,46 @@ export function isCommand(path: string): boolean {
 }
 
 /** A request body in our names. */
-export function readBody(method: string, path: string, body: unknown): unknown {
-  if (isCommand(path)) return undefined
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  let given = rename(body, toOurs) as Body
-  if (method === 'PUT' && typeof given.module === 'object' && given.module !== null)
-    given = given.module as Body
-  const patch = method === 'PATCH'
+export function readBody(method: string, body: unknown): unknown {
+  if (!isObject(body)) return body
+  const given = method === 'PUT' && isObject(body.module) ? body.module : body
+  const kept = Object.entries(given).filter(([key, value]) => {
+    if (PATH_IDS.includes(key)) return false
+    if (!isEmpty(value)) return true
+    // Creation: empty means not given. Update: empty clears, except where clients send it unasked.
+    return method === 'PATCH' && !EMPTY_MEANS_UNCHANGED.has(key)
+  })
   return Object.fromEntries(
-    Object.entries(given).filter(([key, value]) => {
-      if (PATH_IDS.includes(key)) return false
-      if (!isEmpty(value)) return true
-      // Creation: empty means not given. Update: empty clears, except where clients send it unasked.
-      return patch && !EMPTY_MEANS_UNCHANGED.has(key)
-    }),
+    kept.map(([key, value]) => [key, key === 'target' ? rename(value, toOurs) : value]),
   )
 }
 
-/** An answer in the original's names. */
+/** An answer in the original's names: one object, or a list of them. */
 export function writeBody(body: unknown): unknown {
-  return withPolicies(rename(body, toTheirs))
+  if (!isObject(body)) return body
+  return Object.fromEntries(
+    Object.entries(writeObject(body)).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? value.map((item) => (isObject(item) ? writeObject(item) : item)) : value,
+    ]),
+  )
 }
 
-/** Edges and routes had this field under three names over time; every client finds the one it knows. */
-function withPolicies(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withPolicies)
-  if (typeof value !== 'object' || value === null) return value
-  const shown: Body = Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, withPolicies(inner)]),
-  )
+function writeObject(given: Body): Body {
+  const shown = { ...given }
+  // Edges and routes had this field under three names over time; every client finds the one it knows.
   if ('policies' in shown) Object.assign(shown, { policy: null, traffic_policy: null })
+  if (Array.isArray(shown.routes)) shown.routes = shown.routes.map(writeObject)
+  if ('target' in shown) shown.target = rename(shown.target, toTheirs)
   if (typeof shown.transport === 'string') shown.transport = shown.transport.replace('adit/', 'ngrok/')
   return shown
 }
 
+const AUTHTOKEN_AS_KEY = 206
+
 /** Statuses the original answers with where the documents' dialect has a finer one. */
-export function originalStatus(status: number): number {
+export function originalStatus({ status, code }: Problem): number {
+  if (code === AUTHTOKEN_AS_KEY) return 400
   if (status === 401) return 403
   if (status === 405) return 404
   if (status === 409) return 400

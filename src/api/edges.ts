@@ -1,46 +1,38 @@
-import { reversed } from '../base/domain.ts'
 import { createSelfSigned } from '../certs/index.ts'
 import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { Committing, Writing } from './call.ts'
 import { crud, show } from './crud.ts'
-import { fieldProblem } from './problems.ts'
+import { fieldProblem, problem } from './problems.ts'
+import { hostOf, isReserved } from './reserved-hosts.ts'
 
 /** `host:443` means the HTTPS listener wherever it is bound; the port really bound is taken for the same. */
 function publicPorts(hostports: readonly string[] | null, { config }: Writing): string[] | null {
   const bound = `:${config.httpsPort()}`
-  return (
-    hostports?.map((hostport) =>
-      hostport.endsWith(bound) ? `${hostport.slice(0, -bound.length)}:443` : hostport,
-    ) ?? null
+  const ports = hostports?.map((hostport) =>
+    hostport.endsWith(bound) ? `${hostport.slice(0, -bound.length)}:443` : hostport,
   )
+  if (ports === undefined) return null
+  if (new Set(ports).size < ports.length)
+    throw fieldProblem('hostports', 'invalid_field', 'hostports names the same hostport twice.')
+  return ports
 }
 
 /** HTTPS and TLS edges serve the account's own reserved domains, on port 443. */
-async function requireReservedDomains(
-  hostports: readonly string[] | null,
-  { tx, principal, config }: Committing,
-) {
+async function requireReservedDomains(hostports: readonly string[] | null, committing: Committing) {
   for (const [index, hostport] of (hostports ?? []).entries()) {
     const field = `hostports[${index}]`
-    const [host = '', port] = hostport.split(':')
-    if (port !== '443')
+    const host = hostOf(hostport)
+    if (!hostport.endsWith(':443'))
       throw fieldProblem(
         field,
         'invalid_field',
         `${field}: HTTPS and TLS edges are served on port 443, so write ${host}:443.`,
       )
-    const labels = host.replace(/^\*\./, '').split('.')
-    const covering = [host, ...labels.slice(1).map((_, from) => `*.${labels.slice(from + 1).join('.')}`)]
-    let reserved = false
-    for (const name of covering) {
-      const holder = await tx.holder('domain', reversed(name))
-      if (holder !== undefined && holder.account === principal.accountId) reserved = true
-    }
-    if (!reserved)
+    if (!(await isReserved(host, committing)))
       throw fieldProblem(
         field,
         'invalid_field',
-        `${field}: ${host} is not a reserved domain of this account. Reserve it first with POST ${config.apiUrl()}/reserved_domains.`,
+        `${field}: ${host} is not a reserved domain of this account. Reserve it first with POST ${committing.config.apiUrl()}/reserved_domains.`,
       )
   }
 }
@@ -79,7 +71,17 @@ export const tcpEdges = crud(TcpEdge, {
   },
 })
 
+// An edge shows all its routes in every answer, so their number has to be bounded.
+const MAX_ROUTES = 250
+
 export const httpsRoutes = crud(HttpsRoute, {
+  async commit(record, { before, tx }) {
+    if (before !== undefined) return record
+    const routes = await tx.referrers(record.edge_id, MAX_ROUTES)
+    if (routes.length === MAX_ROUTES)
+      throw problem('conflict', `An edge can have ${MAX_ROUTES} routes at most; delete one first.`)
+    return record
+  },
   async prepare(record, writing) {
     const { saml } = record
     if (saml === null) return { record }
@@ -123,7 +125,7 @@ export const httpsEdges = crud(HttpsEdge, {
     return record
   },
   async view(row, _record, call) {
-    const referrers = await call.store.referrers(row.id, 1000)
+    const referrers = await call.store.referrers(row.id, MAX_ROUTES)
     const routes = await Promise.all(
       referrers
         .filter(({ kind }) => kind === HttpsRoute.kind)

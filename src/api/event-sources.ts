@@ -1,19 +1,14 @@
-import { type TSchema, Type } from 'typebox'
 import { EventSubscription, eventSource } from '../resources/index.ts'
 import { recordOf } from '../store/index.ts'
 import type { Call } from './call.ts'
 import { find, rewrite } from './crud.ts'
 import { eventSubscriptions } from './event-destinations.ts'
+import { eventSourceRoutes } from './event-source-routes.ts'
 import type { Operation } from './operations.ts'
 import { problem } from './problems.ts'
 
 type Body = Record<string, unknown>
 type Source = { type: string; filter: string; fields: string[]; uri: string }
-
-const PATH = '/event_subscriptions/{subscription_id}/sources'
-const tag = 'event_subscriptions'
-
-const sourceSchema = eventSource.read
 
 function addressOf(call: Call, subscriptionId: string): string {
   return `${call.config.apiUrl()}/event_subscriptions/${subscriptionId}/sources`
@@ -39,26 +34,16 @@ async function change(
   subscriptionId: string,
   alter: (sources: Source[]) => Source[],
 ): Promise<void> {
-  await rewrite(eventSubscriptions, call, subscriptionId, {}, 'update', (record) => ({
+  await rewrite(eventSubscriptions, call, subscriptionId, {}, (record) => ({
     ...record,
     sources: alter(record.sources as Source[]),
   }))
 }
 
-const { type: _type, ...editable } = (eventSource.written as { properties: Record<string, TSchema> })
-  .properties
-
 /** Sources are parts of a subscription, addressed by their event type. */
 export const eventSourceOperations: Operation[] = [
   {
-    id: 'event_subscriptions.sources.create',
-    summary: 'Add an event source to a subscription',
-    tag,
-    method: 'POST',
-    path: PATH,
-    body: eventSource.written,
-    answer: sourceSchema,
-    status: 201,
+    ...eventSourceRoutes.create,
     async run(call, { params, body }) {
       const source = eventSource.check(body as Source, 'source')
       await change(call, params.subscription_id!, (sources) => {
@@ -70,13 +55,7 @@ export const eventSourceOperations: Operation[] = [
     },
   },
   {
-    id: 'event_subscriptions.sources.list',
-    summary: 'List the event sources of a subscription',
-    tag,
-    method: 'GET',
-    path: PATH,
-    answer: Type.Object({ sources: Type.Array(sourceSchema), uri: Type.String() }),
-    status: 200,
+    ...eventSourceRoutes.list,
     async run(call, { params }) {
       const id = params.subscription_id!
       const sources = await sourcesOf(call, id)
@@ -84,27 +63,14 @@ export const eventSourceOperations: Operation[] = [
     },
   },
   {
-    id: 'event_subscriptions.sources.get',
-    summary: 'Get an event source of a subscription',
-    tag,
-    method: 'GET',
-    path: `${PATH}/{type}`,
-    answer: sourceSchema,
-    status: 200,
+    ...eventSourceRoutes.get,
     async run(call, { params }) {
       const sources = await sourcesOf(call, params.subscription_id!)
       return show(pick(sources, params.type!), call, params.subscription_id!)
     },
   },
   {
-    id: 'event_subscriptions.sources.update',
-    summary: 'Update an event source of a subscription',
-    tag,
-    method: 'PATCH',
-    path: `${PATH}/{type}`,
-    body: Type.Object(editable, { additionalProperties: false }),
-    answer: sourceSchema,
-    status: 200,
+    ...eventSourceRoutes.update,
     async run(call, { params, body }) {
       let changed: Source | undefined
       await change(call, params.subscription_id!, (sources) => {
@@ -118,12 +84,7 @@ export const eventSourceOperations: Operation[] = [
     },
   },
   {
-    id: 'event_subscriptions.sources.delete',
-    summary: 'Remove an event source from a subscription',
-    tag,
-    method: 'DELETE',
-    path: `${PATH}/{type}`,
-    status: 204,
+    ...eventSourceRoutes.delete,
     async run(call, { params }) {
       await change(call, params.subscription_id!, (sources) => {
         const gone = pick(sources, params.type!)

@@ -8,15 +8,11 @@ import { fieldProblem, Problem, problem } from './problems.ts'
 export function explainFailure(error: FastifyError, schema: unknown, bodyLimit: number): Problem | undefined {
   if (error instanceof Problem) return error
   if (error instanceof InvalidValue) return fieldProblem(error.field, 'invalid_field', error.message)
-  if (error instanceof CertificateProblem) return fieldProblem(error.field, 'invalid_field', error.message)
+  if (error instanceof CertificateProblem)
+    return fieldProblem(error.field, 'invalid_field', `${error.field}: ${error.message}`)
   if (error instanceof StoreUnavailable) return problem('storage')
   if (error.validation?.[0] !== undefined) return explainValidation(error.validation[0], schema)
   switch (error.code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return problem(
-        'content_type',
-        /Unsupported Media Type(?:: (.+))?$/.exec(error.message)?.[1] ?? 'something else',
-      )
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return problem('too_large', bodyLimit)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
@@ -34,6 +30,7 @@ function fieldOf(pointer: string): string {
   return pointer
     .split('/')
     .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce(
       (path, step) => (/^[0-9]+$/.test(step) ? `${path}[${step}]` : path === '' ? step : `${path}.${step}`),
       '',

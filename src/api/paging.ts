@@ -1,8 +1,13 @@
 import { prefixOf } from '../base/id.ts'
-import type { Page } from './crud.ts'
 import { problem } from './problems.ts'
 
 const MAX_LIMIT = 100
+
+/** Where a page starts and how long it is. */
+export interface Page {
+  readonly limit: number
+  readonly before: string | undefined
+}
 
 /** Reads the query of a request; anything it does not know is refused by name. */
 export function readPage(query: Record<string, unknown>, paged: boolean, original: boolean): Page {
@@ -15,6 +20,11 @@ export function readPage(query: Record<string, unknown>, paged: boolean, origina
   const before = (query.before_id ?? query.beforeId) as string | undefined
   if (before !== undefined && prefixOf(before) === undefined) throw problem('bad_page', before)
   return { limit: readLimit(query.limit as string | undefined), before }
+}
+
+/** An id of another list says nothing about where this one should go on. */
+export function requirePrefix({ before }: Page, prefix: string): void {
+  if (before !== undefined && prefixOf(before) !== prefix) throw problem('bad_page', before)
 }
 
 function readLimit(given: string | undefined): number {

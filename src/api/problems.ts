@@ -11,6 +11,11 @@ export class Problem extends Error {
     this.status = status
     this.details = details
   }
+
+  /** The same with more facts for programs. */
+  with(details: Record<string, string>): Problem {
+    return new Problem(this.code, this.status, this.message, { ...this.details, ...details })
+  }
 }
 
 interface Entry {
@@ -47,7 +52,8 @@ export const catalogue = {
   content_type: {
     code: 210,
     status: 415,
-    text: (given: string) => `The body has to be application/json, not ${given}.`,
+    text: (given: string | undefined) =>
+      `The body has to come with the header "Content-Type: application/json", ${given === undefined ? 'which is missing' : `not ${given}`}.`,
   },
   body_unexpected: {
     code: 211,
@@ -177,6 +183,7 @@ export const catalogue = {
     status: 503,
     text: () => 'The change could not be made durable right now and nothing was changed. Try again later.',
   },
+  head_too_large: { code: 431, status: 431, text: () => 'The headers of the request are too large.' },
   timeout: { code: 408, status: 408, text: () => 'The request took too long to arrive.' },
   bad_request: { code: 400, status: 400, text: (why: string) => `The request could not be read: ${why}` },
   internal: {
@@ -201,6 +208,5 @@ export function fieldProblem<N extends ProblemName>(
   name: N,
   ...facts: Parameters<Catalogue[N]['text']>
 ): Problem {
-  const { code, status, message } = problem(name, ...facts)
-  return new Problem(code, status, message, { field })
+  return problem(name, ...facts).with({ field })
 }

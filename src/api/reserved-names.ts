@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { timestamp } from '../base/clock.ts'
-import { isWithin, reversed } from '../base/domain.ts'
-import { ReservedAddr, ReservedDomain } from '../resources/index.ts'
+import { covers, isWithin, reversed } from '../base/domain.ts'
+import { ReservedAddr, ReservedDomain, type Stock } from '../resources/index.ts'
 import type { Committing, Writing } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
+import { hostOf, isReserved } from './reserved-hosts.ts'
 
 /** A stable DNS label worked out from ids, so that it tells nothing and never changes. */
 export function opaqueLabel(length: number, ...parts: string[]): string {
@@ -44,33 +45,39 @@ async function refuseOverlap(domain: string, { tx, principal, config }: Committi
   if (below.some((holder) => holder.account !== principal.accountId)) throw taken
 }
 
+/** Names under the platform's domain come with the platform's certificate. */
+function refuseCertificate({ domain, certificate_id }: Stock<typeof ReservedDomain>): never {
+  throw fieldProblem(
+    certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
+    'invalid_field',
+    `${domain} lies under the platform's own domain, which brings its own certificate.`,
+  )
+}
+
+function refuseUnusable(domain: string, { config }: Writing): void {
+  if (!domain.replace(/^\*\./, '').includes('.'))
+    throw fieldProblem(
+      'domain',
+      'invalid_field',
+      `domain: "${domain}" is not a full domain name, such as app.example.com.`,
+    )
+  if (domain === config.domain || domain === `*.${config.domain}`)
+    throw fieldProblem('domain', 'invalid_field', `domain: ${domain} belongs to the platform itself.`)
+  if (config.platformHosts().includes(domain))
+    throw problem('taken', `The domain ${domain} is reserved already.`)
+}
+
 export const reservedDomains = crud(ReservedDomain, {
   async prepare(record, writing) {
-    const { before, config, principal, id } = writing
+    const { before, config, principal, id, given } = writing
     const next = { ...record }
-    const own = isWithin(record.domain, config.domain)
-    const policyChanged =
-      before === undefined || before.data.certificate_management_policy !== next.certificate_management_policy
+    const { domain } = record
+    const own = isWithin(domain, config.domain)
+    const named = (field: string) => given[field] !== undefined && given[field] !== null
+    if (named('certificate_id') && named('certificate_management_policy'))
+      throw fieldProblem('certificate_management_policy', 'both_certificates')
     if (before === undefined) {
-      const { domain } = record
-      if (!domain.replace(/^\*\./, '').includes('.'))
-        throw fieldProblem(
-          'domain',
-          'invalid_field',
-          `domain: "${domain}" is not a full domain name, such as app.example.com.`,
-        )
-      if (domain === config.domain || domain === `*.${config.domain}`)
-        throw fieldProblem('domain', 'invalid_field', `domain: ${domain} belongs to the platform itself.`)
-      if (config.platformHosts().includes(domain))
-        throw problem('taken', `The domain ${domain} is reserved already.`)
-      if (record.certificate_id !== null && record.certificate_management_policy !== null)
-        throw problem('both_certificates')
-      if (own && (record.certificate_id !== null || record.certificate_management_policy !== null))
-        throw fieldProblem(
-          record.certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
-          'invalid_field',
-          `${domain} lies under the platform's own domain, which brings its own certificate.`,
-        )
+      refuseUnusable(domain, writing)
       // Decision 11: a custom domain asks for an automatic certificate unless told otherwise.
       if (!own && record.certificate_id === null && record.certificate_management_policy === null)
         next.certificate_management_policy = { authority: 'letsencrypt', private_key_type: 'rsa' }
@@ -81,19 +88,14 @@ export const reservedDomains = crud(ReservedDomain, {
         !own && domain.startsWith('*.')
           ? `${opaqueLabel(8, id, 'acme')}.acme-challenge.${config.domain}`
           : null
-    } else if (own && (next.certificate_id !== null || next.certificate_management_policy !== null))
-      throw fieldProblem(
-        next.certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
-        'invalid_field',
-        `${next.domain} lies under the platform's own domain, which brings its own certificate.`,
-      )
-    if (
-      next.certificate_management_policy !== null &&
-      policyChanged &&
-      next.certificate_management_status === null
-    )
-      next.certificate_management_status = pendingCertificate(writing)
+    } else if (named('certificate_id')) next.certificate_management_policy = null
+    else if (named('certificate_management_policy') && before.data.certificate_management_policy === null)
+      next.certificate_id = null // An uploaded certificate gives way to the automatic one.
+    if (own && (next.certificate_id !== null || next.certificate_management_policy !== null))
+      refuseCertificate(next)
+
     if (next.certificate_management_policy === null) next.certificate_management_status = null
+    else next.certificate_management_status ??= pendingCertificate(writing)
     return { record: next }
   },
 
@@ -114,12 +116,16 @@ export const reservedDomains = crud(ReservedDomain, {
     return record
   },
 
-  async remove(row, { tx }) {
-    const host = row.data.domain as string
-    const held = host.startsWith('*.')
-      ? (await tx.holdersBelow('hostport', `${reversed(host.slice(2))}.`, 1))[0]
-      : (await tx.holdersBelow('hostport', `${reversed(host)}:`, 1))[0]
-    if (held !== undefined) throw problem('in_use', 'reserved domain', row.id, `the edge ${held.id}`)
+  async remove(row, call) {
+    const domain = row.data.domain as string
+    const prefix = domain.startsWith('*.') ? `${reversed(domain.slice(2))}.` : `${reversed(domain)}:`
+    for (const edge of await call.tx.holdersBelow('hostport', prefix, 1000)) {
+      const hostports = ((await call.tx.get(edge.kind, edge.account, edge.id))?.data.hostports ??
+        []) as string[]
+      for (const hostport of hostports)
+        if (covers(domain, hostOf(hostport)) && !(await isReserved(hostOf(hostport), call, row.id)))
+          throw problem('in_use', 'reserved domain', row.id, `the edge ${edge.id}`)
+    }
   },
 })
 
@@ -148,9 +154,11 @@ export const reservedAddrs = crud(ReservedAddr, {
     if (committing.before !== undefined) return record
     return { ...record, addr: await nextFreeAddress(committing) }
   },
-  async settle(row, { store, config }) {
+  async settle(row, { store, config, log }) {
     const port = Number((row.data.addr as string).split(':')[1])
-    await store.putSetting(NEXT_PORT, String(port + 1 - config.tcpPorts[0]))
+    await store
+      .putSetting(NEXT_PORT, String(port + 1 - config.tcpPorts[0]))
+      .catch((error) => log.warn({ err: error }, 'where the circle of addresses goes on could not be kept'))
   },
   async remove(row, { tx }) {
     const [host, port] = (row.data.addr as string).split(':')

@@ -1,11 +1,9 @@
 import { Endpoint, Tunnel, TunnelSession } from '../resources/index.ts'
 import type { Call } from './call.ts'
 import { auditDone } from './crud.ts'
-import { emptyBody, type Operation, onlineOperations } from './operations.ts'
+import { type Operation, onlineOperations } from './operations.ts'
 import { problem } from './problems.ts'
-
-/** Commands to the agent behind a session. */
-export type Command = 'restart' | 'stop' | 'update'
+import { type Command, commandRoutes } from './session-routes.ts'
 
 /** How a command ended: carried out, refused by the agent for a reason, failed there, or never answered. */
 export type CommandOutcome =
@@ -33,30 +31,18 @@ async function run(command: Command, call: Call, id: string): Promise<undefined>
     if (outcome.because === 'failed') throw problem('command_failed', outcome.reason)
     throw problem('command_lost')
   }
-  await call.store.write({}, (tx) => tx.audit(auditDone(call, command, TunnelSession.kind, id)))
+  await call.store.write({}, (tx) => tx.audit(auditDone(call, id)))
   return undefined
-}
-
-const SUMMARIES: Record<Command, string> = {
-  restart: 'Restart the agent of a tunnel session; it comes back under a new session id',
-  stop: 'Stop the agent of a tunnel session',
-  update: 'Update the agent of a tunnel session, never to a new major version',
 }
 
 export const sessionOperations: Operation[] = [
   ...onlineOperations(TunnelSession, ({ parts, principal }) => parts.online.sessions(principal.accountId)),
   ...onlineOperations(Tunnel, ({ parts, principal }) => parts.online.tunnels(principal.accountId)),
   ...onlineOperations(Endpoint, ({ parts, principal }) => parts.online.endpoints(principal.accountId)),
-  ...(['restart', 'stop', 'update'] as const).map(
-    (command): Operation => ({
-      id: `tunnel_sessions.${command}`,
-      summary: SUMMARIES[command],
-      tag: 'tunnel_sessions',
-      method: 'POST',
-      path: `/tunnel_sessions/{id}/${command}`,
-      body: emptyBody,
-      status: 204,
-      run: (call, { params }) => run(command, call, params.id!),
+  ...Object.entries(commandRoutes).map(
+    ([command, route]): Operation => ({
+      ...route,
+      run: (call, { params }) => run(command as Command, call, params.id!),
     }),
   ),
 ]

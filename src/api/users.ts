@@ -1,14 +1,14 @@
 import { BotUser, User } from '../resources/index.ts'
-import type { Row } from '../store/index.ts'
+import type { Row, Transaction } from '../store/index.ts'
 import type { Call } from './call.ts'
 import { crud } from './crud.ts'
 import { problem } from './problems.ts'
 
 /** An account without an administrator could never be changed again. */
-async function keepAnAdministrator(id: string, { store, principal }: Call): Promise<void> {
+async function keepAnAdministrator(id: string, { tx, principal }: Call & { tx: Transaction }): Promise<void> {
   let before: string | undefined
   for (;;) {
-    const users: Row[] = await store.list('users', principal.accountId, { limit: 100, before })
+    const users: Row[] = await tx.list('users', principal.accountId, { limit: 100, before })
     if (users.some((user) => user.id !== id && user.data.role === 'admin' && user.data.active === true))
       return
     if (users.length < 100) throw problem('conflict', 'The account needs at least one active administrator.')

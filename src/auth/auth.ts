@@ -43,6 +43,7 @@ const REMEMBER_AT_MOST = 10_000
 /** Recognises credentials by the digest of their token. */
 export function createAuth({ store, clock = systemClock }: { store: Store; clock?: Clock }): Auth {
   const remembered = new Map<string, { principal: Principal; until: number }>()
+  let forgotten = 0
 
   async function ownerOf(accountId: string, ownerId: string): Promise<{ role: Role; active: boolean }> {
     if (ownerId.startsWith('usr_')) {
@@ -77,6 +78,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       if (known !== undefined && known.until > clock.monotonic()) return known.principal
 
       remembered.delete(digest)
+      const asOf = forgotten
       const holder = await store.holder('api_token', digest)
       if (holder === undefined) return undefined
       const row = await store.get('api_keys', holder.account, holder.id)
@@ -88,6 +90,8 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
         ownerId,
         ...(await ownerOf(row.account, ownerId)),
       }
+      // What was read while something was being revoked may be what was revoked.
+      if (asOf !== forgotten) return principal
       if (remembered.size >= REMEMBER_AT_MOST) remembered.clear()
       remembered.set(digest, { principal, until: clock.monotonic() + REMEMBER_MS })
       return principal
@@ -101,6 +105,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
     sshKey: (fingerprint) => tunnelPrincipal('ssh_credentials', 'ssh_key', fingerprint),
 
     forget(credentialId) {
+      forgotten += 1
       for (const [digest, { principal }] of remembered)
         if (principal.credentialId === credentialId || principal.ownerId === credentialId)
           remembered.delete(digest)

@@ -1,0 +1,26 @@
+import { allResources, type Resource, resources, type Operation as Verb } from '../resources/index.ts'
+import { auditRoutes } from './audit-routes.ts'
+import { detachRoutes } from './detach-routes.ts'
+import { eventSourceRoutes } from './event-source-routes.ts'
+import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes.ts'
+import { commandRoutes } from './session-routes.ts'
+
+function stored(resource: Resource): Route[] {
+  const routes = resourceRoutes(resource)
+  return [
+    ...resource.operations.map((verb: Verb) => routes[verb]),
+    ...resource.modules.flatMap((module) => Object.values(moduleRoutes(resource, module))),
+  ]
+}
+
+/** Every route of the API, without what it does: for programs that call it. A test holds it against the operations. */
+export const routes: readonly Route[] = [
+  ...allResources.filter(({ online }) => !online).flatMap(stored),
+  ...Object.values(detachRoutes),
+  ...Object.values(eventSourceRoutes),
+  ...[resources.tunnel_sessions, resources.tunnels, resources.endpoints].flatMap((resource) =>
+    Object.values(onlineRoutes(resource as unknown as Resource)),
+  ),
+  ...Object.values(commandRoutes),
+  ...Object.values(auditRoutes),
+]

@@ -1,0 +1,37 @@
+import { Type } from 'typebox'
+import type { Route } from './routes.ts'
+
+const textOrNull = Type.Union([Type.String(), Type.Null()])
+
+const record = Type.Object({
+  id: Type.String(),
+  at: Type.String(),
+  principal: textOrNull,
+  credential: textOrNull,
+  source: textOrNull,
+  operation_id: Type.String(),
+  action: Type.String(),
+  kind: Type.String(),
+  object: textOrNull,
+  outcome: Type.String(),
+  detail: textOrNull,
+  hash: Type.String(),
+})
+
+export const auditRoutes = {
+  list: {
+    id: 'audit_events.list',
+    summary: 'List the audit log, newest first',
+    tag: 'audit_events',
+    method: 'GET',
+    path: '/audit_events',
+    answer: Type.Object({
+      audit_events: Type.Array(record),
+      uri: Type.String(),
+      next_page_uri: textOrNull,
+    }),
+    status: 200,
+    paged: true,
+    adminOnly: true,
+  },
+} satisfies Record<string, Route>

@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Auth, Principal } from '../auth/index.ts'
+import type { Clock } from '../base/clock.ts'
+import { problem } from './problems.ts'
+import { createRateLimit } from './rate-limit.ts'
+
+// The limits guard our own work, not the secrecy of tokens, which have 256 random bits.
+const FAILED_LOGINS = { perMinute: 120, burst: 1000 }
+const BEARER = /^Bearer +([^\s]+)$/i
+
+/** Finds out who calls, and whether they may call now. */
+export function createAuthenticate({
+  auth,
+  admits,
+  perMinute,
+  clock,
+}: {
+  auth: Auth
+  /** Whether the account's IP restrictions let this address use the API. */
+  admits: (accountId: string, address: string) => boolean
+  /** Calls of one account; 0 for no limit. */
+  perMinute: number
+  clock: Clock
+}): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const calls = perMinute > 0 ? createRateLimit({ perMinute, burst: perMinute, clock }) : undefined
+  const failedLogins = createRateLimit({ ...FAILED_LOGINS, clock })
+
+  function tooMany(reply: FastifyReply, seconds: number): void {
+    if (seconds === 0) return
+    reply.header('retry-after', String(seconds))
+    throw problem('too_many_requests', seconds)
+  }
+
+  async function recognise(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+    const header = request.headers.authorization
+    if (header === undefined) throw problem('no_key')
+    const token = BEARER.exec(header)?.[1]
+    if (token === undefined) throw problem('bad_authorization')
+    const principal = await auth.apiKey(token)
+    if (principal !== undefined) return principal
+    tooMany(reply, failedLogins.take(request.ip))
+    throw problem((await auth.authtoken(token)) === undefined ? 'unknown_key' : 'authtoken_as_key')
+  }
+
+  return async (request, reply) => {
+    const principal = await recognise(request, reply)
+    request.principal = principal
+    if (!principal.active) throw problem('inactive')
+    if (!admits(principal.accountId, request.ip)) throw problem('address_refused', request.ip)
+    if (calls !== undefined) tooMany(reply, calls.take(principal.accountId))
+  }
+}

@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Answer, TestApi } from '../../test/support/api.ts'
+import { engines } from '../../test/support/engines.ts'
+import { type Body, collection, type StoredKind, samples } from '../../test/support/samples.ts'
+import { withValue, wrongBodies } from '../../test/support/wrong-values.ts'
+import { type Resource, resources } from '../resources/index.ts'
+import { resourceRoutes } from './routes.ts'
+
+const KSUID = /^[0-9A-Za-z]{27}$/
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/
+
+/** One resource as the contract looks at it. */
+class Subject {
+  readonly api: TestApi
+  readonly kind: StoredKind
+  readonly resource: Resource
+  readonly parents: Record<string, string>
+  readonly path: string
+
+  constructor(api: TestApi, kind: StoredKind, parents: Record<string, string>) {
+    this.api = api
+    this.kind = kind
+    this.resource = resources[kind] as unknown as Resource
+    this.parents = parents
+    this.path = collection(kind, parents)
+  }
+
+  get sample() {
+    return samples[this.kind]
+  }
+
+  can(verb: Resource['operations'][number]): boolean {
+    return this.resource.operations.includes(verb)
+  }
+
+  body(): Promise<Body> {
+    return this.sample.create(this.api.call)
+  }
+
+  /** Only what a creation must give. */
+  async minimal(): Promise<Body> {
+    const full = await this.body()
+    const { required = [] } = resourceRoutes(this.resource).create.body as { required?: string[] }
+    return Object.fromEntries(required.map((field) => [field, full[field]]))
+  }
+
+  async make(body?: Body): Promise<Body & { id: string }> {
+    // One restriction of a type is all an account can have.
+    if (this.kind === 'ip_restrictions')
+      for (const { id } of (await this.api.call('GET', this.path)).body.ip_restrictions)
+        await this.api.call('DELETE', `${this.path}/${id}`)
+    return this.api.call.create(this.path, body ?? (await this.body()))
+  }
+
+  at(id: string): string {
+    return `${this.path}/${id}`
+  }
+
+  get(id: string): Promise<Answer> {
+    return this.api.call('GET', this.at(id))
+  }
+}
+
+/** Insists that a call is refused with this status and field, and that nothing changed. */
+async function refused(
+  subject: Subject,
+  call: () => Promise<Answer>,
+  expected: { status: number; field?: string; what: string },
+): Promise<void> {
+  const before = await subject.api.store.revision()
+
+  const answer = await call()
+
+  const told = `${expected.what}: ${answer.status} ${JSON.stringify(answer.body)}`
+  assert.equal(answer.status, expected.status, told)
+  assert.deepEqual(Object.keys(answer.body), ['error_code', 'status_code', 'msg', 'details'], told)
+  assert.equal(answer.body.status_code, expected.status, told)
+  assert.match(answer.body.error_code, /^ERR_ADIT_\d+$/, told)
+  assert.match(answer.body.details.operation_id, /^op_[0-9A-Za-z]{27}$/, told)
+  if (expected.field !== undefined) {
+    assert.equal(answer.body.details.field, expected.field, told)
+    assert.ok(answer.body.msg.includes(expected.field), told)
+  }
+  assert.equal(await subject.api.store.revision(), before, `${told} changed something`)
+}
+
+/** What an answer must hold of a body that was sent: references are written as ids and read as Refs. */
+function shows(subject: Subject, answer: Body, body: Body): void {
+  for (const [name, field] of Object.entries(subject.resource.fields)) {
+    const written = body[field.value.key ?? name]
+    if (written === undefined || field.access === 'writeOnly' || subject.resource.modules.includes(name))
+      continue
+    const shown = answer[name]
+    if (field.value.key !== undefined && Array.isArray(written))
+      assert.deepEqual(
+        (shown as { id: string }[]).map(({ id }) => id),
+        written,
+        name,
+      )
+    else if (field.value.key !== undefined) assert.equal((shown as { id: string }).id, written, name)
+    else if (name === 'sources' || name === 'target') assert.ok(shown !== null, name)
+    else assert.deepEqual(shown, written, name)
+  }
+}
+
+type Check = (subject: Subject) => Promise<void>
+
+const checks: Record<string, Check> = {
+  async 'is created complete, and read back the same'(subject) {
+    const { resource, api } = subject
+    const body = await subject.body()
+    const started = Date.now()
+
+    const answer = await api.call('POST', subject.path, {
+      body: subject.kind === 'ip_restrictions' ? { ...body, type: 'dashboard' } : body,
+    })
+
+    assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    const made = answer.body
+    const visible = Object.entries(resource.fields).filter(
+      ([, { access }]) => access !== 'hidden' && access !== 'writeOnly',
+    )
+    assert.deepEqual(
+      Object.keys(made),
+      visible.map(([name]) => name),
+    )
+    const [prefix, suffix] = made.id.split('_')
+    assert.equal(prefix, resource.prefix)
+    assert.match(suffix, KSUID)
+    assert.equal(made.uri, `${resource.relativeUri ? '' : api.url}${subject.path}/${made.id}`)
+    assert.match(made.created_at, RFC3339)
+    assert.ok(Math.abs(Date.parse(made.created_at) - started) < 10_000)
+    shows(subject, made, subject.kind === 'ip_restrictions' ? { ...body, type: 'dashboard' } : body)
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assert.match(answer.headers.get('adit-operation-id') ?? '', /^op_/)
+    const once = visible.flatMap(([name, { access }]) => (access === 'shownOnce' ? [name] : []))
+    for (const name of once) assert.equal(typeof made[name], 'string', name)
+    const later = { ...made, ...Object.fromEntries(once.map((name) => [name, null])) }
+    const read = await subject.get(made.id)
+    assert.equal(read.status, 200)
+    assert.deepEqual(read.body, later)
+    if (subject.can('list')) {
+      const { body: page } = await api.call('GET', subject.path)
+      assert.deepEqual(page[resource.listKey][0], later)
+    }
+  },
+
+  async 'fills in the defaults of what is not given'(subject) {
+    const made = await subject.make(await subject.minimal())
+
+    for (const [name, value] of Object.entries(subject.sample.defaults))
+      assert.deepEqual(made[name], value, name)
+  },
+
+  async 'takes null for what is not given'(subject) {
+    const { required = [], properties } = resourceRoutes(subject.resource).create.body as unknown as {
+      required?: string[]
+      properties: object
+    }
+    const nulls = Object.keys(properties)
+      .filter((name) => !required.includes(name))
+      .map((name) => [name, null])
+
+    const made = await subject.make({ ...Object.fromEntries(nulls), ...(await subject.minimal()) })
+
+    for (const [name, value] of Object.entries(subject.sample.defaults))
+      assert.deepEqual(made[name], value, name)
+  },
+
+  async 'is listed newest first, a page at a time, each once though others come and go'(subject) {
+    if (!subject.can('list') || subject.kind === 'ip_restrictions') return
+    const { api, resource, path } = subject
+    const made = [await subject.make(), await subject.make(), await subject.make()].map(({ id }) => id)
+
+    const { body: all } = await api.call('GET', path)
+    assert.deepEqual(Object.keys(all), [resource.listKey, 'uri', 'next_page_uri'])
+    assert.equal(all.uri, `${api.url}${path}`)
+    assert.equal(all.next_page_uri, null)
+    const expected: string[] = all[resource.listKey].map(({ id }: Body) => id)
+    assert.deepEqual(expected.slice(0, 3), made.toReversed())
+    assert.deepEqual(expected, expected.toSorted().reverse())
+    const seen: string[] = []
+    for (let uri: string | null = `${api.url}${path}?limit=1`; uri !== null; ) {
+      const { body: page }: Answer = await api.call('GET', uri)
+      seen.push(...page[resource.listKey].map(({ id }: Body) => id))
+      assert.equal(page.uri, `${api.url}${path}`)
+      assert.equal(page[resource.listKey].length, 1)
+      assert.ok(page.next_page_uri === null || page.next_page_uri.startsWith(`${api.url}${path}?`))
+      uri = page.next_page_uri
+      // Whatever is made while somebody pages is newer than every page still to come.
+      if (seen.length === 1) await subject.make()
+      if (seen.length === 2) assert.equal((await api.call('DELETE', subject.at(seen[0]!))).status, 204)
+    }
+    assert.deepEqual(seen, expected)
+    const rest = await api.call('GET', `${path}?before_id=${expected[1]}&limit=100`)
+    assert.deepEqual(
+      rest.body[resource.listKey].map(({ id }: Body) => id),
+      expected.slice(2),
+    )
+  },
+
+  async 'changes what an update names and keeps the rest'(subject) {
+    if (!subject.can('update')) return
+    const { api, resource } = subject
+    const made = await subject.make()
+    const before = (await subject.get(made.id)).body
+    const update = (await subject.sample.update?.(api.call)) ?? {}
+
+    for (const [key, value] of Object.entries(update)) {
+      const current = (await subject.get(made.id)).body
+      const answer = await api.call('PATCH', subject.at(made.id), { body: { [key]: value } })
+
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+      const name = Object.entries(resource.fields).find(
+        ([field, { value: v }]) => (v.key ?? field) === key,
+      )![0]
+      const alsoMoves = name === 'certificate_management_policy' ? ['certificate_management_status'] : []
+      for (const [field, shown] of Object.entries(answer.body))
+        if (field !== name && !alsoMoves.includes(field)) assert.deepEqual(shown, current[field], field)
+      shows(subject, answer.body, { [key]: value })
+      assert.deepEqual((await subject.get(made.id)).body, answer.body)
+    }
+    const after = (await subject.get(made.id)).body
+    const nothing = await api.call('PATCH', subject.at(made.id), { body: {} })
+    assert.deepEqual(nothing.body, after)
+    const { properties } = resource.updateSchema as unknown as { properties: object }
+    const nulls = Object.fromEntries(Object.keys(properties).map((name) => [name, null]))
+    assert.deepEqual((await api.call('PATCH', subject.at(made.id), { body: nulls })).body, after)
+    assert.deepEqual([after.id, after.uri, after.created_at], [before.id, before.uri, before.created_at])
+  },
+
+  async 'clears description and metadata when they are updated to nothing'(subject) {
+    if (!subject.can('update') || !('description' in subject.resource.fields)) return
+    const made = await subject.make()
+
+    const answer = await subject.api.call('PATCH', subject.at(made.id), {
+      body: { description: '', metadata: '' },
+    })
+
+    assert.deepEqual([answer.body.description, answer.body.metadata], ['', ''])
+  },
+
+  async 'counts bytes, not characters, in description and metadata'(subject) {
+    if (!('description' in subject.resource.fields)) return
+    const made = await subject.make()
+    const limits = { description: 255, metadata: 4096 }
+    for (const [field, limit] of Object.entries(limits))
+      for (const character of ['a', 'é', '🙂']) {
+        const width = Buffer.byteLength(character)
+        const fits = character.repeat(Math.floor(limit / width))
+        const full = fits + 'a'.repeat(limit - Buffer.byteLength(fits))
+        const answer = await subject.api.call('PATCH', subject.at(made.id), { body: { [field]: full } })
+        assert.equal(answer.body[field], full, `${field} of ${limit} bytes`)
+
+        const long = { [field]: `${fits}${character}` }
+        const expected = { status: 400, field, what: `${field} over ${limit} bytes` }
+        await refused(subject, () => subject.api.call('PATCH', subject.at(made.id), { body: long }), expected)
+        const creation = { ...(await subject.body()), ...long }
+        await refused(subject, () => subject.api.call('POST', subject.path, { body: creation }), expected)
+      }
+  },
+
+  async 'refuses a creation that lacks a required field, by name'(subject) {
+    const body = await subject.body()
+    const { required = [] } = resourceRoutes(subject.resource).create.body as { required?: string[] }
+    for (const field of required) {
+      const { [field]: _gone, ...without } = body
+      const expected = { status: 400, field, what: `without ${field}` }
+      await refused(subject, () => subject.api.call('POST', subject.path, { body: without }), expected)
+      const empty = { ...body, [field]: null }
+      await refused(subject, () => subject.api.call('POST', subject.path, { body: empty }), expected)
+    }
+  },
+
+  async 'refuses values against its rules, by name'(subject) {
+    const made = await subject.make()
+    const body = { ...(await subject.body()) }
+    const { properties } = subject.resource.updateSchema as unknown as { properties: object }
+    for (const [field, values] of Object.entries(subject.sample.refused ?? {}))
+      for (const value of values) {
+        const what = `${field} = ${JSON.stringify(value).slice(0, 60)}`
+        const wrong = withValue(body, field, value)
+        const expected = { status: 400, field, what }
+        await refused(subject, () => subject.api.call('POST', subject.path, { body: wrong }), expected)
+        const top = field.split(/[.[]/)[0]!
+        if (!subject.can('update') || !(top in properties)) continue
+        const change = { [top]: wrong[top] }
+        await refused(
+          subject,
+          () => subject.api.call('PATCH', subject.at(made.id), { body: change }),
+          expected,
+        )
+      }
+  },
+
+  async 'refuses to change what the service assigns or creation fixed (P40)'(subject) {
+    if (!subject.can('update')) return
+    const made = await subject.make()
+    const before = (await subject.get(made.id)).body
+    const { properties } = subject.resource.updateSchema as unknown as { properties: object }
+    for (const [field, value] of Object.entries({ ...before, ...made })) {
+      if (field in properties) continue
+      const expected = { status: 400, field, what: `PATCH ${field}` }
+      await refused(
+        subject,
+        () => subject.api.call('PATCH', subject.at(made.id), { body: { [field]: value } }),
+        expected,
+      )
+    }
+    await refused(subject, () => subject.api.call('PATCH', subject.at(made.id), { body: before }), {
+      status: 400,
+      what: 'PATCH of everything read',
+    })
+    assert.deepEqual((await subject.get(made.id)).body, before)
+  },
+
+  async 'is gone after its deletion'(subject) {
+    if (!subject.can('delete')) return
+    const { api, resource } = subject
+    const made = await subject.make()
+
+    const answer = await api.call('DELETE', subject.at(made.id))
+
+    assert.equal(answer.status, 204)
+    assert.equal(answer.body, '')
+    for (const method of ['GET', 'PATCH', 'DELETE'])
+      await refused(
+        subject,
+        () => api.call(method, subject.at(made.id), method === 'PATCH' ? { body: {} } : {}),
+        { status: 404, what: `${method} after deletion` },
+      )
+    if (!subject.can('list')) return
+    const { body } = await api.call('GET', subject.path)
+    assert.ok(!body[resource.listKey].some(({ id }: Body) => id === made.id))
+  },
+
+  async 'is not found under anything but its own id'(subject) {
+    const { api, resource } = subject
+    const suffix = (await subject.make()).id.split('_')[1]!
+    const ids = [
+      `${resource.prefix}_${'0'.repeat(27)}`,
+      `${resource.prefix}_${suffix}x`,
+      `${resource.prefix}_${suffix.slice(1)}`,
+      `${resource.prefix}x_${suffix}`,
+      `op_${suffix}`,
+      suffix,
+      'x',
+      '%00',
+      '%20',
+      'é',
+      '..%2f',
+      "'%20OR%201=1--",
+      'x'.repeat(500),
+    ]
+    for (const id of ids)
+      for (const method of ['GET', 'PATCH', 'DELETE'])
+        await refused(
+          subject,
+          () => api.call(method, subject.at(id), method === 'PATCH' ? { body: {} } : {}),
+          {
+            status: 404,
+            what: `${method} ${id}`,
+          },
+        )
+  },
+}
+
+for (const [engine, start] of Object.entries(engines))
+  test(`every resource on ${engine}`, async (t) => {
+    const api = await start(t)
+
+    for (const kind of Object.keys(samples) as StoredKind[]) {
+      const parents = (await samples[kind].parents?.(api.call)) ?? {}
+      const subject = new Subject(api, kind, parents)
+      await t.test(kind, async (each) => {
+        for (const [name, check] of Object.entries(checks)) await each.test(name, () => check(subject))
+
+        await each.test('refuses a wrong type, an unknown word and an unknown field anywhere', async () => {
+          const made = await subject.make()
+          const body = await subject.body()
+          const routes = resourceRoutes(subject.resource)
+          for (const wrong of wrongBodies(routes.create.body, body, engine === 'SQLite'))
+            await refused(subject, () => api.call('POST', subject.path, { body: wrong.body }), {
+              status: 400,
+              field: wrong.field,
+              what: `${wrong.field} ${wrong.why}`,
+            })
+          if (!subject.can('update')) return
+          const { properties } = routes.update.body as unknown as { properties: object }
+          const change = Object.fromEntries(Object.entries(body).filter(([name]) => name in properties))
+          for (const wrong of wrongBodies(routes.update.body, change, engine === 'SQLite'))
+            await refused(subject, () => api.call('PATCH', subject.at(made.id), { body: wrong.body }), {
+              status: 400,
+              field: wrong.field,
+              what: `PATCH ${wrong.field} ${wrong.why}`,
+            })
+        })
+      })
+    }
+  })

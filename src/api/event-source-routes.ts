@@ -1,0 +1,59 @@
+import { type TSchema, Type } from 'typebox'
+import { eventSource } from '../resources/index.ts'
+import type { Route } from './routes.ts'
+
+const path = '/event_subscriptions/{subscription_id}/sources'
+const tag = 'event_subscriptions'
+const answer = eventSource.read
+const { type: _type, ...editable } = (eventSource.written as { properties: Record<string, TSchema> })
+  .properties
+
+/** Sources are parts of a subscription, addressed by their event type. */
+export const eventSourceRoutes = {
+  create: {
+    id: 'event_subscriptions.sources.create',
+    summary: 'Add an event source to a subscription',
+    tag,
+    method: 'POST',
+    path,
+    body: eventSource.written,
+    answer,
+    status: 201,
+  },
+  list: {
+    id: 'event_subscriptions.sources.list',
+    summary: 'List the event sources of a subscription',
+    tag,
+    method: 'GET',
+    path,
+    answer: Type.Object({ sources: Type.Array(answer), uri: Type.String() }),
+    status: 200,
+  },
+  get: {
+    id: 'event_subscriptions.sources.get',
+    summary: 'Get an event source of a subscription',
+    tag,
+    method: 'GET',
+    path: `${path}/{type}`,
+    answer,
+    status: 200,
+  },
+  update: {
+    id: 'event_subscriptions.sources.update',
+    summary: 'Update an event source of a subscription',
+    tag,
+    method: 'PATCH',
+    path: `${path}/{type}`,
+    body: Type.Object(editable, { additionalProperties: false }),
+    answer,
+    status: 200,
+  },
+  delete: {
+    id: 'event_subscriptions.sources.delete',
+    summary: 'Remove an event source from a subscription',
+    tag,
+    method: 'DELETE',
+    path: `${path}/{type}`,
+    status: 204,
+  },
+} satisfies Record<string, Route>

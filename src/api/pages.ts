@@ -1,0 +1,65 @@
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify'
+import type { Registry } from 'prom-client'
+import { createOpenApi } from './openapi.ts'
+import { referencePage, referenceScript, referenceStyle } from './reference-page.ts'
+
+const NO_FOREIGN_CONTENT =
+  "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** What is served beside the operations: health, metrics and the documents of the API itself. */
+export function mountPages(
+  http: FastifyInstance,
+  {
+    ready,
+    authenticate,
+    registry,
+    apiUrl,
+    version,
+  }: {
+    /** Throws why not. */
+    ready: () => Promise<void>
+    authenticate: onRequestAsyncHookHandler
+    registry: Registry
+    apiUrl: () => string
+    version: string
+  },
+): void {
+  // Worked out once for each address: nobody should be able to make us do so on every request.
+  let documents: { url: string; json: string; page: string } | undefined
+  function current() {
+    const url = apiUrl()
+    if (documents?.url !== url) {
+      const document = createOpenApi({ serverUrl: url, version })
+      documents = { url, json: JSON.stringify(document), page: referencePage(document) }
+    }
+    return documents
+  }
+
+  http.get('/healthz', async () => ({ status: 'ok' }))
+  http.get('/readyz', async (_request, reply) => {
+    try {
+      await ready()
+      return { status: 'ready' }
+    } catch (error) {
+      return reply.code(503).send({ status: 'not ready', reason: (error as Error).message })
+    }
+  })
+  http.get('/metrics', { onRequest: authenticate }, async (_request, reply) =>
+    reply.type(registry.contentType).send(await registry.metrics()),
+  )
+  http.get('/openapi.json', async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(current().json),
+  )
+  http.get('/reference', async (_request, reply) =>
+    reply
+      .header('content-security-policy', NO_FOREIGN_CONTENT)
+      .type('text/html; charset=utf-8')
+      .send(current().page),
+  )
+  http.get('/reference.css', async (_request, reply) =>
+    reply.type('text/css; charset=utf-8').send(referenceStyle),
+  )
+  http.get('/reference.js', async (_request, reply) =>
+    reply.type('text/javascript; charset=utf-8').send(referenceScript),
+  )
+}

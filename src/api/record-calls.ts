@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Store } from '../store/index.ts'
+import type { createApiMetrics } from './metrics.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { actionOf, type Route } from './routes.ts'
+
+// A caller that is refused over and over must not fill the disk with its refusals.
+const REFUSALS_AUDITED = { perMinute: 60, burst: 120 }
+
+/** Counts, times and logs every call, and puts refused changes into the audit log beside those carried out. */
+export function recordCalls(
+  http: FastifyInstance,
+  {
+    store,
+    metrics,
+    clock,
+    log,
+  }: { store: Store; metrics: ReturnType<typeof createApiMetrics>; clock: Clock; log: Logger },
+): void {
+  const audited = createRateLimit({ ...REFUSALS_AUDITED, clock })
+
+  http.addHook('onResponse', (request, reply, done) => {
+    done()
+    const { operation } = request.routeOptions.config as { operation?: Route }
+    if (operation === undefined) return
+    const { statusCode: status, elapsedTime } = reply
+    metrics.observe(operation.id, status, elapsedTime)
+    const { principal } = request
+    const mutates = request.method !== 'GET' && request.method !== 'HEAD'
+    const level = mutates || status >= 500 ? 'info' : 'debug'
+    if (log.isLevelEnabled(level))
+      log[level](
+        {
+          operation: operation.id,
+          id: request.id,
+          status,
+          ms: Math.round(elapsedTime),
+          account: principal?.accountId,
+          key: principal?.credentialId,
+          ip: request.ip,
+        },
+        'api call',
+      )
+    if (!mutates || principal === undefined || status < 400 || status >= 500) return
+    if (audited.take(principal.accountId) > 0) return
+    const { id, edge_id, subscription_id } = request.params as Record<string, string | undefined>
+    store
+      .write({}, (tx) =>
+        tx.audit({
+          account: principal.accountId,
+          principal: principal.ownerId,
+          credential: principal.credentialId,
+          source: request.ip,
+          requestId: request.id,
+          action: actionOf(operation),
+          kind: operation.tag,
+          object: shortened(id ?? subscription_id ?? edge_id),
+          outcome: 'refused',
+          detail: `status ${status}`,
+        }),
+      )
+      .catch((error) => log.warn({ err: error, id: request.id }, 'a refused call could not be recorded'))
+  })
+}
+
+/** What stands in the place of an id can be anything at all; the log keeps what an id could have been. */
+function shortened(id: string | undefined): string | undefined {
+  return id?.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)
+}

@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { newId } from '../base/id.ts'
+import type { Logger } from '../base/log.ts'
+import { isOriginal, originalStatus } from './dialect.ts'
+import { explainFailure } from './failures.ts'
+import { type Problem, problem } from './problems.ts'
+import type { Route } from './routes.ts'
+
+/** The four keys every refusal has. */
+function envelope(refusal: Problem, operationId: string, original: boolean) {
+  const status = original ? originalStatus(refusal) : refusal.status
+  return {
+    error_code: `ERR_${original ? 'NGROK' : 'ADIT'}_${refusal.code}`,
+    status_code: status,
+    msg: refusal.message,
+    details: { operation_id: operationId, ...refusal.details },
+  }
+}
+
+/** Answers with a refusal. */
+function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Problem) {
+  const body = envelope(refusal, request.id, request.original)
+  if (body.status_code === 401) reply.header('www-authenticate', 'Bearer realm="adit"')
+  reply.serializer(JSON.stringify)
+  return reply.code(body.status_code).type('application/json').send(body)
+}
+
+/** What can go wrong before a route is found: an address that cannot be read, or an id longer than any. */
+export function refuseUnreadable(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  request.original = isOriginal(request.headers)
+  const refusal =
+    error.code === 'FST_ERR_MAX_PARAM_LENGTH'
+      ? problem('no_route', `${request.url.slice(0, 80)}…`)
+      : problem('bad_request', 'its address has a % that does not begin an encoded character.')
+  return refuse(request, reply as unknown as FastifyReply, refusal)
+}
+
+/** Answers what is not even HTTP; the socket may be gone, and must not be used again. */
+export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const refusal =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? problem('timeout')
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? problem('head_too_large')
+        : problem('bad_request', 'it is not valid HTTP.')
+  const body = JSON.stringify(envelope(refusal, newId('op'), false))
+  socket.end(
+    `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
+
+/** Everything thrown, and every address without a route, is answered as a refusal. */
+export function answerWithRefusals(
+  http: FastifyInstance,
+  { routes, bodyLimit, log }: { routes: readonly Route[]; bodyLimit: number; log: Logger },
+): void {
+  http.setErrorHandler((error: FastifyError, request, reply) => {
+    const refusal = explainFailure(error, request.routeOptions.schema, bodyLimit)
+    if (refusal !== undefined) return refuse(request, reply, refusal)
+    log.error(
+      { err: error, operation: request.id, method: request.method, url: request.routeOptions.url },
+      'request failed',
+    )
+    return refuse(request, reply, problem('internal', request.id))
+  })
+
+  const methods = new Map<string, string[]>()
+  for (const { path, method } of routes) {
+    const known = methods.get(path) ?? []
+    methods.set(path, [...known, method, ...(method === 'GET' ? ['HEAD'] : [])])
+  }
+  const patterns = [...methods].map(([path, allowed]) => ({
+    pattern: new RegExp(`^${path.replace(/\{[a-z_]+\}/g, '[^/]+')}$`),
+    allowed: allowed.join(', '),
+  }))
+  http.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0]!
+    const known = patterns.find(({ pattern }) => pattern.test(path))
+    if (known === undefined) return refuse(request, reply, problem('no_route', path).with({ path }))
+    reply.header('allow', known.allowed)
+    return refuse(request, reply, problem('method', request.method, path, known.allowed).with({ path }))
+  })
+}

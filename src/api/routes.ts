@@ -1,0 +1,171 @@
+import { type TSchema, Type } from 'typebox'
+import type { Resource, Operation as Verb } from '../resources/index.ts'
+
+/**
+ * One route of the API as callers see it: where it is, what it takes and what it gives. Operations add what it does,
+ * so that programs which only call the API can know its routes without loading the server.
+ */
+export interface Route {
+  /** The tag and what is done, such as `ip_policies.create`; also the words of `adit api ip-policies create`. */
+  readonly id: string
+  readonly summary: string
+  readonly tag: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly body?: TSchema
+  readonly answer?: TSchema
+  readonly status: 200 | 201 | 204
+  readonly paged?: boolean
+  readonly adminOnly?: boolean
+}
+
+/** What a route does, without the resource it does it to: `create`, `backend.replace`. */
+export function actionOf({ id, tag }: Route): string {
+  return id.slice(tag.length + 1)
+}
+
+/** The routes of a stored resource itself. */
+export function resourceRoutes(resource: Resource): Record<Verb, Route> {
+  const { name, path, kind: tag, adminOnly, viewSchema: answer } = resource
+  const item = `${path}/{id}`
+  return {
+    create: {
+      id: `${tag}.create`,
+      summary: `Create ${article(name)}`,
+      tag,
+      method: 'POST',
+      path,
+      body: withoutParents(resource, resource.createSchema),
+      answer,
+      status: 201,
+      adminOnly,
+    },
+    get: {
+      id: `${tag}.get`,
+      summary: `Get ${article(name)}`,
+      tag,
+      method: 'GET',
+      path: item,
+      answer,
+      status: 200,
+    },
+    list: {
+      id: `${tag}.list`,
+      summary: `List ${plural(name)}`,
+      tag,
+      method: 'GET',
+      path,
+      answer: resource.listSchema,
+      status: 200,
+      paged: true,
+    },
+    update: {
+      id: `${tag}.update`,
+      summary: `Update ${article(name)}`,
+      tag,
+      method: 'PATCH',
+      path: item,
+      body: resource.updateSchema,
+      answer,
+      status: 200,
+      adminOnly,
+    },
+    delete: {
+      id: `${tag}.delete`,
+      summary: `Delete ${article(name)}`,
+      tag,
+      method: 'DELETE',
+      path: item,
+      status: 204,
+      adminOnly,
+    },
+  }
+}
+
+/** Replace, get and delete of one module of an edge or route. */
+export function moduleRoutes(
+  resource: Resource,
+  module: string,
+): Record<'replace' | 'get' | 'delete', Route> {
+  const { value } = resource.fields[module]!
+  const tag = resource.kind
+  const path = `${resource.path}/{id}/${module}`
+  const what = `the ${module} module of ${article(resource.name)}`
+  const answer = bare(value.read)
+  return {
+    replace: {
+      id: `${tag}.${module}.replace`,
+      summary: `Replace ${what}`,
+      tag,
+      method: 'PUT',
+      path,
+      body: value.written,
+      answer,
+      status: 200,
+    },
+    get: {
+      id: `${tag}.${module}.get`,
+      summary: `Get ${what}`,
+      tag,
+      method: 'GET',
+      path,
+      answer,
+      status: 200,
+    },
+    delete: {
+      id: `${tag}.${module}.delete`,
+      summary: `Delete ${what}`,
+      tag,
+      method: 'DELETE',
+      path,
+      status: 204,
+    },
+  }
+}
+
+/** List and get of what is online now. */
+export function onlineRoutes(resource: Resource): Record<'list' | 'get', Route> {
+  const { list, get } = resourceRoutes(resource)
+  return {
+    list: { ...list, summary: `${list.summary} that are online` },
+    get: { ...get, summary: `${get.summary} that is online` },
+  }
+}
+
+/** A parent's id comes from the path, so the body does not take it. */
+function withoutParents(resource: Resource, schema: TSchema): TSchema {
+  if (resource.parents.length === 0) return schema
+  const { properties, required = [] } = schema as {
+    properties?: Record<string, TSchema>
+    required?: string[]
+  }
+  const kept = Object.fromEntries(
+    Object.entries(properties ?? {}).filter(([key]) => !resource.parents.includes(key)),
+  )
+  return {
+    ...schema,
+    properties: kept,
+    required: required.filter((key) => !resource.parents.includes(key)),
+  } as TSchema
+}
+
+/** The schema without the null that stands for an unset module. */
+function bare(schema: TSchema): TSchema {
+  const { anyOf, type } = schema as { anyOf?: TSchema[]; type?: unknown }
+  if (anyOf !== undefined) return anyOf[0]!
+  return (Array.isArray(type) ? { ...schema, type: type[0] } : schema) as TSchema
+}
+
+/** The name with the article it is spoken with. */
+export function article(name: string): string {
+  const letters = /^[A-Z]{2,}/.test(name) ? /^[AEFHILMNORSX]/.test(name) : /^[aeiou]/i.test(name)
+  return `${letters && !name.startsWith('user') ? 'an' : 'a'} ${name}`
+}
+
+function plural(name: string): string {
+  if (name.endsWith('y')) return `${name.slice(0, -1)}ies`
+  return /(s|x)$/.test(name) ? `${name}es` : `${name}s`
+}
+
+/** The body of commands: nothing to say. */
+export const emptyBody = Type.Object({}, { additionalProperties: false })

@@ -1,0 +1,512 @@
+import { type ResourceKind, resources } from '../../src/resources/index.ts'
+import type { ApiClient } from './api.ts'
+import { sshPublicKey } from './ssh-keys.ts'
+import { createTestCa, type Identity, type TestCa } from './test-ca.ts'
+
+export type Body = Record<string, unknown>
+
+/** What the family contract needs to know of a stored resource beyond its declaration. */
+export interface Sample {
+  /** Ids that stand in its path. */
+  parents?(api: ApiClient): Promise<Record<string, string>>
+  /** A complete creation, everything it refers to included. */
+  create(api: ApiClient): Promise<Body>
+  /** What an answer shows after a creation with nothing but the required fields. */
+  defaults: Body
+  /** Other values for fields that can be changed; empty where nothing but text can. */
+  update?(api: ApiClient): Promise<Body>
+  /** Values that fit the schema and are refused all the same, by the field they are put in. */
+  refused?: Readonly<Record<string, readonly unknown[]>>
+}
+
+let made = 0
+/** A number no other sample of this process has. */
+export function next(): number {
+  made += 1
+  return made
+}
+
+let authority: Promise<{ ca: TestCa; leaf: Identity }> | undefined
+/** Certificate material, made once: keys take their time. */
+export function certificates(): Promise<{ ca: TestCa; leaf: Identity }> {
+  authority ??= createTestCa().then(async (ca) => {
+    const { cert, key } = await ca.issue('app.example.com')
+    return { ca: { ...ca, caPem: `${ca.caPem.trim()}\n` }, leaf: { cert: `${cert.trim()}\n`, key } }
+  })
+  return authority
+}
+
+export async function create(api: ApiClient, kind: StoredKind): Promise<Body & { id: string }> {
+  const sample = samples[kind]
+  const parents = (await sample.parents?.(api)) ?? {}
+  const path = collection(kind, parents)
+  return api.create(path, await sample.create(api))
+}
+
+/** Where a resource is created. */
+export function collection(kind: StoredKind, parents: Record<string, string> = {}): string {
+  return resources[kind].path.replace(/\{([a-z_]+)\}/g, (_, name: string) => parents[name]!)
+}
+
+const texts = { description: 'what it is for', metadata: '{"team":"blue"}' }
+const noTexts = { description: '', metadata: '' }
+const TOO_LONG = { description: ['x'.repeat(256)], metadata: ['x'.repeat(4097)] }
+const NO_SUCH_ID = '0'.repeat(27)
+const ipPolicy = async (api: ApiClient) => (await api.create('/ip_policies', {})).id as string
+const backend = async (api: ApiClient) => (await api.create('/backends/http_response', {})).id as string
+const sshAuthority = async (api: ApiClient) =>
+  (await api.create('/ssh_certificate_authorities', {})).id as string
+const certificateAuthority = async (api: ApiClient) =>
+  (await api.create('/certificate_authorities', { ca_pem: (await certificates()).ca.caPem })).id as string
+const configuration = async (api: ApiClient, type: string) =>
+  (await api.create('/endpoint_configurations', { type })).id as string
+const destination = async (api: ApiClient) =>
+  (await api.create('/event_destinations', { target: { kinesis } })).id as string
+
+/** A reserved domain as edges name it. */
+export async function hostport(api: ApiClient): Promise<string> {
+  const { domain } = await api.create('/reserved_domains', { domain: `app${next()}.adit.localhost` })
+  return `${domain}:443`
+}
+
+const ACL_REFUSED = {
+  'acl[0]': ['connect:example.com', 'bind:', 'bind:a..b', 'bind:=x', 'bind:host:99999', 'example.com', ''],
+}
+
+const kinesis = {
+  auth: { creds: { cloud_access_key_id: 'AKIA', cloud_secret_access_key: 'secret' } },
+  stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/events',
+}
+
+/** A complete request of every module; those that exclude each other stand last and are left out of creations. */
+export const moduleSamples: Record<string, (api: ApiClient) => Promise<Body>> = {
+  backend: async (api) => ({ enabled: false, backend_id: await backend(api) }),
+  ip_restriction: async (api) => ({ enabled: false, ip_policy_ids: [await ipPolicy(api)] }),
+  mutual_tls: async (api) => ({
+    enabled: false,
+    certificate_authority_ids: [await certificateAuthority(api)],
+  }),
+  tls_termination: async () => ({ enabled: true, terminate_at: 'edge', min_version: '1.3' }),
+  circuit_breaker: async () => ({
+    enabled: false,
+    tripped_duration: 1,
+    rolling_window: 2,
+    num_buckets: 3,
+    volume_threshold: 4,
+    error_threshold_percentage: 0.25,
+  }),
+  compression: async () => ({ enabled: false }),
+  request_headers: async () => ({ enabled: false, add: { 'x-one': '1' }, remove: ['x-two'] }),
+  response_headers: async () => ({ enabled: false, add: { 'x-one': '1' }, remove: ['x-two'] }),
+  webhook_verification: async () => ({ enabled: false, provider: 'github', secret: 'hook secret' }),
+  websocket_tcp_converter: async () => ({ enabled: false }),
+  user_agent_filter: async () => ({ enabled: false, allow: ['^curl/'], deny: ['bot'] }),
+  oauth: async () => ({
+    enabled: false,
+    options_passthrough: true,
+    cookie_prefix: 'mine.',
+    inactivity_timeout: 60,
+    maximum_duration: 600,
+    auth_check_interval: 30,
+    provider: {
+      github: {
+        client_id: 'id',
+        client_secret: 'secret',
+        scopes: ['user'],
+        email_addresses: ['a@example.com'],
+        email_domains: ['example.com'],
+        teams: ['org/team'],
+        organizations: ['org'],
+      },
+    },
+  }),
+  saml: async () => ({
+    enabled: false,
+    options_passthrough: true,
+    cookie_prefix: 'mine.',
+    inactivity_timeout: 60,
+    maximum_duration: 600,
+    idp_metadata: '<EntityDescriptor entityID="https://idp.example.com"/>',
+    force_authn: true,
+    allow_idp_initiated: false,
+    authorized_groups: ['staff'],
+    nameid_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+  }),
+  oidc: async () => ({
+    enabled: false,
+    options_passthrough: true,
+    cookie_prefix: 'mine.',
+    inactivity_timeout: 60,
+    maximum_duration: 600,
+    issuer: 'https://id.example.com',
+    client_id: 'client',
+    client_secret: 'client secret',
+    scopes: ['profile'],
+  }),
+}
+
+async function modules(api: ApiClient, ...names: string[]): Promise<Body> {
+  const entries = await Promise.all(names.map(async (name) => [name, await moduleSamples[name]!(api)]))
+  return Object.fromEntries(entries)
+}
+
+/** Resources that are made over the API; the rest is online and comes from agents. */
+export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>
+
+/** One sample a resource: a resource without one does not compile. */
+export const samples: Record<StoredKind, Sample> = {
+  api_keys: {
+    create: async () => ({ ...texts }),
+    defaults: noTexts,
+    refused: { ...TOO_LONG, owner_id: [`usr_${NO_SUCH_ID}`, `ak_${NO_SUCH_ID}`, 'me', ''] },
+  },
+  credentials: {
+    create: async () => ({
+      ...texts,
+      acl: ['bind:*.example.com', 'bind:1.tcp.example.com:2000', 'bind:a=b'],
+    }),
+    defaults: { ...noTexts, acl: [] },
+    update: async () => ({ acl: ['bind:*=blue'] }),
+    refused: { ...TOO_LONG, ...ACL_REFUSED, owner_id: [`usr_${NO_SUCH_ID}`, `bot_${NO_SUCH_ID}`] },
+  },
+  ssh_credentials: {
+    create: async () => ({ ...texts, acl: ['*'], public_key: sshPublicKey() }),
+    defaults: { ...noTexts, acl: [] },
+    update: async () => ({ acl: ['bind:app.example.com'] }),
+    refused: {
+      ...TOO_LONG,
+      ...ACL_REFUSED,
+      public_key: ['', 'ssh-ed25519', 'ssh-ed25519 AAAA', '-----BEGIN PUBLIC KEY-----', 'x'.repeat(16_385)],
+      owner_id: [`usr_${NO_SUCH_ID}`],
+    },
+  },
+  ip_policies: { create: async () => ({ ...texts }), defaults: noTexts, refused: TOO_LONG },
+  ip_policy_rules: {
+    create: async (api) => ({
+      ...texts,
+      cidr: `10.${next() % 256}.0.0/16`,
+      action: 'deny',
+      ip_policy_id: await ipPolicy(api),
+    }),
+    defaults: noTexts,
+    update: async () => ({ cidr: '2001:db8::/32' }),
+    refused: {
+      ...TOO_LONG,
+      cidr: ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', '2001:db8::/129', 'example.com/8', '', '10.0.0.0/-1'],
+      ip_policy_id: [`ipp_${NO_SUCH_ID}`, `ipr_${NO_SUCH_ID}`, 'ipp_', ''],
+    },
+  },
+  ip_restrictions: {
+    create: async (api) => ({
+      ...texts,
+      type: 'agent',
+      ip_policy_ids: [await ipPolicy(api)],
+      enforced: true,
+    }),
+    defaults: { ...noTexts, enforced: false },
+    update: async (api) => ({ enforced: false, ip_policy_ids: [await ipPolicy(api), await ipPolicy(api)] }),
+    refused: { ...TOO_LONG, ip_policy_ids: [[]], 'ip_policy_ids[0]': [`ipp_${NO_SUCH_ID}`, 'ipp_x'] },
+  },
+  reserved_addrs: {
+    create: async (api) => ({
+      ...texts,
+      region: 'eu',
+      endpoint_configuration_id: await configuration(api, 'tcp'),
+    }),
+    defaults: { ...noTexts, region: 'us', endpoint_configuration: null },
+    update: async (api) => ({ endpoint_configuration_id: await configuration(api, 'tcp') }),
+    refused: { ...TOO_LONG, endpoint_configuration_id: [`ec_${NO_SUCH_ID}`, 'ec'] },
+  },
+  reserved_domains: {
+    create: async (api) => ({
+      ...texts,
+      domain: `app${next()}.example.com`,
+      region: 'jp',
+      certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+      http_endpoint_configuration_id: await configuration(api, 'http'),
+      https_endpoint_configuration_id: await configuration(api, 'https'),
+    }),
+    defaults: {
+      ...noTexts,
+      region: null,
+      certificate: null,
+      http_endpoint_configuration: null,
+      https_endpoint_configuration: null,
+    },
+    update: async (api) => ({
+      certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' },
+      http_endpoint_configuration_id: await configuration(api, 'http'),
+    }),
+    refused: {
+      ...TOO_LONG,
+      domain: ['', 'com', 'a..example.com', 'a_b.example.com', '-a.example.com', 'a.*.example.com', '*'],
+      http_endpoint_configuration_id: [`ec_${NO_SUCH_ID}`],
+    },
+  },
+  endpoint_configurations: {
+    create: async () => ({ ...texts, type: 'https' }),
+    defaults: noTexts,
+    refused: TOO_LONG,
+  },
+  agent_ingresses: {
+    create: async () => ({
+      ...texts,
+      domain: `tunnel${next()}.example.com`,
+      certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' },
+    }),
+    defaults: { ...noTexts, certificate_management_policy: null, certificate_management_status: null },
+    update: async () => ({
+      certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+    }),
+    refused: { ...TOO_LONG, domain: ['', 'com', '*.example.com', 'a.adit.localhost'] },
+  },
+  certificate_authorities: {
+    create: async () => ({ ...texts, ca_pem: (await certificates()).ca.caPem }),
+    defaults: noTexts,
+    refused: {
+      ...TOO_LONG,
+      ca_pem: ['', 'pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
+    },
+  },
+  tls_certificates: {
+    create: async () => {
+      const { leaf } = await certificates()
+      return { ...texts, certificate_pem: leaf.cert, private_key_pem: leaf.key }
+    },
+    defaults: { ...noTexts, issued_at: null },
+    refused: { ...TOO_LONG, certificate_pem: ['', 'pem'], private_key_pem: ['', 'pem'] },
+  },
+  ssh_certificate_authorities: {
+    create: async () => ({ ...texts, private_key_type: 'ecdsa', elliptic_curve: 'p384' }),
+    defaults: { ...noTexts, key_type: 'ed25519' },
+    refused: { ...TOO_LONG, key_size: [2048] },
+  },
+  ssh_user_certificates: {
+    create: async (api) => ({
+      ...texts,
+      ssh_certificate_authority_id: await sshAuthority(api),
+      public_key: sshPublicKey(),
+      principals: ['root', 'deploy'],
+      critical_options: { 'force-command': '/bin/date', 'source-address': '10.0.0.0/8' },
+      extensions: { 'permit-pty': '', 'permit-port-forwarding': '' },
+      valid_after: '2026-01-01T00:00:00Z',
+      valid_until: '2036-01-01T00:00:00Z',
+    }),
+    defaults: {
+      ...noTexts,
+      principals: [],
+      critical_options: {},
+      extensions: { 'permit-pty': '', 'permit-user-rc': '' },
+    },
+    refused: {
+      ...TOO_LONG,
+      ssh_certificate_authority_id: [`sshca_${NO_SUCH_ID}`, `ca_${NO_SUCH_ID}`, ''],
+      public_key: ['', 'ssh-rsa AAAA'],
+      'principals[0]': ['', 'a,b'],
+      critical_options: [{ 'no-such-option': 'x' }, { 'source-address': '10.0.0.1/8' }],
+      valid_until: ['2025-12-31T23:59:59Z', 'tomorrow', '2030-01-01'],
+      valid_after: ['yesterday'],
+    },
+  },
+  ssh_host_certificates: {
+    create: async (api) => ({
+      ...texts,
+      ssh_certificate_authority_id: await sshAuthority(api),
+      public_key: sshPublicKey('p256'),
+      principals: ['host.example.com'],
+      valid_after: '2026-01-01T00:00:00Z',
+      valid_until: '2036-01-01T00:00:00Z',
+    }),
+    defaults: { ...noTexts, principals: [] },
+    refused: {
+      ...TOO_LONG,
+      ssh_certificate_authority_id: [`sshca_${NO_SUCH_ID}`],
+      public_key: ['rubbish'],
+      valid_until: ['2025-12-31T23:59:59Z'],
+    },
+  },
+  edges_https: {
+    create: async (api) => ({
+      ...texts,
+      hostports: [await hostport(api)],
+      ...(await modules(api, 'mutual_tls', 'tls_termination')),
+    }),
+    defaults: { ...noTexts, hostports: null, mutual_tls: null, tls_termination: null, routes: [] },
+    update: async (api) => ({ hostports: [await hostport(api), await hostport(api)] }),
+    refused: { ...TOO_LONG, ...hostportsRefused() },
+  },
+  edges_https_routes: {
+    parents: async (api) => ({ edge_id: (await api.create('/edges/https', {})).id }),
+    create: async (api) => ({
+      ...texts,
+      match_type: 'path_prefix',
+      match: `/path${next()}`,
+      ...(await modules(
+        api,
+        'backend',
+        'ip_restriction',
+        'circuit_breaker',
+        'compression',
+        'request_headers',
+        'response_headers',
+        'webhook_verification',
+        'websocket_tcp_converter',
+        'user_agent_filter',
+        'oidc',
+      )),
+    }),
+    defaults: {
+      ...noTexts,
+      ...Object.fromEntries(
+        Object.keys(moduleSamples)
+          .filter((name) => name !== 'mutual_tls' && name !== 'tls_termination')
+          .map((name) => [name, null]),
+      ),
+    },
+    update: async (api) => ({
+      match_type: 'exact_path',
+      match: '/other',
+      backend: { enabled: true, backend_id: await backend(api) },
+    }),
+    refused: {
+      ...TOO_LONG,
+      match: ['', 'path', '/a?b', '/a//b', '/a/../b', '/a b', '/a%2Fb', '/é', `/${'a'.repeat(1024)}`],
+      'backend.backend_id': [`bkdhr_${NO_SUCH_ID}`, `ipp_${NO_SUCH_ID}`],
+    },
+  },
+  edges_tls: {
+    create: async (api) => ({
+      ...texts,
+      hostports: [await hostport(api)],
+      ...(await modules(api, 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination')),
+    }),
+    defaults: {
+      ...noTexts,
+      hostports: null,
+      backend: null,
+      ip_restriction: null,
+      mutual_tls: null,
+      tls_termination: null,
+    },
+    update: async (api) => ({
+      hostports: [await hostport(api)],
+      backend: { enabled: true, backend_id: await backend(api) },
+    }),
+    refused: {
+      ...TOO_LONG,
+      ...hostportsRefused(),
+      tls_termination: [{ terminate_at: 'upstream', min_version: '1.2' }],
+      'mutual_tls.certificate_authority_ids[0]': [`ca_${NO_SUCH_ID}`],
+    },
+  },
+  edges_tcp: {
+    create: async (api) => ({
+      ...texts,
+      hostports: [(await api.create('/reserved_addrs', {})).addr],
+      ...(await modules(api, 'backend', 'ip_restriction')),
+    }),
+    defaults: { ...noTexts, hostports: null, backend: null, ip_restriction: null },
+    update: async (api) => ({ hostports: [(await api.create('/reserved_addrs', {})).addr] }),
+    refused: { ...TOO_LONG, 'hostports[0]': ['localhost', 'localhost:1', 'localhost:70000', ':1'] },
+  },
+  backends_http_response: {
+    create: async () => ({
+      ...texts,
+      body: 'hello',
+      headers: { 'content-type': 'text/plain' },
+      status_code: 404,
+    }),
+    defaults: { ...noTexts, body: '', headers: null, status_code: 200 },
+    update: async () => ({ body: '', headers: { 'x-one': 'two' }, status_code: 503 }),
+    refused: {
+      ...TOO_LONG,
+      status_code: [199, 600, 0, -1],
+      headers: [{ 'a b': 'c' }, { '': 'c' }, { A: '1', a: '2' }],
+      'headers.a': ['line\r\nend'],
+    },
+  },
+  backends_tunnel_group: {
+    create: async () => ({ ...texts, labels: { team: 'blue', app: 'web' } }),
+    defaults: { ...noTexts, labels: {}, tunnels: [] },
+    update: async () => ({ labels: { team: 'red' } }),
+    refused: { ...TOO_LONG, labels: [{ 'a=b': 'c' }, { '': 'c' }], 'labels.a': ['b=c'] },
+  },
+  backends_weighted: {
+    create: async (api) => ({
+      ...texts,
+      backends: { [await backend(api)]: 10_000, [await backend(api)]: 0 },
+    }),
+    defaults: { ...noTexts, backends: {} },
+    update: async (api) => ({ backends: { [await backend(api)]: 1 } }),
+    refused: { ...TOO_LONG, backends: [{ [`ipp_${NO_SUCH_ID}`]: 1 }, { x: 1 }] },
+  },
+  backends_failover: {
+    create: async (api) => ({ ...texts, backends: [await backend(api), await backend(api)] }),
+    defaults: { ...noTexts, backends: [] },
+    update: async (api) => ({ backends: [await backend(api)] }),
+    refused: { ...TOO_LONG, 'backends[0]': [`bkdhr_${NO_SUCH_ID}`, `ipp_${NO_SUCH_ID}`, ''] },
+  },
+  backends_static: {
+    create: async () => ({ ...texts, address: 'app.example.com:8080', tls: { enabled: true } }),
+    defaults: { ...noTexts, tls: { enabled: false } },
+    update: async () => ({ address: '[2001:db8::1]:80', tls: { enabled: false } }),
+    refused: { ...TOO_LONG, address: ['', 'example.com', 'example.com:0', '1.2.3:80', 'a b:80'] },
+  },
+  event_destinations: {
+    create: async () => ({ ...texts, format: 'json', target: { kinesis } }),
+    defaults: { ...noTexts, format: 'json' },
+    update: async () => ({
+      target: {
+        kinesis: {
+          auth: { role: { role_arn: 'arn:aws:iam::123456789012:role/sender' } },
+          stream_arn: 'arn:aws:kinesis:eu-west-1:123456789012:stream/other',
+        },
+      },
+    }),
+    refused: { ...TOO_LONG, format: ['xml', ''], target: [{}, { kinesis, monitoring: { api_key: 'k' } }] },
+  },
+  event_subscriptions: {
+    create: async (api) => ({
+      ...texts,
+      sources: [
+        { type: 'ip_policy_created.v0' },
+        { type: 'http_request_complete.v0', fields: ['conn.client_ip'], filter: '' },
+      ],
+      destination_ids: [await destination(api)],
+    }),
+    defaults: { ...noTexts, sources: [], destinations: [] },
+    update: async (api) => ({
+      sources: [{ type: 'ip_policy_deleted.v0' }],
+      destination_ids: [await destination(api), await destination(api)],
+    }),
+    refused: {
+      ...TOO_LONG,
+      'sources[0].type': ['no_such_event.v0', ''],
+      sources: [[{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_created.v0' }]],
+      'destination_ids[0]': [`ed_${NO_SUCH_ID}`],
+    },
+  },
+  users: {
+    create: async () => ({
+      email: `person${next()}@example.com`,
+      name: 'A Person',
+      role: 'read_only',
+      active: false,
+    }),
+    defaults: { name: '', role: 'developer', active: true },
+    update: async () => ({ name: 'Another', role: 'developer', active: true }),
+    refused: { email: ['', 'person', 'a b@example.com'] },
+  },
+  bot_users: {
+    create: async () => ({ name: `bot ${next()}`, active: false }),
+    defaults: { active: true },
+    update: async () => ({ name: `bot ${next()}`, active: true }),
+    refused: { name: ['', '  ', 'a\nb'] },
+  },
+}
+
+function hostportsRefused() {
+  return {
+    'hostports[0]': ['app.example.com', 'nobody.example.com:443', ':443', 'a b:443', 'app.example.com:0'],
+  }
+}

@@ -1,0 +1,88 @@
+type Json = Record<string, unknown>
+
+/** A JSON Schema as far as wrong values need to know it. */
+interface Schema {
+  type?: string | string[]
+  enum?: unknown[]
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  items?: Schema
+  additionalProperties?: boolean | Schema
+}
+
+const EXAMPLES: Record<string, unknown> = {
+  string: 'text',
+  integer: 7,
+  boolean: true,
+  object: { some: 'thing' },
+  array: [['nested']],
+}
+
+/** A body that breaks its schema in one place, and the name of that place. */
+export interface WrongBody {
+  readonly field: string
+  readonly body: Json
+  readonly why: string
+}
+
+/** Puts a value where a path such as `acl[0]` or `oidc.issuer` points, in a copy. */
+export function withValue(body: Json, field: string, value: unknown): Json {
+  const steps = field.split(/\.|\[(\d+)\]\.?/).filter((step) => step !== undefined && step !== '')
+  const copy = structuredClone(body)
+  let holder = copy as Record<string, unknown>
+  for (const [index, step] of steps.entries()) {
+    if (index === steps.length - 1) holder[step] = value
+    else {
+      holder[step] ??= /^\d+$/.test(steps[index + 1]!) ? [] : {}
+      holder = holder[step] as Record<string, unknown>
+    }
+  }
+  return copy
+}
+
+function typesOf(schema: Schema): string[] {
+  if (schema.enum !== undefined) return []
+  const types = [schema.type ?? [], (schema.anyOf ?? []).flatMap(typesOf)].flat()
+  return types.includes('number') ? [...types, 'integer'] : types
+}
+
+/**
+ * Every field of the schema that stands in `body`, and every top-level field that does not, given each type it does
+ * not have; words that no enum has; and a field that does not exist in each object.
+ */
+export function* wrongBodies(schema: unknown, body: Json, thorough: boolean): Generator<WrongBody> {
+  yield* wrongIn(schema as Schema, body, '', body, thorough)
+}
+
+function* wrongIn(
+  schema: Schema,
+  value: unknown,
+  at: string,
+  body: Json,
+  thorough: boolean,
+): Generator<WrongBody> {
+  const shapes = [schema, ...(schema.anyOf ?? [])]
+  const fields = shapes.find((shape) => shape.properties !== undefined)?.properties
+  const map = shapes.find((shape) => typeof shape.additionalProperties === 'object')?.additionalProperties
+  const items = shapes.find((shape) => shape.items !== undefined)?.items
+  const within = (name: string) => (at === '' ? name : `${at}.${name}`)
+  const given = (typeof value === 'object' && value !== null ? value : {}) as Json
+
+  if (at !== '') {
+    const allowed = typesOf(schema)
+    const wrong = Object.entries(EXAMPLES).filter(([type]) => !allowed.includes(type))
+    for (const [type, example] of thorough ? wrong : wrong.slice(0, 1))
+      yield { field: at, body: withValue(body, at, example), why: `is of type ${type}` }
+    if (schema.enum !== undefined)
+      yield { field: at, body: withValue(body, at, 'no-such-word'), why: 'is an unknown word' }
+  }
+  if (map === undefined && fields !== undefined && (at === '' || value != null))
+    yield { field: within('no_such'), body: withValue(body, within('no_such'), 1), why: 'is unknown' }
+  for (const [name, inner] of Object.entries(fields ?? {}))
+    if (at === '' || name in given) yield* wrongIn(inner, given[name], within(name), body, thorough)
+  if (typeof map === 'object')
+    for (const name of Object.keys(given).slice(0, 1))
+      yield* wrongIn(map, given[name], within(name), body, thorough)
+  if (items !== undefined && Array.isArray(value) && value.length > 0)
+    yield* wrongIn(items, value[0], `${at}[0]`, body, thorough)
+}
