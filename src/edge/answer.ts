@@ -71,6 +71,8 @@ function extra({ name }: Refusal): string {
     case 'breaker_open':
     case 'no_backend':
       return 'Retry-After: 5\r\n'
+    case 'credentials_required':
+      return 'WWW-Authenticate: Basic realm="adit", charset="UTF-8"\r\n'
     case 'method_refused':
       return 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n'
     default:

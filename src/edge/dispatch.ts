@@ -60,7 +60,7 @@ export function stillAllowed({ core, connection, head }: Exchange): boolean {
 
 /** Asks the route's backend who answers and connects the exchange with it. */
 function forward(exchange: Exchange): void {
-  const chosen = exchange.route!.backend(exchange, exchange.attempt)
+  const chosen = exchange.route!.backend(exchange, 0)
   if (chosen === undefined) throw refusal('no_backend', exchange.head.host)
   connect(exchange, chosen, false)
 }
@@ -72,29 +72,44 @@ function connect(exchange: Exchange, chosen: Target | Answer, fresh: boolean): v
   }
   exchange.upstream = chosen.pool.connect(exchange, chosen, fresh)
   if (exchange.watch !== undefined) exchange.watch.connectionReused = exchange.upstream.reused
+  exchange.held?.sendTo(exchange.upstream)
 }
 
+/** However many targets a backend has, one request does not go round them all. */
+const MAX_TRIES = 8
+
 /**
- * The connection to the target failed before anything came back. Goes on where that cannot repeat anything: on a new
- * connection when a kept one was stale, with the next target when this one could not be dialled.
+ * The connection to the target failed before anything came back. Goes on where that harms nobody: on a new connection
+ * when a kept one was `stale`, with the next target when this one was `undialled` or, once, when it was `unanswered`.
  */
 export function tryAgain(
   exchange: Exchange,
   target: Target,
-  how: 'stale' | 'undialled',
+  how: 'stale' | 'undialled' | 'unanswered',
   otherwise: Refusal,
 ): void {
   if (exchange.over) return
   exchange.upstream = undefined
   try {
     if (exchange.responded || exchange.bodySent) throw otherwise
-    const next = how === 'stale' ? target : exchange.route!.backend(exchange, ++exchange.attempt)
+    if (how !== 'undialled') {
+      // The request may have arrived, so it is sent once more at most (P31).
+      if (exchange.resent) throw otherwise
+      exchange.resent = true
+    }
+    const next = how === 'stale' ? target : nextTarget(exchange, target)
     if (next === undefined) throw otherwise
     connect(exchange, next, true)
     exchange.resumeBody()
   } catch (error) {
     turnAway(exchange, error)
   }
+}
+
+function nextTarget(exchange: Exchange, failed: Target): Target | Answer | undefined {
+  exchange.tried ??= []
+  const tries = exchange.tried.push(failed)
+  return tries < MAX_TRIES ? exchange.route!.backend(exchange, tries) : undefined
 }
 
 /** Shows the visitor why it was turned away; whatever arrives here unknown is a bug and gets a number. */

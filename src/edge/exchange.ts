@@ -1,9 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Transform } from 'node:stream'
 import { type Answer, answerRefusal } from './answer.ts'
+import type { Target } from './backend.ts'
 import type { Connection } from './connection.ts'
 import type { Core } from './core.ts'
 import { Fields } from './fields.ts'
+import type { HeldBody } from './held-body.ts'
 import type { Watch } from './observe.ts'
 import type { Refusal } from './refusals.ts'
 import type { RequestHead } from './request-head.ts'
@@ -46,8 +48,12 @@ export abstract class Exchange {
   authority: string
   /** The request asks for WebSocket. */
   upgrading = false
-  /** How many targets could not be connected to. */
-  attempt = 0
+  /** The targets that could not be connected to. */
+  tried: Target[] | undefined = undefined
+  /** It was sent a second time, which happens once at most (P31). */
+  resent = false
+  /** The request body, when a module had to see all of it before it may leave. */
+  held: HeldBody | undefined = undefined
   /** A byte of the request body has left: what follows cannot be repeated. */
   bodySent = false
   /** The response has begun. */
@@ -143,8 +149,10 @@ export abstract class Exchange {
 
   /** Gives a whole answer of our own. */
   answer(answer: Answer): void {
-    const hasBody = this.head.method !== 'HEAD' && answer.status !== 204 && answer.status !== 304
-    this.respond(answer.status, STATUS_CODES[answer.status] ?? '', answer.fields, answer.body.length, hasBody)
+    const bodiless = answer.status === 204 || answer.status === 304
+    const hasBody = this.head.method !== 'HEAD' && !bodiless
+    const length = bodiless ? -1 : answer.body.length
+    this.respond(answer.status, STATUS_CODES[answer.status] ?? '', answer.fields, length, hasBody)
     if (hasBody) this.data(answer.body)
     this.finish('')
   }

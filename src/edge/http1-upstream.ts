@@ -1,6 +1,6 @@
 import { Timed } from '../base/deadlines.ts'
 import type { ByteStream, StreamSink } from '../base/stream.ts'
-import type { Target } from './backend.ts'
+import { DialFailed, type Target } from './backend.ts'
 import { ChunkedBody, chunkedEnd, chunkStart } from './chunked.ts'
 import { tryAgain, turnAway } from './dispatch.ts'
 import type { Exchange } from './exchange.ts'
@@ -172,7 +172,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       exchange.finish('')
       return
     }
-    this.#lost()
+    this.#lost(error instanceof DialFailed)
   }
 
   /** Takes from the bytes what belongs to the current state; returns what is left for the next one. */
@@ -311,14 +311,17 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   }
 
   /** The stream ended in the middle of something. */
-  #lost(): void {
+  #lost(undialled = false): void {
     const exchange = this.#exchange!
-    const repeatable = !this.#answered && IDEMPOTENT.has(exchange.head.method)
+    const repeatable = !this.#answered && (undialled || IDEMPOTENT.has(exchange.head.method))
     this.#release()
     this.close()
     // An end without a word may be a failed dial or a crash half-way: only what may be repeated is.
     if (!repeatable) exchange.refuse(this.#refused(exchange))
-    else tryAgain(exchange, this.#target, this.reused ? 'stale' : 'undialled', this.#refused(exchange))
+    else {
+      const how = undialled ? 'undialled' : this.reused ? 'stale' : 'unanswered'
+      tryAgain(exchange, this.#target, how, this.#refused(exchange))
+    }
   }
 
   #broken(why: string): undefined {

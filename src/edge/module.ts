@@ -1,4 +1,5 @@
 import type { Answer } from './answer.ts'
+import type { HttpBackend } from './backend.ts'
 import type { Connection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 import type { TlsSettings } from './tls-policy.ts'
@@ -12,11 +13,15 @@ export type ConnectionStep = (connection: Connection) => void
  */
 export type RequestStep = (exchange: Exchange) => Answer | undefined | Promise<Answer | undefined>
 
+/** Stands between the steps and whoever answers, for modules that change how the upstream is spoken to. */
+export type BackendStep = (backend: HttpBackend) => HttpBackend
+
 /** What a module of each phase compiles to: a decision per connection or request, or settings for the handshake. */
 export interface PhaseResult {
   connection: ConnectionStep
   tls: TlsSettings
   request: RequestStep
+  backend: BackendStep
 }
 
 export type Phase = keyof PhaseResult

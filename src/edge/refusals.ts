@@ -47,6 +47,11 @@ const kinds = {
       'The path can be read in more than one way. Send it without dot segments, doubled or encoded slashes.',
   },
   body_timeout: { code: 3109, status: 408, text: () => 'The request body stopped arriving.' },
+  body_too_large: {
+    code: 3110,
+    status: 413,
+    text: (limit: string) => `The request body is larger than the ${limit} that can be checked here.`,
+  },
 
   // Nobody there, or not for this visitor.
   endpoint_not_found: { code: 3200, status: 404, text: (host: string) => `Tunnel ${host} not found` },
@@ -76,7 +81,8 @@ const kinds = {
   credentials_required: {
     code: 3208,
     status: 401,
-    text: () => 'This endpoint asks for a user name and a password.',
+    // Scripts look for the first two words.
+    text: () => '401 Unauthorized: this endpoint asks for a user name and a password.',
   },
   route_not_found: {
     code: 3209,
