@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from '../base/log.ts'
 import { BackupRefused } from './backup-refused.ts'
-import { migrate, schemaVersion } from './migrations.ts'
+import { migrate, NewerSchema, schemaVersion } from './migrations.ts'
 import { PostgresEngine } from './postgres.ts'
 import { migrations, TABLES } from './schema.ts'
 import type { Sql, SqlValue } from './sql.ts'
@@ -15,6 +15,12 @@ export async function dumpPostgres(url: string, file: string, log: Logger): Prom
   try {
     await source.inSnapshot(async (sql) => {
       const { version } = await schemaVersion(sql)
+      const known = migrations.at(-1)!.version
+      if (version > known) {
+        throw new NewerSchema(
+          `The database has schema ${version} and this release knows ${known}: back it up with the newer release.`,
+        )
+      }
       await createTables(file, version, log)
       const target = new DatabaseSync(file)
       try {
@@ -71,6 +77,7 @@ async function createTables(file: string, version: number, log: Logger): Promise
 
 async function copyTable(sql: Sql, target: DatabaseSync, table: string): Promise<void> {
   const columns = columnsOf(target, table)
+  if (columns.length === 0) return
   target.exec(`DELETE FROM ${table}`)
   const insert = target.prepare(
     `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
@@ -88,6 +95,7 @@ async function copyTable(sql: Sql, target: DatabaseSync, table: string): Promise
 
 async function loadTable(source: DatabaseSync, sql: Sql, table: string): Promise<void> {
   const columns = columnsOf(source, table)
+  if (columns.length === 0) return
   let rows: SqlValue[][] = []
   const flush = async () => {
     await sql.apply({ table, columns, rows })
@@ -100,6 +108,7 @@ async function loadTable(source: DatabaseSync, sql: Sql, table: string): Promise
   if (rows.length > 0) await flush()
 }
 
+/** The columns of a table; none when the schema is older than the table. */
 function columnsOf(database: DatabaseSync, table: string): string[] {
   return database
     .prepare(`PRAGMA table_info(${table})`)

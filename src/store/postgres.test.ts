@@ -1,13 +1,19 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import pg from 'pg'
-import { freshDatabase } from '../../test/support/postgres.ts'
+import { freshDatabase, startPostgres } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { openStore } from './index.ts'
-import { storeContract, type TestDatabase } from './store.contract.ts'
+import { DatabaseRefused, type DurableStore, openStore, StoreUnavailable } from './index.ts'
+import { draft, put, recorder, storeContract, type TestDatabase } from './store.contract.ts'
+import { assertNothingLost, startWriters } from './writers.contract.ts'
 
 /** A fresh database on the server of this test run. */
 async function createDatabase(t: TestContext): Promise<TestDatabase> {
@@ -16,6 +22,7 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
   const masterKeyFile = join(dataDir, 'master.key')
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   return {
+    place: url,
     masterKeyFile,
     directories: serverFiles === undefined ? undefined : [serverFiles],
     async open(overrides = {}) {
@@ -30,16 +37,203 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
       t.after(() => store.close())
       return store
     },
-    async execute(statement, ...values) {
-      const client = new pg.Client({ connectionString: url })
-      await client.connect()
-      try {
-        return (await client.query(statement, values)).rows
-      } finally {
-        await client.end()
-      }
-    },
+    execute: (statement, ...values) => execute(url, statement, ...values),
+  }
+}
+
+async function execute(url: string, statement: string, ...values: (string | number | null)[]) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(statement, values)).rows
+  } finally {
+    await client.end()
   }
 }
 
 storeContract('postgres', createDatabase)
+
+async function openAt(t: TestContext, url: string): Promise<DurableStore> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const masterKeyFile = join(dataDir, 'master.key')
+  const store = await openStore({ url, dataDir, masterKeyFile, clock: systemClock, log: silentLog })
+  t.after(() => store.close())
+  return store
+}
+
+test('postgres: a server that is stopped and started again ends nothing', { timeout: 60_000 }, async (t) => {
+  const server = await startPostgres()
+  t.after(() => server.dispose())
+  const store = await openAt(t, server.url)
+  const seen = recorder()
+  await store.follow(['thing'], seen.follower)
+  await put(store, draft({ id: 'th_before' }))
+
+  await server.stop()
+  const started = performance.now()
+  const outcomes = await Promise.allSettled([
+    put(store, draft({ id: 'th_during' })),
+    store.get('thing', 'ac_one', 'th_before'),
+    store.check(),
+    store.lease('job', 'node', 1_000),
+  ])
+  const took = performance.now() - started
+  await server.start()
+
+  for (const outcome of outcomes) {
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable)
+  }
+  assert.ok(took < 3_000, `the refusal took ${took} ms`)
+  // No restart of ours and nothing to call: the next write goes through.
+  await put(store, draft({ id: 'th_after' }))
+  await seen.until(() => seen.rows.has('th_after'))
+  assert.deepEqual([...seen.rows.keys()].sort(), ['th_after', 'th_before'])
+  assert.equal(seen.resets(), 1)
+})
+
+test('postgres: a server that hangs is given up on, and used again when it answers', {
+  timeout: 60_000,
+}, async (t) => {
+  const { url } = await freshDatabase(t)
+  const proxy = await startProxy(t, url)
+  const store = await openAt(t, proxy.url)
+  await put(store, draft({ id: 'th_before' }))
+
+  proxy.hold()
+  const started = performance.now()
+  await assert.rejects(store.get('thing', 'ac_one', 'th_before'), StoreUnavailable)
+  const took = performance.now() - started
+  proxy.release()
+
+  assert.ok(took < 5_000, `the refusal took ${took} ms`)
+  assert.ok(await store.get('thing', 'ac_one', 'th_before'))
+})
+
+test('postgres: a commit whose answer is lost is answered as what it became', {
+  timeout: 60_000,
+}, async (t) => {
+  const { url } = await freshDatabase(t)
+  const proxy = await startProxy(t, url)
+  const store = await openAt(t, proxy.url)
+  await put(store, draft({ id: 'th_before' }))
+
+  proxy.cutAt('NOTIFY', 'after the server has answered')
+  await put(store, draft({ id: 'th_committed' }))
+  proxy.cutAt('NOTIFY', 'before it reaches the server')
+  await assert.rejects(put(store, draft({ id: 'th_aborted' })), (error) => {
+    assert.ok(error instanceof StoreUnavailable)
+    assert.match(error.message, /nothing was changed/)
+    return true
+  })
+
+  assert.ok(await store.get('thing', 'ac_one', 'th_committed'))
+  assert.equal(await store.get('thing', 'ac_one', 'th_aborted'), undefined)
+  assert.equal(await store.verifyAudit('ac_one'), undefined)
+  await put(store, draft({ id: 'th_after' }))
+})
+
+test('postgres: acknowledged writes survive a killed client', async (t) => {
+  const { url } = await freshDatabase(t)
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const acknowledged = new Map<string, string>()
+
+  for (const run of ['r0', 'r1', 'r2']) {
+    const writers = await startWriters(dataDir, url, run)
+    await delay(100)
+    await writers.kill()
+    for (const [id, state] of writers.acknowledged) acknowledged.set(id, state)
+  }
+
+  const masterKeyFile = join(dataDir, 'master.key')
+  const store = await openStore({ url, dataDir, masterKeyFile, clock: systemClock, log: silentLog })
+  t.after(() => store.close())
+  await assertNothingLost(store, acknowledged)
+})
+
+test('postgres: a server that may lose acknowledged writes is refused', async (t) => {
+  const { url } = await freshDatabase(t)
+  await execute(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
+  const careless = await startPostgres({ fsync: 'off' })
+  t.after(() => careless.dispose())
+
+  await assert.rejects(openAt(t, url), (error) => {
+    assert.ok(error instanceof DatabaseRefused)
+    assert.match(error.message, /synchronous_commit=off/)
+    return true
+  })
+  await assert.rejects(openAt(t, careless.url), (error) => {
+    assert.ok(error instanceof DatabaseRefused)
+    assert.match(error.message, /fsync=off/)
+    return true
+  })
+})
+
+test('postgres: an address nobody answers at, and a URL that is none, are refused with a sentence', async (t) => {
+  await assert.rejects(openAt(t, 'postgres://adit:hunter2@127.0.0.1:1/adit'), (error) => {
+    assert.ok(error instanceof StoreUnavailable)
+    assert.match(error.message, /^The PostgreSQL database cannot be used: .*ECONNREFUSED/)
+    assert.doesNotMatch(inspect(error), /hunter2/)
+    return true
+  })
+  await assert.rejects(openAt(t, 'mysql://adit:hunter2@127.0.0.1/adit'), (error) => {
+    assert.ok(error instanceof DatabaseRefused)
+    assert.doesNotMatch(inspect(error), /hunter2/)
+    return true
+  })
+})
+
+/** A relay in front of the server that can hold everything back, or lose a connection at a chosen moment. */
+async function startProxy(t: TestContext, url: string) {
+  const target = new URL(url)
+  let holding = false
+  let cut: { text: string; when: string } | undefined
+  const held: (() => void)[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    let answerIsLast = false
+    const lose = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', lose)
+      socket.on('close', lose)
+    }
+    client.on('data', (chunk) => {
+      if (cut && chunk.includes(cut.text)) {
+        const { when } = cut
+        cut = undefined
+        if (when === 'before it reaches the server') return lose()
+        answerIsLast = true
+      }
+      const pass = () => upstream.write(chunk)
+      if (holding) held.push(pass)
+      else pass()
+    })
+    upstream.on('data', (chunk) => (answerIsLast ? lose() : client.write(chunk)))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const own = new URL(url)
+  own.port = String((server.address() as AddressInfo).port)
+  return {
+    url: own.href,
+    hold() {
+      holding = true
+    },
+    release() {
+      holding = false
+      for (const pass of held.splice(0)) pass()
+    },
+    cutAt(text: string, when: 'before it reaches the server' | 'after the server has answered') {
+      cut = { text, when }
+    },
+  }
+}

@@ -65,28 +65,26 @@ export class PostgresEngine implements Engine, Migrator {
     try {
       // Whoever has locked the head row is the only writer, so that revisions commit in their order. No prepared
       // statements here: several in one text take one step.
-      const answers = await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
-      const head = (answers as unknown as pg.QueryResult<SqlRecord>[]).at(-1)?.rows[0]
+      const locked = await command(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
+      const head = locked.rows[0]
       return new PostgresTransaction(client, this.#texts, toHead(head), {
         outcome: () => this.#outcome(String(head?.id)),
         drop: () => this.#drop(client),
       })
     } catch (error) {
       this.#drop(client)
-      throw translateError(error)
+      throw error
     }
   }
 
   async exclusively<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#connect({ query_timeout: MIGRATION_MS, lock_timeout: MIGRATION_MS })
     try {
-      await client.query('BEGIN')
-      await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+      await verifyDurability(client)
+      await command(client, `BEGIN; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
       const value = await work(new PostgresSql(client, this.#texts))
-      await client.query('COMMIT')
+      await command(client, 'COMMIT')
       return value
-    } catch (error) {
-      throw translateError(error)
     } finally {
       end(client)
     }
@@ -96,12 +94,10 @@ export class PostgresEngine implements Engine, Migrator {
   async inSnapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#connect({})
     try {
-      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      await command(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const value = await work(new PostgresSql(client, this.#texts))
-      await client.query('COMMIT')
+      await command(client, 'COMMIT')
       return value
-    } catch (error) {
-      throw translateError(error)
     } finally {
       end(client)
     }
@@ -162,19 +158,22 @@ export class PostgresEngine implements Engine, Migrator {
   }
 
   async #connectWriter(): Promise<pg.Client> {
+    let client: pg.Client | undefined
     try {
-      const client = await this.#connect({
+      client = await this.#connect({
         pipeline: true,
         query_timeout: WRITE_MS,
         lock_timeout: LOCK_MS,
         // A process that is stopped in the middle of a transaction must not keep the others from writing.
         idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       })
-      client.once('error', () => this.#drop(client))
-      client.once('end', () => this.#drop(client))
-      await verifyDurability(client)
-      return client
+      const connected = client
+      connected.once('error', () => this.#drop(connected))
+      connected.once('end', () => this.#drop(connected))
+      await verifyDurability(connected)
+      return connected
     } catch (error) {
+      if (client) end(client)
       this.#writer = undefined
       throw error
     }
@@ -289,19 +288,19 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
   }
 
   async savepoint(): Promise<void> {
-    await this.#command('SAVEPOINT call')
+    await command(this.#client, 'SAVEPOINT call')
   }
 
   async rollbackToSavepoint(): Promise<void> {
-    await this.#command('ROLLBACK TO SAVEPOINT call')
+    await command(this.#client, 'ROLLBACK TO SAVEPOINT call')
   }
 
   async commit(changed: boolean): Promise<void> {
     let reason: unknown = new Error('a statement before the commit failed')
     try {
-      const answer = await this.#client.query(changed ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
+      const answer = await command(this.#client, changed ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
       // After a failed statement the server answers a commit with a rollback.
-      if ((Array.isArray(answer) ? answer.at(-1) : answer).command === 'COMMIT') return
+      if (answer.command === 'COMMIT') return
     } catch (error) {
       reason = error
     }
@@ -320,14 +319,6 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
       await this.#client.query('ROLLBACK')
     } catch {
       this.#aftermath.drop()
-    }
-  }
-
-  async #command(text: string): Promise<void> {
-    try {
-      await this.#client.query(text)
-    } catch (error) {
-      throw translateError(error)
     }
   }
 }
@@ -377,12 +368,12 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
 /** Refuses a server that would acknowledge what it can still lose (P2). */
 async function verifyDurability(client: pg.Client): Promise<void> {
   const names = ['fsync', 'synchronous_commit', 'server_version_num', 'server_encoding']
-  const { rows } = await client.query(
+  const { rows } = await command(
+    client,
     `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`)}`,
   )
   const settings = rows[0] as Record<string, string>
   const refuse = (sentence: string) => {
-    end(client)
     throw new DatabaseRefused(sentence)
   }
   if (settings.fsync !== 'on')
@@ -404,6 +395,17 @@ async function verifyDurability(client: pg.Client): Promise<void> {
 /** The database answers, but must not be trusted with what we keep. */
 export class DatabaseRefused extends Error {
   override name = 'DatabaseRefused'
+}
+
+/** Sends a text that may hold several statements; answers with the result of the last. */
+async function command(client: pg.Client, text: string): Promise<pg.QueryResult<SqlRecord>> {
+  try {
+    const answer: pg.QueryResult<SqlRecord> | pg.QueryResult<SqlRecord>[] =
+      await client.query<SqlRecord>(text)
+    return Array.isArray(answer) ? answer.at(-1)! : answer
+  } catch (error) {
+    throw translateError(error)
+  }
 }
 
 function end(client: pg.Client): void {

@@ -1,34 +1,45 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { TestContext } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createRandom } from '../../test/support/random.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { openStore } from './index.ts'
-import { storeContract, type TestDatabase } from './store.contract.ts'
+import { type DurableStore, openStore, type StoreOptions, StoreUnavailable } from './index.ts'
+import { draft, put, storeContract, type TestDatabase, write } from './store.contract.ts'
+import { assertNothingLost, startWriters } from './writers.contract.ts'
+
+function createDirectory(t: TestContext): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  return dataDir
+}
+
+async function openIn(
+  t: TestContext,
+  dataDir: string,
+  overrides: Partial<StoreOptions> = {},
+): Promise<DurableStore> {
+  const masterKeyFile = join(dataDir, 'master.key')
+  const store = await openStore({ dataDir, masterKeyFile, clock: systemClock, log: silentLog, ...overrides })
+  t.after(() => store.close())
+  return store
+}
 
 /** A database in a directory of its own, removed with the test. */
 async function createDatabase(t: TestContext): Promise<TestDatabase> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
-  const masterKeyFile = join(dataDir, 'master.key')
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = createDirectory(t)
+  const file = join(dataDir, 'adit.db')
   return {
-    masterKeyFile,
+    place: file,
+    masterKeyFile: join(dataDir, 'master.key'),
     directories: [dataDir],
-    async open(overrides = {}) {
-      const store = await openStore({
-        dataDir,
-        masterKeyFile,
-        clock: systemClock,
-        log: silentLog,
-        ...overrides,
-      })
-      t.after(() => store.close())
-      return store
-    },
+    open: (overrides) => openIn(t, dataDir, overrides),
     async execute(statement, ...values) {
-      const database = new DatabaseSync(join(dataDir, 'adit.db'), { timeout: 5_000 })
+      const database = new DatabaseSync(file, { timeout: 5_000 })
       try {
         return database.prepare(statement).all(...values)
       } finally {
@@ -39,3 +50,116 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
 }
 
 storeContract('sqlite', createDatabase)
+
+test('sqlite: acknowledged writes survive twenty kills under four writers', async (t) => {
+  const dataDir = createDirectory(t)
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const acknowledged = new Map<string, string>()
+
+  for (let round = 0; round < 20; round += 1) {
+    const writers = await startWriters(dataDir, undefined, `r${round}`)
+    await delay(random.below(120))
+    await writers.kill()
+
+    for (const [id, state] of writers.acknowledged) acknowledged.set(id, state)
+    const database = new DatabaseSync(join(dataDir, 'adit.db'))
+    assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
+    database.close()
+  }
+
+  assert.ok(acknowledged.size >= 100, `only ${acknowledged.size} writes were acknowledged`)
+  await assertNothingLost(await openIn(t, dataDir), acknowledged)
+})
+
+test('sqlite: a full disk refuses writes, leaves reads alone and heals by itself', async (t) => {
+  const store = await openIn(t, createDirectory(t))
+  await put(store, draft({ id: 'th_before' }))
+  const pages = (limit: string) =>
+    store.inTransaction(async (sql) => Number((await sql.get(`PRAGMA ${limit}`))?.max_page_count))
+  const unlimited = await pages('max_page_count')
+
+  await pages('max_page_count = 1')
+  const big = { text: 'x'.repeat(100_000) }
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 10 }, (_, n) =>
+      put(store, draft({ id: `th_${n}`, data: big, claims: [{ scope: 'n', name: `${n}` }] })),
+    ),
+  )
+  const during = await store.list('thing', 'ac_one', { limit: 100 })
+  await pages(`max_page_count = ${unlimited}`)
+  await put(store, draft({ id: 'th_after', claims: [{ scope: 'n', name: '0' }] }))
+
+  for (const outcome of outcomes) {
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable)
+    assert.match(outcome.reason.message, /disk is full/)
+  }
+  assert.deepEqual(
+    during.map(({ id }) => id),
+    ['th_before'],
+  )
+  assert.equal((await store.auditLog('ac_one', { limit: 100 })).length, 2)
+  assert.equal(await store.verifyAudit('ac_one'), undefined)
+})
+
+test('sqlite: another process that holds the file delays writes without stopping this one', async (t) => {
+  const dataDir = createDirectory(t)
+  const store = await openIn(t, dataDir)
+  const other = new DatabaseSync(join(dataDir, 'adit.db'))
+  t.after(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+
+  const writing = put(store, draft({ id: 'th_1' }))
+  let turns = 0
+  for (const end = performance.now() + 50; performance.now() < end; turns += 1) await delay(1)
+  const before = await store.get('thing', 'ac_one', 'th_1')
+  other.exec('COMMIT')
+  await writing
+
+  assert.ok(turns > 5, 'timers went on')
+  assert.equal(before, undefined)
+  assert.ok(await store.get('thing', 'ac_one', 'th_1'))
+})
+
+test('sqlite: the write-ahead log stays below 64 MiB beside a reader that keeps coming back', async (t) => {
+  const dataDir = createDirectory(t)
+  const store = await openIn(t, dataDir)
+  const reader = new DatabaseSync(join(dataDir, 'adit.db'), { readOnly: true })
+  t.after(() => reader.close())
+  const data = { text: 'x'.repeat(250_000) }
+
+  let largest = 0
+  let written = 0
+  for (let round = 0; round < 16; round += 1) {
+    reader.exec('BEGIN; SELECT count(*) FROM resources')
+    for (let index = 0; index < 20; index += 1) {
+      await put(store, draft({ data }))
+      written += 2 * data.text.length
+      largest = Math.max(largest, statSync(join(dataDir, 'adit.db-wal')).size)
+    }
+    reader.exec('COMMIT')
+    await put(store, draft())
+  }
+
+  assert.ok(written > 128 * 1024 * 1024, 'enough was written to fill the log twice over')
+  assert.ok(largest < 64 * 1024 * 1024, `the log grew to ${largest} bytes`)
+})
+
+test('sqlite: the database and its log are open to their owner alone', async (t) => {
+  const dataDir = createDirectory(t)
+  await put(await openIn(t, dataDir), draft())
+
+  for (const name of ['adit.db', 'adit.db-wal', 'master.key']) {
+    assert.equal(statSync(join(dataDir, name)).mode & 0o077, 0, name)
+  }
+})
+
+test('sqlite: a write that never ends is cut off and the next goes on', { timeout: 30_000 }, async (t) => {
+  const store = await openIn(t, createDirectory(t))
+
+  const stuck = write(store, () => new Promise<never>(() => {}))
+  const next = put(store, draft({ id: 'th_next' }))
+
+  await assert.rejects(stuck, StoreUnavailable)
+  assert.equal((await next)[0]?.id, 'th_next')
+})

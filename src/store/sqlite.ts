@@ -17,7 +17,6 @@ const CACHE_KIB = 64 * 1024
 const WAL_LIMIT_BYTES = 32 * 1024 * 1024
 // 16 MiB: often enough to bound the log, seldom enough that a page changed many times is moved once.
 const CHECKPOINT_PAGES = 4_096
-const COMMITS_BETWEEN_WAL_CHECKS = 64
 
 /** SQLite's words. */
 export const sqliteDialect: Dialect = {
@@ -36,7 +35,7 @@ export class SqliteEngine implements Engine, Migrator {
   readonly #log: Logger
   readonly #writing: SqliteConnection
   readonly #reading: SqliteConnection
-  #commits = 0
+
   #closed = false
 
   constructor(file: string, log: Logger) {
@@ -127,8 +126,6 @@ export class SqliteEngine implements Engine, Migrator {
 
   /** SQLite moves the log into the file by itself, but never shortens it, and not past what others still read. */
   #committed(): void {
-    this.#commits += 1
-    if (this.#commits % COMMITS_BETWEEN_WAL_CHECKS !== 0) return
     try {
       if (statSync(`${this.#file}-wal`).size > WAL_LIMIT_BYTES)
         this.#writing.get('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { copyFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { createRandom } from '../../test/support/random.ts'
 import type { Clock } from '../base/clock.ts'
 import { systemClock } from '../base/clock.ts'
@@ -11,6 +14,7 @@ import type { DurableStore } from './durable-store.ts'
 import { createMasterKeyFile, MasterKeyRefused } from './master-key.ts'
 import { NewerSchema } from './migrations.ts'
 import { rotateMasterKey } from './rotate.ts'
+import { migrations } from './schema.ts'
 import { SealBroken } from './seal.ts'
 import {
   type AuditEntry,
@@ -28,6 +32,8 @@ import {
 
 /** A database of one test: stores can be opened on it, and it can be looked at and tampered with beside them. */
 export interface TestDatabase {
+  /** The SQLite file or the PostgreSQL URL. */
+  readonly place: string
   readonly masterKeyFile: string
   open(overrides?: { clock?: Clock; masterKeyFile?: string }): Promise<DurableStore>
   /** Runs a statement past the store. */
@@ -887,6 +893,37 @@ export function storeContract(
       await database.execute('UPDATE schema_versions SET compatible_from = 1 WHERE version = 1000')
 
       await (await database.open()).check()
+    },
+  )
+
+  contract(
+    'a migration killed after any statement is taken back or gone on from',
+    async ({ t, database, store }) => {
+      await put(store, draft({ id: 'th_1', secrets: { token: 'kept' } }))
+      const empty = await createDatabase(t)
+      const [first, newest] = [migrations[0]!, migrations.at(-1)!]
+      const last = first.statements(store.engine.dialect).length - 1
+      const deaths: [place: string, version: number, statement: number][] = [
+        [empty.place, first.version, 0],
+        [empty.place, first.version, Math.floor(last / 2)],
+        [empty.place, first.version, last],
+        [empty.place, newest.version, 0],
+        [database.place, newest.version + 1, 0],
+        [database.place, newest.version + 1, 2],
+      ]
+
+      for (const [place, atVersion, statement] of deaths) {
+        const script = fileURLToPath(new URL('./migration-victim.fixture.ts', import.meta.url))
+        const child = spawn(process.execPath, [script, place, String(atVersion), String(statement)], {
+          stdio: 'inherit',
+        })
+        assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL'])
+      }
+
+      await put(await empty.open(), draft({ id: 'th_1' }))
+      const reopened = await database.open()
+      assert.deepEqual((await reopened.get('thing', ACCOUNT, 'th_1'))?.secrets, { token: 'kept' })
+      assert.equal(await reopened.revision(), 1)
     },
   )
 

@@ -79,7 +79,7 @@ export class WriteQueue {
     try {
       session = await this.#engine.begin()
     } catch (error) {
-      for (const call of this.#waiting.splice(0)) call.reject(error)
+      for (const call of this.#waiting.splice(0)) call.reject(unavailable(error))
       return
     }
     const group = this.#beginGroup(session.head)
@@ -101,8 +101,7 @@ export class WriteQueue {
       await session.rollback()
       this.#last = undefined
       // Whoever finds the database unusable speaks for the whole group: nothing of it remains.
-      const reason = error instanceof StoreUnavailable ? error : unavailable(error)
-      for (const call of taken) call.reject(reason)
+      for (const call of taken) call.reject(unavailable(error))
       return
     }
     this.#last = group
@@ -162,6 +161,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 function unavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error
   return new StoreUnavailable(`The database could not make the write durable: ${(error as Error).message}`, {
     cause: error,
   })

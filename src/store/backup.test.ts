@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from '../../test/support/postgres.ts'
+import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
+import {
+  BackupRefused,
+  backup,
+  type DurableStore,
+  MasterKeyRefused,
+  NewerSchema,
+  openStore,
+  restore,
+} from './index.ts'
+import { TABLES } from './schema.ts'
+import { draft, put, write } from './store.contract.ts'
+import { assertNothingLost, startWriters } from './writers.contract.ts'
+
+interface Place {
+  readonly url?: string
+  readonly dataDir: string
+  readonly log: typeof silentLog
+}
+
+function directory(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'adit-backup-'))
+  t.after(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function place(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<Place> {
+  const dataDir = directory(t)
+  if (engine === 'sqlite') return { dataDir, log: silentLog }
+  return { url: (await freshDatabase(t)).url, dataDir, log: silentLog }
+}
+
+async function open(t: TestContext, at: Place): Promise<DurableStore> {
+  const store = await openStore({ ...at, masterKeyFile: join(at.dataDir, 'master.key'), clock: systemClock })
+  t.after(() => store.close())
+  return store
+}
+
+async function contents(store: DurableStore): Promise<Record<string, unknown[]>> {
+  const tables: Record<string, unknown[]> = {}
+  for (const table of TABLES) {
+    const rows = await store.engine.reader.all(`SELECT * FROM ${table}`)
+    tables[table] = rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort()
+  }
+  return tables
+}
+
+for (const from of ['sqlite', 'postgres'] as const) {
+  for (const to of ['sqlite', 'postgres'] as const) {
+    test(`a backup of ${from} is restored into ${to} with everything in it`, async (t) => {
+      const source = await place(t, from)
+      const secret = `canary${randomBytes(16).toString('hex')}`
+      const store = await open(t, source)
+      await put(store, draft({ id: 'th_1', secrets: { secret }, claims: [{ scope: 'name', name: 'one' }] }))
+      await put(
+        store,
+        draft({ id: 'th_2', references: [{ field: 'via', target: 'th_1', onDelete: 'restrict' }] }),
+      )
+      await put(store, ...Array.from({ length: 1_100 }, () => draft()))
+      await write(store, (tx) => tx.update(draft({ id: 'th_2', data: { text: 'ä\u0000\u{1f600}' } })))
+      await store.putSetting('host_key', secret, { secret: true })
+      await store.lease('job', 'node', 60_000)
+      await store.pruneChanges(1)
+      const archive = join(directory(t), 'backup.db')
+
+      await backup(source, archive)
+      const target = await place(t, to)
+      await restore(target, archive)
+      copyFileSync(join(source.dataDir, 'master.key'), join(target.dataDir, 'master.key'))
+      const restored = await open(t, target)
+
+      assert.deepEqual(await contents(restored), await contents(store))
+      assert.deepEqual((await restored.get('thing', 'ac_one', 'th_1'))?.secrets, { secret })
+      assert.equal(await restored.verifyAudit('ac_one'), undefined)
+      await put(restored, draft())
+      const bytes = readFileSync(archive)
+      const key = readFileSync(join(source.dataDir, 'master.key'), 'utf8').trim()
+      for (const hidden of [secret, key, Buffer.from(key, 'base64')]) assert.ok(!bytes.includes(hidden))
+      assert.equal(statSync(archive).mode & 0o077, 0)
+    })
+  }
+}
+
+test('a backup made while others write is whole', async (t) => {
+  const source = await place(t, 'sqlite')
+  const archives = directory(t)
+  const writers = await startWriters(source.dataDir, undefined, 'run')
+
+  for (const name of ['1', '2', '3']) await backup(source, join(archives, name))
+  await writers.kill()
+
+  for (const name of ['1', '2', '3']) {
+    const target = await place(t, 'sqlite')
+    await restore(target, join(archives, name))
+    copyFileSync(join(source.dataDir, 'master.key'), join(target.dataDir, 'master.key'))
+    await assertNothingLost(await open(t, target), new Map())
+  }
+  assert.deepEqual(readdirSync(archives).sort(), ['1', '2', '3'])
+})
+
+test('a restored database without its master key does not start, and says what is missing', async (t) => {
+  const source = await place(t, 'sqlite')
+  await put(await open(t, source), draft({ secrets: { token: 'sealed' } }))
+  const archive = join(directory(t), 'backup.db')
+  await backup(source, archive)
+  const target = await place(t, 'sqlite')
+  await restore(target, archive)
+
+  await assert.rejects(open(t, target), (error) => {
+    assert.ok(error instanceof MasterKeyRefused)
+    assert.match(error.message, /^The master key file .*master\.key is missing.*: put the file back/)
+    return true
+  })
+  assert.ok(!existsSync(join(target.dataDir, 'master.key')))
+})
+
+test('a backup never replaces a file, and a restore never replaces a database', async (t) => {
+  const source = await place(t, 'sqlite')
+  const postgres = await place(t, 'postgres')
+  await put(await open(t, source), draft())
+  await open(t, postgres)
+  const archive = join(directory(t), 'backup.db')
+  await backup(source, archive)
+
+  await assert.rejects(backup(source, archive), BackupRefused)
+  await assert.rejects(restore(source, archive), BackupRefused)
+  await assert.rejects(restore(postgres, archive), BackupRefused)
+  await assert.rejects(backup(await place(t, 'sqlite'), `${archive}.2`), /There is no database/)
+  await assert.rejects(restore(await place(t, 'sqlite'), `${archive}.3`), /There is no file/)
+})
+
+test('a damaged or newer backup is refused and leaves nothing behind', async (t) => {
+  const source = await place(t, 'sqlite')
+  await put(await open(t, source), ...Array.from({ length: 200 }, () => draft()))
+  const archive = join(directory(t), 'backup.db')
+  await backup(source, archive)
+  const target = await place(t, 'sqlite')
+  const damaged = (name: string, damage: (file: string) => void) => {
+    const file = `${archive}.${name}`
+    copyFileSync(archive, file)
+    damage(file)
+    return file
+  }
+  const short = damaged('short', (file) => truncateSync(file, 40_000))
+  const text = damaged('text', (file) => writeFileSync(file, 'not a database'))
+  const newer = damaged('newer', (file) => {
+    const database = new DatabaseSync(file)
+    database.exec('INSERT INTO schema_versions (version, compatible_from) VALUES (1000, 1)')
+    database.close()
+  })
+
+  await assert.rejects(restore(target, short), BackupRefused)
+  await assert.rejects(restore(target, text), BackupRefused)
+  await assert.rejects(restore(target, newer), NewerSchema)
+
+  assert.deepEqual(readdirSync(target.dataDir), [])
+})

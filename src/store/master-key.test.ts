@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
+import { addMasterKey } from './rotate.ts'
+
+function keyFile(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'adit-key-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return join(directory, 'master.key')
+}
+
+test('a fresh key file holds 32 random bytes for its owner alone', (t) => {
+  const file = keyFile(t)
+
+  createMasterKeyFile(file)
+
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.equal(Buffer.from(readFileSync(file, 'utf8').trim(), 'base64').length, 32)
+  assert.deepEqual(readdirSync(join(file, '..')), ['master.key'])
+})
+
+test('an existing key file is never replaced', (t) => {
+  const file = keyFile(t)
+  createMasterKeyFile(file)
+  const before = readFileSync(file, 'utf8')
+
+  createMasterKeyFile(file)
+
+  assert.equal(readFileSync(file, 'utf8'), before)
+})
+
+test('a key file that others may read, or a group may write, is refused with the command to mend it', (t) => {
+  const file = keyFile(t)
+  createMasterKeyFile(file)
+
+  for (const mode of [0o604, 0o602, 0o601, 0o620, 0o777]) {
+    chmodSync(file, mode)
+    assert.throws(
+      () => new Keyring(file),
+      (error) => error instanceof MasterKeyRefused && error.message.includes(`run chmod 600 ${file}`),
+    )
+  }
+  chmodSync(file, 0o440)
+  assert.equal(new Keyring(file).keys.length, 1)
+})
+
+test('a file that is not a key is refused, and its text not repeated', (t) => {
+  const file = keyFile(t)
+
+  for (const text of ['', 'hunter2', 'A'.repeat(43), `${'A'.repeat(43)}=x`, '{"key":"hunter2"}']) {
+    writeFileSync(file, text, { mode: 0o600 })
+    assert.throws(
+      () => new Keyring(file),
+      (error) => error instanceof MasterKeyRefused && !error.message.includes('hunter2'),
+      text,
+    )
+  }
+})
+
+test('a running keyring finds a key that was added to its file, and keeps those it knew', (t) => {
+  const file = keyFile(t)
+  createMasterKeyFile(file)
+  const keyring = new Keyring(file)
+  const [old] = keyring.keys
+  addMasterKey(file)
+  const added = new Keyring(file).keys.at(-1)
+  rmSync(file)
+  createMasterKeyFile(file)
+  const replaced = new Keyring(file).keys[0]
+
+  assert.equal(keyring.find(replaced!.id)?.id, replaced?.id)
+  assert.equal(keyring.find(old!.id)?.id, old?.id)
+  assert.equal(keyring.find(added!.id), undefined)
+})

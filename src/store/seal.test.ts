@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { createRandom, mutate } from '../../test/support/random.ts'
+import { masterKey, rewrap, SealBroken, seal, sealedWith, unseal } from './seal.ts'
+
+const key = masterKey(randomBytes(32))
+const find = (id: string) => (id === key.id ? key : undefined)
+const place = { account: 'ac_1', kind: 'thing', id: 'th_1', column: 'secrets' }
+
+test('what is sealed opens again, whatever the text', () => {
+  for (const text of ['', 'secret', 'ä\u0000\u{1f600}', 'x'.repeat(100_000)]) {
+    assert.equal(unseal(find, place, seal(key, place, text)), text)
+  }
+})
+
+test('the same text never looks the same twice', () => {
+  const sealed = new Set(Array.from({ length: 100 }, () => seal(key, place, 'secret')))
+
+  assert.equal(sealed.size, 100)
+  assert.ok([...sealed].every((each) => !each.includes('secret')))
+})
+
+test('a sealed value opens in its own place alone', () => {
+  const sealed = seal(key, place, 'secret')
+  const elsewhere = [
+    { ...place, account: 'ac_2' },
+    { ...place, kind: 'other' },
+    { ...place, id: 'th_2' },
+    { ...place, column: 'other' },
+    { account: 'ac_1","thing', kind: 'th_1', id: 'secrets', column: '' },
+  ]
+
+  for (const other of elsewhere) assert.throws(() => unseal(find, other, sealed), SealBroken)
+})
+
+test('no damaged envelope opens or does worse than be refused', (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const sealed = seal(key, place, 'secret')
+
+  for (let round = 0; round < 1_000; round += 1) {
+    const damaged = mutate(random, Buffer.from(sealed)).toString('latin1')
+    // Damage that decodes to the same bytes, such as a changed padding bit, is none.
+    const decoded = (text: string) =>
+      text
+        .split('.')
+        .map((part, index) => (index < 2 ? part : Buffer.from(part, 'base64url').toString('hex')))
+    if (decoded(damaged).join() === decoded(sealed).join()) continue
+    assert.throws(() => unseal(find, place, damaged), SealBroken, damaged)
+  }
+})
+
+test('a value is wrapped with another key without being opened', () => {
+  const next = masterKey(randomBytes(32))
+  const sealed = seal(key, place, 'secret')
+
+  const wrapped = rewrap(find, next, place, sealed)
+
+  assert.equal(
+    unseal((id) => (id === next.id ? next : undefined), place, wrapped),
+    'secret',
+  )
+  assert.equal(sealedWith(wrapped), next.id)
+  assert.equal(wrapped.split('.')[3], sealed.split('.')[3])
+  assert.throws(() => unseal(find, place, wrapped), /master key .* is not in the key file/)
+})
+
+test('errors name the place and never the value', () => {
+  const sealed = seal(key, place, 'hunter2')
+
+  assert.throws(
+    () => unseal(find, { ...place, id: 'th_2' }, sealed),
+    (error: Error) => /secrets of thing th_2/.test(error.message) && !/hunter2/.test(String(error.stack)),
+  )
+})
