@@ -1,4 +1,5 @@
 export { operations } from './all-operations.ts'
+export { createShowing } from './call.ts'
 export type { ApiConfig, ApiParts } from './config.ts'
 export { createOpenApi } from './openapi.ts'
 export type { Operation } from './operations.ts'
