@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer, TestApi } from '../../test/support/api.ts'
 import { engines } from '../../test/support/engines.ts'
+import { refused as refusedBy } from '../../test/support/refused.ts'
 import { type Body, collection, type StoredKind, samples } from '../../test/support/samples.ts'
 import { withValue, wrongBodies } from '../../test/support/wrong-values.ts'
 import { type Resource, resources } from '../resources/index.ts'
@@ -62,27 +63,12 @@ class Subject {
   }
 }
 
-/** Insists that a call is refused with this status and field, and that nothing changed. */
-async function refused(
+function refused(
   subject: Subject,
   call: () => Promise<Answer>,
   expected: { status: number; field?: string; what: string },
-): Promise<void> {
-  const before = await subject.api.store.revision()
-
-  const answer = await call()
-
-  const told = `${expected.what}: ${answer.status} ${JSON.stringify(answer.body)}`
-  assert.equal(answer.status, expected.status, told)
-  assert.deepEqual(Object.keys(answer.body), ['error_code', 'status_code', 'msg', 'details'], told)
-  assert.equal(answer.body.status_code, expected.status, told)
-  assert.match(answer.body.error_code, /^ERR_ADIT_\d+$/, told)
-  assert.match(answer.body.details.operation_id, /^op_[0-9A-Za-z]{27}$/, told)
-  if (expected.field !== undefined) {
-    assert.equal(answer.body.details.field, expected.field, told)
-    assert.ok(answer.body.msg.includes(expected.field), told)
-  }
-  assert.equal(await subject.api.store.revision(), before, `${told} changed something`)
+) {
+  return refusedBy(subject.api, call, expected)
 }
 
 /** What an answer must hold of a body that was sent: references are written as ids and read as Refs. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type ApiConfig, createApi, type Online } from '../../src/api/index.ts'
+import { type Api, type ApiConfig, createApi, type Online } from '../../src/api/index.ts'
 import { createAccount, createAuth, type NewAccount } from '../../src/auth/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
@@ -33,6 +33,7 @@ export interface ApiClient {
 
 export interface TestApi {
   readonly url: string
+  readonly http: Api['http']
   readonly store: Store
   readonly account: NewAccount
   /** A second account, to see that it sees nothing. */
@@ -134,6 +135,7 @@ export async function startApi(
 
   return {
     url,
+    http: api.http,
     store,
     account,
     stranger,

@@ -86,7 +86,7 @@ export const moduleSamples: Record<string, (api: ApiClient) => Promise<Body>> = 
     enabled: false,
     certificate_authority_ids: [await certificateAuthority(api)],
   }),
-  tls_termination: async () => ({ enabled: true, terminate_at: 'edge', min_version: '1.3' }),
+  tls_termination: async () => ({ enabled: false, terminate_at: 'edge', min_version: '1.3' }),
   circuit_breaker: async () => ({
     enabled: false,
     tripped_duration: 1,

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startApi, type TestApi } from '../../test/support/api.ts'
+import { refused } from '../../test/support/refused.ts'
+
+const MIB = 1024 * 1024
+
+async function start(t: TestContext): Promise<{ api: TestApi; id: string }> {
+  const api = await startApi(t)
+  const { id } = await api.call.create('/ip_policies', { description: 'untouched' })
+  return { api, id }
+}
+
+test('a body that is not one JSON object is refused and changes nothing', async (t) => {
+  const { api, id } = await start(t)
+  const deep = `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`
+  const bodies: [what: string, raw: string, status: number][] = [
+    ['truncated', '{"description":"x"', 400],
+    ['two values', '{} {}', 400],
+    ['words', 'description=x', 400],
+    ['single quotes', "{'description':'x'}", 400],
+    ['a comment', '{/* */}', 400],
+    ['a trailing comma', '{"description":"x",}', 400],
+    ['NaN', '{"description":NaN}', 400],
+    ['null', 'null', 400],
+    ['a list', '[]', 400],
+    ['a text', '"x"', 400],
+    ['a number', '1', 400],
+    ['a key twice', '{"description":"x","description":"y"}', 400],
+    ['a key twice in another spelling', '{"description":"x","\\u0064escription":"y"}', 400],
+    ['__proto__', '{"__proto__":{"description":"x"}}', 400],
+    ['__proto__ further down', '{"metadata":{"__proto__":1}}', 400],
+    ['constructor', '{"constructor":{"prototype":{}}}', 400],
+    ['33 levels', deep, 400],
+    ['100,000 levels', '['.repeat(100_000), 400],
+    ['a mebibyte and one', JSON.stringify({ description: 'x'.repeat(MIB) }), 413],
+  ]
+  for (const [what, raw, status] of bodies) {
+    await refused(api, () => api.call('POST', '/ip_policies', { raw }), { status, what: `POST ${what}` })
+    await refused(api, () => api.call('PATCH', `/ip_policies/${id}`, { raw }), {
+      status,
+      what: `PATCH ${what}`,
+    })
+  }
+})
+
+test('bytes that are not UTF-8 are refused', async (t) => {
+  const { api } = await start(t)
+  const body = Buffer.concat([Buffer.from('{"description":"'), Buffer.from([0xff, 0xc0]), Buffer.from('"}')])
+
+  const response = await fetch(`${api.url}/ip_policies`, {
+    method: 'POST',
+    body,
+    headers: { authorization: `Bearer ${api.account.apiKey.reveal()}`, 'content-type': 'application/json' },
+  })
+
+  assert.equal(response.status, 400)
+  assert.match(((await response.json()) as { msg: string }).msg, /UTF-8/)
+})
+
+test('32 levels, every character and a byte order mark are let through', async (t) => {
+  const { api } = await start(t)
+  const metadata = 'NUL \0, tab \t, quote ", backslash \\, é, 🙂, \u2028, \uffff'
+
+  const made = await api.call('POST', '/ip_policies', { body: { metadata } })
+
+  assert.equal(made.body.metadata, metadata)
+  assert.equal((await api.call('GET', `/ip_policies/${made.body.id}`)).body.metadata, metadata)
+})
+
+test('a creation without a body is one with nothing given', async (t) => {
+  const { api } = await start(t)
+
+  for (const options of [{}, { headers: { 'content-type': 'application/json' } }])
+    assert.equal((await api.call('POST', '/ip_policies', options)).status, 201)
+})
+
+test('only JSON is taken', async (t) => {
+  const { api } = await start(t)
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/xml',
+    'multipart/form-data',
+  ])
+    await refused(
+      api,
+      () => api.call('POST', '/ip_policies', { raw: '{}', headers: { 'content-type': type } }),
+      { status: 415, what: type },
+    )
+  for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON'])
+    assert.equal(
+      (await api.call('POST', '/ip_policies', { raw: '{}', headers: { 'content-type': type } })).status,
+      201,
+      type,
+    )
+})
+
+test('reads and deletions take no body', async (t) => {
+  const { api, id } = await start(t)
+
+  await refused(api, () => api.call('DELETE', `/ip_policies/${id}`, { body: { description: 'x' } }), {
+    status: 400,
+    what: 'DELETE with a body',
+  })
+  const answer = await talk(
+    api,
+    `GET /ip_policies/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.account.apiKey.reveal()}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+  )
+  assert.match(answer, /^HTTP\/1\.1 400 /)
+  assert.match(answer, /ERR_ADIT_211/)
+  assert.equal((await api.call('GET', `/ip_policies/${id}`)).body.description, 'untouched')
+})
+
+test('paging parameters are checked by name', async (t) => {
+  const { api, id } = await start(t)
+  const key = (await api.call('GET', '/api_keys')).body.keys[0].id
+  for (const query of [
+    'limit=0',
+    'limit=101',
+    'limit=-1',
+    'limit=1.5',
+    'limit=',
+    'limit=ten',
+    'limit=1&limit=2',
+    'before_id=',
+    'before_id=x',
+    `before_id=${key}`,
+    `before_id=${id}&before_id=${id}`,
+    'beforeId=x',
+    'page=1',
+    'filter=x',
+    '__proto__=1',
+  ])
+    await refused(api, () => api.call('GET', `/ip_policies?${query}`), { status: 400, what: query })
+  for (const query of ['', 'limit=1', 'limit=100', `before_id=${id}`, `limit=5&before_id=${id}`])
+    assert.equal((await api.call('GET', `/ip_policies?${query}`)).status, 200, query)
+})
+
+test('addresses that lead nowhere are refused in the same shape', async (t) => {
+  const { api } = await start(t)
+  for (const [path, status] of [
+    ['/nothing', 404],
+    ['/ip_policies/', 404],
+    ['/ip_policies/x/y', 404],
+    ['/v2/ip_policies', 404],
+    ['/%zz', 400],
+    ['/ip_policies/%', 400],
+    [`/ip_policies/${'x'.repeat(3000)}`, 404],
+    ['/../etc/passwd', 404],
+    ['/favicon.ico', 404],
+  ] as const)
+    await refused(api, () => api.call('GET', path), { status, what: path })
+})
+
+test('doubled slashes are one', async (t) => {
+  const { api, id } = await start(t)
+
+  const answer = await api.call('GET', `//ip_policies///${id}`)
+
+  assert.equal(answer.status, 200)
+})
+
+test('what is not HTTP is answered in the same shape and ends only its own connection', async (t) => {
+  const { api } = await start(t)
+  for (const [bytes, status] of [
+    ['rubbish\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+  ] as const) {
+    const answer = await talk(api, bytes)
+
+    assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer.slice(0, 80))
+    const { error_code, status_code, details } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    assert.match(error_code, /^ERR_ADIT_/)
+    assert.equal(status_code, status)
+    assert.match(details.operation_id, /^op_/)
+  }
+  assert.equal((await api.call('GET', '/healthz')).status, 200)
+})
+
+async function talk(api: TestApi, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(api.url)
+  const socket = connect(Number(port), hostname)
+  socket.setEncoding('utf8')
+  let answer = ''
+  socket.on('data', (piece) => {
+    answer += piece
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return answer
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestApi } from '../../test/support/api.ts'
+import { engines } from '../../test/support/engines.ts'
+import { refused } from '../../test/support/refused.ts'
+import { type Body, collection, moduleSamples, type StoredKind, samples } from '../../test/support/samples.ts'
+import { wrongBodies } from '../../test/support/wrong-values.ts'
+import { type Resource, resources } from '../resources/index.ts'
+import { moduleRoutes } from './routes.ts'
+
+const KINDS = ['edges_https', 'edges_https_routes', 'edges_tls', 'edges_tcp'] as const
+
+/** Fields of a module that answers show in another form than requests write them. */
+const SHOWN_AS: Record<string, string> = {
+  backend_id: 'backend',
+  ip_policy_ids: 'ip_policies',
+  certificate_authority_ids: 'certificate_authorities',
+}
+
+async function makeHolder(
+  api: TestApi,
+  kind: StoredKind,
+  module: string,
+): Promise<{ path: string; id: string }> {
+  const parents = (await samples[kind].parents?.(api.call)) ?? {}
+  const body: Body = kind === 'edges_https_routes' ? { match_type: 'path_prefix', match: `/${module}` } : {}
+  // Who checks client certificates has to end TLS.
+  if (kind === 'edges_tls' && module === 'mutual_tls') body.tls_termination = { terminate_at: 'edge' }
+  const path = collection(kind, parents)
+  return { path, id: (await api.call.create(path, body)).id }
+}
+
+function shown(answer: Body, body: Body, url: string): void {
+  for (const [key, value] of Object.entries(body)) {
+    const name = SHOWN_AS[key] ?? key
+    if (key === 'provider' && typeof value === 'object') continue
+    const read = answer[name]
+    if (name === key) assert.deepEqual(read, value, key)
+    else if (Array.isArray(value))
+      assert.deepEqual(
+        (read as { id: string }[]).map(({ id }) => id),
+        value,
+        key,
+      )
+    else {
+      assert.equal((read as { id: string }).id, value, key)
+      assert.ok((read as { uri: string }).uri.startsWith(url), key)
+    }
+  }
+}
+
+async function checkModule(api: TestApi, kind: StoredKind, module: string, thorough: boolean): Promise<void> {
+  const resource = resources[kind] as unknown as Resource
+  const routes = moduleRoutes(resource, module)
+  const sample = moduleSamples[module]
+  assert.ok(sample, `the module ${module} has no sample`)
+  const { path, id } = await makeHolder(api, kind, module)
+  const holder = `${path}/${id}`
+  const at = `${holder}/${module}`
+  const body = await sample(api.call)
+  if (kind === 'edges_https' && module === 'tls_termination') body.terminate_at = 'edge'
+  const { required = [] } = routes.replace.body as { required?: string[] }
+  const minimal = Object.fromEntries(required.map((field) => [field, body[field]]))
+  // Not required by name, but none of these can do without.
+  if (module === 'saml') minimal.idp_metadata = body.idp_metadata
+  if (module === 'webhook_verification') minimal.secret = body.secret
+
+  for (const method of ['GET', 'DELETE'])
+    await refused(api, () => api.call(method, at), { status: 404, what: `${method} of an unset ${module}` })
+
+  const put = await api.call('PUT', at, { body })
+  assert.equal(put.status, 200, JSON.stringify(put.body))
+  shown(put.body, body, api.url)
+  assert.deepEqual(
+    Object.keys(put.body),
+    Object.keys((routes.get.answer as unknown as { properties: object }).properties),
+  )
+  assert.deepEqual((await api.call('GET', at)).body, put.body)
+  const before = (await api.call('GET', holder)).body
+  assert.deepEqual(before[module], put.body)
+
+  // An update leaves a module it does not name; one it names replaces it completely.
+  const described = await api.call('PATCH', holder, { body: { description: 'touched', [module]: null } })
+  assert.deepEqual(described.body, { ...before, description: 'touched' })
+  const replaced = await api.call('PATCH', holder, { body: { [module]: minimal } })
+  assert.equal(replaced.status, 200, JSON.stringify(replaced.body))
+  assert.equal(replaced.body[module].enabled, true, 'enabled is true unless said otherwise')
+  const again = await api.call('PUT', at, { body: minimal })
+  assert.deepEqual(again.body, replaced.body[module], 'PUT and PATCH replace alike')
+  for (const [field, value] of Object.entries(body))
+    if (!(field in minimal) && SHOWN_AS[field] === undefined && field !== 'terminate_at')
+      assert.notDeepEqual(again.body[field], value, `${field} is left over from the module before`)
+  const { [module]: _replaced, ...others } = (await api.call('GET', holder)).body
+  const { [module]: _before, ...othersBefore } = described.body
+  assert.deepEqual(others, othersBefore)
+
+  for (const field of required) {
+    const { [field]: _gone, ...without } = body
+    await refused(api, () => api.call('PUT', at, { body: without }), {
+      status: 400,
+      field,
+      what: `no ${field}`,
+    })
+  }
+  for (const wrong of wrongBodies(routes.replace.body, body, thorough))
+    await refused(api, () => api.call('PUT', at, { body: wrong.body }), {
+      status: 400,
+      field: wrong.field,
+      what: `${module}.${wrong.field} ${wrong.why}`,
+    })
+  for (const [field, value] of Object.entries(body))
+    if (SHOWN_AS[field] !== undefined) {
+      const list = Array.isArray(value)
+      const [first] = [value].flat() as string[]
+      const unknown = `${first!.split('_')[0]}_${'0'.repeat(27)}`
+      await refused(
+        api,
+        () => api.call('PUT', at, { body: { ...body, [field]: list ? [unknown] : unknown } }),
+        {
+          status: 400,
+          field: list ? `${field}[0]` : field,
+          what: `${module} naming nobody`,
+        },
+      )
+    }
+  const nowhere = `${path}/${resource.prefix}_${'0'.repeat(27)}/${module}`
+  for (const method of ['GET', 'PUT', 'DELETE'])
+    await refused(api, () => api.call(method, nowhere, method === 'PUT' ? { body } : {}), {
+      status: 404,
+      what: `${method} ${module} of nothing`,
+    })
+  assert.deepEqual((await api.call('GET', at)).body, again.body)
+
+  const deleted = await api.call('DELETE', at)
+  assert.equal(deleted.status, 204)
+  assert.equal(deleted.body, '')
+  await refused(api, () => api.call('GET', at), { status: 404, what: `${module} after its deletion` })
+  assert.deepEqual((await api.call('GET', holder)).body, { ...othersBefore, [module]: null })
+}
+
+for (const [engine, start] of Object.entries(engines))
+  test(`every module on ${engine}`, async (t) => {
+    const api = await start(t)
+    for (const kind of KINDS)
+      for (const module of resources[kind].modules)
+        await t.test(`${kind} ${module}`, () => checkModule(api, kind, module, engine === 'SQLite'))
+  })
+
+test('every resource that has modules is looked at', () => {
+  const withModules = Object.entries(resources).filter(([, { modules }]) => modules.length > 0)
+
+  assert.deepEqual(
+    withModules.map(([kind]) => kind),
+    [...KINDS],
+  )
+})
+
+test('a route is found under its own edge only', async (t) => {
+  const api = await engines.SQLite!(t)
+  const edge = await api.call.create('/edges/https', {})
+  const other = await api.call.create('/edges/https', {})
+  const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    compression: {},
+  })
+
+  for (const [method, path] of [
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['GET', '/compression'],
+    ['PUT', '/compression'],
+    ['DELETE', '/compression'],
+  ] as const) {
+    const at = `/edges/https/${other.id}/routes/${route.id}${path}`
+    await refused(
+      api,
+      () => api.call(method, at, method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+      {
+        status: 404,
+        what: `${method} ${at}`,
+      },
+    )
+  }
+  await refused(
+    api,
+    () =>
+      api.call('POST', `/edges/https/edghts_${'0'.repeat(27)}/routes`, {
+        body: { match_type: 'path_prefix', match: '/' },
+      }),
+    { status: 404, what: 'a route of no edge' },
+  )
+})

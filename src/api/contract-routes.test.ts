@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ApiClient, TestApi } from '../../test/support/api.ts'
+import { engines } from '../../test/support/engines.ts'
+import { createOnline, type TestOnline } from '../../test/support/online.ts'
+import { refused } from '../../test/support/refused.ts'
+import {
+  type Body,
+  collection,
+  create,
+  moduleSamples,
+  next,
+  type StoredKind,
+  samples,
+} from '../../test/support/samples.ts'
+import { type Resource, resources } from '../resources/index.ts'
+import { operations } from './all-operations.ts'
+import { routes } from './all-routes.ts'
+import type { Route } from './routes.ts'
+
+const SOURCE = 'ip_policy_created.v0'
+const BESIDE = [
+  'GET /healthz',
+  'GET /readyz',
+  'GET /metrics',
+  'GET /openapi.json',
+  'GET /reference',
+  'GET /reference.css',
+  'GET /reference.js',
+]
+
+/** Ids of one account's own objects for the parameters of every path; a parameter nobody knows ends the test. */
+class Places {
+  readonly #made = new Map<string, Record<string, string>>()
+  readonly #client: ApiClient
+  readonly #online: Record<string, string>
+
+  constructor(client: ApiClient, online: { session: string; tunnel: string; endpoint: string }) {
+    this.#client = client
+    this.#online = {
+      tunnel_sessions: online.session,
+      tunnels: online.tunnel,
+      endpoints: online.endpoint,
+    }
+  }
+
+  async fill(route: Route): Promise<string> {
+    const params = [...route.path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!)
+    if (params.length === 0) return route.path
+    const found = this.#made.get(route.tag) ?? (await this.#make(route.tag))
+    this.#made.set(route.tag, found)
+    return route.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
+      const value = found[name]
+      assert.ok(value, `${route.id}: nothing is known to put in the place of ${name}`)
+      return value
+    })
+  }
+
+  async #make(tag: string): Promise<Record<string, string>> {
+    const online = this.#online[tag]
+    if (online !== undefined) return { id: online }
+    assert.ok(tag in samples, `${tag} has no sample`)
+    const kind = tag as StoredKind
+    const parents = (await samples[kind].parents?.(this.#client)) ?? {}
+    const body = await samples[kind].create(this.#client)
+    const { id } = await this.#client.create(collection(kind, parents), body)
+    return { ...parents, id, subscription_id: id, type: SOURCE }
+  }
+}
+
+/** A body the route would take. */
+async function bodyOf(route: Route, client: ApiClient): Promise<Body | undefined> {
+  if (route.body === undefined) return undefined
+  const module = /\.([a-z_]+)\.replace$/.exec(route.id)?.[1]
+  if (module !== undefined) return moduleSamples[module]!(client)
+  if (route.id === 'event_subscriptions.sources.create') return { type: 'ip_policy_deleted.v0' }
+  if (route.id.endsWith('.create')) return samples[route.tag as StoredKind].create(client)
+  return {}
+}
+
+async function start(t: TestContext, engine: string): Promise<{ api: TestApi; online: TestOnline }> {
+  const online = createOnline()
+  return { api: await engines[engine]!(t, { online }), online }
+}
+
+test('the routes served are the operations, and a few pages beside them', async (t) => {
+  const { api } = await start(t, 'SQLite')
+  const served: string[] = []
+  const above: string[] = []
+  for (const line of api.http.printRoutes({ commonPrefix: false }).split('\n')) {
+    const match = /^((?:│? {3,4})*)[└├]── (\S*)(?: \((.+)\))?$/.exec(line)
+    if (match === null) continue
+    const depth = Math.round(match[1]!.length / 4)
+    above[depth] = match[2]!
+    const path = above.slice(0, depth + 1).join('')
+    for (const method of (match[3] ?? '').split(', '))
+      if (method !== '' && method !== 'HEAD')
+        served.push(`${method} ${path.replace(/:[a-z_]+(\|:[a-z_]+)*/g, '{}')}`)
+  }
+
+  const declared = operations.map(({ method, path }) => `${method} ${path.replace(/\{[a-z_]+\}/g, '{}')}`)
+  assert.deepEqual(served.toSorted(), [...declared, ...BESIDE].toSorted())
+  assert.equal(new Set(declared).size, declared.length)
+})
+
+test('the list of routes that callers load is the list of operations', () => {
+  const told = ({ run: _run, ...route }: (typeof operations)[number]) => route
+
+  assert.deepEqual(
+    routes.toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    operations.map(told).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+  )
+})
+
+test('every route wants a key, refuses other methods by name and answers in both dialects', async (t) => {
+  const { api, online } = await start(t, 'SQLite')
+  const places = new Places(api.call, online.join(api.account.accountId, api.url))
+  const methods = new Map<string, Set<string>>()
+  for (const { path, method } of operations)
+    methods.set(path, (methods.get(path) ?? new Set<string>()).add(method))
+
+  for (const route of operations) {
+    const path = await places.fill(route)
+    const what = `${route.method} ${path}`
+    const body = await bodyOf(route, api.call)
+    const options = body === undefined ? {} : { body }
+    const unknown = `${'0'.repeat(27)}_${'0'.repeat(43)}`
+    for (const [key, code] of [
+      [undefined, 'ERR_ADIT_200'],
+      [unknown, 'ERR_ADIT_203'],
+      ['rubbish', 'ERR_ADIT_203'],
+      [api.account.authtoken.reveal(), 'ERR_ADIT_206'],
+    ] as const) {
+      const answer = await refused(api, () => api.call(route.method, path, { ...options, key }), {
+        status: 401,
+        what: `${what} with the key ${key}`,
+      })
+      assert.equal(answer.body.error_code, code, what)
+      assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/, what)
+      assert.ok(key === undefined || !JSON.stringify(answer.body).includes(key), `${what} tells the key`)
+    }
+
+    const allowed = methods.get(route.path)!
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((name) => !allowed.has(name))) {
+      const answer = await refused(api, () => api.call(method, path, method === 'GET' ? {} : { body: {} }), {
+        status: 405,
+        what: `${method} ${path}`,
+      })
+      const listed = (answer.headers.get('allow') ?? '').split(', ').filter((name) => name !== 'HEAD')
+      assert.deepEqual(listed.toSorted(), [...allowed].toSorted(), path)
+    }
+
+    await refused(
+      api,
+      () => api.call(route.method, path, { ...options, headers: { 'service-version': '3' } }),
+      { status: 400, what: `${what} in version 3` },
+    )
+    const original = await api.call(route.method, path, {
+      ...options,
+      key: undefined,
+      headers: { 'ngrok-version': '2' },
+    })
+    assert.equal(original.status, 403, what)
+    assert.equal(original.body.error_code, 'ERR_NGROK_200', what)
+    if (!route.paged)
+      await refused(api, () => api.call(route.method, `${path}?no_such=1`, options), {
+        status: 400,
+        what: `${what}?no_such=1`,
+      })
+  }
+})
+
+test('reads answer with their status in both dialects', async (t) => {
+  const { api, online } = await start(t, 'SQLite')
+  const places = new Places(api.call, online.join(api.account.accountId, api.url))
+
+  for (const route of operations.filter(({ method }) => method === 'GET')) {
+    const path = await places.fill(route)
+    const unset = /\.(mutual_tls|tls_termination|oauth|saml)\.get$/.test(route.id)
+    for (const headers of [{}, { 'service-version': '2' }, { 'ngrok-version': '2' }] as Record<
+      string,
+      string
+    >[]) {
+      const answer = await api.call('GET', path, { headers })
+      assert.ok(answer.status === 200 || (unset && answer.status === 404), `${path} ${answer.status}`)
+    }
+    const head = await api.call('HEAD', path)
+    assert.ok(head.status === 200 || (unset && head.status === 404), `HEAD ${path} ${head.status}`)
+  }
+})
+
+for (const engine of Object.keys(engines))
+  test(`another account finds nothing of this one on any route, on ${engine} (P39)`, async (t) => {
+    const { api, online } = await start(t, engine)
+    const places = new Places(api.call, online.join(api.account.accountId, api.url))
+
+    for (const route of operations) {
+      const path = await places.fill(route)
+      const what = `${route.method} ${path}`
+      const body = await bodyOf(route, api.strange)
+      const options = body === undefined ? {} : { body }
+      if (path !== route.path) {
+        const answer = await refused(api, () => api.strange(route.method, path, options), {
+          status: 404,
+          what,
+        })
+        // It reads exactly as if the id had never existed, so that nobody can find out which ids do.
+        const invented = path.replace(/_[0-9A-Za-z]{27}/g, `_${'0'.repeat(27)}`)
+        const nowhere = await api.strange(route.method, invented, options)
+        const bare = (text: string) => text.replace(/_[0-9A-Za-z]{27}/g, '')
+        assert.equal(nowhere.status, 404, what)
+        assert.equal(nowhere.body.error_code, answer.body.error_code, what)
+        assert.equal(bare(nowhere.body.msg), bare(answer.body.msg), what)
+      } else if (route.method === 'GET') {
+        const { body: own } = await api.call('GET', path)
+        const { body: seen } = await api.strange('GET', path)
+        const [key] = Object.keys(own) as [string]
+        assert.ok(own[key].length > 0, `${path} shows nothing to its own account`)
+        const ids = new Set(own[key].map(({ id }: Body) => id))
+        assert.ok(!seen[key].some(({ id }: Body) => ids.has(id)), `${path} shows what is another account's`)
+      }
+    }
+  })
+
+test('another account cannot refer to anything of this one in a body (P39)', async (t) => {
+  const { api } = await start(t, 'SQLite')
+
+  for (const kind of Object.keys(samples) as StoredKind[]) {
+    const sample = samples[kind]
+    const resource = resources[kind] as unknown as Resource
+    const foreign = await sample.create(api.call)
+    const parents = (await sample.parents?.(api.strange)) ?? {}
+    const path = collection(kind, parents)
+    const record = resource.parseCreate({ ...foreign, ...parents })
+    const points = resource.pointers(record).filter(({ at }) => !(at in parents))
+    if (points.length === 0 && !kind.startsWith('edges_')) continue
+    const answer = await refused(api, () => api.strange('POST', path, { body: foreign }), {
+      status: 400,
+      what: `POST ${path} ${JSON.stringify(foreign)}`,
+    })
+    assert.ok(answer.body.details.field !== undefined, path)
+
+    const own = await create(api.strange, kind)
+    const change = (await sample.update?.(api.call)) ?? {}
+    const parsed = resource.parseUpdate(change)
+    const editable = Object.entries(change).filter(([key]) =>
+      resource.pointers({ ...record, ...parsed } as never).some(({ at }) => at.split(/[.[]/)[0] === key),
+    )
+    for (const [key, value] of editable) {
+      const at = `${own.edge_id ? `/edges/https/${own.edge_id}/routes` : path}/${own.id}`
+      await refused(api, () => api.strange('PATCH', at, { body: { [key]: value } }), {
+        status: 400,
+        what: `PATCH ${at} ${key}`,
+      })
+    }
+  }
+})
+
+test('names are taken for everybody, and a taken one does not tell by whom', async (t) => {
+  const { api } = await start(t, 'SQLite')
+  const domain = `taken${next()}.example.com`
+  const { addr } = await api.call.create('/reserved_addrs', {})
+  const made = await api.call.create('/reserved_domains', { domain })
+  const ingress = await api.call.create('/agent_ingresses', { domain: `in.${domain}` })
+  const key = await samples.ssh_credentials.create(api.call)
+  await api.call.create('/ssh_credentials', key)
+
+  for (const [path, body] of [
+    ['/reserved_domains', { domain }],
+    ['/reserved_domains', { domain: `below.${domain}` }],
+    ['/reserved_domains', { domain: `*.${domain}` }],
+    ['/reserved_domains', { domain: '*.example.com' }],
+    ['/agent_ingresses', { domain: ingress.domain }],
+    ['/ssh_credentials', key],
+  ] as const) {
+    const answer = await refused(api, () => api.strange('POST', path, { body }), {
+      status: 409,
+      what: `POST ${path} ${JSON.stringify(body)}`,
+    })
+    for (const secret of [made.id, ingress.id, api.account.accountId])
+      assert.ok(!JSON.stringify(answer.body).includes(secret))
+  }
+  const theirs = await api.strange.create('/reserved_addrs', {})
+  assert.notEqual(theirs.addr, addr)
+})

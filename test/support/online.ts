@@ -1,0 +1,102 @@
+import type { Command, CommandOutcome, Online } from '../../src/api/index.ts'
+import { newId } from '../../src/base/id.ts'
+
+/** Sessions, tunnels and endpoints as agents would bring them, without agents. */
+export interface TestOnline extends Online {
+  /** Puts one of each online in an account. */
+  join(accountId: string, url: string): { session: string; tunnel: string; endpoint: string }
+  /** What agents were told, and how the next command ends. */
+  readonly commands: [command: Command, sessionId: string][]
+  outcome: CommandOutcome
+}
+
+type Body = Record<string, unknown>
+
+export function createOnline(): TestOnline {
+  const accounts = new Map<string, { sessions: Body[]; tunnels: Body[]; endpoints: Body[] }>()
+  const of = (accountId: string) => {
+    const found = accounts.get(accountId) ?? { sessions: [], tunnels: [], endpoints: [] }
+    accounts.set(accountId, found)
+    return found
+  }
+  const commands: TestOnline['commands'] = []
+  const online: TestOnline = {
+    commands,
+    outcome: { done: true },
+    sessions: (accountId) => of(accountId).sessions,
+    tunnels: (accountId) => of(accountId).tunnels,
+    endpoints: (accountId) => of(accountId).endpoints,
+    tunnelsWith: (accountId, labels) =>
+      of(accountId)
+        .tunnels.filter((tunnel) => {
+          const own = tunnel.labels as Record<string, string> | null
+          return own !== null && Object.entries(labels).every(([key, value]) => own[key] === value)
+        })
+        .map((tunnel) => String(tunnel.id)),
+    async command(accountId, sessionId, command) {
+      if (!of(accountId).sessions.some(({ id }) => id === sessionId)) return undefined
+      commands.push([command, sessionId])
+      return online.outcome
+    },
+    join(accountId, url) {
+      const [session, tunnel, endpoint, credential] = ['ts', 'tn', 'ep', 'cr'].map((prefix) => newId(prefix))
+      const started_at = '2026-01-01T00:00:00Z'
+      const ref = (path: string, id: string) => ({ id, uri: `${url}/${path}/${id}` })
+      of(accountId).sessions.push({
+        id: session,
+        uri: `${url}/tunnel_sessions/${session}`,
+        agent_version: '1.2.3',
+        credential: ref('credentials', credential!),
+        ip: '192.0.2.1',
+        metadata: 'from the agent',
+        os: 'linux',
+        region: 'us',
+        started_at,
+        transport: 'adit/v2',
+      })
+      of(accountId).tunnels.push({
+        id: tunnel,
+        started_at,
+        region: 'us',
+        forwards_to: 'http://localhost:80',
+        metadata: '',
+        tunnel_session: ref('tunnel_sessions', session!),
+        proto: null,
+        public_url: null,
+        endpoint: null,
+        labels: { team: 'blue', app: 'web' },
+        backends: [],
+      })
+      of(accountId).endpoints.push({
+        id: endpoint,
+        uri: `${url}/endpoints/${endpoint}`,
+        created_at: started_at,
+        updated_at: started_at,
+        region: 'us',
+        type: 'ephemeral',
+        proto: 'https',
+        scheme: 'https',
+        host: 'a.adit.localhost',
+        port: 443,
+        hostport: 'a.adit.localhost:443',
+        public_url: 'https://a.adit.localhost',
+        url: 'https://a.adit.localhost',
+        bindings: ['public'],
+        pooling_enabled: false,
+        name: '',
+        description: '',
+        metadata: '',
+        domain: null,
+        tcp_addr: null,
+        tunnel: ref('tunnels', tunnel!),
+        tunnel_session: ref('tunnel_sessions', session!),
+        principal: null,
+        edge: null,
+        upstream_url: 'http://localhost:80',
+        upstream_protocol: 'http1',
+      })
+      return { session: session!, tunnel: tunnel!, endpoint: endpoint! }
+    },
+  }
+  return online
+}
