@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Auth, Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
+import { plainAddress } from '../base/ip-rules.ts'
 import { problem } from './problems.ts'
 import { createRateLimit } from './rate-limit.ts'
 
@@ -46,7 +47,8 @@ export function createAuthenticate({
     const principal = await recognise(request, reply)
     request.principal = principal
     if (!principal.active) throw problem('inactive')
-    if (!admits(principal.accountId, request.ip)) throw problem('address_refused', request.ip)
+    const address = plainAddress(request.ip)
+    if (!admits(principal.accountId, address)) throw problem('address_refused', address)
     if (calls !== undefined) tooMany(reply, calls.take(principal.accountId))
   }
 }

@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Registry } from 'prom-client'
-import type { Principal } from '../auth/index.ts'
+import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
-import { createAddressGuard } from './address-guard.ts'
 import { operations } from './all-operations.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { type Call, createShowing } from './call.ts'
@@ -55,10 +54,10 @@ export function createApi(options: ApiOptions): Api {
   const { store, parts, config, clock, log } = options
   const showing = createShowing(config.apiUrl)
   const registry = options.metrics ?? new Registry()
-  const guard = createAddressGuard()
+  const restrictions = createIpRestrictions({ store })
   const authenticate = createAuthenticate({
     auth: parts.auth,
-    admits: guard.admits,
+    admits: (accountId, address) => restrictions.admits(accountId, 'api', address),
     perMinute: config.rateLimit,
     clock,
   })
@@ -186,7 +185,7 @@ export function createApi(options: ApiOptions): Api {
   return {
     http,
     async listen({ host, port }) {
-      await guard.start(store)
+      await restrictions.start()
       await http.listen({ host, port })
       const bound = http.server.address()
       if (bound === null || typeof bound === 'string') throw new Error('the API listener has no address')
@@ -194,7 +193,7 @@ export function createApi(options: ApiOptions): Api {
     },
     async close() {
       await http.close()
-      guard.stop()
+      restrictions.stop()
     },
   }
 }

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Answer, type ApiClient, startApi, type TestApi } from '../../test/support/api.ts'
+import { refused } from '../../test/support/refused.ts'
+
+/** A client of a new user with this role. */
+async function userWith(api: TestApi, role: string): Promise<{ id: string; call: ApiClient }> {
+  const user = await api.call.create('/users', { email: `${role}@example.com`, role })
+  const { token } = await api.call.create('/api_keys', { owner_id: user.id })
+  return { id: user.id, call: api.client(token) }
+}
+
+async function until(answered: () => Promise<Answer>, status: number): Promise<void> {
+  const deadline = performance.now() + 5000
+  while ((await answered()).status !== status) {
+    assert.ok(performance.now() < deadline, `no ${status} within 5 s`)
+    await turn()
+  }
+}
+
+test('only administrators name another owner, manage users and read the audit log', async (t) => {
+  const api = await startApi(t)
+  const developer = await userWith(api, 'developer')
+  const bot = await api.call.create('/bot_users', { name: 'robot' })
+
+  for (const path of ['/api_keys', '/credentials'])
+    await refused(api, () => developer.call('POST', path, { body: { owner_id: bot.id } }), {
+      status: 403,
+      what: `POST ${path} for somebody else`,
+    })
+  const own = await developer.call.create('/api_keys', { owner_id: developer.id })
+  assert.equal(own.owner_id, developer.id)
+  assert.equal((await developer.call.create('/api_keys', {})).owner_id, developer.id)
+  assert.equal((await api.call.create('/api_keys', { owner_id: bot.id })).owner_id, bot.id)
+  for (const [method, path] of [
+    ['POST', '/users'],
+    ['POST', '/bot_users'],
+    ['PATCH', `/bot_users/${bot.id}`],
+    ['DELETE', `/users/${developer.id}`],
+    ['GET', '/audit_events'],
+  ] as const)
+    await refused(api, () => developer.call(method, path, method === 'PATCH' ? { body: {} } : {}), {
+      status: 403,
+      what: `${method} ${path} by a developer`,
+    })
+})
+
+test('an owner who may only read changes nothing', async (t) => {
+  const api = await startApi(t)
+  const reader = await userWith(api, 'read_only')
+  const policy = await api.call.create('/ip_policies', {})
+
+  assert.equal((await reader.call('GET', `/ip_policies/${policy.id}`)).status, 200)
+  for (const [method, path] of [
+    ['POST', '/ip_policies'],
+    ['PATCH', `/ip_policies/${policy.id}`],
+    ['DELETE', `/ip_policies/${policy.id}`],
+    ['PUT', '/edges/tls/x/backend'],
+  ] as const)
+    await refused(api, () => reader.call(method, path), {
+      status: 403,
+      what: `${method} ${path} by a reader`,
+    })
+})
+
+test('an account keeps an active administrator', async (t) => {
+  const api = await startApi(t)
+  const me = api.account.userId
+
+  for (const body of [{ role: 'developer' }, { active: false }])
+    await refused(api, () => api.call('PATCH', `/users/${me}`, { body }), {
+      status: 409,
+      what: JSON.stringify(body),
+    })
+  const other = await api.call.create('/users', { email: 'other@example.com', role: 'admin' })
+  const demotions = await Promise.all(
+    [me, other.id].map((id) => api.call('PATCH', `/users/${id}`, { body: { role: 'developer' } })),
+  )
+  assert.equal(demotions.filter(({ status }) => status === 200).length, 1, 'both at once')
+  const { body } = await api.call('GET', '/users')
+  assert.equal(body.users.filter(({ role }: { role: string }) => role === 'admin').length, 1)
+})
+
+test('an owner with credentials cannot be deleted', async (t) => {
+  const api = await startApi(t)
+  const bot = await api.call.create('/bot_users', { name: 'robot' })
+  const key = await api.call.create('/api_keys', { owner_id: bot.id })
+
+  const answer = await refused(api, () => api.call('DELETE', `/bot_users/${bot.id}`), {
+    status: 409,
+    what: 'DELETE of an owner',
+  })
+
+  assert.match(answer.body.msg, new RegExp(key.id))
+  await api.call('DELETE', `/api_keys/${key.id}`)
+  assert.equal((await api.call('DELETE', `/bot_users/${bot.id}`)).status, 204)
+})
+
+test('an enforced IP restriction of type api decides who may call', async (t) => {
+  const api = await startApi(t)
+  const policy = await api.call.create('/ip_policies', {})
+  const restriction = { type: 'api', ip_policy_ids: [policy.id], enforced: true }
+
+  const locked = await refused(api, () => api.call('POST', '/ip_restrictions', { body: restriction }), {
+    status: 409,
+    what: 'a restriction that would keep its author out',
+  })
+  assert.match(locked.body.msg, /127\.0\.0\.1/)
+  const open = await api.call.create('/ip_policy_rules', {
+    cidr: '127.0.0.0/8',
+    action: 'allow',
+    ip_policy_id: policy.id,
+  })
+  await api.call.create('/ip_restrictions', restriction)
+  assert.equal((await api.call('GET', '/ip_policies')).status, 200)
+  assert.equal((await api.call('DELETE', `/ip_policy_rules/${open.id}`)).status, 204)
+
+  await until(() => api.call('GET', '/ip_policies'), 403)
+  assert.equal((await api.call('GET', '/ip_policies')).body.error_code, 'ERR_ADIT_220')
+  assert.equal((await api.strange('GET', '/ip_policies')).status, 200, 'another account is not concerned')
+})
+
+async function startLimited(t: TestContext) {
+  let now = 0
+  const api = await startApi(t, {
+    config: { rateLimit: 60 },
+    clock: { now: () => Date.now(), monotonic: () => now },
+  })
+  return {
+    api,
+    pass(milliseconds: number) {
+      now += milliseconds
+    },
+  }
+}
+
+test('an account that calls too often is told when to come back', async (t) => {
+  const { api, pass } = await startLimited(t)
+  for (let call = 0; call < 60; call++) assert.equal((await api.call('GET', '/ip_policies')).status, 200)
+
+  const answer = await refused(api, () => api.call('POST', '/ip_policies'), { status: 429, what: 'call 61' })
+
+  assert.equal(answer.headers.get('retry-after'), '1')
+  assert.equal((await api.strange('GET', '/ip_policies')).status, 200, 'another account has its own limit')
+  pass(1000)
+  assert.equal((await api.call('GET', '/ip_policies')).status, 200)
+  assert.equal((await api.call('GET', '/ip_policies')).status, 429)
+})
+
+test('whoever guesses keys is slowed down', async (t) => {
+  const { api, pass } = await startLimited(t)
+  const guess = `${'0'.repeat(27)}_${'0'.repeat(43)}`
+  const statuses = new Map<number, number>()
+  for (let call = 0; call < 1010; call++) {
+    const { status } = await api.call('GET', '/ip_policies', { key: guess })
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+
+  assert.deepEqual(
+    [...statuses],
+    [
+      [401, 1000],
+      [429, 10],
+    ],
+  )
+  assert.equal((await api.call('GET', '/ip_policies')).status, 200, 'a good key is not concerned')
+  pass(60_000)
+  assert.equal((await api.call('GET', '/ip_policies', { key: guess })).status, 401)
+})

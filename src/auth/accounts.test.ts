@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApi } from '../../test/support/api.ts'
+import { systemClock } from '../base/clock.ts'
+import { createAccount, firstAccount } from './index.ts'
+
+test('an account comes with an administrator, a key and an authtoken that work', async (t) => {
+  const api = await startApi(t)
+
+  const made = await createAccount(api.store, {
+    name: 'third',
+    email: 'third@example.com',
+    clock: systemClock,
+  })
+
+  const call = api.client(made.apiKey.reveal())
+  const { body } = await call('GET', '/users')
+  assert.deepEqual(
+    body.users.map(({ id, email, role }: Record<string, string>) => [id, email, role]),
+    [[made.userId, 'third@example.com', 'admin']],
+  )
+  assert.equal((await call('GET', '/api_keys')).body.keys[0].token, null)
+  assert.equal((await call('GET', '/credentials')).body.credentials.length, 1)
+})
+
+test('the name of an account is its own', async (t) => {
+  const api = await startApi(t)
+  const again = { name: 'FIRST', email: 'x@example.com', clock: systemClock }
+  const before = await api.store.revision()
+
+  await assert.rejects(createAccount(api.store, again), { name: 'NameTaken' })
+
+  assert.equal(await api.store.revision(), before)
+})
+
+test('the first account is found again', async (t) => {
+  const api = await startApi(t)
+
+  assert.deepEqual(await firstAccount(api.store), { id: api.account.accountId, name: 'first' })
+})

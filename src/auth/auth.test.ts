@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { startApi } from '../../test/support/api.ts'
+import { sshPublicKey } from '../../test/support/ssh-keys.ts'
+import { parseSshPublicKey } from '../certs/index.ts'
+import { createAuth, mintToken } from './index.ts'
+
+async function start(t: TestContext) {
+  const api = await startApi(t)
+  let now = 0
+  const auth = createAuth({ store: api.store, clock: { now: () => Date.now(), monotonic: () => now } })
+  return {
+    api,
+    auth,
+    pass(milliseconds: number) {
+      now += milliseconds
+    },
+  }
+}
+
+test('an API key is known by its token alone', async (t) => {
+  const { api, auth } = await start(t)
+  const { accountId, userId, apiKey } = api.account
+
+  const principal = await auth.apiKey(apiKey.reveal())
+
+  assert.equal(principal?.accountId, accountId)
+  assert.equal(principal?.ownerId, userId)
+  assert.equal(principal?.role, 'admin')
+  assert.equal(principal?.active, true)
+  assert.equal(await auth.apiKey(mintToken(principal.credentialId).reveal()), undefined)
+  assert.equal(await auth.apiKey(api.account.authtoken.reveal()), undefined)
+  assert.equal(await auth.apiKey('rubbish'), undefined)
+})
+
+test('an authtoken starts tunnels within its rules', async (t) => {
+  const { api, auth } = await start(t)
+  const { id, token } = await api.call.create('/credentials', { acl: ['bind:app.example.com'] })
+
+  const principal = await auth.authtoken(token)
+
+  assert.deepEqual(principal, {
+    accountId: api.account.accountId,
+    credentialId: id,
+    ownerId: api.account.userId,
+    acl: ['bind:app.example.com'],
+  })
+  assert.equal(await auth.authtoken(api.account.apiKey.reveal()), undefined)
+})
+
+test('an SSH key is known by its fingerprint', async (t) => {
+  const { api, auth } = await start(t)
+  const public_key = sshPublicKey()
+  const { id } = await api.call.create('/ssh_credentials', { public_key, acl: ['*'] })
+
+  const principal = await auth.sshKey(parseSshPublicKey(public_key).fingerprint)
+
+  assert.equal(principal?.credentialId, id)
+  assert.equal(await auth.sshKey(parseSshPublicKey(sshPublicKey()).fingerprint), undefined)
+})
+
+test('a deleted key is refused at once where it was deleted, and elsewhere within seconds (P41)', async (t) => {
+  const { api, auth, pass } = await start(t)
+  const { id, token } = await api.call.create('/api_keys', {})
+  assert.ok(await auth.apiKey(token))
+  assert.equal((await api.client(token)('GET', '/api_keys')).status, 200)
+
+  await api.call('DELETE', `/api_keys/${id}`)
+
+  assert.equal((await api.client(token)('GET', '/api_keys')).status, 401)
+  pass(5000)
+  assert.equal(await auth.apiKey(token), undefined)
+})
+
+test('what was read while a key was being revoked is not remembered', async (t) => {
+  const { api } = await start(t)
+  const { id, token } = await api.call.create('/api_keys', {})
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  let reading = () => {}
+  const started = new Promise<void>((resolve) => {
+    reading = resolve
+  })
+  const slow = createAuth({
+    store: {
+      ...api.store,
+      async get(...asked) {
+        const row = await api.store.get(...asked)
+        if (asked[0] === 'api_keys') {
+          reading()
+          await held
+        }
+        return row
+      },
+    },
+  })
+  const looking = slow.apiKey(token)
+  await started
+
+  await api.call('DELETE', `/api_keys/${id}`)
+  slow.forget(id)
+  letGo()
+  await looking
+
+  assert.equal(await slow.apiKey(token), undefined)
+})
+
+test('credentials of an owner who was switched off or has gone stop working', async (t) => {
+  const { api, auth, pass } = await start(t)
+  const bot = await api.call.create('/bot_users', { name: 'robot' })
+  const key = await api.call.create('/api_keys', { owner_id: bot.id })
+  const credential = await api.call.create('/credentials', { owner_id: bot.id })
+  assert.equal((await auth.apiKey(key.token))?.role, 'developer')
+  assert.ok(await auth.authtoken(credential.token))
+
+  await api.call('PATCH', `/bot_users/${bot.id}`, { body: { active: false } })
+
+  pass(5000)
+  assert.equal((await auth.apiKey(key.token))?.active, false)
+  assert.equal(await auth.authtoken(credential.token), undefined)
+  assert.equal((await api.client(key.token)('GET', '/api_keys')).status, 403)
+  await api.call('PATCH', `/bot_users/${bot.id}`, { body: { active: true } })
+  assert.equal((await api.client(key.token)('GET', '/api_keys')).status, 200)
+})
