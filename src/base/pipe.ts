@@ -31,6 +31,7 @@ export class Pipe implements StreamSink {
   readonly #stream: ByteStream
   readonly #out: Out
   readonly #onClose: (result: PipeResult) => void
+  #blocked = false
   #streamOver = false
   #socketOver = false
   #error: Error | undefined
@@ -64,6 +65,11 @@ export class Pipe implements StreamSink {
     return this.#out.pending
   }
 
+  /** True while one side has bytes for the other that it does not take. */
+  get waiting(): boolean {
+    return this.#blocked || this.#out.pending > 0
+  }
+
   /** Ends both sides as broken. */
   abort(error: Error): void {
     this.#error ??= error
@@ -82,6 +88,7 @@ export class Pipe implements StreamSink {
   }
 
   onDrain(): void {
+    this.#blocked = false
     this.#end.socket.resume()
   }
 
@@ -96,7 +103,9 @@ export class Pipe implements StreamSink {
 
   readonly #onSocketData = (chunk: Buffer): void => {
     this.bytesIn += chunk.length
-    if (!this.#stream.write(chunk)) this.#end.socket.pause()
+    if (this.#stream.write(chunk)) return
+    this.#blocked = true
+    this.#end.socket.pause()
   }
 
   #onSocketClose(): void {

@@ -26,7 +26,8 @@ export interface Core {
   /** Upstream connections kept for the next request. */
   readonly idle: Set<{ close(): void }>
   readonly observer: Observer | undefined
-  readonly publicHttpsPort: number
+  /** Where plain visitors are sent to come back with TLS. */
+  publicHttpsPort: number
   /** The current table; each request and connection keeps the one it began with. */
   table: Table
   draining: boolean

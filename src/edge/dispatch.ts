@@ -17,6 +17,8 @@ export function dispatch(exchange: Exchange): void {
     const entry = core.table.http(scheme, head.host)
     if (entry === undefined) throw refusal('endpoint_not_found', head.host)
     if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
+      // On every request of the connection, kept alive or shared by several names (P33).
+      exchange.closeAfter()
       throw refusal('misdirected', head.host)
     }
     exchange.entry = entry

@@ -5,51 +5,67 @@ import type { Logger } from '../base/log.ts'
 import { Turn } from '../base/turn.ts'
 import type { Core } from './core.ts'
 import { Endpoints } from './endpoint.ts'
+import { endpointTable } from './endpoint-table.ts'
 import { createHttpListener } from './http-listener.ts'
 import { defaultLimits, type LimitSettings, limitsInTicks } from './limits.ts'
 import type { Observer } from './observe.ts'
-import type { Table } from './table.ts'
-import type { TunnelLookup } from './tunnels.ts'
+import { type PortRange, TcpPorts } from './ports.ts'
+import { createTlsListener } from './tls-listener.ts'
+import { TlsPolicies } from './tls-policy.ts'
+import type { CertificateLookup } from './tls-terminator.ts'
+import { IdleBudgets } from './tunnel-target.ts'
+import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 
-/** Where to listen; `false` switches a listener off, port 0 means any free one. */
+/** Where to listen; port 0 means any free one. */
 export interface ListenAddress {
-  host: string
-  port: number
+  readonly host: string
+  readonly port: number
 }
 
 export interface EdgeConfig {
-  http: ListenAddress | false
+  /** `false` switches a listener off. */
+  readonly http: ListenAddress | false
+  readonly https: ListenAddress | false
+  /** The public TCP ports, opened on demand. */
+  readonly tcp: PortRange
   /** What visitors see when it is not the bound port, behind a NAT or balancer. */
-  publicHttpPort?: number
-  publicHttpsPort?: number
-  maxConnections?: number
-  limits?: Partial<LimitSettings>
+  readonly publicHttpsPort?: number
+  /** Connections at once, per listener. */
+  readonly maxConnections?: number
+  readonly limits?: Partial<LimitSettings>
   /** Length of a tick of the one timer, in milliseconds. */
-  tick?: number
+  readonly tick?: number
 }
 
 export interface EdgeDependencies {
-  tunnels: TunnelLookup
-  config: EdgeConfig
-  log: Logger
-  observe?: Observer
-  clock?: Clock
+  readonly tunnels: TunnelLookup
+  readonly certificates: CertificateLookup
+  readonly config: EdgeConfig
+  readonly log: Logger
+  readonly observe?: Observer
+  readonly clock?: Clock
 }
 
 /** The addresses really bound. */
 export interface EdgeAddresses {
   http: AddressInfo | undefined
+  https: AddressInfo | undefined
 }
 
 /** The public side: listeners and what they do with visitors. */
 export interface Edge {
   readonly addresses: EdgeAddresses
+  /** Public TCP ports, for the sessions that bind tunnels to them. */
+  readonly ports: PublicPorts
   start(): Promise<void>
   /** Takes no new visitors, lets those under way finish, and ends the rest when the time is over (P9). */
   stop(): Promise<void>
 }
 
-export function createEdge({ tunnels, config, log, observe, clock = systemClock }: EdgeDependencies): Edge {
+const MAX_CONNECTIONS = 16_384
+
+export function createEdge(dependencies: EdgeDependencies): Edge {
+  const { tunnels, certificates, config, log, observe, clock = systemClock } = dependencies
   const deadlines = new Deadlines(clock, config.tick)
   const settings = { ...defaultLimits, ...config.limits }
   const core: Core = {
@@ -65,41 +81,53 @@ export function createEdge({ tunnels, config, log, observe, clock = systemClock 
     table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
     draining: false,
   }
-  const endpoints = new Endpoints(core)
-  const table: Table = {
-    http: (scheme, host) => {
-      const tunnel = tunnels.find(scheme, host)
-      return tunnel === undefined ? undefined : endpoints.http(tunnel)
-    },
-    tls: () => undefined,
-    tcp: () => undefined,
-  }
-  core.table = table
-  const addresses: EdgeAddresses = { http: undefined }
+  const policies = new TlsPolicies()
+  core.table = endpointTable(tunnels, new Endpoints(core, new IdleBudgets(), policies))
+  const ports = new TcpPorts(core, config.tcp)
+  const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
+  const maxConnections = config.maxConnections ?? MAX_CONNECTIONS
 
-  return {
-    addresses,
-    async start() {
-      deadlines.start()
-      if (config.http !== false) {
-        const server = createHttpListener(core, config.maxConnections ?? 16_384)
-        servers.push(server)
-        addresses.http = await listen(server, config.http)
-      }
-    },
-    async stop() {
-      core.draining = true
-      const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
-      for (const live of [...core.live]) live.drain()
-      const timer = setTimeout(() => {
-        for (const live of [...core.live]) live.destroy()
-      }, settings.drain)
-      await Promise.all(closed)
-      clearTimeout(timer)
-      for (const upstream of [...core.idle]) upstream.close()
-      deadlines.stop()
-    },
+  async function start(): Promise<void> {
+    deadlines.start()
+    if (config.http !== false) {
+      const server = createHttpListener(core, maxConnections)
+      servers.push(server)
+      addresses.http = await listen(server, config.http)
+    }
+    if (config.https !== false) {
+      const server = createTlsListener(core, {
+        certificates,
+        defaultPolicy: policies.get({ http: true }),
+        handshakeTimeout: settings.handshake,
+        maxConnections,
+      })
+      servers.push(server)
+      addresses.https = await listen(server, config.https)
+      if (config.publicHttpsPort === undefined) core.publicHttpsPort = addresses.https.port
+    }
+  }
+
+  async function stop(): Promise<void> {
+    core.draining = true
+    const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
+    ports.close()
+    for (const live of [...core.live]) live.drain()
+    await emptied(core, settings.drain)
+    for (const live of [...core.live]) live.destroy()
+    for (const upstream of [...core.idle]) upstream.close()
+    await Promise.all(closed)
+    deadlines.stop()
+  }
+
+  return { addresses, ports, start, stop }
+}
+
+/** Waits until no connection is left, or the time is over. */
+async function emptied({ live }: Core, within: number): Promise<void> {
+  const giveUp = performance.now() + within
+  while (live.size > 0 && performance.now() < giveUp) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
@@ -108,6 +136,7 @@ function listen(server: Server, { host, port }: ListenAddress): Promise<AddressI
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
+      // An error while accepting, such as too many open files, must not end the process.
       server.on('error', () => {})
       resolve(server.address() as AddressInfo)
     })

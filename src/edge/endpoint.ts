@@ -1,47 +1,28 @@
 import { compileRules } from '../base/ip-rules.ts'
-import type { ByteStream } from '../base/stream.ts'
-import type { Target } from './backend.ts'
 import type { Core } from './core.ts'
 import type { ConnectionStep, RequestStep } from './module.ts'
 import { refusal } from './refusals.ts'
-import { type HttpEntry, newCounters, type Route } from './table.ts'
-import type { EndpointOptions, Tunnel, Visitor } from './tunnels.ts'
-import { type IdleBudget, UpstreamPool } from './upstream-pool.ts'
-
-/** A tunnel as something to connect to. */
-export class TunnelTarget implements Target {
-  readonly pool: UpstreamPool
-  readonly #tunnel: Tunnel
-
-  constructor(core: Core, tunnel: Tunnel, budget: IdleBudget, via: Visitor['via'], proto: 'http' | 'https') {
-    this.#tunnel = tunnel
-    // With the PROXY protocol a connection announces one visitor, so it cannot serve another.
-    this.pool = new UpstreamPool(core, { via, proto, budget, shared: tunnel.options.proxyProto === 0 })
-  }
-
-  get name(): string {
-    return this.#tunnel.forwardsTo
-  }
-
-  get forwardsProto(): string {
-    return this.#tunnel.forwardsProto
-  }
-
-  open(visitor: Visitor): ByteStream {
-    return this.#tunnel.open(visitor)
-  }
-}
+import { type HttpEntry, newCounters, type RawEntry, type Route } from './table.ts'
+import type { TlsPolicies, TlsPolicy } from './tls-policy.ts'
+import { type IdleBudgets, TunnelTarget } from './tunnel-target.ts'
+import type { EndpointOptions, Tunnel } from './tunnels.ts'
 
 /** Compiles the endpoints of agents, each once, for as long as its tunnel is online. */
 export class Endpoints {
   readonly #core: Core
+  readonly #budgets: IdleBudgets
+  readonly #policies: TlsPolicies
   readonly #http = new WeakMap<Tunnel, HttpEntry>()
-  readonly #budgets = new WeakRefMap()
+  readonly #raw = new WeakMap<Tunnel, RawEntry>()
+  readonly #redirects = new WeakMap<Tunnel, HttpEntry>()
 
-  constructor(core: Core) {
+  constructor(core: Core, budgets: IdleBudgets, policies: TlsPolicies) {
     this.#core = core
+    this.#budgets = budgets
+    this.#policies = policies
   }
 
+  /** The endpoint of an http or https tunnel. */
   http(tunnel: Tunnel): HttpEntry {
     const known = this.#http.get(tunnel)
     if (known !== undefined) return known
@@ -50,76 +31,99 @@ export class Endpoints {
     return entry
   }
 
-  /** The idle connections of an agent session are counted together. */
-  budget(sessionId: string): IdleBudget {
-    return this.#budgets.get(sessionId)
+  /** What plain HTTP gets where only https is served. */
+  redirect(tunnel: Tunnel): HttpEntry {
+    const known = this.#redirects.get(tunnel)
+    if (known !== undefined) return known
+    const entry = { ...this.http(tunnel), policy: undefined, redirectToHttps: true }
+    this.#redirects.set(tunnel, entry)
+    return entry
+  }
+
+  /** The endpoint of a tcp or tls tunnel. */
+  raw(tunnel: Tunnel): RawEntry {
+    const known = this.#raw.get(tunnel)
+    if (known !== undefined) return known
+    const entry = this.#compileRaw(tunnel)
+    this.#raw.set(tunnel, entry)
+    return entry
   }
 
   #compileHttp(tunnel: Tunnel): HttpEntry {
+    const { id, accountId, options } = tunnel
     const proto = tunnel.proto === 'https' ? 'https' : 'http'
-    const target = new TunnelTarget(this.#core, tunnel, this.budget(tunnel.sessionId), 'endpoint', proto)
+    const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(tunnel.sessionId), 'endpoint', proto)
     const route: Route = {
-      id: tunnel.id,
-      admission: endpointAdmission(tunnel.options),
-      steps: endpointSteps(tunnel.options),
+      id,
+      admission: endpointAdmission(options),
+      steps: endpointSteps(options),
       backend: (_exchange, attempt) => (attempt === 0 ? target : undefined),
       counters: newCounters(),
     }
     return {
       kind: 'http',
-      id: tunnel.id,
-      accountId: tunnel.accountId,
-      policy: undefined,
+      id,
+      accountId,
+      policy: proto === 'https' ? this.#policy(options, true) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
     }
   }
+
+  #compileRaw(tunnel: Tunnel): RawEntry {
+    const { id, accountId, options } = tunnel
+    const terminated = tunnel.proto === 'tls' && options.tlsTermination !== undefined
+    const target = new TunnelTarget(
+      this.#core,
+      tunnel,
+      this.#budgets.of(tunnel.sessionId),
+      'endpoint',
+      'http',
+    )
+    return {
+      kind: 'raw',
+      id,
+      accountId,
+      via: 'endpoint',
+      policy: terminated ? this.#policy(options, false) : undefined,
+      // A certificate can only be asked for where TLS ends here: the option cannot be obeyed otherwise (P36).
+      admission:
+        options.mutualTls !== undefined && !terminated
+          ? [() => denyAll('mutual TLS')]
+          : endpointAdmission(options),
+      backend: (tried) => (tried.length === 0 ? target : undefined),
+      counters: newCounters(),
+    }
+  }
+
+  #policy({ mutualTls, tlsTermination }: EndpointOptions, http: boolean): TlsPolicy {
+    const { certPem, keyPem } = tlsTermination ?? {}
+    return this.#policies.get({
+      http,
+      ...(mutualTls === undefined ? {} : { clientAuthorities: [mutualTls.caPem] }),
+      ...(certPem !== undefined && keyPem !== undefined
+        ? { certificate: { certificatePem: certPem, privateKeyPem: keyPem } }
+        : {}),
+    })
+  }
 }
 
-/** Budgets by session, gone with the last tunnel that holds one. */
-class WeakRefMap {
-  readonly #refs = new Map<string, WeakRef<IdleBudget>>()
-  readonly #gone = new FinalizationRegistry<string>((id) => {
-    if (this.#refs.get(id)?.deref() === undefined) this.#refs.delete(id)
-  })
-
-  get(id: string): IdleBudget {
-    const known = this.#refs.get(id)?.deref()
-    if (known !== undefined) return known
-    const budget: IdleBudget = { idle: 0 }
-    this.#refs.set(id, new WeakRef(budget))
-    this.#gone.register(budget, id)
-    return budget
-  }
+function denyAll(module: string): never {
+  throw refusal('module_broken', module)
 }
 
 /** Who may reach an agent's endpoint, from the options the agent gave. */
 export function endpointAdmission({ ipRestriction }: EndpointOptions): readonly ConnectionStep[] | undefined {
   if (ipRestriction === undefined) return undefined
+  const { allow, deny } = ipRestriction
   const admits = compileRules([
     // Without an allow list an agent means: everyone but these.
-    ...(ipRestriction.allow.length > 0 ? ipRestriction.allow : ['0.0.0.0/0', '::/0']).map((cidr) => ({
-      cidr,
-      action: 'allow' as const,
-    })),
-    ...ipRestriction.deny.map((cidr) => ({ cidr, action: 'deny' as const })),
+    ...(allow.length > 0 ? allow : ['0.0.0.0/0', '::/0']).map((cidr) => ({ cidr, action: 'allow' as const })),
+    ...deny.map((cidr) => ({ cidr, action: 'deny' as const })),
   ])
   return [
     ({ remoteAddress }) => {
       if (!admits(remoteAddress)) throw refusal('address_denied', remoteAddress)
-    },
-  ]
-}
-
-/** What happens to requests on the way in, from the options the agent gave. An option we cannot obey denies all (P36). */
-function endpointSteps(options: EndpointOptions): readonly RequestStep[] | undefined {
-  const unmet = (Object.keys(options) as (keyof EndpointOptions)[]).find(
-    (key) => !OBEYED.has(key) && options[key] !== undefined && options[key] !== false,
-  )
-  if (unmet === undefined) return undefined
-  return [
-    () => {
-      throw refusal('module_broken', unmet)
     },
   ]
 }
@@ -130,3 +134,11 @@ const OBEYED: ReadonlySet<keyof EndpointOptions> = new Set([
   'tlsTermination',
   'mutualTls',
 ])
+
+/** What happens to requests on the way in. An option that cannot be obeyed denies all (P36). */
+function endpointSteps(options: EndpointOptions): readonly RequestStep[] | undefined {
+  const unmet = (Object.keys(options) as (keyof EndpointOptions)[]).find(
+    (key) => !OBEYED.has(key) && options[key] !== undefined && options[key] !== false,
+  )
+  return unmet === undefined ? undefined : [() => denyAll(unmet)]
+}

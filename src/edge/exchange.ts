@@ -147,6 +147,13 @@ export abstract class Exchange {
     else this.#throughOwed += bytes
   }
 
+  /** The upstream agreed to WebSocket: from here on bytes pass as they are. `fields` are those of its 101. */
+  upgrade(reason: string, fields: string): void {
+    this.responded = true
+    this.#status = 101
+    this.writeUpgrade(reason, fields)
+  }
+
   /** Gives a whole answer of our own. */
   answer(answer: Answer): void {
     const bodiless = answer.status === 204 || answer.status === 304
@@ -204,8 +211,10 @@ export abstract class Exchange {
   protected abstract abortVisitor(): void
   /** The upstream takes request bytes again. */
   abstract resumeBody(): void
-  /** The upstream agreed to WebSocket: from here on bytes pass as they are. `fields` are those of its 101. */
-  abstract upgrade(reason: string, fields: string): void
+  protected abstract writeUpgrade(reason: string, fields: string): void
+
+  /** The connection ends after this exchange. */
+  abstract closeAfter(): void
 
   /** Called by the subclass when a congested visitor has room again. */
   protected roomForVisitor(): void {

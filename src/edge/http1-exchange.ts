@@ -38,13 +38,8 @@ export class Http1Exchange extends Exchange {
     this.#visitor.resume()
   }
 
-  upgrade(reason: string, fields: string): void {
-    this.responded = true
-    this.#framing = Framing.raw
-    this.#visitor.out.text(
-      `HTTP/1.1 101 ${reason}\r\n${fields}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
-    )
-    this.#visitor.goRaw()
+  closeAfter(): void {
+    this.#visitor.closing = true
   }
 
   onRoom(): void {
@@ -76,6 +71,14 @@ export class Http1Exchange extends Exchange {
     if (visitor.closing) framing += 'Connection: close\r\n'
     else if (this.head.minor === 0) framing += 'Connection: keep-alive\r\n'
     visitor.out.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}\r\n`)
+  }
+
+  protected writeUpgrade(reason: string, fields: string): void {
+    this.#framing = Framing.raw
+    this.#visitor.out.text(
+      `HTTP/1.1 101 ${reason}\r\n${fields}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    )
+    this.#visitor.goRaw()
   }
 
   protected writeBody(piece: Buffer): void {

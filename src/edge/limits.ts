@@ -16,6 +16,8 @@ export interface LimitSettings {
   readonly halfClosed: number
   /** An upstream connection kept for the next request. */
   readonly upstreamIdle: number
+  /** Between telling HTTP/2 visitors to come back elsewhere and refusing their new requests. */
+  readonly goaway: number
   /** How long a stop waits for what is under way (P9). */
   readonly drain: number
 }
@@ -28,6 +30,7 @@ export const defaultLimits: LimitSettings = {
   linger: 5_000,
   halfClosed: 2_000,
   upstreamIdle: 30_000,
+  goaway: 5_000,
   drain: 30_000,
 }
 
@@ -44,6 +47,7 @@ export function limitsInTicks(settings: LimitSettings, deadlines: Deadlines): Li
     linger: ticks(settings.linger),
     halfClosed: ticks(settings.halfClosed),
     upstreamIdle: ticks(settings.upstreamIdle),
+    goaway: ticks(settings.goaway),
     drain: ticks(settings.drain),
   }
 }

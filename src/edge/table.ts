@@ -39,6 +39,8 @@ export interface RawEntry {
   readonly kind: 'raw'
   readonly id: string
   readonly accountId: string
+  /** What kind of entry it is to whoever is connected to. */
+  readonly via: 'endpoint' | 'tcp-edge' | 'tls-edge'
   /** Undefined: the visitor's TLS, or its plain bytes, pass through untouched. */
   readonly policy: TlsPolicy | undefined
   /** Who may come at all; decided before the handshake. */

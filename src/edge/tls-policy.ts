@@ -1,13 +1,48 @@
+import { createHash } from 'node:crypto'
+
 /** What the tls modules of an entry ask of the handshake. */
 export interface TlsSettings {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
   /** PEM of the authorities a client certificate must come from; absent means that none is asked for. */
   readonly clientAuthorities?: readonly string[]
+  /** A certificate of its own, instead of the one the platform has for the name. */
+  readonly certificate?: { readonly certificatePem: string; readonly privateKeyPem: string }
+}
+
+/** The settings of an entry as a whole. */
+export interface TlsPolicySettings extends TlsSettings {
+  /** Whether HTTP is spoken inside, so that its versions are offered. */
+  readonly http: boolean
 }
 
 /** One way to terminate TLS. Connections, session tickets and requests never cross from one policy to another. */
 export interface TlsPolicy {
-  /** Equal keys mean equal settings for the same audience, also after the configuration was compiled anew. */
+  /** Equal keys mean equal settings, also after the configuration was compiled anew. */
   readonly key: string
-  readonly settings: TlsSettings
+  readonly settings: TlsPolicySettings
+}
+
+/** The policies in use: equal settings are one policy, so that its session tickets outlive a change elsewhere. */
+export class TlsPolicies {
+  readonly #known = new Map<string, WeakRef<TlsPolicy>>()
+  readonly #gone = new FinalizationRegistry<string>((key) => {
+    if (this.#known.get(key)?.deref() === undefined) this.#known.delete(key)
+  })
+
+  get(settings: TlsPolicySettings): TlsPolicy {
+    const key = keyOf(settings)
+    const known = this.#known.get(key)?.deref()
+    if (known !== undefined) return known
+    const policy = { key, settings }
+    this.#known.set(key, new WeakRef(policy))
+    this.#gone.register(policy, key)
+    return policy
+  }
+}
+
+/** Secrets go into the key as a digest only. */
+function keyOf({ minVersion, clientAuthorities, certificate, http }: TlsPolicySettings): string {
+  const digest = createHash('sha256')
+  digest.update(JSON.stringify([clientAuthorities ?? null, certificate ?? null]))
+  return `${http ? 'http' : 'raw'} ${minVersion ?? 'TLSv1.2'} ${digest.digest('base64url')}`
 }

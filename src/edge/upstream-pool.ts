@@ -36,6 +36,8 @@ export class UpstreamPool {
       budget: IdleBudget
       /** False when a connection speaks for one visitor only. */
       shared: boolean
+      /** The upstream wants HTTP/2 with prior knowledge. */
+      http2: boolean
     },
   ) {
     this.core = core

@@ -14,6 +14,7 @@ export const shortLimits = {
   linger: 400,
   halfClosed: 400,
   upstreamIdle: 800,
+  goaway: 200,
   drain: 1_500,
 }
 
@@ -23,17 +24,25 @@ export async function startEdge(
   tunnels = new TestTunnels(),
   config: Partial<EdgeConfig> = {},
   dependencies: Partial<EdgeDependencies> = {},
-): Promise<{ edge: Edge; tunnels: TestTunnels; port: number }> {
+): Promise<{ edge: Edge; tunnels: TestTunnels; port: number; tlsPort: number }> {
   const local = { host: '127.0.0.1', port: 0 }
   const edge = createEdge({
     tunnels,
     log: silentLog,
+    certificates: () => undefined,
     ...dependencies,
-    config: { http: local, tick: 50, ...config, limits: { drain: 50, ...config.limits } },
+    config: {
+      http: local,
+      https: local,
+      tcp: { host: '127.0.0.1', first: 21000, last: 29999 },
+      tick: 50,
+      ...config,
+      limits: { drain: 50, ...config.limits },
+    },
   })
   await edge.start()
   t.after(() => edge.stop())
-  return { edge, tunnels, port: edge.addresses.http?.port ?? 0 }
+  return { edge, tunnels, port: edge.addresses.http?.port ?? 0, tlsPort: edge.addresses.https?.port ?? 0 }
 }
 
 /** A local HTTP service; its port. */

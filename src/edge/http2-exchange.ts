@@ -1,0 +1,186 @@
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { Timed } from '../base/deadlines.ts'
+import { Out } from '../base/out.ts'
+import type { Connection } from './connection.ts'
+import type { Core } from './core.ts'
+import { Exchange } from './exchange.ts'
+import { requestNames } from './field-names.ts'
+import { FieldFacts, scanFields } from './field-scan.ts'
+import { Fields } from './fields.ts'
+import { refusal } from './refusals.ts'
+import type { RequestHead } from './request-head.ts'
+
+/** An exchange whose visitor speaks HTTP/2. */
+export class Http2Exchange extends Exchange {
+  readonly #stream: ServerHttp2Stream
+  readonly #out: Out
+  readonly #progress: Progress
+  readonly #closeSession: () => void
+  #received = 0
+  #flowing = false
+  #lastPending = 0
+  /** Trailers of the response; set by its end. */
+  #trailers = ''
+  /** Trailers of the request, kept until its end. */
+  #requestTrailers = ''
+
+  constructor(
+    core: Core,
+    connection: Connection,
+    head: RequestHead,
+    stream: ServerHttp2Stream,
+    closeSession: () => void,
+  ) {
+    super(core, connection, head)
+    this.#stream = stream
+    this.#closeSession = closeSession
+    this.#out = new Out(stream, core.turn)
+    this.#out.onRoom = () => this.roomForVisitor()
+    this.#progress = new Progress(() => this.#onDeadline())
+    this.#touch()
+    stream.on('wantTrailers', () => stream.sendTrailers(toHeaders(this.#trailers)))
+    stream.on('trailers', (_headers, _flags, raw: unknown) => this.#onTrailers(raw))
+    stream.on('close', () => {
+      core.deadlines.clear(this.#progress)
+      this.#out.release()
+      this.leave()
+    })
+  }
+
+  /** Lets the body flow once there is somebody to take it. */
+  resumeBody(): void {
+    if (!this.hasBody || this.upstream === undefined) return
+    if (this.#flowing) {
+      this.#stream.resume()
+      return
+    }
+    this.#flowing = true
+    this.#stream.on('data', (piece: Buffer) => this.#onData(piece))
+    this.#stream.on('end', () => this.#onEnd())
+  }
+
+  writeInterim(status: number, _reason: string, fields: string): void {
+    if (this.over || this.#stream.headersSent || this.#stream.destroyed) return
+    this.#stream.additionalHeaders({ ...toHeaders(fields), ':status': status })
+  }
+
+  /** Never asked for: a request for WebSocket does not come this way. */
+  protected writeUpgrade(): void {
+    this.breakOff()
+  }
+
+  closeAfter(): void {
+    this.#closeSession()
+  }
+
+  protected writeHead(
+    status: number,
+    _reason: string,
+    fields: string,
+    length: number,
+    hasBody: boolean,
+  ): void {
+    if (this.#stream.destroyed) return
+    const headers = toHeaders(fields)
+    headers[':status'] = status
+    if (length >= 0) headers['content-length'] = length
+    this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers: hasBody && length === -1 })
+  }
+
+  protected writeBody(piece: Buffer): void {
+    this.#out.write(piece)
+    this.#touch()
+  }
+
+  protected writeEnd(trailers: string): void {
+    this.#trailers = trailers
+    this.#out.end()
+    // The rest of a request that was answered early is not wanted (RFC 9113 section 8.1).
+    if (this.hasBody && !this.#stream.readableEnded) {
+      this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR))
+    }
+  }
+
+  protected get congested(): boolean {
+    return this.#out.congested
+  }
+
+  protected owe(bytes: number): void {
+    this.#out.source = this.upstream
+    this.#out.owe(bytes)
+  }
+
+  protected abortVisitor(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+
+  #onData(piece: Buffer): void {
+    const { length } = this.head.facts
+    this.#received += piece.length
+    this.#touch()
+    if (this.over || this.upstream === undefined) return
+    if (length !== -1 && this.#received > length) {
+      this.breakOff()
+      return
+    }
+    if (this.watch !== undefined) this.watch.requestBodyLength += piece.length
+    this.bodySent = true
+    if (!this.upstream.body(piece)) this.#stream.pause()
+  }
+
+  #onEnd(): void {
+    if (this.over || this.upstream === undefined) return
+    const { length } = this.head.facts
+    // A body shorter than declared, or cut off by a reset, is no body.
+    if (this.#stream.aborted || (length !== -1 && this.#received !== length)) this.breakOff()
+    else this.upstream.end(this.#requestTrailers)
+  }
+
+  #onTrailers(raw: unknown): void {
+    if (!Array.isArray(raw)) return
+    let lines = ''
+    for (let at = 0; at < raw.length; at += 2) lines += `${raw[at]}: ${raw[at + 1]}\r\n`
+    const facts = new FieldFacts()
+    if (scanFields(`${lines}\r\n`, 0, requestNames, 100, facts) === undefined)
+      this.#requestTrailers = facts.kept
+  }
+
+  #touch(): void {
+    this.core.deadlines.set(this.#progress, this.core.limits.progress)
+  }
+
+  #onDeadline(): void {
+    const { pending } = this.#out
+    if (pending > 0 && pending !== this.#lastPending) {
+      this.#lastPending = pending
+      this.#touch()
+    } else if (pending > 0 || this.over) this.#stream.close(constants.NGHTTP2_CANCEL)
+    else this.refuse(refusal('upstream_timeout', this.head.host))
+  }
+}
+
+/** The deadline of one exchange among several on a connection. */
+class Progress extends Timed {
+  readonly #late: () => void
+
+  constructor(late: () => void) {
+    super()
+    this.#late = late
+  }
+
+  onDeadline(): void {
+    this.#late()
+  }
+}
+
+/** Field lines as HTTP/2 wants them: lower-case names, several values of a name as a list. */
+function toHeaders(lines: string): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  for (const [name, value] of new Fields(lines)) {
+    const known = headers[name]
+    if (known === undefined) headers[name] = value
+    else if (Array.isArray(known)) known.push(value)
+    else headers[name] = [String(known), value]
+  }
+  return headers
+}

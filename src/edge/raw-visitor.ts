@@ -1,0 +1,155 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Timed } from '../base/deadlines.ts'
+import { joinHostPort } from '../base/hostport.ts'
+import { Pipe, type PipeResult } from '../base/pipe.ts'
+import { resetSocket } from '../base/reset.ts'
+import type { ByteStream } from '../base/stream.ts'
+import type { Target } from './backend.ts'
+import type { Connection } from './connection.ts'
+import type { Core, Live } from './core.ts'
+import { Refusal } from './refusals.ts'
+import type { RawEntry } from './table.ts'
+import type { Visitor } from './tunnels.ts'
+
+/** However many targets a backend has, one connection does not go round them all. */
+const MAX_TRIES = 8
+
+/** Everything that is known when a raw connection may be joined with its stream. */
+export interface RawArrival {
+  readonly core: Core
+  /** The bytes' carrier: the TCP socket, or the TLS socket around it. */
+  readonly socket: Duplex
+  readonly transport: Socket
+  readonly connection: Connection
+  readonly entry: RawEntry
+  readonly proto: 'tcp' | 'tls'
+  /** True when the bytes are still the visitor's TLS. */
+  readonly passthroughTls: boolean
+  /** Bytes already taken from the socket. */
+  readonly first: Buffer | undefined
+  /** The entry that would serve the connection if it came now. */
+  current(): RawEntry | undefined
+}
+
+/** Lets a visitor in or not; says so by ending the connection, there being no other way to say anything. */
+export function admit(core: Core, connection: Connection, entry: RawEntry): boolean {
+  try {
+    for (const step of entry.admission ?? []) step(connection)
+    return true
+  } catch (error) {
+    entry.counters.refusals++
+    if (!(error instanceof Refusal)) core.log.error({ err: error }, 'an admission failed inside the edge')
+    report(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, error)
+    return false
+  }
+}
+
+/** A connection whose bytes are carried as they are, until both sides have ended. */
+export class RawVisitor extends Timed implements Live {
+  readonly #arrival: RawArrival
+  readonly #pipe: Pipe
+  #lastMoved = -1
+
+  private constructor(arrival: RawArrival, stream: ByteStream) {
+    super()
+    const { core, socket, transport } = arrival
+    this.#arrival = arrival
+    core.live.add(this)
+    const end = { socket, abort: () => resetSocket(transport, socket) }
+    this.#pipe = new Pipe(end, stream, core.turn, arrival.first, (result) => this.#onClose(result))
+    core.deadlines.set(this, core.limits.progress)
+  }
+
+  /** Opens a stream for the visitor, or ends the connection when nobody is there. */
+  static start(arrival: RawArrival): void {
+    arrival.entry.counters.connections++
+    const stream = open(arrival)
+    if (stream !== undefined) new RawVisitor(arrival, stream)
+    else resetSocket(arrival.transport, arrival.socket)
+  }
+
+  /** Nothing tells such a visitor to come back later: it has until the end of the stop. */
+  drain(): void {}
+
+  destroy(): void {
+    this.#pipe.abort(new Error('The edge was stopped.'))
+  }
+
+  /** An open connection must obey a changed configuration as well. */
+  recheck(): void {
+    const { core, connection } = this.#arrival
+    const entry = this.#arrival.current()
+    if (
+      entry === undefined ||
+      entry.policy?.key !== connection.policy?.key ||
+      !admit(core, connection, entry)
+    ) {
+      this.#pipe.abort(new Error('The configuration does not admit this connection any more.'))
+    }
+  }
+
+  /** An idle connection may stay, but one that has bytes to move must move them (P16). */
+  onDeadline(): void {
+    const { core } = this.#arrival
+    const moved = this.#pipe.bytesIn + this.#pipe.bytesOut - this.#pipe.pending
+    if (this.#pipe.waiting && moved === this.#lastMoved) {
+      this.#pipe.abort(new Error('Nothing moved for too long.'))
+      return
+    }
+    this.#lastMoved = moved
+    core.deadlines.set(this, core.limits.progress)
+  }
+
+  #onClose(result: PipeResult): void {
+    const { core, connection, entry } = this.#arrival
+    core.live.delete(this)
+    core.deadlines.clear(this)
+    if (result.error !== undefined) entry.counters.errors++
+    report(core, connection, entry, result, undefined)
+  }
+}
+
+function open({ entry, connection, proto, passthroughTls }: RawArrival): ByteStream | undefined {
+  const visitor: Visitor = {
+    clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
+    serverAddress: joinHostPort(connection.localAddress, connection.localPort),
+    proto,
+    via: entry.via,
+    passthroughTls,
+  }
+  const tried: Target[] = []
+  for (;;) {
+    const target = entry.backend(tried)
+    if (target === undefined || tried.length === MAX_TRIES) return undefined
+    try {
+      return target.open(visitor)
+    } catch {
+      // Too busy, or gone since: perhaps another one is not.
+      tried.push(target)
+    }
+  }
+}
+
+function report(
+  core: Core,
+  connection: Connection,
+  entry: RawEntry,
+  result: PipeResult,
+  refused: unknown,
+): void {
+  if (core.observer?.wantsConnections(entry.accountId) !== true) return
+  core.observer.onConnection({
+    accountId: entry.accountId,
+    entryId: entry.id,
+    connection,
+    endedAt: core.clock.now(),
+    bytesIn: result.bytesIn,
+    bytesOut: result.bytesOut,
+    notes:
+      entry.admission === undefined
+        ? {}
+        : { 'ip_policy.decision': refused === undefined ? 'allow' : 'block' },
+    refusal: refused instanceof Refusal ? refused.code : undefined,
+  })
+}

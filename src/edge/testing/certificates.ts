@@ -1,0 +1,24 @@
+import { createAuthority, loadAuthority } from '../../certs/index.ts'
+import type { CertificateLookup, ServerCertificate } from '../tls-terminator.ts'
+
+/** A private authority with a certificate for every name below these domains, made when first asked for. */
+export async function testCertificates(
+  ...domains: string[]
+): Promise<{ ca: string; lookup: CertificateLookup; issue(name: string): Promise<ServerCertificate> }> {
+  const root = await createAuthority({ commonName: 'test root' })
+  const authority = await loadAuthority(root)
+  const made = new Map<string, Promise<ServerCertificate>>()
+  const issue = (name: string) => {
+    const known = made.get(name)
+    if (known !== undefined) return known
+    const certificate = authority.issueLeaf({ names: [name] })
+    made.set(name, certificate)
+    return certificate
+  }
+  return {
+    ca: root.certificatePem,
+    issue,
+    lookup: (name) =>
+      domains.some((domain) => name === domain || name.endsWith(`.${domain}`)) ? issue(name) : undefined,
+  }
+}

@@ -1,0 +1,159 @@
+import type { Socket } from 'node:net'
+import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import type { Secret } from '../base/secret.ts'
+import type { PeerCertificate, TlsFacts } from './connection.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+
+/** A certificate chain with its key. */
+export interface ServerCertificate {
+  readonly certificatePem: string
+  readonly privateKeyPem: Secret
+}
+
+/** The certificate for a host name, as good as there is at the moment; the same object until it is replaced. */
+export type CertificateLookup = (
+  serverName: string,
+) => ServerCertificate | undefined | Promise<ServerCertificate | undefined>
+
+/** AES-128 first: it is the fastest where the processor helps, and as safe here. Forward secrecy and AEAD only (P32). */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+/** SSL_OP_NO_TICKET: a connection that must show a certificate shows it every time (P34). */
+const NO_TICKETS = 0x4000
+
+/**
+ * Terminates TLS for one policy with a server object of its own, since session tickets made by one are good for every
+ * name behind it (P34).
+ */
+export class TlsTerminator {
+  readonly #policy: TlsPolicy
+  readonly #server: Server
+  readonly #contexts = new WeakMap<ServerCertificate, SecureContext>()
+  readonly #pending = new Map<string, (socket: TLSSocket) => void>()
+
+  constructor(policy: TlsPolicy, certificates: CertificateLookup, handshakeTimeout: number) {
+    this.#policy = policy
+    const { clientAuthorities, http } = policy.settings
+    this.#server = createServer({
+      ...this.#contextOptions(),
+      ...(http ? { ALPNProtocols: ['h2', 'http/1.1'] } : {}),
+      requestCert: clientAuthorities !== undefined,
+      rejectUnauthorized: true,
+      handshakeTimeout,
+      SNICallback: (name, callback) => {
+        this.#context(name, certificates).then(
+          (context) => callback(null, context),
+          (error) => callback(error),
+        )
+      },
+    })
+    this.#server.on('secureConnection', (socket) => this.#onSecure(socket))
+    this.#server.on('tlsClientError', (_error, socket) => socket.destroy())
+    this.#server.on('error', () => {})
+  }
+
+  /** Takes over a paused socket whose first bytes were put back; `onSecure` is called if the handshake succeeds. */
+  accept(transport: Socket, onSecure: (socket: TLSSocket) => void): void {
+    const key = endsOf(transport)
+    this.#pending.set(key, onSecure)
+    transport.on('close', () => this.#pending.delete(key))
+    this.#server.emit('connection', transport)
+  }
+
+  #onSecure(socket: TLSSocket): void {
+    const key = endsOf(socket)
+    const onSecure = this.#pending.get(key)
+    this.#pending.delete(key)
+    // A certificate that was asked for must be there: a flag alone has been wrong before (P34).
+    const shown = this.#policy.settings.clientAuthorities === undefined || this.#hasCertificate(socket)
+    if (onSecure === undefined || !shown) socket.destroy()
+    else onSecure(socket)
+  }
+
+  #hasCertificate(socket: TLSSocket): boolean {
+    return socket.authorized && !socket.isSessionReused() && socket.getPeerX509Certificate() !== undefined
+  }
+
+  async #context(name: string, certificates: CertificateLookup): Promise<SecureContext | undefined> {
+    const own = this.#policy.settings.certificate
+    if (own !== undefined) {
+      return createSecureContext({
+        ...this.#contextOptions(),
+        cert: own.certificatePem,
+        key: own.privateKeyPem,
+      })
+    }
+    const certificate = await certificates(name.toLowerCase().replace(/\.$/, ''))
+    if (certificate === undefined) return undefined
+    const known = this.#contexts.get(certificate)
+    if (known !== undefined) return known
+    const context = createSecureContext({
+      ...this.#contextOptions(),
+      cert: certificate.certificatePem,
+      key: certificate.privateKeyPem.reveal(),
+    })
+    this.#contexts.set(certificate, context)
+    return context
+  }
+
+  #contextOptions() {
+    const { minVersion, clientAuthorities } = this.#policy.settings
+    return {
+      minVersion: minVersion ?? ('TLSv1.2' as const),
+      ciphers: CIPHERS,
+      honorCipherOrder: true,
+      // Both the server and the context chosen by name need it; a context without would trust the system's roots.
+      ...(clientAuthorities === undefined ? {} : { ca: [...clientAuthorities], secureOptions: NO_TICKETS }),
+    }
+  }
+}
+
+/** Both ends of a connection, by which the TLS socket is matched with the transport it was made for. */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
+}
+
+/** What a finished handshake agreed on; looked up when asked. */
+export class HandshakeFacts implements TlsFacts {
+  readonly peer: PeerCertificate | undefined
+  readonly #socket: TLSSocket
+
+  constructor(socket: TLSSocket, policy: TlsPolicy) {
+    this.#socket = socket
+    this.peer = policy.settings.clientAuthorities === undefined ? undefined : readPeer(socket)
+  }
+
+  get version(): string {
+    return this.#socket.getProtocol() ?? ''
+  }
+
+  get cipher(): string {
+    return this.#socket.getCipher().standardName
+  }
+}
+
+function readPeer(socket: TLSSocket): PeerCertificate {
+  const certificate = socket.getPeerX509Certificate()!
+  const legacy = certificate.toLegacyObject()
+  const names = (certificate.subjectAltName ?? '').split(', ')
+  const named = (prefix: string) =>
+    names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length))
+  const { CN } = legacy.subject
+  return {
+    commonName: Array.isArray(CN) ? (CN[0] ?? '') : (CN ?? ''),
+    dnsNames: named('DNS:'),
+    emailAddresses: named('email:'),
+    serialNumber: certificate.serialNumber.toLowerCase(),
+    fingerprint: certificate.fingerprint256,
+  }
+}
