@@ -26,6 +26,8 @@ export class TestGateway {
   readonly bound = new Map<string, Bound>()
   /** Refuses binds with this sentence and number while set. */
   refuseBinds: Refusal | undefined
+  /** Refuses the next bind alone. */
+  refuseOnce: Refusal | undefined
   /** Answers to Auth wait for this. */
   gate: Promise<void> = Promise.resolve()
   session: ServedSession | undefined
@@ -206,7 +208,9 @@ export class TestGateway {
   }
 
   #bind(session: ServedSession, message: Record<string, unknown>): object {
-    if (this.refuseBinds) throw this.refuseBinds
+    const refusal = this.refuseOnce ?? this.refuseBinds
+    this.refuseOnce = undefined
+    if (refusal) throw refusal
     const {
       Proto: proto,
       Opts: opts = {},

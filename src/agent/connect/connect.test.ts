@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { testSettings } from '../testing/agent.ts'
+import { TestGateway } from '../testing/gateway.ts'
+import { Backoff } from './backoff.ts'
+import { dialServer } from './dial.ts'
+import { locateServer, readAddress } from './location.ts'
+import { parseProxy } from './proxy.ts'
+
+function dataDir(t: TestContext, credentials?: object): { ADIT_DATA_DIR: string } {
+  const dir = mkdtempSync(join(tmpdir(), 'adit-data-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  if (credentials) writeFileSync(join(dir, 'credentials.json'), JSON.stringify(credentials))
+  writeFileSync(join(dir, 'ca.pem'), '-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n')
+  return { ADIT_DATA_DIR: dir }
+}
+
+test('a server on this machine is found through what it left in its data directory', (t) => {
+  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL', api_key: 'K' })
+  writeFileSync(
+    join(env.ADIT_DATA_DIR, 'credentials.json'),
+    JSON.stringify({
+      agent_addr: '127.0.0.1:4443',
+      authtoken: 'LOCAL',
+      ca_file: join(env.ADIT_DATA_DIR, 'ca.pem'),
+    }),
+  )
+
+  const found = locateServer({}, env)
+
+  assert.deepEqual(
+    [found.host, found.port, found.authtoken.reveal(), found.loopback],
+    ['127.0.0.1', 4443, 'LOCAL', true],
+  )
+  assert.match(found.cas?.[0] ?? '', /ours/)
+})
+
+test('what is configured wins, and the token of the local server goes to no other', (t) => {
+  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
+
+  assert.equal(locateServer({ authtoken: 'MINE' }, env).authtoken.reveal(), 'MINE')
+  assert.equal(locateServer({ connect_url: 'localhost:4443' }, env).authtoken.reveal(), 'LOCAL')
+  assert.throws(
+    () => locateServer({ connect_url: 'elsewhere.test:443' }, env),
+    /No authtoken is configured for the server elsewhere/,
+  )
+  assert.equal(locateServer({ connect_url: 'elsewhere.test', authtoken: 'T' }, env).cas, undefined)
+})
+
+test('with nothing configured and nothing running the next step is told', (t) => {
+  assert.throws(() => locateServer({}, dataDir(t)), /Start one here with:\s+adit server/)
+})
+
+test('a broken credentials file is as good as none', (t) => {
+  const env = dataDir(t)
+  writeFileSync(join(env.ADIT_DATA_DIR, 'credentials.json'), '{"agent_addr":')
+
+  assert.throws(() => locateServer({}, env), /none was found/)
+})
+
+test('authorities are read from a file, which must hold some', (t) => {
+  const env = dataDir(t)
+  const keys = { connect_url: 'a:1', authtoken: 'T' }
+
+  assert.match(
+    locateServer({ ...keys, connect_cas: join(env.ADIT_DATA_DIR, 'ca.pem') }, env).cas?.[0] ?? '',
+    /ours/,
+  )
+  assert.throws(
+    () => locateServer({ ...keys, connect_cas: '/nonexistent' }, env),
+    /cannot read the certificate authorities/,
+  )
+  assert.ok(Array.isArray(locateServer({ ...keys, connect_cas: 'host' }, env).cas))
+})
+
+test('server addresses take a port, a scheme and IPv6', () => {
+  assert.deepEqual(readAddress('tunnel.example.com'), { host: 'tunnel.example.com', port: 443 })
+  assert.deepEqual(readAddress('tls://a:99'), { host: 'a', port: 99 })
+  assert.deepEqual(readAddress('[::1]:5'), { host: '::1', port: 5 })
+  assert.throws(() => readAddress('a b'), /use host:port/)
+})
+
+test('waiting times double up to the bound, are spread at random and start over', () => {
+  const top = new Backoff({ firstMs: 1000, mostMs: 30_000, random: () => 1 })
+
+  assert.deepEqual(
+    Array.from({ length: 8 }, () => top.next()),
+    [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000],
+  )
+  top.reset()
+  assert.equal(top.next(), 1000)
+  assert.equal(new Backoff({ firstMs: 1000, mostMs: 30_000, random: () => 0 }).next(), 0)
+})
+
+/** A proxy that speaks whatever `answer` makes of the first bytes, then joins the target. */
+async function startProxy(
+  t: TestContext,
+  converse: (client: Socket, join: (host: string, port: number) => void) => void,
+) {
+  const server = createServer((client) => {
+    client.on('error', () => {})
+    converse(client, (host, port) => {
+      const target = connect(port, host)
+      target.on('error', () => client.destroy())
+      client.pipe(target).pipe(client)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as { port: number }).port
+}
+
+async function dialThrough(
+  t: TestContext,
+  proxyUrl: (port: number) => string,
+  converse: Parameters<typeof startProxy>[1],
+) {
+  const gateway = await TestGateway.start(t)
+  const port = await startProxy(t, converse)
+  const { location, dial } = testSettings(gateway)
+  const socket = await dialServer(location, { ...dial, proxy: parseProxy(proxyUrl(port)) })
+  t.after(() => socket.destroy())
+  return socket
+}
+
+test('the server is reached through an HTTP proxy with a password', async (t) => {
+  let head = ''
+  const socket = await dialThrough(
+    t,
+    (port) => `http://me:p%40ss@127.0.0.1:${port}`,
+    (client, join) =>
+      client.once('data', (chunk) => {
+        head = chunk.toString()
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        const [host, port] = head.split(' ')[1]!.split(':') as [string, string]
+        join(host, Number(port))
+      }),
+  )
+
+  assert.equal(socket.authorized, true)
+  assert.match(head, /^CONNECT localhost:\d+ HTTP\/1\.1\r\n/)
+  assert.match(head, new RegExp(`Proxy-Authorization: Basic ${Buffer.from('me:p@ss').toString('base64')}`))
+})
+
+test('the server is reached through a SOCKS proxy, which resolves the name', async (t) => {
+  const seen: Buffer[] = []
+  const socket = await dialThrough(
+    t,
+    (port) => `socks5://me:secret@127.0.0.1:${port}`,
+    (client, join) => {
+      client.on('data', function step(chunk: Buffer) {
+        seen.push(chunk)
+        if (seen.length === 1) client.write(Buffer.from([5, 2]))
+        else if (seen.length === 2) client.write(Buffer.from([1, 0]))
+        else {
+          client.off('data', step)
+          client.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+          const length = chunk[4]!
+          join(chunk.toString('latin1', 5, 5 + length), chunk.readUInt16BE(5 + length))
+        }
+      })
+    },
+  )
+
+  assert.equal(socket.authorized, true)
+  assert.equal(seen[1]?.toString('latin1'), '\u0001\u0002me\u0006secret')
+})
+
+const REFUSING: [string, (port: number) => string, Buffer | string, RegExp][] = [
+  [
+    'an HTTP proxy',
+    (port) => `http://127.0.0.1:${port}`,
+    'HTTP/1.1 403 Forbidden\r\n\r\n',
+    /proxy refused .*403/,
+  ],
+  [
+    'a SOCKS proxy',
+    (port) => `socks5://127.0.0.1:${port}`,
+    Buffer.from([5, 0xff]),
+    /no way of authentication/,
+  ],
+]
+
+for (const [title, url, answer, message] of REFUSING) {
+  test(`${title} that refuses is told as such`, async (t) => {
+    await assert.rejects(
+      dialThrough(t, url, (client) => client.once('data', () => client.end(answer))),
+      message,
+    )
+  })
+}
+
+test('a server that accepts and says nothing is given up in time', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.after(() => silent.close())
+  const { location, dial } = testSettings(gateway)
+  const { port } = silent.address() as { port: number }
+
+  await assert.rejects(
+    dialServer({ ...location, port }, { ...dial, timeoutMs: 150 }),
+    /did not answer within 0\.15 s/,
+  )
+})
+
+test('a port that does not speak TLS is told as such', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const port = await startProxy(t, (client) => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  const { location, dial } = testSettings(gateway)
+
+  await assert.rejects(dialServer({ ...location, port }, dial), /does not speak TLS|closed/)
+})
+
+test('proxy addresses must be of a known kind', () => {
+  assert.throws(() => parseProxy('ftp://a:1'), /proxy_url must be/)
+  assert.throws(() => parseProxy('nonsense'), /proxy_url must be/)
+})

@@ -1,0 +1,528 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get as httpGet, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { Refusal } from '../../protocol/index.ts'
+import { startAgent, testSettings } from '../testing/agent.ts'
+import { TestGateway } from '../testing/gateway.ts'
+import { call, startHttpService, startWithApi } from '../testing/local-api.ts'
+import { startLocalApi } from './local-api.ts'
+
+type Json = Record<string, unknown>
+type Exchange = Json & { request: Json; response: Json }
+
+const list = (answer: { json: Json }, key: string) => answer.json[key] as unknown[]
+
+const hello =
+  (answer = 'hello') =>
+  (_request: IncomingMessage, response: { end(text: string): void }) =>
+    response.end(answer)
+
+test('a tunnel is started, shown, listed and stopped', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, hello())
+
+  const started = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
+
+  assert.equal(started.status, 201)
+  const { name, ID, uri, public_url, proto, config, metrics } = started.json
+  assert.deepEqual(Object.keys(started.json), [
+    'name',
+    'ID',
+    'uri',
+    'public_url',
+    'proto',
+    'config',
+    'metrics',
+  ])
+  assert.equal(name, 'web')
+  assert.match(String(ID), /^[0-9a-f]{32}$/)
+  assert.equal(uri, '/api/tunnels/web')
+  assert.match(String(public_url), /^https:\/\/n\d+\.test$/)
+  assert.equal(proto, 'https')
+  assert.deepEqual(config, { addr: `http://localhost:${addr}`, inspect: true })
+  const timing = { count: 0, rate1: 0, rate5: 0, rate15: 0, p50: 0, p90: 0, p95: 0, p99: 0 }
+  assert.deepEqual(metrics, { conns: { ...timing, gauge: 0 }, http: timing })
+
+  assert.deepEqual((await api.get('/api/tunnels/web')).json, started.json)
+  assert.deepEqual((await api.get('/api/tunnels')).json, { tunnels: [started.json], uri: '/api/tunnels' })
+
+  const stopped = await api.delete('/api/tunnels/web', {})
+  assert.equal(stopped.status, 204)
+  assert.equal(stopped.text, '')
+  assert.deepEqual((await api.get('/api/tunnels')).json, { tunnels: [], uri: '/api/tunnels' })
+  assert.equal((await api.get('/api/tunnels/web')).status, 404)
+})
+
+test('answers carry a newline at their end and no header beyond type, length and date', async (t) => {
+  const api = await startWithApi(t)
+
+  const { headers, text } = await api.get('/api/tunnels')
+
+  assert.ok(text.endsWith('}\n'))
+  assert.deepEqual(Object.keys(headers).sort(), ['content-length', 'content-type', 'date'])
+  assert.equal(headers['content-type'], 'application/json')
+})
+
+test('tcp, tls and labelled tunnels look as clients expect', async (t) => {
+  const api = await startWithApi(t)
+
+  const tcp = (await api.post('/api/tunnels', { name: 'ssh', proto: 'tcp', addr: '22' })).json as Json
+  const tls = (await api.post('/api/tunnels', { name: 'tls', proto: 'tls', addr: 443, hostname: 'a.test' }))
+    .json as Json
+  const labelled = (await api.post('/api/tunnels', { name: 'l', labels: ['a=b'], addr: 80 })).json as Json
+
+  assert.match(String(tcp.public_url), /^tcp:\/\/tcp\.test:\d+$/)
+  assert.equal(tcp.proto, 'tcp')
+  assert.deepEqual(tcp.config, { addr: 'localhost:22', inspect: false })
+  assert.equal(tls.public_url, 'tls://a.test')
+  assert.deepEqual(tls.config, { addr: 'tls://localhost:443', inspect: false })
+  assert.equal(labelled.public_url, '')
+  assert.equal(list(await api.get('/api/tunnels'), 'tunnels').length, 3)
+})
+
+test('two schemes make twins, and names with spaces and brackets work in paths', async (t) => {
+  const api = await startWithApi(t)
+
+  const first = await api.post('/api/tunnels', {
+    name: 'web',
+    proto: 'http',
+    addr: 80,
+    schemes: ['http', 'https'],
+  })
+  const { tunnels } = (await api.get('/api/tunnels')).json as { tunnels: Json[] }
+
+  assert.equal((first.json as Json).proto, 'https')
+  assert.deepEqual(
+    tunnels.map((tunnel) => [tunnel.name, tunnel.proto, tunnel.uri]),
+    [
+      ['web', 'https', '/api/tunnels/web'],
+      ['web (http)', 'http', '/api/tunnels/web%20%28http%29'],
+    ],
+  )
+  assert.equal((await api.delete('/api/tunnels/web%20%28http%29')).status, 204)
+  assert.equal(list(await api.get('/api/tunnels'), 'tunnels').length, 1)
+})
+
+test('a tunnel without a name has an empty one', async (t) => {
+  const api = await startWithApi(t)
+
+  const { json } = await api.post('/api/tunnels', { proto: 'http', addr: 80 })
+
+  assert.equal((json as Json).name, '')
+  assert.equal((json as Json).uri, '/api/tunnels/')
+  assert.equal((await api.delete('/api/tunnels/')).status, 204)
+})
+
+const INVALID: [title: string, body: unknown, err: RegExp][] = [
+  ['an unknown protocol', { proto: 'x', addr: 80 }, /Invalid protocol name 'x'/],
+  ['an unknown field', { proto: 'http', addr: 80, adr: 1 }, /unknown key "adr"; did you mean "addr"/],
+  ['a wrong type', { proto: 'http', addr: 80, inspect: 'perhaps' }, /inspect must be true or false/],
+  ['a missing address', { proto: 'http' }, /"addr" is required/],
+  ['something else than an object', [1], /JSON object/],
+  ['a hostile name', { proto: 'http', addr: 80, subdomain: { __proto__: 1 } }, /subdomain must be a string/],
+]
+
+for (const [title, body, err] of INVALID) {
+  test(`${title} is refused with 102`, async (t) => {
+    const api = await startWithApi(t)
+
+    const { status, json } = await api.post('/api/tunnels', body)
+
+    assert.equal(status, 400)
+    assert.deepEqual(
+      { ...json, details: undefined },
+      {
+        error_code: 102,
+        status_code: 400,
+        msg: 'invalid tunnel configuration',
+        details: undefined,
+      },
+    )
+    assert.match((json.details as { err: string }).err, err)
+  })
+}
+
+test('a name already in use is refused with 102', async (t) => {
+  const api = await startWithApi(t)
+  await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
+
+  const { status, json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
+
+  assert.equal(status, 400)
+  assert.deepEqual(json.details, { err: 'tunnel "web" already exists' })
+  assert.match(api.lines.join(''), /lvl=warn msg="invalid tunnel configuration"/)
+})
+
+test('a refusal of the server is 103 with its cause and code, and frees the name', async (t) => {
+  const api = await startWithApi(t)
+  api.gateway.refuseBinds = new Refusal('https://a.test is already online.', 334)
+
+  const { status, json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
+
+  assert.equal(status, 502)
+  assert.equal(json.error_code, 103)
+  assert.equal(json.msg, 'failed to start tunnel')
+  assert.deepEqual(json.details, {
+    err: 'failed to start tunnel: https://a.test is already online.\n\nERR_NGROK_334\n',
+  })
+  api.gateway.refuseBinds = undefined
+  assert.equal((await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })).status, 201)
+})
+
+test('a start that comes while the session is being made waits for it', async (t) => {
+  const gateway = await TestGateway.start(t)
+  let open = () => {}
+  gateway.gate = new Promise((resolve) => {
+    open = resolve
+  })
+  const { agent } = startAgent(t, gateway)
+  const api = await startLocalApi(agent, agent.settings.web!)
+  t.after(() => api.close())
+
+  const posted = call(
+    api.url,
+    'POST',
+    '/api/tunnels',
+    { 'Content-Type': 'application/json' },
+    '{"proto":"http","addr":80}',
+  )
+  const early = await call(api.url, 'GET', '/api/status')
+  open()
+
+  assert.equal(early.json.status, 'connecting')
+  assert.equal((await posted).status, 201)
+})
+
+test('without a session a start is 104 with the words clients wait for, and frees the name', async (t) => {
+  const gateway = await TestGateway.start(t)
+  gateway.stop()
+  const { agent } = startAgent(t, gateway)
+  const api = await startLocalApi(agent, agent.settings.web!)
+  t.after(() => api.close())
+  const post = () =>
+    call(
+      api.url,
+      'POST',
+      '/api/tunnels',
+      { 'Content-Type': 'application/json' },
+      '{"name":"w","proto":"http","addr":80}',
+    )
+
+  const { status, json } = await post()
+
+  assert.equal(status, 503)
+  assert.equal(json.error_code, 104)
+  assert.deepEqual(json.details, { err: 'a successful ngrok tunnel session has not yet been established' })
+  await gateway.listen(gateway.port)
+  assert.equal((await post()).status, 201)
+})
+
+test('status tells the session, the version and the latency', async (t) => {
+  const api = await startWithApi(t)
+  await api.agent.connection.session(5000)
+  await api.gateway.until(() => api.agent.connection.latencyMs !== undefined)
+
+  const { json } = await api.get('/api/status')
+
+  assert.equal(json.status, 'online')
+  assert.match(String(json.agent_version), /^\d+\.\d+\.\d+/)
+  const [leg] = (json.session as { legs: Json[] }).legs
+  assert.equal(leg?.region, 'eu')
+  assert.match(String(leg?.latency), /^\d+ms$/)
+  assert.equal(json.uri, '/api/status')
+})
+
+test('captured requests are listed newest first with exact bytes, by tunnel and limit', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (_request, response) => {
+    response.setHeader('X-Twice', ['a', 'b'])
+    response.end('body')
+  })
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  const sent = 'POST /a?b=c HTTP/1.1\r\nHost: x\r\nx-one: 1\r\nX-One: 2\r\nContent-Length: 3\r\n\r\nabc'
+  await api.gateway.request(String(public_url), sent)
+  const received = await api.gateway.request(String(public_url), sent.replace('/a?b=c', '/second'))
+
+  const { json } = await api.get('/api/requests/http')
+
+  assert.equal(json.uri, '/api/requests/http')
+  const [second, first] = json.requests as [Exchange, Exchange]
+  assert.equal(first.request.uri, '/a?b=c')
+  assert.equal(second.request.uri, '/second')
+  assert.equal(second.response.raw, Buffer.from(received, 'latin1').toString('base64'))
+  assert.ok(String(first.id) < String(second.id))
+  assert.equal(first.uri, `/api/requests/http/${first.id}`)
+  assert.equal(first.tunnel_name, 'web')
+  assert.equal(first.remote_addr, '203.0.113.9')
+  assert.match(String(first.start), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+([+-]\d\d:\d\d|Z)$/)
+  assert.ok(Number.isInteger(first.duration) && Number(first.duration) > 0)
+  assert.equal(first.request.method, 'POST')
+  assert.equal(first.request.proto, 'HTTP/1.1')
+  assert.deepEqual((first.request.headers as Json)['X-One'], ['1', '2'])
+  assert.equal(first.request.raw, Buffer.from(sent).toString('base64'))
+  assert.equal(first.response.status, '200 OK')
+  assert.equal(first.response.status_code, 200)
+  assert.equal(first.response.proto, 'HTTP/1.1')
+  assert.deepEqual((first.response.headers as Json)['X-Twice'], ['a', 'b'])
+
+  assert.deepEqual((await api.get(`/api/requests/http/${first.id}`)).json, first)
+  assert.equal(list(await api.get('/api/requests/http?limit=1'), 'requests').length, 1)
+  assert.equal(list(await api.get('/api/requests/http?tunnel_name=web'), 'requests').length, 2)
+  assert.deepEqual(list(await api.get('/api/requests/http?tunnel_name=other'), 'requests'), [])
+  assert.equal((await api.get('/api/requests/http?limit=x')).status, 400)
+  assert.equal((await api.get('/api/requests/http/airt_none')).status, 404)
+
+  const http = ((await api.get('/api/tunnels/web')).json as { metrics: { http: Json; conns: Json } }).metrics
+  assert.equal(http.http.count, 2)
+  assert.equal(http.conns.count, 2)
+  assert.ok(Number(http.http.p50) > 1000)
+
+  assert.equal((await api.delete('/api/requests/http')).status, 204)
+  assert.deepEqual(list(await api.get('/api/requests/http'), 'requests'), [])
+})
+
+test('a request under way is listed without an answer', async (t) => {
+  const api = await startWithApi(t)
+  let finish = () => {}
+  const addr = await startHttpService(t, (_request, response) => {
+    finish = () => response.end('late')
+  })
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  const answered = api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await api.gateway.until(() => api.agent.captures.size === 1)
+
+  const [flying] = list(await api.get('/api/requests/http'), 'requests') as Json[]
+
+  assert.equal(flying?.response, null)
+  assert.equal(flying?.in_flight, true)
+  await api.gateway.until(() => finish.toString().includes('late'))
+  finish()
+  await answered
+})
+
+test('a replay goes to the same upstream or another, and is there when the call returns', async (t) => {
+  const api = await startWithApi(t)
+  const seen: string[] = []
+  const service = (name: string) =>
+    startHttpService(t, (request, response) => {
+      let body = ''
+      request.on('data', (chunk) => {
+        body += chunk
+      })
+      request.on('end', () => {
+        seen.push(`${name} ${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
+        response.end('done')
+      })
+    })
+  await api.post('/api/tunnels', { name: 'other', proto: 'http', addr: await service('other') })
+  const { public_url } = (
+    await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: await service('web') })
+  ).json as Json
+  await api.gateway.request(
+    String(public_url),
+    'POST /x HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi',
+  )
+  const [{ id }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
+
+  assert.equal((await api.post('/api/requests/http', { id })).status, 204)
+  const [again] = list(await api.get('/api/requests/http'), 'requests') as (Json & { request: Json })[]
+  assert.equal((await api.post('/api/requests/http', { id, tunnel_name: 'other' })).status, 204)
+  assert.equal((await api.post('/api/requests/http', { id, tunnelName: null })).status, 204)
+  await api.gateway.until(() => seen.length === 4)
+
+  assert.notEqual(again?.id, id)
+  assert.equal(again?.tunnel_name, 'web')
+  assert.equal(again?.remote_addr, '127.0.0.1')
+  assert.equal(again?.request.uri, '/x')
+  assert.deepEqual(seen.sort(), [
+    'other POST /x 1 hi',
+    'web POST /x 1 hi',
+    'web POST /x 1 hi',
+    'web POST /x 1 hi',
+  ])
+  await api.gateway.until(() => api.agent.captures.list().every((capture) => capture.response))
+  await api.gateway.until(() => api.agent.tunnels.get('web')!.connections.gauge === 0)
+})
+
+test('a replay needs a known request, a tunnel that speaks HTTP, and the whole request', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (request, response) => {
+    request.resume().on('end', () => response.end('ok'))
+  })
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  await api.post('/api/tunnels', { name: 'ssh', proto: 'tcp', addr: 22 })
+  await api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [{ id: whole }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
+  const big = 'x'.repeat(1024 * 1024 + 1)
+  await api.gateway.request(
+    String(public_url),
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${big.length}\r\n\r\n${big}`,
+  )
+  const [{ id: cut, request }] = list(await api.get('/api/requests/http'), 'requests') as [
+    { id: string; request: Json },
+  ]
+
+  assert.equal(request.truncated, true)
+  assert.equal(request.body_size, big.length)
+  assert.match(
+    (await api.post('/api/requests/http', { id: cut })).text,
+    /only the beginning of the request was kept/,
+  )
+  assert.equal((await api.post('/api/requests/http', { id: 'airt_none' })).status, 404)
+  assert.equal((await api.post('/api/requests/http', { id: whole, tunnel_name: 'none' })).status, 404)
+  assert.equal((await api.post('/api/requests/http', { id: whole, tunnel_name: 'ssh' })).status, 400)
+  assert.equal((await api.post('/api/requests/http', {})).status, 400)
+})
+
+test('captures are streamed as they happen', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, hello())
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  let text = ''
+  const [response] = (await once(
+    httpGet(`${api.api.url}/api/requests/http/stream`, { agent: false }),
+    'response',
+  )) as [IncomingMessage]
+  response.on('data', (chunk) => {
+    text += chunk
+  })
+  t.after(() => response.destroy())
+
+  await api.gateway.until(() => text.includes('event: ready'))
+  await api.gateway.request(String(public_url), 'GET /live HTTP/1.1\r\nHost: x\r\n\r\n')
+  await api.gateway.until(() => text.includes('"status_code":200'))
+  await api.delete('/api/requests/http')
+  await api.gateway.until(() => text.includes('event: clear'))
+
+  assert.equal(response.headers['content-type'], 'text/event-stream')
+  assert.match(text, /event: request\nid: airt_\w+\ndata: \{.*"uri":"\/live"/)
+  assert.doesNotMatch(text, /"raw"/)
+})
+
+test('endpoints are the same tunnels in other words', async (t) => {
+  const api = await startWithApi(t)
+  const body = { name: 'web', url: 'https://app.test', upstream: { url: '3000' }, metadata: 'm' }
+
+  const created = await api.post('/api/endpoints', body)
+  assert.equal(created.status, 201)
+  const view = created.json as Json
+  assert.equal(view.uri, '/api/endpoints/web')
+  assert.equal(view.url, 'https://app.test')
+  assert.deepEqual(view.upstream, { url: '3000', protocol: 'http1' })
+  assert.equal(view.inspect, true)
+  assert.equal(view.pooling_enabled, false)
+  assert.ok(view.metrics)
+
+  assert.equal(list(await api.get('/api/tunnels'), 'tunnels').length, 1)
+  assert.equal(list(await api.get('/api/endpoints'), 'endpoints').length, 1)
+
+  const replaced = await api.put('/api/endpoints/web', {
+    url: 'https://other.test',
+    upstream: { url: 'localhost:4000' },
+  })
+  assert.equal(replaced.status, 200)
+  assert.equal((replaced.json as Json).url, 'https://other.test')
+  assert.equal((await api.put('/api/endpoints/new', { upstream: { url: '1' } })).status, 201)
+  assert.equal((await api.put('/api/endpoints/web', { name: 'x', upstream: { url: '1' } })).status, 400)
+  assert.equal(
+    (await api.post('/api/endpoints', { name: 'bad', url: 'https://a/b', upstream: { url: '1' } })).status,
+    400,
+  )
+  assert.equal((await api.get('/api/endpoints/none')).status, 404)
+  assert.equal((await api.delete('/api/endpoints/web')).status, 204)
+})
+
+test('an endpoint that cannot be replaced goes on as it was', async (t) => {
+  const api = await startWithApi(t)
+  await api.post('/api/endpoints', { name: 'web', url: 'https://app.test', upstream: { url: '3000' } })
+  const bind = api.gateway
+  bind.refuseOnce = new Refusal('not allowed', 316)
+
+  const { status } = await api.put('/api/endpoints/web', {
+    url: 'https://forbidden.test',
+    upstream: { url: '1' },
+  })
+
+  assert.equal(status, 502)
+  assert.equal(((await api.get('/api/endpoints/web')).json as Json).url, 'https://app.test')
+})
+
+test('unknown paths are 404, other methods 405 with what is allowed', async (t) => {
+  const api = await startWithApi(t)
+
+  assert.equal((await api.get('/api/nothing')).status, 404)
+  assert.equal((await api.get('/api/tunnels/%ff')).status, 400)
+  const put = await api.put('/api/tunnels', {})
+  assert.equal(put.status, 405)
+  assert.equal(put.headers.allow, 'GET, POST')
+  assert.equal(put.json.status_code, 405)
+  assert.equal(((await api.get('/api/')).json as Json).tunnels_uri, '/api/tunnels')
+})
+
+test('bodies must be JSON and of sensible size', async (t) => {
+  const api = await startWithApi(t)
+  const post = (type: string, body: string) =>
+    call(api.api.url, 'POST', '/api/tunnels', { 'Content-Type': type }, body)
+
+  assert.equal((await post('text/plain', '{"proto":"http","addr":80}')).status, 415)
+  assert.equal((await post('application/x-www-form-urlencoded', 'proto=http')).status, 415)
+  assert.equal((await post('application/json', '{"proto":')).status, 400)
+  assert.equal(
+    (await post('application/json', JSON.stringify({ metadata: 'x'.repeat(1024 * 1024) }))).status,
+    413,
+  )
+  assert.equal((await post('application/json; charset=utf-8', '{"proto":"http","addr":80}')).status, 201)
+})
+
+test('every call leaves two lines in the log', async (t) => {
+  const api = await startWithApi(t)
+
+  await api.get('/api/tunnels')
+  await api.gateway.until(() => api.lines.join('').includes('msg=end'))
+
+  assert.match(api.lines.join(''), /lvl=info msg=start pg=\/api\/tunnels id=\w+\n/)
+  assert.match(api.lines.join(''), /lvl=info msg=end pg=\/api\/tunnels id=\w+ status=200 dur=[\d.]+ms/)
+})
+
+test('the pages answer without the page having been built', async (t) => {
+  const api = await startWithApi(t)
+
+  const root = await api.get('/')
+  assert.equal(root.status, 302)
+  assert.equal(root.headers.location, '/inspect/http')
+  for (const path of ['/inspect/http', '/status']) {
+    const page = await api.get(path)
+    assert.equal(page.status, 200)
+    assert.match(String(page.headers['content-type']), /text\/html/)
+    assert.match(String(page.headers['content-security-policy']), /frame-ancestors 'none'/)
+  }
+  for (const path of ['/../package.json', '/..%2fpackage.json', '/.env', '/a/../../x']) {
+    assert.equal((await api.get(path)).status, 404, path)
+  }
+})
+
+test('a busy default port gives way to the next one, a busy port that was asked for is an error', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  t.after(() => busy.close())
+  const { port } = busy.address() as { port: number }
+  const { agent, lines } = startAgent(t, gateway, { settings: testSettings(gateway) })
+  const settings = { host: '127.0.0.1', port, explicit: false, allowHosts: [] }
+
+  const api = await startLocalApi(agent, settings)
+  t.after(() => api.close())
+
+  assert.ok(Number(api.address.split(':')[1]) > port)
+  assert.match(lines.join(''), /lvl=warn msg="can't bind default web address, trying alternatives" obj=web/)
+  assert.match(
+    lines.join(''),
+    new RegExp(`msg="starting web service" obj=web addr=${api.address} allow_hosts=\\[\\]`),
+  )
+  await assert.rejects(
+    startLocalApi(agent, { ...settings, explicit: true }),
+    new RegExp(`127\\.0\\.0\\.1:${port}: bind: address already in use`),
+  )
+})

@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { extname, join } from 'node:path'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.woff2': 'font/woff2',
+}
+
+/** Captured content is foreign: whatever a page shows of it, nothing of it may run, and nobody may frame the page. */
+const SECURITY = {
+  'Content-Security-Policy':
+    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+}
+
+/** True for the addresses of pages, which people open by hand. */
+export function isPage(path: string): boolean {
+  return path === '/' || path === '/status' || path === '/inspect' || path.startsWith('/inspect/')
+}
+
+/** Serves the inspector's page and its files out of the directory it was built into; false when there is no such file. */
+export async function servePage(directory: string, path: string, response: ServerResponse): Promise<boolean> {
+  if (path === '/') {
+    response.writeHead(302, { Location: '/inspect/http', 'Content-Length': 0 }).end()
+    return true
+  }
+  const name = isPage(path) ? 'index.html' : assetName(path)
+  if (name === undefined) return false
+  const content = await readFile(join(directory, name)).catch(() => undefined)
+  if (content) send(response, content, TYPES[extname(name)] ?? 'application/octet-stream')
+  else if (name === 'index.html') send(response, Buffer.from(PLAIN_PAGE), 'text/html; charset=utf-8')
+  else return false
+  return true
+}
+
+/** A file below the directory; names that could lead out of it are none. */
+function assetName(path: string): string | undefined {
+  return /^(?:\/[\w-][\w.-]*){1,4}$/.test(path) && !path.includes('..') ? path.slice(1) : undefined
+}
+
+function send(response: ServerResponse, content: Buffer, type: string): void {
+  response.writeHead(200, {
+    ...SECURITY,
+    'Content-Type': type,
+    'Content-Length': content.length,
+    'Cache-Control': 'no-cache',
+  })
+  response.end(content)
+}
+
+const PLAIN_PAGE = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Adit agent</title>
+<h1>Adit agent</h1>
+<p>The agent is running. Its inspector page has not been built yet; build it with <code>npm run build</code> and reload.</p>
+<p>Until then: <a href="/api/tunnels">tunnels</a>, <a href="/api/requests/http">captured requests</a>, <a href="/api/status">status</a>.</p>
+</html>
+`

@@ -1,0 +1,258 @@
+import type { Agent } from '../agent.ts'
+import { endpointShape, tunnelShape } from '../config/definitions.ts'
+import type { Problem, Shape } from '../config/shape.ts'
+import { isRecord } from '../config/shape.ts'
+import { NoSession } from '../connect/connection.ts'
+import { replay } from '../inspector/replay.ts'
+import { SpecError } from '../spec-error.ts'
+import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
+import { StartError } from '../tunnels.ts'
+import { VERSION } from '../version.ts'
+import { problem } from './problem.ts'
+import { captureView, endpointView, tunnelView } from './views.ts'
+
+/** One call, its body not read before somebody asks for it. */
+export interface Call {
+  /** The decoded last part of the path, for routes that have one. */
+  name: string
+  query: URLSearchParams
+  json(): Promise<unknown>
+}
+
+/** What a route answers; `stream` takes over the response. */
+export type Reply = { status: 200 | 201; body: object } | { status: 204 } | { stream: string | undefined }
+
+type Handler = (call: Call) => Reply | Promise<Reply>
+
+/** The operations of one path by method, in lower case. */
+export type Route = Readonly<Record<string, Handler>>
+
+const DEFAULT_LIMIT = 100
+const MOST_LIMIT = 1000
+
+/** Every route of the local API: exact paths, and `/:` for those that end in a name. */
+export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
+  const { tunnels, captures, connection } = agent
+
+  const root: Route = {
+    get: () => ({
+      status: 200,
+      body: {
+        uri: '/api',
+        status_uri: '/api/status',
+        tunnels_uri: '/api/tunnels',
+        endpoints_uri: '/api/endpoints',
+        requests_uri: '/api/requests/http',
+        request_stream_uri: '/api/requests/http/stream',
+      },
+    }),
+  }
+
+  const status: Route = {
+    get: () => ({
+      status: 200,
+      body: {
+        status: connection.status,
+        agent_version: VERSION,
+        session: {
+          id: connection.welcome?.Extra.AgentSessionID ?? '',
+          account: connection.welcome?.Extra.AccountName ?? '',
+          legs: connection.status === 'online' ? [leg(agent)] : [],
+        },
+        ...(agent.updater.available === undefined ? {} : { update_available: agent.updater.available }),
+        inspect_db_size: captures.limit,
+        uri: '/api/status',
+      },
+    }),
+  }
+
+  const start = async (spec: TunnelSpec) => {
+    try {
+      return await tunnels.start(spec)
+    } catch (error) {
+      throw startProblem(agent, error)
+    }
+  }
+
+  const tunnelList: Route = {
+    get: () => ({ status: 200, body: { tunnels: tunnels.list().map(tunnelView), uri: '/api/tunnels' } }),
+    post: async (call) => {
+      const definition = read(tunnelShape, await call.json())
+      const spec = checked(agent, () => tunnelSpec(definition.name ?? '', definition))
+      warnUninspected(agent, spec, definition.inspect)
+      return { status: 201, body: tunnelView(await start(spec)) }
+    },
+  }
+
+  const oneTunnel: Route = {
+    get: ({ name }) => ({ status: 200, body: tunnelView(tunnels.get(name) ?? missing('tunnel', name)) }),
+    delete: async ({ name }) => {
+      if (!(await tunnels.stop(name))) missing('tunnel', name)
+      return { status: 204 }
+    },
+  }
+
+  const endpointList: Route = {
+    get: () => ({
+      status: 200,
+      body: { endpoints: tunnels.list().map((tunnel) => endpointView(tunnel, false)), uri: '/api/endpoints' },
+    }),
+    post: async (call) => {
+      const definition = read(endpointShape, await call.json())
+      const spec = checked(agent, () => endpointSpec(definition))
+      return { status: 201, body: endpointView(await start(spec), true) }
+    },
+  }
+
+  const oneEndpoint: Route = {
+    get: ({ name }) => ({
+      status: 200,
+      body: endpointView(tunnels.get(name) ?? missing('endpoint', name), true),
+    }),
+    put: async (call) => {
+      const body = await call.json()
+      const definition = read(endpointShape, body)
+      if (definition.name !== undefined && definition.name !== call.name) {
+        throw problem.invalidTunnel(`the name "${definition.name}" is not that of the path`)
+      }
+      const spec = checked(agent, () => endpointSpec({ ...definition, name: call.name }))
+      const former = tunnels.get(call.name)
+      if (former) await tunnels.stop(call.name)
+      try {
+        return { status: former ? 200 : 201, body: endpointView(await start(spec), true) }
+      } catch (error) {
+        // What worked before goes on working.
+        if (former) await tunnels.start(former.spec).catch(() => {})
+        throw error
+      }
+    },
+    delete: async ({ name }) => {
+      if (!(await tunnels.stop(name))) missing('endpoint', name)
+      return { status: 204 }
+    },
+  }
+
+  const requestList: Route = {
+    get: ({ query }) => {
+      const list = captures.list(limitOf(query), query.get('tunnel_name') ?? undefined)
+      return {
+        status: 200,
+        body: { uri: '/api/requests/http', requests: list.map((capture) => captureView(capture)) },
+      }
+    },
+    post: async (call) => {
+      replayFrom(agent, await call.json())
+      return { status: 204 }
+    },
+    delete: () => {
+      captures.clear()
+      return { status: 204 }
+    },
+  }
+
+  const oneRequest: Route = {
+    get: ({ name }) => ({
+      status: 200,
+      body: captureView(captures.get(name) ?? missing('captured request', name)),
+    }),
+  }
+
+  const requestStream: Route = {
+    get: ({ query }) => ({ stream: query.get('tunnel_name') ?? undefined }),
+  }
+
+  return new Map([
+    ['/api', root],
+    ['/api/', root],
+    ['/api/status', status],
+    ['/api/tunnels', tunnelList],
+    ['/api/tunnels/:', oneTunnel],
+    ['/api/endpoints', endpointList],
+    ['/api/endpoints/:', oneEndpoint],
+    ['/api/requests/http', requestList],
+    ['/api/requests/http/stream', requestStream],
+    ['/api/requests/http/:', oneRequest],
+  ])
+}
+
+function missing(what: string, name: string): never {
+  throw problem.notFound(`there is no ${what} "${name.slice(0, 100)}"`)
+}
+
+function leg({ connection }: Agent): object {
+  const { latencyMs, welcome } = connection
+  return {
+    region: welcome?.Extra.Region ?? '',
+    latency: latencyMs === undefined ? '' : `${Math.round(latencyMs)}ms`,
+  }
+}
+
+/** Reads a definition out of a body; everything wrong with it is told at once. */
+function read<T>(shape: Shape<T>, body: unknown): T {
+  const problems: Problem[] = []
+  const definition = isRecord(body) ? shape.read(body, [], problems) : undefined
+  if (problems.length > 0 || definition === undefined) {
+    throw problem.invalidTunnel(
+      problems.map(({ message }) => message).join('; ') || 'the body must be a JSON object',
+    )
+  }
+  return definition
+}
+
+function checked(agent: Agent, work: () => TunnelSpec): TunnelSpec {
+  try {
+    return work()
+  } catch (error) {
+    throw startProblem(agent, error)
+  }
+}
+
+function startProblem(agent: Agent, error: unknown): unknown {
+  if (error instanceof SpecError) {
+    agent.log.warn('invalid tunnel configuration', { pg: '/api/tunnels', err: error.message })
+    return problem.invalidTunnel(error.message)
+  }
+  if (error instanceof NoSession) return problem.notReady()
+  if (error instanceof StartError) {
+    const code = error.code === undefined ? '' : `\n\n${error.code}\n`
+    return problem.startFailed(`failed to start tunnel: ${error.message}${code}`)
+  }
+  return error
+}
+
+function warnUninspected(agent: Agent, spec: TunnelSpec, asked: boolean | undefined): void {
+  if (asked === true && spec.inspect && !agent.captures.enabled) {
+    agent.log.warn('ignoring inspect: true because inspection database is disabled', { name: spec.name })
+  }
+}
+
+function limitOf(query: URLSearchParams): number {
+  const text = query.get('limit')
+  if (text === null) return DEFAULT_LIMIT
+  if (!/^\d{1,9}$/.test(text)) throw problem.malformed('limit must be a whole number from 0')
+  return Math.min(Number(text), MOST_LIMIT)
+}
+
+function replayFrom({ captures, tunnels }: Agent, body: unknown): void {
+  const fields = isRecord(body) ? body : {}
+  // Some clients spell the second field their own way.
+  const { id, tunnel_name: name = fields.tunnelName } = fields
+  if (typeof id !== 'string' || id === '')
+    throw problem.malformed('id is required: the id of a captured request')
+  if (name !== undefined && name !== null && typeof name !== 'string')
+    throw problem.malformed('tunnel_name must be a string')
+  const capture = captures.get(id) ?? missing('captured request', id)
+  const target = name ?? capture.tunnelName
+  const tunnel = tunnels.get(target) ?? missing('tunnel', target)
+  if (tunnel.spec.kind !== 'http' && tunnel.spec.kind !== 'labelled') {
+    throw problem.notReplayable(`the tunnel "${target}" does not speak HTTP`)
+  }
+  if (!capture.replayable) {
+    throw problem.notReplayable(
+      capture.request.truncated
+        ? 'only the beginning of the request was kept'
+        : 'headers of the request were redacted when it was captured',
+    )
+  }
+  replay(capture, tunnel)
+}

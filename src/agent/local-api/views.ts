@@ -1,0 +1,103 @@
+import { headerFields, readHead } from '../http1.ts'
+import type { Capture } from '../inspector/capture-store.ts'
+import type { MessageCopy } from '../inspector/message-copy.ts'
+import { rfc3339 } from '../log/format.ts'
+import type { Tunnel } from '../tunnel.ts'
+
+/** A name as it stands in a path: everything but letters, digits and `-_.~` percent-encoded, spaces and brackets too. */
+export function encodeName(name: string): string {
+  return encodeURIComponent(name).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+function metricsOf(tunnel: Tunnel) {
+  const { count, ...rest } = tunnel.connections.timing()
+  return { conns: { count, gauge: tunnel.connections.gauge, ...rest }, http: tunnel.requests.timing() }
+}
+
+/** A tunnel as document 3 shows it, with the `ID` clients also expect. */
+export function tunnelView(tunnel: Tunnel): object {
+  return {
+    name: tunnel.name,
+    ID: tunnel.id,
+    uri: `/api/tunnels/${encodeName(tunnel.name)}`,
+    public_url: tunnel.publicUrl,
+    proto: tunnel.proto,
+    config: { addr: tunnel.spec.upstream.shown, inspect: tunnel.spec.inspect },
+    metrics: metricsOf(tunnel),
+  }
+}
+
+/** The same tunnel in the words of endpoints. */
+export function endpointView(tunnel: Tunnel, withMetrics: boolean): object {
+  const { spec } = tunnel
+  return {
+    id: tunnel.id,
+    name: tunnel.name,
+    uri: `/api/endpoints/${encodeName(tunnel.name)}`,
+    url: tunnel.publicUrl,
+    proto: tunnel.proto,
+    bindings: spec.bindings.length > 0 ? spec.bindings : ['public'],
+    description: spec.description,
+    metadata: spec.metadata,
+    inspect: spec.inspect,
+    pooling_enabled: spec.poolingEnabled,
+    traffic_policy: spec.endpoint.trafficPolicy,
+    upstream: { url: spec.endpoint.upstreamUrl, protocol: spec.endpoint.protocol },
+    ...(withMetrics ? { metrics: metricsOf(tunnel) } : {}),
+  }
+}
+
+/** A captured request as document 3 shows it; a summary leaves the bytes out. */
+export function captureView(capture: Capture, summary = false): object {
+  const { request, response } = capture
+  const { line } = readHead(request.head)
+  const [method = '', uri = '', proto = ''] = line.split(' ')
+  return {
+    uri: `/api/requests/http/${capture.id}`,
+    id: capture.id,
+    tunnel_name: capture.tunnelName,
+    remote_addr: capture.remoteAddr,
+    start: rfc3339(new Date(capture.startedAt)),
+    duration: capture.durationNs,
+    request: { method, proto, ...messageView(request, summary), uri },
+    response: response ? responseView(response, summary) : null,
+    replayable: capture.replayable,
+    in_flight: capture.open,
+    ...(capture.error === undefined ? {} : { error: capture.error }),
+  }
+}
+
+function responseView(response: MessageCopy, summary: boolean): object {
+  const { line } = readHead(response.head)
+  return {
+    status: line.slice(line.indexOf(' ') + 1),
+    status_code: Number(line.slice(9, 12)),
+    proto: line.slice(0, 8),
+    ...messageView(response, summary),
+  }
+}
+
+function messageView(message: MessageCopy, summary: boolean): object {
+  return {
+    headers: headersView(message.head),
+    ...(summary ? {} : { raw: message.raw().toString('base64') }),
+    body_size: message.bodyBytes,
+    truncated: message.truncated,
+    ...(message.exact ? {} : { redacted: true }),
+  }
+}
+
+/** Names in their usual spelling, each with its values in order. */
+function headersView(head: Buffer): Record<string, string[]> {
+  const headers: Record<string, string[]> = Object.create(null)
+  for (const [name, value] of headerFields(head)) {
+    const usual = name.toLowerCase().replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+    const values = headers[usual]
+    if (values) values.push(value)
+    else headers[usual] = [value]
+  }
+  return headers
+}

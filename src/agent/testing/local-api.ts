@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
+import type { TestContext } from 'node:test'
+import type { AgentOptions } from '../agent.ts'
+import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
+import { startAgent, testSettings } from './agent.ts'
+import { TestGateway } from './gateway.ts'
+
+/** What came back of one call. */
+export interface Answer {
+  status: number
+  headers: IncomingMessage['headers']
+  text: string
+  json: Record<string, unknown>
+}
+
+/** One HTTP call with exactly these headers. */
+export function call(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body?: string,
+): Promise<Answer> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
+    const all = { ...headers, ...length }
+    const outgoing = request({ hostname, port, method, path, headers: all, agent: false }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => {
+        const json = /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : {}
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
+      })
+    })
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+/** An agent with its local API and a gateway behind it. */
+export async function startWithApi(t: TestContext, options: Partial<AgentOptions> = {}) {
+  const gateway = await TestGateway.start(t)
+  const { agent, lines } = startAgent(t, gateway, { settings: testSettings(gateway), ...options })
+  const api: LocalApi = await startLocalApi(agent, agent.settings.web!)
+  t.after(() => api.close())
+  const json = { 'Content-Type': 'application/json' }
+  return {
+    gateway,
+    agent,
+    api,
+    lines,
+    get: (path: string) => call(api.url, 'GET', path),
+    post: (path: string, body: unknown) => call(api.url, 'POST', path, json, JSON.stringify(body)),
+    put: (path: string, body: unknown) => call(api.url, 'PUT', path, json, JSON.stringify(body)),
+    delete: (path: string, body?: unknown) =>
+      call(
+        api.url,
+        'DELETE',
+        path,
+        body === undefined ? {} : json,
+        body === undefined ? undefined : JSON.stringify(body),
+      ),
+  }
+}
+
+/** A local HTTP service; gives its port as text. */
+export async function startHttpService(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return String((server.address() as { port: number }).port)
+}
