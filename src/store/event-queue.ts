@@ -69,6 +69,8 @@ export interface Tally {
   readonly failed: number
   readonly overflowed: number
   readonly error?: string | undefined
+  /** As in a settlement; null when the receiver has taken an event again. */
+  readonly goneRevision?: number | null | undefined
 }
 
 /** The durable queue of events: at least once, a queue of its own for each destination. */
@@ -227,7 +229,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
         await stamp(sql, destination, now, delivered.length > 0, failed.at(-1)?.error)
       }),
 
-    tally: ({ destination, account, now, delivered, failed, overflowed, error }) =>
+    tally: ({ destination, account, now, delivered, failed, overflowed, error, goneRevision }) =>
       inTransaction(async (sql) => {
         await ensureSink(sql, [{ destination, account }])
         await sql.run(
@@ -238,6 +240,12 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
           overflowed,
           destination,
         )
+        if (goneRevision !== undefined)
+          await sql.run(
+            'UPDATE event_sinks SET gone_revision = ? WHERE destination = ?',
+            goneRevision,
+            destination,
+          )
         await stamp(sql, destination, now, delivered > 0, error)
       }),
 

@@ -16,6 +16,7 @@ export {
   type EventQueue,
   openEventQueue,
   type QueuedEvent,
+  type Settlement,
   type SinkState,
   type WaitingEvent,
 } from './event-queue.ts'

@@ -11,9 +11,9 @@ import type { Clock } from '../base/clock.ts'
 import { systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { DurableStore } from './durable-store.ts'
-import { createMasterKeyFile, MasterKeyRefused } from './master-key.ts'
+import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
 import { NewerSchema } from './migrations.ts'
-import { rotateMasterKey } from './rotate.ts'
+import { addMasterKey, rotateMasterKey } from './rotate.ts'
 import { migrations } from './schema.ts'
 import { SealBroken } from './seal.ts'
 import {
@@ -877,6 +877,23 @@ export function storeContract(
     assert.equal(await reopened.setting('host_key'), 'kept')
     assert.equal(await reopened.verifyAudit(ACCOUNT), undefined)
     assert.deepEqual(early?.secrets, { n: '7' }, 'a row read before the rotation still opens')
+  })
+
+  contract('a rotation that was cut short is finished by the next', async ({ database, store }) => {
+    await put(store, draft({ id: 'th_1', secrets: { token: 'old' } }))
+    addMasterKey(database.masterKeyFile)
+    const next = new Keyring(database.masterKeyFile).keys.at(-1)!
+    // As a process leaves it that dies right after the switch: the new key is current, and nothing is wrapped anew.
+    await store.inTransaction((sql) => store.vault.makeCurrent(sql, next))
+    await put(store, draft({ id: 'th_2', secrets: { token: 'new' } }))
+
+    const other = await database.open()
+    await rotateMasterKey(other)
+
+    assert.deepEqual(new Keyring(database.masterKeyFile).keys, [next])
+    const reopened = await database.open()
+    assert.deepEqual((await reopened.get('thing', ACCOUNT, 'th_1'))?.secrets, { token: 'old' })
+    assert.deepEqual((await reopened.get('thing', ACCOUNT, 'th_2'))?.secrets, { token: 'new' })
   })
 
   contract(

@@ -8,6 +8,7 @@ export interface Row {
   /** Milliseconds since 1970; never changes. */
   readonly createdAt: number
   readonly data: Readonly<Record<string, unknown>>
+  /** Opened when first looked at, which throws `SealBroken` if what is stored was tampered with. */
   readonly secrets: Readonly<Record<string, string>> | undefined
 }
 
