@@ -1,14 +1,32 @@
-import { mkdir } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Registry } from 'prom-client'
-import { createApi, type Online } from '../api/index.ts'
-import { createAccount, createAuth, firstAccount, type NewAccount } from '../auth/index.ts'
+import { Registry as MetricsRegistry } from 'prom-client'
+import { createApi, createShowing } from '../api/index.ts'
+import {
+  createAccount,
+  createAuth,
+  createIpRestrictions,
+  firstAccount,
+  type NewAccount,
+} from '../auth/index.ts'
 import { systemClock } from '../base/clock.ts'
+import { joinHostPort, publicUrl } from '../base/hostport.ts'
 import { createLog } from '../base/log.ts'
-import { openStore } from '../store/index.ts'
+import { createOutbound } from '../base/outbound.ts'
+import { Secret } from '../base/secret.ts'
+import { createCerts, createResolver } from '../certs/index.ts'
+import { createDns, createZones, nameServersOf } from '../dns/index.ts'
+import { createEdge } from '../edge/index.ts'
+import { createAgentGateway, createBinder, createOnline, createResume, Registry } from '../sessions/index.ts'
+import { type Follower, openStore, type Store } from '../store/index.ts'
+import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
+import { createGatewayCertificate } from './gateway-certificate.ts'
+import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
-import type { Settings } from './settings.ts'
+import { servedCertificates } from './served-certificates.ts'
+import type { RoleName, Settings } from './settings.ts'
 import { VERSION } from './version.ts'
 
 /** A running platform. */
@@ -25,12 +43,23 @@ interface Part {
   stop(): Promise<void>
 }
 
-const nobodyOnline: Online = {
-  sessions: () => [],
-  tunnels: () => [],
-  endpoints: () => [],
-  tunnelsWith: () => [],
-  command: async () => undefined,
+/** Names under the platform's domain that it needs itself. */
+const PLATFORM_NAMES = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns1', 'ns2', 'ns3', 'ns4']
+
+/** What is known only once the listeners are bound. */
+interface Bound {
+  apiUrl: string
+  httpPort: number
+  httpsPort: number
+}
+
+/** A random secret that is the same on every node and after every start. */
+async function secretSetting(store: Store, name: string): Promise<string> {
+  const known = await store.setting(name)
+  if (known !== undefined) return known
+  const made = randomBytes(32).toString('base64')
+  await store.putSetting(name, made, { secret: true })
+  return made
 }
 
 /** Starts parts one after the other; when one fails, those before it are stopped again. */
@@ -64,48 +93,179 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     log,
   })
   try {
-    const { file: caFile } = await openRootAuthority(store, settings.dataDir)
+    const { authority, file: caFile } = await openRootAuthority(store, settings.dataDir)
     const made =
       (await firstAccount(store)) === undefined
         ? await createAccount(store, { name: 'default', email: `admin@${settings.domain}`, clock })
         : undefined
-    const registry = new Registry()
+    const metrics = new MetricsRegistry()
     const auth = createAuth({ store, clock })
-    let apiUrl = settings.apiUrl ?? ''
-    const httpsPort = () => settings.publicHttpsPort ?? settings.httpsAddr?.port ?? 443
-    const tcpHost = settings.domain.endsWith('localhost') ? 'localhost' : `tcp.${settings.domain}`
+    const restrictions = createIpRestrictions({ store })
+    const platformHosts = PLATFORM_NAMES.map((name) => `${name}.${settings.domain}`)
+    const bound: Bound = { apiUrl: settings.apiUrl ?? '', httpPort: 0, httpsPort: 0 }
+    const publicAddress = {
+      domain: settings.domain,
+      // Programs other than browsers and curl rarely resolve names below localhost.
+      tcpHost: settings.domain.endsWith('localhost') ? 'localhost' : `tcp.${settings.domain}`,
+      get httpPort() {
+        return settings.publicHttpPort ?? bound.httpPort
+      },
+      get httpsPort() {
+        return settings.publicHttpsPort ?? bound.httpsPort
+      },
+    }
 
+    const outbound = createOutbound({
+      allow: settings.outboundAllow,
+      ...(settings.acmeCa !== undefined && { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
+    })
+    const certs = createCerts({
+      store,
+      authority,
+      outbound,
+      clock,
+      log,
+      base: settings.domain,
+      region: settings.region,
+      addresses: settings.publicIps,
+      nameServers: nameServersOf(settings.domain),
+      resolver: createResolver(settings.dnsResolver),
+      bound: (name) => registry.find('https', name) !== undefined || registry.find('tls', name) !== undefined,
+      jobs: settings.roles.has('jobs'),
+      ...(settings.acmeDirectory !== undefined && {
+        acme: { directory: settings.acmeDirectory, email: settings.acmeEmail },
+      }),
+    })
+    const zones = createZones({
+      store,
+      base: settings.domain,
+      addresses: settings.publicIps,
+      inputs: certs,
+      log,
+    })
+    const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
+
+    // Traffic: agents bind tunnels in sessions, and the edge opens streams on them.
+    const registry = new Registry({
+      clock,
+      ports: { acquire: (port) => edge.ports.acquire(port), release: (port) => edge.ports.release(port) },
+    })
+    const edge = createEdge({
+      tunnels: registry,
+      clock,
+      log,
+      certificates: servedCertificates(certs),
+      config: {
+        http: settings.httpAddr ?? false,
+        https: settings.httpsAddr ?? false,
+        tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
+        ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
+      },
+    })
+    const resume = createResume(
+      new Secret(Buffer.from(await secretSetting(store, 'sessions.resume_key'), 'base64')),
+    )
+    const agentHosts = [
+      'localhost',
+      '127.0.0.1',
+      settings.domain,
+      `connect.${settings.domain}`,
+      settings.agentAddr?.host ?? '',
+    ]
+    const certificate = await createGatewayCertificate(
+      authority,
+      [...new Set(agentHosts)].filter((host) => host !== ''),
+    )
+    const names = createReservedNames({ store, domain: settings.domain, platformHosts })
+    const gateway = createAgentGateway({
+      registry,
+      resume,
+      binder: createBinder({ registry, names, address: publicAddress, resume }),
+      authenticate: auth.authtoken,
+      admits: (accountId, ip) => restrictions.admits(accountId, 'agent', ip),
+      secureContext: certificate.context,
+      region: settings.region,
+      serverVersion: VERSION,
+      clock,
+      log,
+    })
+
+    // Configuration: the API writes, the store tells, the parts apply.
     const api = createApi({
       store,
-      parts: { auth, online: nobodyOnline },
+      parts: {
+        auth,
+        restrictions,
+        online: createOnline(
+          registry,
+          createShowing(() => bound.apiUrl),
+        ),
+      },
       config: {
-        apiUrl: () => apiUrl,
+        apiUrl: () => bound.apiUrl,
         domain: settings.domain,
         region: settings.region,
-        idpUrl: () => `https://idp.${settings.domain}${httpsPort() === 443 ? '' : `:${httpsPort()}`}`,
-        httpsPort,
-        tcpHost,
+        idpUrl: () => publicUrl('https', `idp.${settings.domain}`, publicAddress.httpsPort),
+        httpsPort: () => publicAddress.httpsPort,
+        tcpHost: publicAddress.tcpHost,
         tcpPorts: settings.tcpPorts,
-        portInUse: () => false,
-        platformHosts: () => [`idp.${settings.domain}`],
+        portInUse: (port) => registry.findTcp(port) !== undefined,
+        platformHosts: () => platformHosts,
         acme: settings.acmeDirectory !== undefined,
         rateLimit: settings.apiRateLimit,
         version: VERSION,
       },
       clock,
       log,
-      metrics: registry,
+      metrics,
     })
 
+    let agentAddr: string | null = null
+    const has = (role: RoleName) => settings.roles.has(role)
+    const follow = (kinds: readonly string[], follower: Follower): Part => {
+      let following: { stop(): void } | undefined
+      return {
+        start: async () => {
+          following = await store.follow(kinds, follower)
+        },
+        stop: async () => following?.stop(),
+      }
+    }
     const stopParts = await startInOrder([
+      { start: restrictions.start, stop: async () => restrictions.stop() },
+      follow(CREDENTIAL_KINDS, createCredentialWatch(registry)),
+      certs,
+      { start: async () => void (has('dns') && (await zones.start())), stop: zones.stop },
+      {
+        start: async () => void (has('dns') && (await dns?.start())),
+        stop: async () => void (await dns?.stop()),
+      },
       {
         async start() {
-          if (settings.apiAddr === undefined || !settings.roles.has('api')) return
-          const bound = await api.listen(settings.apiAddr)
-          const host = settings.apiAddr.host.includes(':')
-            ? `[${settings.apiAddr.host}]`
-            : settings.apiAddr.host
-          apiUrl = settings.apiUrl ?? `http://${host}:${bound.port}`
+          if (!has('edge')) return
+          await edge.start()
+          bound.httpPort = edge.addresses.http?.port ?? 80
+          bound.httpsPort = edge.addresses.https?.port ?? 443
+        },
+        stop: edge.stop,
+      },
+      {
+        async start() {
+          if (settings.agentAddr === undefined || !has('gateway')) return
+          const { port } = await gateway.listen(settings.agentAddr.port, settings.agentAddr.host)
+          agentAddr = joinHostPort(settings.agentAddr.host, port)
+        },
+        async stop() {
+          await gateway.close()
+          certificate.stop()
+          registry.close()
+        },
+      },
+      {
+        async start() {
+          if (settings.apiAddr === undefined || !has('api')) return
+          const { port } = await api.listen(settings.apiAddr)
+          bound.apiUrl = settings.apiUrl ?? `http://${joinHostPort(settings.apiAddr.host, port)}`
         },
         stop: () => api.close(),
       },
@@ -113,13 +273,17 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
 
     const before = await readCredentialsFile(settings.dataDir)
     const credentials: CredentialsFile = {
-      api_url: apiUrl,
+      api_url: bound.apiUrl,
       api_key: made?.apiKey.reveal() ?? before?.api_key ?? null,
       authtoken: made?.authtoken.reveal() ?? before?.authtoken ?? null,
-      agent_addr: null,
+      agent_addr: agentAddr,
       ca_file: caFile,
-      http_url: null,
-      https_url: null,
+      http_url:
+        edge.addresses.http === undefined ? null : publicUrl('http', settings.domain, publicAddress.httpPort),
+      https_url:
+        edge.addresses.https === undefined
+          ? null
+          : publicUrl('https', settings.domain, publicAddress.httpsPort),
       ssh_addr: null,
     }
     await writeCredentialsFile(settings.dataDir, credentials)
@@ -128,6 +292,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       made,
       async stop() {
         await stopParts()
+        await outbound.close()
         await store.close()
       },
     }

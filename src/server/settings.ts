@@ -139,6 +139,20 @@ const settings = {
   agentAddr: setting('agent-addr', 'HOST:PORT', 'agents', '127.0.0.1:4443', listenAddress),
   sshAddr: setting('ssh-addr', 'HOST:PORT', 'SSH gateway', '127.0.0.1:2222', listenAddress),
   dnsAddr: setting('dns-addr', 'HOST:PORT', 'DNS over UDP and TCP', '127.0.0.1:5354', listenAddress),
+  publicIps: setting(
+    'public-ips',
+    'LIST',
+    'addresses visitors reach this server at, for its DNS answers',
+    '127.0.0.1',
+    words,
+  ),
+  dnsResolver: setting(
+    'dns-resolver',
+    'LIST',
+    "servers that look up users' domains; those of the machine when unset",
+    '',
+    words,
+  ),
   domain: setting(
     'domain',
     'NAME',
