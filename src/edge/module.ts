@@ -19,7 +19,7 @@ export type BackendStep = (backend: HttpBackend) => HttpBackend
 /** What a module of each phase compiles to: a decision per connection or request, or settings for the handshake. */
 export interface PhaseResult {
   connection: ConnectionStep
-  tls: TlsSettings
+  tls: Partial<TlsSettings>
   request: RequestStep
   backend: BackendStep
 }

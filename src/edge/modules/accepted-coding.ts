@@ -1,0 +1,22 @@
+/**
+ * The coding a visitor likes best (RFC 9110 section 12.5.3), the earlier in the list at equal liking; undefined when it
+ * takes none of them, or would rather have the plain form.
+ */
+export function acceptedCoding<C extends string>(accept: string, codings: readonly C[]): C | undefined {
+  const weights = new Map<string, number>()
+  for (const item of accept.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim())
+    if (name === '') continue
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+    const value =
+      weight === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0
+    weights.set(name === 'x-gzip' ? 'gzip' : name, value)
+  }
+  const liking = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
+  let best: C | undefined
+  for (const coding of codings) {
+    if (liking(coding) > (best === undefined ? 0 : liking(best))) best = coding
+  }
+  // The plain form is always acceptable unless refused; it wins only when it is liked better by name.
+  return best !== undefined && (weights.get('identity') ?? 0) > liking(best) ? undefined : best
+}

@@ -1,0 +1,49 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Exchange } from '../exchange.ts'
+import type { RequestStep } from '../module.ts'
+import { refusal } from '../refusals.ts'
+import { Broken } from './world.ts'
+
+/** A name with its password as an agent gave it for its endpoint. */
+export interface BasicCredential {
+  readonly username: string
+  readonly password?: string
+  readonly hash?: string
+}
+
+/** Asks for a user name and a password (RFC 7617). Only endpoints of agents have it; edges have no such module. */
+export function basicAuth(credentials: readonly BasicCredential[]): RequestStep {
+  if (credentials.length === 0) throw new Broken('no credential is given')
+  const digests = credentials.map(({ username, password }) => {
+    if (password === undefined)
+      throw new Broken('passwords must be given in clear: no hash of one is understood')
+    return digest(`${username}:${password}`)
+  })
+
+  return (exchange) => {
+    const given = givenCredential(exchange)
+    const proof = digest(given ?? '')
+    // Every credential is compared, and digests of equal length, so that the time tells nothing.
+    let admitted = false
+    for (const wanted of digests) if (timingSafeEqual(wanted, proof)) admitted = true
+    admitted &&= given !== undefined
+    exchange.note('basic_auth.decision', admitted ? 'allow' : 'block')
+    if (!admitted || given === undefined) throw refusal('credentials_required')
+    exchange.note('basic_auth.username', given.slice(0, given.indexOf(':')))
+    return undefined
+  }
+}
+
+const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
+
+/** `user:password` as the request gives it. */
+function givenCredential({ fields }: Exchange): string | undefined {
+  const all = fields.getAll('authorization')
+  const encoded = all.length === 1 ? BASIC.exec(all[0]!)?.[1] : undefined
+  const text = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString()
+  return text?.includes(':') ? text : undefined
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

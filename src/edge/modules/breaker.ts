@@ -1,0 +1,96 @@
+/** When a breaker trips, and for how long; times in seconds. */
+export interface BreakerSettings {
+  readonly tripped_duration: number
+  readonly rolling_window: number
+  readonly num_buckets: number
+  readonly volume_threshold: number
+  readonly error_threshold_percentage: number
+}
+
+export type Decision = 'allow' | 'block' | 'allow_while_open'
+
+interface Bucket {
+  /** The stretch of time it counts; an older one is empty. */
+  stretch: number
+  total: number
+  errors: number
+}
+
+/** Counts answers over a rolling window and decides whether more requests may go. Times are monotonic milliseconds. */
+export class Breaker {
+  readonly #settings: BreakerSettings
+  readonly #buckets: Bucket[]
+  readonly #bucketMs: number
+  #openUntil: number | undefined
+  #probing = false
+
+  constructor(settings: BreakerSettings) {
+    this.#settings = settings
+    this.#buckets = Array.from({ length: settings.num_buckets }, () => ({ stretch: -1, total: 0, errors: 0 }))
+    this.#bucketMs = Math.max(1, (settings.rolling_window * 1000) / settings.num_buckets)
+  }
+
+  /**
+   * Whether a request may go now; while open, one at a time once the pause is over, to see how the upstream does. One
+   * whose end may be far away is no such probe.
+   */
+  decide(now: number, mayProbe: boolean): Decision {
+    if (this.#openUntil === undefined) return 'allow'
+    if (this.#probing || !mayProbe || now < this.#openUntil) return 'block'
+    this.#probing = true
+    return 'allow_while_open'
+  }
+
+  /** A request was answered. */
+  note(failed: boolean, probing: boolean, now: number): void {
+    if (probing) {
+      this.#probing = false
+      if (failed) this.#trip(now)
+      else this.#close()
+      return
+    }
+    if (this.#openUntil !== undefined) return
+    const bucket = this.#bucketAt(now)
+    bucket.total++
+    if (failed) bucket.errors++
+    if (failed && this.#shouldTrip(now)) this.#trip(now)
+  }
+
+  /** A request ended without an answer. */
+  abandon(probing: boolean): void {
+    if (probing) this.#probing = false
+  }
+
+  #shouldTrip(now: number): boolean {
+    const stretch = Math.floor(now / this.#bucketMs)
+    let total = 0
+    let errors = 0
+    for (const bucket of this.#buckets) {
+      if (stretch - bucket.stretch >= this.#buckets.length) continue
+      total += bucket.total
+      errors += bucket.errors
+    }
+    const { volume_threshold, error_threshold_percentage } = this.#settings
+    return total >= volume_threshold && errors >= error_threshold_percentage * total
+  }
+
+  #trip(now: number): void {
+    this.#openUntil = now + this.#settings.tripped_duration * 1000
+  }
+
+  #close(): void {
+    this.#openUntil = undefined
+    for (const bucket of this.#buckets) bucket.stretch = -1
+  }
+
+  #bucketAt(now: number): Bucket {
+    const stretch = Math.floor(now / this.#bucketMs)
+    const bucket = this.#buckets[stretch % this.#buckets.length]!
+    if (bucket.stretch !== stretch) {
+      bucket.stretch = stretch
+      bucket.total = 0
+      bucket.errors = 0
+    }
+    return bucket
+  }
+}

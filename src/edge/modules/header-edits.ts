@@ -1,0 +1,37 @@
+import type { Exchange } from '../exchange.ts'
+import type { Fields } from '../fields.ts'
+import { compileTemplate } from './template.ts'
+import { Broken } from './world.ts'
+
+/** Fields that frame a message or belong to one connection: the edge writes them itself and nobody else. */
+const OURS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Changes the fields of a message; `status` is that of the response, 0 for a request. */
+export type FieldEdits = (fields: Fields, exchange: Exchange, status: number) => void
+
+/** Compiles removals and additions: what is named in both is replaced. Throws for fields that only the edge may write. */
+export function compileEdits(
+  add: Iterable<readonly [name: string, value: string]>,
+  remove: readonly string[],
+): FieldEdits {
+  const added = Array.from(add, ([name, value]) => ({
+    name: name.toLowerCase(),
+    value: compileTemplate(value),
+  }))
+  const ours = added.find(({ name }) => OURS.has(name) || name.startsWith('proxy-'))
+  if (ours !== undefined) throw new Broken(`${ours.name} cannot be added, since it belongs to the connection`)
+  const removed = remove.map((name) => name.toLowerCase())
+  return (fields, exchange, status) => {
+    for (const name of removed) fields.remove(name)
+    for (const { name, value } of added) fields.add(name, value(exchange, status))
+  }
+}

@@ -1,0 +1,16 @@
+import { IpRestrictionModule, type Settings } from '../../resources/index.ts'
+import { defineModule } from '../module.ts'
+import { refusal } from '../refusals.ts'
+import type { World } from './world.ts'
+
+/** Admits a connection only from the addresses its IP policies allow. */
+export const ipRestriction = defineModule(IpRestrictionModule, {
+  phase: 'connection',
+  build({ ip_policy_ids }: Settings<typeof IpRestrictionModule>, world: World) {
+    const admits = world.admits(ip_policy_ids)
+
+    return ({ remoteAddress }) => {
+      if (!admits(remoteAddress)) throw refusal('address_denied', remoteAddress)
+    }
+  },
+})

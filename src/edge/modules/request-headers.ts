@@ -1,0 +1,36 @@
+import { parseHostPort } from '../../base/hostport.ts'
+import { RequestHeaders, type Settings } from '../../resources/index.ts'
+import { defineModule, type RequestStep } from '../module.ts'
+import { compileEdits } from './header-edits.ts'
+import { Broken, type World } from './world.ts'
+
+/** Adds and removes header fields of requests on their way to the upstream. */
+export const requestHeaders = defineModule(RequestHeaders, {
+  phase: 'request',
+  build({ add, remove }: Settings<typeof RequestHeaders>, _world: World) {
+    return editRequests(Object.entries(add), remove)
+  },
+})
+
+/** The same for pairs, since agents may add one name several times. */
+export function editRequests(
+  add: readonly (readonly [string, string])[],
+  remove: readonly string[],
+): RequestStep {
+  // Host is not a field like others: the edge writes it, once.
+  const hosts = add.filter(([name]) => name.toLowerCase() === 'host').map(([, value]) => value)
+  const host = hosts.at(-1)
+  if (host !== undefined && parseHostPort(host) === undefined) {
+    throw new Broken(`"${host}" cannot be sent as Host`)
+  }
+  const edit = compileEdits(
+    add.filter(([name]) => name.toLowerCase() !== 'host'),
+    remove,
+  )
+
+  return (exchange) => {
+    edit(exchange.fields, exchange, 0)
+    if (host !== undefined) exchange.authority = host
+    return undefined
+  }
+}

@@ -1,0 +1,25 @@
+import { ResponseHeaders, type Settings } from '../../resources/index.ts'
+import { defineModule, type RequestStep } from '../module.ts'
+import { compileEdits } from './header-edits.ts'
+import type { World } from './world.ts'
+
+/** Adds and removes header fields of responses on their way to the visitor. */
+export const responseHeaders = defineModule(ResponseHeaders, {
+  phase: 'request',
+  build({ add, remove }: Settings<typeof ResponseHeaders>, _world: World) {
+    return editResponses(Object.entries(add), remove)
+  },
+})
+
+/** The same for pairs, since agents may add one name several times. */
+export function editResponses(
+  add: readonly (readonly [string, string])[],
+  remove: readonly string[],
+): RequestStep {
+  const edit = compileEdits(add, remove)
+
+  return (exchange) => {
+    exchange.whenAnswered(({ fields, status }) => edit(fields, exchange, status))
+    return undefined
+  }
+}

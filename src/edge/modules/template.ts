@@ -1,0 +1,54 @@
+import { newId } from '../../base/id.ts'
+import { isFieldValue } from '../ascii.ts'
+import type { Exchange } from '../exchange.ts'
+import { Broken } from './world.ts'
+
+const requestIds = new WeakMap<Exchange, string>()
+
+/** One id for a request, the same in all fields that name it. */
+function requestId(exchange: Exchange): string {
+  const known = requestIds.get(exchange)
+  if (known !== undefined) return known
+  const id = newId('req')
+  requestIds.set(exchange, id)
+  return id
+}
+
+const variables: Readonly<Record<string, (exchange: Exchange, status: number) => string>> = {
+  'conn.client_ip': ({ connection }) => connection.remoteAddress,
+  'conn.client_port': ({ connection }) => `${connection.remotePort}`,
+  'conn.server_ip': ({ connection }) => connection.localAddress,
+  'conn.server_port': ({ connection }) => `${connection.localPort}`,
+  'conn.server_name': ({ connection }) => connection.serverName ?? '',
+  'conn.tls_version': ({ connection }) => connection.tls?.version ?? '',
+  'req.id': requestId,
+  'req.method': ({ head }) => head.method,
+  'req.host': ({ head }) => head.host,
+  'req.path': ({ head }) => head.target.split('?', 1)[0]!,
+  'res.status_code': (_exchange, status) => `${status}`,
+}
+
+/** The variables that header values may hold, for the documentation and its test. */
+export const variableNames: readonly string[] = Object.keys(variables)
+
+/** Works out a header value for one exchange; `status` is that of the response, 0 before there is one. */
+export type Template = (exchange: Exchange, status: number) => string
+
+/** Compiles a header value. `${…}` with a name that is not a variable stays as it was written. */
+export function compileTemplate(text: string): Template {
+  // Fields carry bytes: text beyond Latin-1 goes out in UTF-8.
+  const bytes = Buffer.from(text).toString('latin1')
+  if (!isFieldValue(bytes)) throw new Broken('a header value holds characters that a header cannot carry')
+  const parts: (string | Template)[] = []
+  let from = 0
+  for (const match of bytes.matchAll(/\$\{\s*([a-z_.]+)\s*\}/g)) {
+    const variable = variables[match[1]!]
+    if (variable === undefined) continue
+    parts.push(bytes.slice(from, match.index), variable)
+    from = match.index + match[0].length
+  }
+  parts.push(bytes.slice(from))
+  if (parts.length === 1) return () => bytes
+  return (exchange, status) =>
+    parts.map((part) => (typeof part === 'string' ? part : part(exchange, status))).join('')
+}

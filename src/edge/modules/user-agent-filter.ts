@@ -1,0 +1,54 @@
+import { compileLinearPattern, type LinearPattern } from '../../base/linear-pattern.ts'
+import { type Settings, UserAgentFilter } from '../../resources/index.ts'
+import { defineModule } from '../module.ts'
+import { refusal } from '../refusals.ts'
+import { Broken, type World } from './world.ts'
+
+/** No browser or program has a longer name; searching without a limit would be work for whoever asks for it. */
+const MAX_LENGTH = 1024
+
+/** Visitors come with the same few names; the answers for this many are remembered. */
+const ANSWERS_KEPT = 1000
+
+/** Admits requests by their User-Agent: what `allow` matches, and everything else that `deny` does not. */
+export const userAgentFilter = defineModule(UserAgentFilter, {
+  phase: 'request',
+  build({ allow, deny }: Settings<typeof UserAgentFilter>, _world: World) {
+    const allowed = compileAny(allow)
+    const denied = compileAny(deny)
+    const known = new Map<string, boolean>()
+
+    const admits = (userAgent: string | undefined): boolean => {
+      // Without a name only a pattern that matches nothing, such as ^$, admits.
+      if (userAgent === undefined) return allowed('')
+      if (userAgent.length > MAX_LENGTH) return false
+      return allowed(userAgent) || !denied(userAgent)
+    }
+
+    return (exchange) => {
+      const userAgent = exchange.fields.get('user-agent')
+      const key = userAgent ?? ''
+      let admitted = userAgent === undefined ? admits(undefined) : known.get(key)
+      if (admitted === undefined) {
+        admitted = admits(userAgent)
+        if (known.size >= ANSWERS_KEPT) known.clear()
+        known.set(key, admitted)
+      }
+      exchange.note('user_agent_filter.decision', admitted ? 'allow' : 'block')
+      if (!admitted) throw refusal('user_agent_denied')
+      return undefined
+    }
+  },
+})
+
+/** All patterns in one search, so that their number is bounded together. */
+function compileAny(patterns: readonly string[]): LinearPattern {
+  if (patterns.length === 0) return () => false
+  try {
+    // Each by itself first: joined, two broken ones could make a whole one.
+    for (const pattern of patterns) compileLinearPattern(pattern)
+    return compileLinearPattern(patterns.map((pattern) => `(?:${pattern})`).join('|'))
+  } catch (error) {
+    throw new Broken((error as Error).message)
+  }
+}

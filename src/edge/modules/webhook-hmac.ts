@@ -1,0 +1,138 @@
+import { createHmac } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
+import { sameText, type WebhookMessage } from './webhook-message.ts'
+import { Broken } from './world.ts'
+
+/** Looks at a webhook and says what is wrong with it; undefined when it is genuine. `now` is in milliseconds. */
+export type WebhookCheck = (message: WebhookMessage, now: number) => string | undefined
+
+/** A way of signing webhooks: made into a check with the owner's secret. */
+export type WebhookScheme = (secret: string) => WebhookCheck
+
+/** How a service signs with a shared key. The field names, and what stands in them, are the service's own. */
+export interface HmacScheme {
+  /** The field with the signature. */
+  readonly field: string
+  readonly hash: 'sha1' | 'sha256' | 'sha512'
+  readonly encoding: 'hex' | 'base64'
+  /** What stands before the signature, such as `sha256=`. */
+  readonly prefix?: string
+  /**
+   * Set when the field is a list such as `t=1,v1=…`: the name of the signature in it, and of the time. `marks` are what
+   * stands between items and after a name, unless it is a comma and an equals sign.
+   */
+  readonly list?: {
+    readonly signature: string
+    readonly time?: string
+    readonly marks?: readonly [item: string, name: string]
+  }
+  /** A field of its own that holds the time. */
+  readonly timeField?: string
+  readonly timeUnit?: 's' | 'ms' | 'iso'
+  /** How old a webhook may be, in seconds. */
+  readonly tolerance?: number
+  /** A field of its own that holds an id that is signed as well. */
+  readonly idField?: string
+  /** What is signed: `{body}`, `{time}`, `{id}`, `{url}`, `{method}` and the characters between. */
+  readonly signed: string
+  /** How the key is written in the secret. */
+  readonly key?: 'text' | 'base64'
+  /** The body is signed as it was before it was compressed. */
+  readonly unzipped?: boolean
+}
+
+const DEFAULT_TOLERANCE = 300
+const MAX_UNZIPPED = 4 * 1024 * 1024
+
+/** Makes a scheme of its description. */
+export function hmac(scheme: HmacScheme): WebhookScheme {
+  const parts = scheme.signed.split(/(\{[a-z]+\})/).filter((part) => part !== '')
+  const timed = scheme.timeField !== undefined || scheme.list?.time !== undefined
+  return (secret) => {
+    const key = keyOf(secret, scheme)
+    return (message, now) => {
+      const field = message.field(scheme.field)
+      if (field === undefined) return `it has no ${scheme.field} field`
+      const list = scheme.list === undefined ? undefined : readList(field, scheme.list.marks)
+      const given =
+        list === undefined
+          ? [withoutPrefix(field, scheme.prefix ?? '')]
+          : list.filter(([name]) => name === scheme.list?.signature).map(([, value]) => value)
+      const time =
+        scheme.timeField === undefined
+          ? list?.find(([name]) => name === scheme.list?.time)?.[1]
+          : message.field(scheme.timeField)
+      if (timed) {
+        if (time === undefined) return 'it does not say when it was sent'
+        const sentAt = momentOf(time, scheme.timeUnit ?? 's')
+        const tolerance = (scheme.tolerance ?? DEFAULT_TOLERANCE) * 1000
+        if (!(Math.abs(now - sentAt) <= tolerance)) return 'it is too old, or from the future'
+      }
+      const id = scheme.idField === undefined ? '' : message.field(scheme.idField)
+      if (id === undefined) return `it has no ${scheme.idField} field`
+      const body = scheme.unzipped ? unzipped(message) : message.body
+      if (body === undefined) return 'its body cannot be unpacked'
+      const { url, method } = message
+      const values: Record<string, string | Buffer> = {
+        '{body}': body,
+        '{time}': time ?? '',
+        '{id}': id,
+        '{url}': url,
+        '{method}': method,
+      }
+      const digest = createHmac(scheme.hash, key)
+      for (const part of parts) digest.update(values[part] ?? part)
+      const wanted = digest.digest(scheme.encoding)
+      const normal = (text: string) => (scheme.encoding === 'hex' ? text.toLowerCase() : text)
+      return given.some((signature) => sameText(normal(signature ?? ''), wanted))
+        ? undefined
+        : 'its signature does not fit'
+    }
+  }
+}
+
+/** A shared word in a field, sent as it is. */
+export function token(field: string): WebhookScheme {
+  return (secret) => (message) => {
+    const given = message.field(field)
+    if (given === undefined) return `it has no ${field} field`
+    return sameText(given, secret) ? undefined : `its ${field} is not the right one`
+  }
+}
+
+function keyOf(secret: string, { key }: HmacScheme): Buffer {
+  if (key !== 'base64') return Buffer.from(secret)
+  const bytes = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  if (bytes.length === 0) throw new Broken('the secret is not in base64')
+  return bytes
+}
+
+/** `a=1,b=2`; a value may hold further equals signs. */
+function readList(
+  field: string,
+  [betweenItems, afterName]: readonly [string, string] = [',', '='],
+): [name: string, value: string][] {
+  return field.split(betweenItems).map((item) => {
+    const end = item.indexOf(afterName)
+    return [item.slice(0, end).trim(), item.slice(end + 1).trim()]
+  })
+}
+
+function withoutPrefix(field: string, prefix: string): string | undefined {
+  return field.startsWith(prefix) ? field.slice(prefix.length) : undefined
+}
+
+function momentOf(time: string, unit: 's' | 'ms' | 'iso'): number {
+  if (unit === 'iso') return Date.parse(time)
+  if (!/^\d{1,15}$/.test(time)) return Number.NaN
+  return unit === 's' ? Number(time) * 1000 : Number(time)
+}
+
+function unzipped(message: WebhookMessage): Buffer | undefined {
+  if (message.field('content-encoding')?.toLowerCase() !== 'gzip') return message.body
+  try {
+    return gunzipSync(message.body, { maxOutputLength: MAX_UNZIPPED })
+  } catch {
+    return undefined
+  }
+}

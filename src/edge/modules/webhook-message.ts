@@ -1,0 +1,57 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Exchange } from '../exchange.ts'
+
+/** A webhook as schemes look at it: what was asked for, with the whole body. */
+export class WebhookMessage {
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  /** The address it was sent to, as its sender knows it. */
+  readonly url: string
+  readonly body: Buffer
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange, body: Buffer) {
+    const { head, connection } = exchange
+    this.#exchange = exchange
+    this.method = head.method
+    this.target = head.target
+    this.url = `${connection.scheme}://${head.authority}${head.target}`
+    this.body = body
+  }
+
+  /** The value of a field that must be there once; twice could mean one thing to us and another to the upstream. */
+  field(name: string): string | undefined {
+    const all = this.#exchange.fields.getAll(name)
+    return all.length === 1 ? all[0] : undefined
+  }
+
+  /** The parameters of a form, in the body. */
+  form(): [name: string, value: string][] {
+    const type = this.field('content-type') ?? ''
+    if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return []
+    return [...new URLSearchParams(this.body.toString())]
+  }
+
+  /** The body as JSON; undefined when it is none. */
+  json(): unknown {
+    try {
+      return JSON.parse(this.body.toString())
+    } catch {
+      return undefined
+    }
+  }
+
+  /** A parameter of the query. */
+  query(name: string): string | undefined {
+    const at = this.target.indexOf('?')
+    return at === -1 ? undefined : (new URLSearchParams(this.target.slice(at + 1)).get(name) ?? undefined)
+  }
+}
+
+/** Compares texts in a time that tells nothing of where they differ. */
+export function sameText(a: string, b: string): boolean {
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
+  return left.length === right.length && timingSafeEqual(left, right)
+}

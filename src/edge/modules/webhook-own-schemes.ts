@@ -1,0 +1,133 @@
+import { createHash, createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { WebhookScheme } from './webhook-hmac.ts'
+import { sameText, type WebhookMessage } from './webhook-message.ts'
+import { Broken } from './world.ts'
+
+/** Schemes that are more than a keyed digest of a few parts, each as its service describes it. */
+
+const MISMATCH = 'its signature does not fit'
+const TOO_OLD = 'it is too old, or from the future'
+const TOLERANCE = 300_000
+
+/** Twilio: the address, then every parameter of the form sorted by name; for other bodies their digest in the query. */
+export const twilio: WebhookScheme = (secret) => (message) => {
+  const form = message.form().sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const digest = message.query('bodySHA256')
+  if (
+    digest !== undefined &&
+    !sameText(digest.toLowerCase(), createHash('sha256').update(message.body).digest('hex'))
+  ) {
+    return 'its body was changed'
+  }
+  // Without a digest only a form is covered by the signature.
+  if (digest === undefined && form.length === 0 && message.body.length > 0) return 'its body is not signed'
+  const signed = message.url + form.map(([name, value]) => name + value).join('')
+  return fits(message, 'x-twilio-signature', createHmac('sha1', secret).update(signed).digest('base64'))
+}
+
+/** Mailchimp Transactional: the address, then every parameter of the form sorted by name. */
+export const mandrill: WebhookScheme = (secret) => (message) => {
+  const form = message.form().sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  if (form.length === 0) return 'its body is not signed'
+  const signed = message.url + form.map(([name, value]) => name + value).join('')
+  return fits(message, 'x-mandrill-signature', createHmac('sha1', secret).update(signed).digest('base64'))
+}
+
+/** Plivo, version 2: the address without its query, and a nonce. */
+export const plivo: WebhookScheme = (secret) => (message) => {
+  const nonce = message.field('x-plivo-signature-v2-nonce')
+  if (nonce === undefined) return 'it has no x-plivo-signature-v2-nonce field'
+  const signed = message.url.split('?', 1)[0]! + nonce
+  const wanted = createHmac('sha256', secret).update(signed).digest('base64')
+  const refused = fits(message, 'x-plivo-signature-v2', wanted)
+  return refused === undefined ? undefined : fits(message, 'x-plivo-signature-ma-v2', wanted)
+}
+
+/** Mailgun signs a token and a time inside the body. */
+export const mailgun: WebhookScheme = (secret) => (message, now) => {
+  const { signature } = (message.json() ?? {}) as { signature?: Record<string, unknown> }
+  const given =
+    typeof signature === 'object' && signature !== null ? signature : Object.fromEntries(message.form())
+  const { timestamp, token, signature: digest } = given
+  if (typeof token !== 'string' || typeof digest !== 'string') return 'its body is not signed'
+  if (!(Math.abs(now - Number(timestamp) * 1000) <= TOLERANCE)) return TOO_OLD
+  const wanted = createHmac('sha256', secret).update(`${timestamp}${token}`).digest('hex')
+  return sameText(digest.toLowerCase(), wanted) ? undefined : MISMATCH
+}
+
+/** Hygraph signs a small document that holds the body as text. */
+export const graphcms: WebhookScheme = (secret) => (message, now) => {
+  const field = message.field('gcms-signature')
+  const [, sign = '', environment = '', time = ''] =
+    /^sign=([^,]+), env=([^,]+), t=(\d+)$/.exec(field ?? '') ?? []
+  if (sign === '') return 'it has no readable gcms-signature field'
+  if (!(Math.abs(now - Number(time)) <= TOLERANCE)) return TOO_OLD
+  const signed = JSON.stringify({
+    Body: message.body.toString(),
+    EnvironmentName: environment,
+    TimeStamp: Number(time),
+  })
+  return sameText(sign, createHmac('sha256', secret).update(signed).digest('base64')) ? undefined : MISMATCH
+}
+
+/** Contentful signs method, path, a list of fields and the body. */
+export const contentful: WebhookScheme = (secret) => (message, now) => {
+  const names = (message.field('x-contentful-signed-headers') ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  // A time that is not signed could be any.
+  if (!names.includes('x-contentful-timestamp')) return 'its time is not signed'
+  const time = Number(message.field('x-contentful-timestamp'))
+  if (!(Math.abs(now - time) <= TOLERANCE)) return TOO_OLD
+  const fields = names.map((name) => `${name}:${(message.field(name) ?? '').trim()}`).join(';')
+  const signed = Buffer.concat([
+    Buffer.from(`${message.method}\n${message.target}\n${fields}\n`),
+    message.body,
+  ])
+  return fits(message, 'x-contentful-signature', createHmac('sha256', secret).update(signed).digest('hex'))
+}
+
+/** HubSpot, version 3. A few characters of the address are decoded before it is signed. */
+export const hubspot: WebhookScheme = (secret) => (message, now) => {
+  const time = message.field('x-hubspot-request-timestamp')
+  if (!(Math.abs(now - Number(time)) <= TOLERANCE)) return TOO_OLD
+  const [address = '', ...query] = message.url.split('?')
+  const decoded = address.replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (code) =>
+    decodeURIComponent(code),
+  )
+  const url = [decoded, ...query].join('?')
+  const wanted = createHmac('sha256', secret)
+    .update(`${message.method}${url}`)
+    .update(message.body)
+    .update(time ?? '')
+    .digest('base64')
+  return fits(message, 'x-hubspot-signature-v3', wanted)
+}
+
+/** SendGrid signs time and body with ECDSA; the secret is the public key it shows. */
+export const sendgrid: WebhookScheme = (secret) => {
+  const key = readPublicKey(secret)
+  return (message, now) => {
+    const time = message.field('x-twilio-email-event-webhook-timestamp')
+    const signature = message.field('x-twilio-email-event-webhook-signature')
+    if (time === undefined || signature === undefined) return 'it is not signed'
+    if (!(Math.abs(now - Number(time) * 1000) <= TOLERANCE)) return TOO_OLD
+    const signed = Buffer.concat([Buffer.from(time), message.body])
+    return verify('sha256', signed, key, Buffer.from(signature, 'base64')) ? undefined : MISMATCH
+  }
+}
+
+function readPublicKey(secret: string): KeyObject {
+  try {
+    return createPublicKey({ key: Buffer.from(secret, 'base64'), format: 'der', type: 'spki' })
+  } catch {
+    throw new Broken('the secret is not a public key as SendGrid shows it')
+  }
+}
+
+function fits(message: WebhookMessage, field: string, wanted: string): string | undefined {
+  const given = message.field(field)
+  if (given === undefined) return `it has no ${field} field`
+  return sameText(given, wanted) ? undefined : MISMATCH
+}

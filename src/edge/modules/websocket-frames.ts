@@ -1,0 +1,132 @@
+/** The longest message part a visitor may send in one frame that has to be held: control frames only (RFC 6455 5.5). */
+const MAX_CONTROL = 125
+
+const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
+
+/** What a reader of frames tells. */
+export interface FrameEvents {
+  /** Bytes of a message, unmasked. */
+  onPayload(bytes: Buffer): void
+  onPing(payload: Buffer): void
+  onClose(): void
+}
+
+/** The start of an unmasked, final binary frame. */
+export function binaryFrameHead(length: number): Buffer {
+  return frameHead(Opcode.binary, length)
+}
+
+export function pongFrame(payload: Buffer): Buffer {
+  return Buffer.concat([frameHead(Opcode.pong, payload.length), payload])
+}
+
+/** A close frame with a status code (RFC 6455 section 7.4). */
+export function closeFrame(status: number): Buffer {
+  const frame = Buffer.concat([frameHead(Opcode.close, 2), Buffer.alloc(2)])
+  frame.writeUInt16BE(status, 2)
+  return frame
+}
+
+function frameHead(opcode: number, length: number): Buffer {
+  const first = 0x80 | opcode
+  if (length <= 125) return Buffer.from([first, length])
+  if (length <= 0xffff) return Buffer.from([first, 126, length >> 8, length & 0xff])
+  const head = Buffer.alloc(10)
+  head[0] = first
+  head[1] = 127
+  head.writeBigUInt64BE(BigInt(length), 2)
+  return head
+}
+
+/** Reads a visitor's WebSocket frames from a byte stream. Messages are passed on as they come, whatever their frames. */
+export class FrameReader {
+  readonly #events: FrameEvents
+  /** The head of a frame, or the payload of a control frame, as far as it is here. */
+  #partial = Buffer.alloc(0)
+  #opcode = 0
+  #left = 0
+  readonly #mask = Buffer.alloc(4)
+  #maskAt = 0
+  #inPayload = false
+
+  constructor(events: FrameEvents) {
+    this.#events = events
+  }
+
+  /** Takes bytes; answers with what is wrong with them, undefined when nothing is. */
+  take(bytes: Buffer): string | undefined {
+    let rest = this.#partial.length === 0 ? bytes : Buffer.concat([this.#partial, bytes])
+    this.#partial = Buffer.alloc(0)
+    while (rest.length > 0 || (this.#inPayload && this.#left === 0)) {
+      if (!this.#inPayload) {
+        const size = this.#readHead(rest)
+        if (typeof size === 'string') return size
+        if (size === 0) {
+          this.#partial = Buffer.from(rest)
+          return undefined
+        }
+        rest = rest.subarray(size)
+      } else {
+        const size = this.#readPayload(rest)
+        if (size === -1) {
+          this.#partial = Buffer.from(rest)
+          return undefined
+        }
+        rest = rest.subarray(size)
+      }
+    }
+    return undefined
+  }
+
+  /** The length of the head, 0 while it is not complete. */
+  #readHead(bytes: Buffer): number | string {
+    if (bytes.length < 2) return 0
+    const first = bytes[0]!
+    const second = bytes[1]!
+    const short = second & 0x7f
+    const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0
+    const size = 2 + lengthBytes + 4
+    if ((first & 0x70) !== 0) return 'it uses an extension that was not agreed'
+    // RFC 6455 section 5.1: a client masks everything it sends.
+    if ((second & 0x80) === 0) return 'a frame is not masked'
+    const opcode = first & 0x0f
+    const control = opcode >= Opcode.close
+    if (opcode > Opcode.pong || (opcode > Opcode.binary && !control)) return 'a frame is of no known kind'
+    if (control && ((first & 0x80) === 0 || short > MAX_CONTROL)) return 'a control frame is malformed'
+    if (bytes.length < size) return 0
+    this.#left = short
+    if (lengthBytes === 2) this.#left = bytes.readUInt16BE(2)
+    else if (lengthBytes === 8) {
+      const length = bytes.readBigUInt64BE(2)
+      if (length > BigInt(Number.MAX_SAFE_INTEGER)) return 'a frame is too long'
+      this.#left = Number(length)
+    }
+    bytes.copy(this.#mask, 0, size - 4, size)
+    this.#maskAt = 0
+    this.#opcode = opcode
+    this.#inPayload = true
+    return size
+  }
+
+  /** How many bytes were taken; -1 when a control frame is not complete. */
+  #readPayload(bytes: Buffer): number {
+    const control = this.#opcode >= Opcode.close
+    if (control && bytes.length < this.#left) return -1
+    const size = Math.min(this.#left, bytes.length)
+    const payload = this.#unmask(bytes.subarray(0, size))
+    this.#left -= size
+    if (this.#left === 0) this.#inPayload = false
+    if (!control) {
+      if (size > 0) this.#events.onPayload(payload)
+    } else if (this.#opcode === Opcode.ping) this.#events.onPing(payload)
+    else if (this.#opcode === Opcode.close) this.#events.onClose()
+    return size
+  }
+
+  #unmask(bytes: Buffer): Buffer {
+    const plain = Buffer.allocUnsafe(bytes.length)
+    for (let at = 0; at < bytes.length; at++) plain[at] = bytes[at]! ^ this.#mask[this.#maskAt++ & 3]!
+    this.#maskAt &= 3
+    return plain
+  }
+}

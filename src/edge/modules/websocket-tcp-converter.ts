@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import { Timed } from '../../base/deadlines.ts'
+import { joinHostPort } from '../../base/hostport.ts'
+import { prefixOf } from '../../base/id.ts'
+import type { ByteStream, StreamSink } from '../../base/stream.ts'
+import { HttpsEdge, type Settings, WebsocketTcpConverter } from '../../resources/index.ts'
+import { isAnswer, type Pool, type Target } from '../backend.ts'
+import type { Exchange } from '../exchange.ts'
+import { defineModule } from '../module.ts'
+import { refusal } from '../refusals.ts'
+import type { Upstream } from '../upstream.ts'
+import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
+import type { World } from './world.ts'
+
+/** Turns WebSocket connections into plain TCP towards the upstream; anything else is turned away. */
+export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
+  phase: 'backend',
+  build(_settings: Settings<typeof WebsocketTcpConverter>, _world: World) {
+    return (backend) => (exchange, attempt) => {
+      if (!exchange.upgrading) throw refusal('not_websocket')
+      const chosen = backend(exchange, attempt)
+      if (chosen === undefined || isAnswer(chosen)) return chosen
+      return { name: chosen.name, pool: converting(chosen), open: (visitor) => chosen.open(visitor) }
+    }
+  },
+})
+
+/** Every visitor gets a connection of its own, and the edge itself is the other side of the WebSocket. */
+function converting(target: Target): Pool {
+  return {
+    connect(exchange) {
+      const { connection, entry } = exchange
+      const stream = target.open({
+        clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
+        serverAddress: joinHostPort(connection.localAddress, connection.localPort),
+        proto: 'tcp',
+        via: prefixOf(entry!.id) === HttpsEdge.prefix ? 'https-edge' : 'endpoint',
+        passthroughTls: false,
+      })
+      const converter = new Converter(exchange, stream)
+      // The exchange must know its upstream before the first byte of the visitor is passed on.
+      exchange.upstream = converter
+      exchange.upgrade('Switching Protocols', agreement(exchange))
+      return converter
+    },
+  }
+}
+
+/** RFC 6455 section 1.3. */
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/** The fields that accept a WebSocket. Of the protocols a visitor offers one has to be named, or browsers give up. */
+function agreement({ fields }: Exchange): string {
+  const accept = createHash('sha1')
+    .update(`${fields.get('sec-websocket-key') ?? ''}${GUID}`)
+    .digest('base64')
+  const offered = fields
+    .getAll('sec-websocket-protocol')
+    .flatMap((value) => value.split(','))
+    .map((name) => name.trim())
+  const protocol = offered.includes('binary') ? 'binary' : offered[0]
+  return `Sec-WebSocket-Accept: ${accept}\r\n${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ''}`
+}
+
+/** Status codes of a close frame (RFC 6455 section 7.4.1). */
+const Closing = { normal: 1000, protocolError: 1002, tryAgainLater: 1013 } as const
+
+/** Pongs a visitor has not read yet; beyond this its pings go unanswered. */
+const MAX_PONGS = 16 * 1024
+
+/** One visitor's WebSocket joined with one plain stream. */
+class Converter extends Timed implements Upstream, StreamSink {
+  readonly reused = false
+  readonly #exchange: Exchange
+  readonly #stream: ByteStream
+  readonly #frames: FrameReader
+  #room = true
+  #pongs = 0
+  /** The visitor has been told that it is over. */
+  #told = false
+
+  constructor(exchange: Exchange, stream: ByteStream) {
+    super()
+    this.#exchange = exchange
+    this.#stream = stream
+    this.#frames = new FrameReader({
+      onPayload: (bytes) => {
+        this.#room = stream.write(bytes)
+      },
+      onPing: (payload) => this.#pong(payload),
+      onClose: () => this.#finish(Closing.normal),
+    })
+    stream.sink = this
+  }
+
+  body(piece: Buffer): boolean {
+    if (this.#told) return true
+    if (this.#frames.take(piece) !== undefined) this.#finish(Closing.protocolError)
+    return this.#room
+  }
+
+  end(): void {
+    if (!this.#told) this.#stream.end()
+  }
+
+  /** The visitor is gone. */
+  abort(): void {
+    this.#told = true
+    this.onDeadline()
+  }
+
+  consumed(bytes: number): void {
+    const pongs = Math.min(this.#pongs, bytes)
+    this.#pongs -= pongs
+    if (bytes > pongs) this.#stream.consumed(bytes - pongs)
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#told) {
+      this.#stream.consumed(chunk.length)
+      return
+    }
+    this.#exchange.received(chunk.length)
+    this.#exchange.data(binaryFrameHead(chunk.length))
+    this.#exchange.data(chunk)
+  }
+
+  onEnd(): void {
+    this.#finish(Closing.normal)
+  }
+
+  onDrain(): void {
+    this.#room = true
+    this.#exchange.resumeBody()
+  }
+
+  onClose(error?: Error): void {
+    this.#finish(error === undefined ? Closing.normal : Closing.tryAgainLater)
+    this.#exchange.core.deadlines.clear(this)
+  }
+
+  /** What the visitor sent last has had its time to leave. */
+  onDeadline(): void {
+    this.#exchange.core.deadlines.clear(this)
+    this.#stream.end()
+    this.#stream.reset()
+  }
+
+  #pong(payload: Buffer): void {
+    if (this.#pongs > MAX_PONGS) return
+    const frame = pongFrame(payload)
+    this.#pongs += frame.length
+    this.#exchange.received(frame.length)
+    this.#exchange.data(frame)
+  }
+
+  /** Says goodbye to the visitor; the stream gets a moment to send what it was given. */
+  #finish(status: number): void {
+    if (this.#told) return
+    this.#told = true
+    const { core } = this.#exchange
+    this.#exchange.data(closeFrame(status))
+    this.#exchange.finish('')
+    this.#stream.end()
+    core.deadlines.set(this, core.limits.linger)
+  }
+}

@@ -1,0 +1,24 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Admits } from '../../base/ip-rules.ts'
+import type { Logins } from './login.ts'
+
+/** What a module may ask while it is built. Everything else it knows from its settings. */
+export interface World {
+  readonly accountId: string
+  /** The route or tunnel the module stands on. */
+  readonly placeId: string
+  readonly clock: Clock
+  /** Sign-in of visitors, where this edge has it. */
+  readonly logins: Logins | undefined
+  /** Whom the rules of these policies admit, all taken together. Throws `Broken` when one is missing. */
+  admits(policyIds: readonly string[]): Admits
+  /** The certificates of these authorities in PEM, each readable. Throws `Broken` when one is missing. */
+  authorities(ids: readonly string[]): readonly string[]
+  /** State that outlives changes elsewhere: the same as before while `key` stays the same. */
+  keep<T extends object>(name: string, key: string, make: () => T): T
+}
+
+/** Something a module needs is missing or unreadable, so it denies everything (P36). The message is for the owner. */
+export class Broken extends Error {
+  override name = 'Broken'
+}
