@@ -103,35 +103,7 @@ export async function startApi(
     await store.close()
   })
 
-  function client(key: string | undefined): ApiClient {
-    const send = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
-      const authorization = 'key' in given ? given.key : key
-      const body = given.raw ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
-      const response = await fetch(path.startsWith('http') ? path : `${url}${path}`, {
-        method,
-        headers: {
-          ...(authorization === undefined ? {} : { authorization: `Bearer ${authorization}` }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...given.headers,
-        },
-        ...(body === undefined ? {} : { body }),
-      })
-      const text = await response.text()
-      const json = (response.headers.get('content-type') ?? '').includes('json')
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: json && text !== '' ? JSON.parse(text) : text,
-      }
-    }
-    return Object.assign(send, {
-      async create(path: string, body: unknown) {
-        const answer = await send('POST', path, { body })
-        assert.equal(answer.status, 201, JSON.stringify(answer.body))
-        return answer.body
-      },
-    })
-  }
+  const client = (key: string | undefined) => createClient(url, key)
 
   return {
     url,
@@ -143,4 +115,35 @@ export async function startApi(
     strange: client(stranger.apiKey.reveal()),
     client,
   }
+}
+
+/** A client of the API at this address. */
+export function createClient(url: string, key: string | undefined): ApiClient {
+  const send = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
+    const authorization = 'key' in given ? given.key : key
+    const body = given.raw ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
+    const response = await fetch(path.startsWith('http') ? path : `${url}${path}`, {
+      method,
+      headers: {
+        ...(authorization === undefined ? {} : { authorization: `Bearer ${authorization}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...given.headers,
+      },
+      ...(body === undefined ? {} : { body }),
+    })
+    const text = await response.text()
+    const json = (response.headers.get('content-type') ?? '').includes('json')
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: json && text !== '' ? JSON.parse(text) : text,
+    }
+  }
+  return Object.assign(send, {
+    async create(path: string, body: unknown) {
+      const answer = await send('POST', path, { body })
+      assert.equal(answer.status, 201, JSON.stringify(answer.body))
+      return answer.body
+    },
+  })
 }

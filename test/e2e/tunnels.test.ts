@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import ngrok from '@ngrok/ngrok'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+
+async function startLocal(t: TestContext, handler: RequestListener): Promise<string> {
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** The unmodified official SDK, pointed at our gateway. */
+async function forward(t: TestContext, { credentials }: TestPlatform, options: Record<string, unknown>) {
+  const builder = new ngrok.SessionBuilder()
+  builder.authtoken(credentials.authtoken).serverAddr(credentials.agent_addr).rootCas(credentials.ca_file)
+  const session = await builder.connect()
+  t.after(() => session.close())
+  const endpoint = options.proto === 'tcp' ? session.tcpEndpoint() : session.httpEndpoint()
+  if (typeof options.domain === 'string' && 'domain' in endpoint) endpoint.domain(options.domain)
+  if (options.scheme === 'HTTP' && 'scheme' in endpoint) endpoint.scheme('HTTP')
+  return endpoint.listenAndForward(String(options.to))
+}
+
+test('an HTTPS endpoint of the official SDK reaches the local service', async (t) => {
+  const platform = await startPlatform(t)
+  const local = await startLocal(t, (request, response) => response.end(`hello ${request.url}`))
+
+  const listener = await forward(t, platform, { to: `http://${local}` })
+  const response = await platform.fetch(`${listener.url()}/a`)
+
+  assert.match(listener.url()!, /^https:\/\/[a-z0-9-]+\.adit\.localhost:\d+$/)
+  assert.equal(await response.text(), 'hello /a')
+})
+
+test('a name that was reserved serves its own account, and another account cannot have it', async (t) => {
+  const platform = await startPlatform(t)
+  const local = await startLocal(t, (_request, response) => response.end('mine'))
+  await platform.call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
+
+  const listener = await forward(t, platform, {
+    to: `http://${local}`,
+    domain: 'shop.adit.localhost',
+    scheme: 'HTTP',
+  })
+  const response = await platform.fetch(listener.url()!)
+
+  assert.equal(await response.text(), 'mine')
+  const endpoints = await platform.call('GET', '/endpoints')
+  assert.equal(endpoints.body.endpoints[0].hostport.startsWith('shop.adit.localhost:'), true)
+})
+
+test('a TCP endpoint carries bytes, and the API shows session, tunnel and endpoint', async (t) => {
+  const platform = await startPlatform(t)
+  const local = await startLocal(t, (_request, response) => response.end('over tcp'))
+
+  const listener = await forward(t, platform, { to: `tcp://${local}`, proto: 'tcp' })
+  const response = await fetch(listener.url()!.replace('tcp://', 'http://'))
+
+  assert.equal(await response.text(), 'over tcp')
+  const [session] = (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions
+  assert.equal(session.transport, 'adit/v2')
+  const [tunnel] = (await platform.call('GET', '/tunnels')).body.tunnels
+  assert.equal(tunnel.public_url, listener.url())
+  assert.equal(tunnel.tunnel_session.id, session.id)
+})
+
+test('deleting a credential ends its sessions', async (t) => {
+  const platform = await startPlatform(t)
+  const local = await startLocal(t, (_request, response) => response.end('here'))
+  const listener = await forward(t, platform, { to: `http://${local}`, scheme: 'HTTP' })
+  assert.equal((await platform.fetch(listener.url()!)).status, 200)
+  const [session] = (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions
+
+  await platform.call('DELETE', `/credentials/${session.credential.id}`)
+
+  const deadline = performance.now() + 5000
+  let status = 200
+  while (status === 200 && performance.now() < deadline)
+    status = (await platform.fetch(listener.url()!)).status
+  assert.equal(status, 404)
+  assert.deepEqual((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions, [])
+})

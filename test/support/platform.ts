@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import type { TestContext } from 'node:test'
+import { Agent, fetch as undiciFetch } from 'undici'
+import { startServer } from '../../src/server/index.ts'
+import { readSettings } from '../../src/server/settings.ts'
+import { type ApiClient, createClient, tempDir } from './api.ts'
+
+/** The whole platform in this process, on free ports, with an account. */
+export interface TestPlatform {
+  readonly dataDir: string
+  readonly credentials: {
+    readonly api_url: string
+    readonly api_key: string
+    readonly authtoken: string
+    readonly agent_addr: string
+    readonly ca_file: string
+    readonly http_url: string
+    readonly https_url: string
+  }
+  readonly caPem: string
+  readonly call: ApiClient
+  /** Like the global one, but every host name is this machine and the platform's private root is trusted. */
+  fetch(url: string, init?: Parameters<typeof undiciFetch>[1]): ReturnType<typeof undiciFetch>
+  stop(): Promise<void>
+}
+
+const FREE_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
+  `--${name}-addr`,
+  '127.0.0.1:0',
+])
+
+/** Starts the platform; it stops with the test. */
+export async function startPlatform(t: TestContext, flags: string[] = []): Promise<TestPlatform> {
+  const dataDir = await tempDir(t)
+  const args = [
+    '--data-dir',
+    dataDir,
+    '--log-level',
+    'error',
+    '--api-rate-limit',
+    '0',
+    ...FREE_PORTS,
+    ...flags,
+  ]
+  const server = await startServer(readSettings(args, {}))
+  const credentials = server.credentials as TestPlatform['credentials']
+  const caPem = await readFile(credentials.ca_file, 'utf8')
+  const dispatcher = new Agent({
+    connect: {
+      ca: caPem,
+      lookup: (_host, _options, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+    },
+  })
+  let stopping: Promise<void> | undefined
+  const stop = () => {
+    stopping ??= dispatcher.close().then(() => server.stop())
+    return stopping
+  }
+  t.after(stop)
+  return {
+    dataDir,
+    credentials,
+    caPem,
+    call: createClient(credentials.api_url, credentials.api_key),
+    fetch: (url, init = {}) => undiciFetch(url, { ...init, dispatcher }),
+    stop,
+  }
+}
