@@ -1,3 +1,4 @@
+export { createZones, type ZoneInputs, type Zones } from './follow-zones.ts'
 export type { RateLimitOptions } from './rate-limit.ts'
 export { createDns, type Dns, type DnsCounts, type DnsOptions } from './server.ts'
 export type { TcpLimits } from './tcp.ts'
@@ -8,3 +9,4 @@ export {
   type ZoneRecord,
   type ZoneTable,
 } from './zone.ts'
+export { nameServersOf, type ZoneSnapshot, zonesOf } from './zones.ts'

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { resolve } from './resolve.ts'
+import { compileZones } from './zone.ts'
+import { nameServersOf, type ZoneSnapshot, zonesOf } from './zones.ts'
+
+const snapshot: ZoneSnapshot = {
+  base: 'adit.example',
+  addresses: ['192.0.2.1', '192.0.2.2', '2001:db8::1'],
+  regions: [
+    { region: 'us', addresses: ['192.0.2.1', '192.0.2.2', '2001:db8::1'] },
+    { region: 'eu', addresses: ['198.51.100.1'] },
+  ],
+  ingresses: [{ domain: 'agents.example.org', account: 'ac_1', managed: true }],
+  challenges: [
+    { name: '_acme-challenge.adit.example', value: 'one' },
+    { name: '_acme-challenge.adit.example', value: 'two' },
+    { name: 'abc.acme-challenge.adit.example', value: 'three' },
+    { name: '_acme-challenge.tunnel.eu.agents.example.org', value: 'four' },
+    { name: '_acme-challenge.team.adit.example', value: 'five' },
+    { name: '_acme-challenge.somebody.else', value: 'not ours' },
+  ],
+  caa: ['ca.example'],
+  serial: 7,
+}
+
+/** The data of the records that answer a question, each as a string. */
+function ask(name: string, type: string, from: ZoneSnapshot = snapshot): string[] {
+  return resolve(compileZones(zonesOf(from)), name, type)
+    .answers.filter((answer) => answer.type === type)
+    .map((answer) => {
+      const { data } = answer as { data: unknown }
+      if (Array.isArray(data)) return data.map(String).join('')
+      return typeof data === 'object' ? JSON.stringify(data) : String(data)
+    })
+}
+
+const rcode = (name: string, type = 'A') => resolve(compileZones(zonesOf(snapshot)), name, type).rcode
+
+test('the base domain and every name below it lead to the platform', () => {
+  const all = ['192.0.2.1', '192.0.2.2']
+
+  assert.deepEqual(ask('adit.example', 'A'), all)
+  assert.deepEqual(ask('anything.adit.example', 'A'), all)
+  assert.deepEqual(ask('deep.down.adit.example', 'AAAA'), ['2001:db8::1'])
+  assert.deepEqual(ask('adit.example', 'NS'), nameServersOf('adit.example'))
+})
+
+test('the four name servers share the addresses there are', () => {
+  const addresses = [1, 2, 3, 4].map((number) => ask(`ns${number}.adit.example`, 'A'))
+
+  assert.deepEqual(addresses, [['192.0.2.1'], ['192.0.2.2'], ['192.0.2.1'], ['192.0.2.2']])
+  assert.deepEqual(ask('ns4.adit.example', 'AAAA'), ['2001:db8::1'])
+})
+
+test('the CNAME targets of reserved domains lead to the platform', () => {
+  assert.deepEqual(ask('target.account.cname.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
+  assert.equal(rcode('target.account.cname.adit.example', 'TXT'), 'NOERROR')
+})
+
+test('challenges are answered in the zone they belong to', () => {
+  assert.deepEqual(ask('_acme-challenge.adit.example', 'TXT'), ['one', 'two'])
+  assert.deepEqual(ask('abc.acme-challenge.adit.example', 'TXT'), ['three'])
+  assert.deepEqual(ask('_acme-challenge.tunnel.eu.agents.example.org', 'TXT'), ['four'])
+  assert.equal(rcode('none.acme-challenge.adit.example', 'TXT'), 'NXDOMAIN')
+  assert.equal(rcode('_acme-challenge.somebody.else', 'TXT'), 'REFUSED')
+})
+
+test('a challenge below a name does not take its address away', () => {
+  assert.deepEqual(ask('team.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
+})
+
+test('an agent ingress has its own zone with a name for each region', () => {
+  const { authoritative, authorities } = resolve(
+    compileZones(zonesOf(snapshot)),
+    'missing.agents.example.org',
+    'A',
+  )
+
+  assert.deepEqual(ask('agents.example.org', 'NS'), nameServersOf('adit.example'))
+  assert.deepEqual(ask('agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
+  assert.deepEqual(ask('tunnel.us.agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
+  assert.deepEqual(ask('tunnel.eu.agents.example.org', 'A'), ['198.51.100.1'])
+  assert.deepEqual([authoritative, authorities[0]?.name], [true, 'agents.example.org'])
+})
+
+test('CAA records name the authority in use, and only where it signs for the platform', () => {
+  const unmanaged = { ...snapshot.ingresses[0]!, managed: false }
+
+  assert.match(ask('adit.example', 'CAA').join(), /"value":"ca.example"/)
+  assert.match(ask('agents.example.org', 'CAA').join(), /"value":"ca.example"/)
+  assert.deepEqual(ask('agents.example.org', 'CAA', { ...snapshot, ingresses: [unmanaged] }), [])
+  // A record at the target of a CNAME would forbid users the certificates of any other authority.
+  assert.deepEqual(ask('target.account.cname.adit.example', 'CAA'), [])
+  assert.deepEqual(ask('adit.example', 'CAA', { ...snapshot, caa: [] }), [])
+})
+
+test('nobody gets a zone inside a zone that was delegated for somebody else', () => {
+  const ingresses = [
+    ...snapshot.ingresses,
+    { domain: 'mine.agents.example.org', account: 'ac_2', managed: true },
+    { domain: 'sub.agents.example.org', account: 'ac_1', managed: true },
+  ]
+
+  const origins = zonesOf({ ...snapshot, ingresses }).map(({ origin }) => origin)
+
+  assert.ok(!origins.includes('mine.agents.example.org'))
+  assert.ok(origins.includes('sub.agents.example.org'))
+})

@@ -1,0 +1,166 @@
+import { isIPv4 } from 'node:net'
+import { parentOf, type StartOfAuthority, type ZoneData, type ZoneRecord } from './zone.ts'
+
+/** Everything the platform's zones are made of, at one moment. */
+export interface ZoneSnapshot {
+  /** The platform's own domain. */
+  readonly base: string
+  /** Where visitors and resolvers reach the nodes of this region. */
+  readonly addresses: readonly string[]
+  /** All regions with the addresses of their nodes, this one included. */
+  readonly regions: readonly { readonly region: string; readonly addresses: readonly string[] }[]
+  readonly ingresses: readonly {
+    readonly domain: string
+    readonly account: string
+    readonly managed: boolean
+  }[]
+  /** TXT records that answer validations under way. */
+  readonly challenges: readonly { readonly name: string; readonly value: string }[]
+  /** The authorities that may sign names of the platform, as CAA records name them; none when nobody said. */
+  readonly caa: readonly string[]
+  /** Grows with every change. */
+  readonly serial: number
+}
+
+/** How many name servers are announced: agents' domains are delegated to all four, whatever they run on today. */
+const NAME_SERVERS = [1, 2, 3, 4]
+const TTL = 300
+// Somebody who looked before a record was there must not be told "nothing" for long afterwards.
+const NEGATIVE_TTL = 30
+const CHALLENGE_TTL = 5
+
+/** The names of the servers that answer for a platform's zones. */
+export function nameServersOf(base: string): string[] {
+  return NAME_SERVERS.map((number) => `ns${number}.${base}`)
+}
+
+/** Works out every zone the platform answers for. A pure function, so that what is served can be read off its input. */
+export function zonesOf(snapshot: ZoneSnapshot): ZoneData[] {
+  const { base, addresses, caa } = snapshot
+  const frame = { soa: soaOf(snapshot), ns: nameServersOf(base), ttl: TTL }
+  const cname = `cname.${base}`
+  const acme = `acme-challenge.${base}`
+  const ingresses = ownZones(snapshot.ingresses)
+  const origins = [cname, acme, base, ...ingresses.map(({ domain }) => domain)]
+  const byOrigin = challengesByOrigin(snapshot.challenges, origins)
+  const answers = (origin: string): ZoneRecord[] =>
+    (byOrigin.get(origin) ?? []).map(({ name, value }) => ({
+      name,
+      type: 'TXT',
+      data: value,
+      ttl: CHALLENGE_TTL,
+    }))
+
+  return [
+    {
+      ...frame,
+      origin: base,
+      records: [
+        ...addressesAt(base, addresses),
+        ...addressesAt(`*.${base}`, addresses),
+        ...nameServerAddresses(base, addresses),
+        ...authoritiesAt(base, caa),
+        ...answers(base),
+        ...filledGaps(base, byOrigin.get(base) ?? [], addresses),
+        ...delegationOf(cname, base),
+        ...delegationOf(acme, base),
+      ],
+    },
+    {
+      ...frame,
+      origin: cname,
+      // One wildcard for the targets of all reserved domains: what is served for them is the edge's to decide, and the
+      // zone does not grow with their number.
+      records: [...addressesAt(cname, addresses), ...addressesAt(`*.${cname}`, addresses)],
+    },
+    { ...frame, origin: acme, records: answers(acme) },
+    ...ingresses.map(({ domain, managed }) => ({
+      ...frame,
+      origin: domain,
+      records: [
+        ...addressesAt(domain, addresses),
+        ...snapshot.regions.flatMap((each) => addressesAt(`tunnel.${each.region}.${domain}`, each.addresses)),
+        ...authoritiesAt(domain, managed ? caa : []),
+        ...answers(domain),
+      ],
+    })),
+  ]
+}
+
+function soaOf({ base, serial }: ZoneSnapshot): StartOfAuthority {
+  return {
+    mname: `ns1.${base}`,
+    rname: `hostmaster.${base}`,
+    serial: serial % 2 ** 32,
+    refresh: 7200,
+    retry: 900,
+    expire: 1_209_600,
+    minimum: NEGATIVE_TTL,
+  }
+}
+
+function addressesAt(name: string, addresses: readonly string[]): ZoneRecord[] {
+  return addresses.map((data) => ({ name, type: isIPv4(data) ? 'A' : 'AAAA', data }))
+}
+
+/** Each name server has one address of each family, taken in turn, so that the loss of one leaves the others. */
+function nameServerAddresses(base: string, addresses: readonly string[]): ZoneRecord[] {
+  const families = [addresses.filter((a) => isIPv4(a)), addresses.filter((a) => !isIPv4(a))]
+  return nameServersOf(base).flatMap((name, index) =>
+    families.flatMap((family) => {
+      const address = family[index % family.length]
+      return address === undefined ? [] : addressesAt(name, [address])
+    }),
+  )
+}
+
+function authoritiesAt(name: string, caa: readonly string[]): ZoneRecord[] {
+  return caa.map((value) => ({ name, type: 'CAA', data: { flags: 0, tag: 'issue', value } }))
+}
+
+/** The zones below the base are served by the same servers; saying so keeps resolvers that check from doubting. */
+function delegationOf(zone: string, base: string): ZoneRecord[] {
+  return nameServersOf(base).map((data) => ({ name: zone, type: 'NS', data }))
+}
+
+/**
+ * A challenge below a name makes that name exist, and what exists is not covered by the wildcard any more (RFC 4592
+ * section 2.2.2): it gets the addresses that the wildcard would have given.
+ */
+function filledGaps(
+  base: string,
+  challenges: readonly { name: string }[],
+  addresses: readonly string[],
+): ZoneRecord[] {
+  const gaps = new Set<string>()
+  for (const { name } of challenges)
+    for (let at = parentOf(name); at !== base; at = parentOf(at)) gaps.add(at)
+  return [...gaps].flatMap((name) => addressesAt(name, addresses))
+}
+
+/** A zone inside another account's would let its owner answer for names that were not delegated to it. */
+function ownZones<I extends { readonly domain: string; readonly account: string }>(
+  ingresses: readonly I[],
+): readonly I[] {
+  const owners = new Map(ingresses.map(({ domain, account }) => [domain, account]))
+  return ingresses.filter(({ domain, account }) => {
+    for (let at = parentOf(domain); at !== ''; at = parentOf(at))
+      if (owners.has(at) && owners.get(at) !== account) return false
+    return true
+  })
+}
+
+/** Sorts records into the zone with the longest origin; what lies in none of ours cannot be answered. */
+function challengesByOrigin(challenges: ZoneSnapshot['challenges'], origins: readonly string[]) {
+  const known = new Set(origins)
+  const sorted = new Map<string, { name: string; value: string }[]>()
+  for (const challenge of challenges) {
+    let at = challenge.name
+    while (at !== '' && !known.has(at)) at = parentOf(at)
+    if (at === '') continue
+    const there = sorted.get(at)
+    if (there === undefined) sorted.set(at, [challenge])
+    else there.push(challenge)
+  }
+  return sorted
+}
