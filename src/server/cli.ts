@@ -3,10 +3,15 @@ import { createAccount } from '../auth/index.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import {
+  BackupRefused,
+  backup,
+  DatabaseRefused,
   MasterKeyRefused,
   NameTaken,
   NewerSchema,
   openStore,
+  restore,
+  rotateMasterKey,
   type Store,
   StoreUnavailable,
 } from '../store/index.ts'
@@ -22,14 +27,18 @@ interface Subcommand {
 /** A command that cannot be carried out: one sentence for the terminal. */
 class Refused extends Error {}
 
-async function withStore(settings: Settings, work: (store: Store) => Promise<void>): Promise<void> {
-  const store = await openStore({
+function storeOptions(settings: Settings) {
+  return {
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
     masterKeyFile: settings.masterKeyFile ?? join(settings.dataDir, 'master.key'),
     clock: systemClock,
     log: silentLog,
-  })
+  }
+}
+
+async function withStore(settings: Settings, work: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openStore(storeOptions(settings))
   try {
     await work(store)
   } finally {
@@ -76,6 +85,39 @@ const subcommands: readonly Subcommand[] = [
           after = rows.at(-1)!.id
         }
       })
+    },
+  },
+  {
+    words: 'backup FILE',
+    help: 'write all state to one file, while the server runs; the master key is not in it',
+    async run([file], settings) {
+      if (file === undefined) throw new Refused('Say where to: adit server backup FILE.')
+      await backup({ url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog }, file)
+      process.stdout.write(
+        `Backup written to ${file}. Keep the master key apart from it; a restored server needs both.\n`,
+      )
+    },
+  },
+  {
+    words: 'restore FILE',
+    help: 'fill an empty data directory or database from a backup',
+    async run([file], settings) {
+      if (file === undefined) throw new Refused('Say from where: adit server restore FILE.')
+      await restore({ url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog }, file)
+      process.stdout.write(`Restored from ${file}. Put the master key back, then start the server.\n`)
+    },
+  },
+  {
+    words: 'rotate-key',
+    help: 'seal all secrets under a new master key, while the server runs',
+    async run(_args, settings) {
+      const store = await openStore(storeOptions(settings))
+      try {
+        await rotateMasterKey(store)
+      } finally {
+        await store.close()
+      }
+      process.stdout.write('All secrets are sealed under the new master key.\n')
     },
   },
 ]
@@ -128,11 +170,13 @@ function welcome({ credentials, made }: RunningServer, settings: Settings): stri
   return lines.join('\n')
 }
 
+/** Errors of the store whose text is meant for the terminal. */
+const SPOKEN_FOR = [MasterKeyRefused, NewerSchema, StoreUnavailable, BackupRefused, DatabaseRefused]
+
 /** Sentences for what can go wrong before anything runs; anything else is a bug and shown whole. */
 function explain(error: unknown): string | undefined {
   if (error instanceof BadSetting || error instanceof Refused) return error.message
-  if (error instanceof MasterKeyRefused || error instanceof NewerSchema || error instanceof StoreUnavailable)
-    return error.message
+  if (SPOKEN_FOR.some((kind) => error instanceof kind)) return (error as Error).message
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (code === 'EADDRINUSE')
     return `${address}:${port} is in use by another program. Stop it, or choose another address (adit server --help).`

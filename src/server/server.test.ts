@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, stat } from 'node:fs/promises'
+import { copyFile, readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -135,4 +135,33 @@ test('another account is made on the command line and gets its own keys', async 
   const again = runAdit(t, ['server', 'account', 'create', 'team', '--data-dir', dataDir])
   assert.equal(((await once(again.child, 'exit')) as [number])[0], 1)
   assert.match(again.errors(), /There is an account called team already/)
+})
+
+test('a backup of a running server restores into an empty directory, given its master key', async (t) => {
+  const dir = await tempDir(t)
+  const [from, to, file] = ['from', 'to', 'backup.db'].map((name) => join(dir, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const credentials = await started(runAdit(t, ['server', '--data-dir', from, ...ANY_PORTS]), from)
+
+  const steps = [
+    ['backup', file, '--data-dir', from],
+    ['restore', file, '--data-dir', to],
+  ]
+  for (const step of steps) {
+    const run = runAdit(t, ['server', ...step])
+    assert.equal(((await once(run.child, 'exit')) as [number])[0], 0, run.errors())
+  }
+  const keyless = runAdit(t, ['server', '--data-dir', to, ...ANY_PORTS])
+  assert.equal(((await once(keyless.child, 'exit')) as [number])[0], 1)
+  assert.match(keyless.errors(), /master key/)
+  await copyFile(join(from, 'master.key'), join(to, 'master.key'))
+
+  const restored = await started(runAdit(t, ['server', '--data-dir', to, ...ANY_PORTS]), to)
+  const response = await fetch(`${restored.api_url}/api_keys`, {
+    headers: { authorization: `Bearer ${credentials.api_key}` },
+  })
+  assert.equal(response.status, 200)
 })
