@@ -1,3 +1,4 @@
+export type { AcmeSettings } from './acme.ts'
 export {
   type Authority,
   createAuthority,
@@ -6,12 +7,17 @@ export {
   type LeafRequest,
   loadAuthority,
 } from './authority.ts'
+export { type Certs, type CertsOptions, createCerts } from './certs.ts'
+export { AUTOMATIC_OFF, IN_PROGRESS } from './job.ts'
 export {
   CertificateProblem,
   type CertificateProblemCode,
   certificateProblemCodes,
   type MaterialField,
 } from './problem.ts'
+export { type CertificateReport, describeCertificates, reportCertificates } from './report.ts'
+export { createResolver, type NameResolver, ResolverFailed } from './resolver.ts'
+export type { MaybeLater, ServedCertificate } from './served.ts'
 export { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './ssh-authority.ts'
 export {
   defaultSshValidity,

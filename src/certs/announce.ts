@@ -1,0 +1,39 @@
+import type { Clock } from '../base/clock.ts'
+import type { Store } from '../store/index.ts'
+import type { Acme } from './acme.ts'
+import { AUTHORITY_KIND, REGIONS_KIND } from './inventory.ts'
+import { ownDeed } from './ledger.ts'
+import { PLATFORM } from './subject.ts'
+
+/** Tells all nodes that this region exists, and where. */
+export async function announceRegion(options: {
+  store: Store
+  clock: Clock
+  region: string
+  addresses: readonly string[]
+}): Promise<void> {
+  const { region, addresses } = options
+  await announce(options, REGIONS_KIND, `platform_region_${region}`, { region, addresses: [...addresses] })
+}
+
+/** Tells all nodes how CAA records name the authority in use. */
+export async function announceAuthority(options: { store: Store; clock: Clock; acme: Acme }): Promise<void> {
+  const caa = await options.acme.caaIdentities()
+  await announce(options, AUTHORITY_KIND, 'platform_authority', { caa: [...caa] })
+}
+
+async function announce(
+  { store, clock }: { store: Store; clock: Clock },
+  kind: string,
+  id: string,
+  data: Record<string, unknown>,
+): Promise<void> {
+  await store.write({}, async (tx) => {
+    const row = await tx.get(kind, PLATFORM, id)
+    if (JSON.stringify(row?.data) === JSON.stringify(data)) return
+    const draft = { kind, account: PLATFORM, id, data, claims: [], references: [] }
+    if (row === undefined) await tx.insert(draft)
+    else await tx.update(draft)
+    await tx.audit(ownDeed(clock, { account: PLATFORM, action: 'announce', kind, object: id }))
+  })
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Outbound } from '../base/outbound.ts'
+import type { Store } from '../store/index.ts'
+import { Acme, type AcmeSettings } from './acme.ts'
+import { announceAuthority, announceRegion } from './announce.ts'
+import type { Authority } from './authority.ts'
+import { INVENTORY_KINDS, Inventory } from './inventory.ts'
+import { defaultTimings, type IssueTools, type Timings } from './issue.ts'
+import { Jobs } from './jobs.ts'
+import { KeyMaker } from './keys.ts'
+import { Leaves } from './leaves.ts'
+import { Lookup } from './lookup.ts'
+import { RenewalWatch } from './renewal-watch.ts'
+import type { NameResolver } from './resolver.ts'
+import type { Chance } from './schedule.ts'
+import type { MaybeLater, ServedCertificate } from './served.ts'
+import { Tidy } from './tidy.ts'
+
+/** What the certificates of a platform need. */
+export interface CertsOptions {
+  readonly store: Store
+  /** The private root, for names that no public authority has signed yet. */
+  readonly authority: Authority
+  /** The platform's own domain. */
+  readonly base: string
+  readonly region: string
+  /** Where visitors reach the nodes of this region. */
+  readonly addresses: readonly string[]
+  /** Absent: nothing is ordered anywhere, and everything that asks for it says so. */
+  readonly acme?: AcmeSettings | undefined
+  /** The way to the ACME server; it trusts the authority of a private one. */
+  readonly outbound: Outbound
+  readonly resolver: NameResolver
+  /** The names of the servers that domains are delegated to. */
+  readonly nameServers: readonly string[]
+  readonly log: Logger
+  readonly clock?: Clock
+  /** Whether a tunnel answers for this name now. */
+  readonly bound?: (name: string) => boolean
+  /** False on nodes that only serve; certificates are then ordered by others. */
+  readonly jobs?: boolean
+  readonly leaseMs?: number
+  readonly timings?: Partial<Timings>
+  readonly chance?: Chance
+}
+
+/** Certificates by name, and the work of getting them. */
+export interface Certs {
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** The certificate a visitor gets for a name; undefined for a name that is nobody's here. */
+  lookup(serverName: string): MaybeLater<ServedCertificate | undefined>
+  /** The certificate an agent gets for a name; undefined when the name is neither the platform's nor an ingress's. */
+  agentCertificate(serverName: string): MaybeLater<ServedCertificate | undefined>
+  /** The agent ingress a name belongs to, whose account alone may connect through it. */
+  ingressOf(serverName: string): { readonly id: string; readonly account: string } | undefined
+  /** The answer to an ACME validation over HTTP (RFC 8555 section 8.3). */
+  challenge(token: string, host: string): string | undefined
+  /** Text records that ACME validations look for. */
+  dnsChallenges(): { name: string; value: string }[]
+  regions(): { region: string; addresses: readonly string[] }[]
+  /** How CAA records name the authority in use. */
+  caaIdentities(): readonly string[]
+  /** Calls back after challenges, regions or the authority have changed, with the store's revision. */
+  watch(changed: (revision: number) => void): { stop(): void }
+  /** Works on everything that is due; resolves when nothing is left to do now. */
+  runDue(): Promise<void>
+}
+
+const LEASE_MS = 30_000
+
+/** Makes the part that serves certificates, and on nodes that run jobs also gets and renews them. */
+export function createCerts(options: CertsOptions): Certs {
+  const { store, base, outbound, log, clock = systemClock, chance = Math.random } = options
+  const holder = randomUUID()
+  const keys = new KeyMaker()
+  const inventory = new Inventory(base)
+  const leaves = new Leaves(options.authority, clock)
+  const lookup = new Lookup({ inventory, leaves, clock, bound: options.bound ?? (() => false) })
+  const acme = options.acme && new Acme({ settings: options.acme, outbound, store, keys, holder })
+  const tools: IssueTools | undefined = acme && {
+    ...{ store, acme, inventory, keys, clock, chance, log },
+    resolver: options.resolver,
+    nameServers: options.nameServers,
+    timings: { ...defaultTimings, ...options.timings },
+  }
+  const lease = { holder, leaseMs: options.leaseMs ?? LEASE_MS }
+  const works = options.jobs ?? true
+  const jobs = works && tools ? new Jobs(tools, lease) : undefined
+  const renewals = works && tools ? new RenewalWatch(tools, lease) : undefined
+  const tidy = works ? new Tidy({ store, inventory, clock, log, automatic: acme !== undefined }) : undefined
+  let following: { stop(): void } | undefined
+
+  return {
+    async start() {
+      const { region, addresses } = options
+      await announceRegion({ store, clock, region, addresses })
+      following = await store.follow(INVENTORY_KINDS, inventory)
+      tidy?.start()
+      jobs?.start()
+      renewals?.start()
+      if (jobs && acme)
+        announceAuthority({ store, clock, acme }).catch((error) =>
+          log.warn({ err: error }, 'the ACME directory could not be read'),
+        )
+    },
+    async stop() {
+      await Promise.all([jobs?.stop(), renewals?.stop(), tidy?.stop()])
+      following?.stop()
+    },
+    lookup: (serverName) => lookup.forVisitor(serverName),
+    agentCertificate: (serverName) => lookup.forAgent(serverName),
+    ingressOf: (serverName) => inventory.ingressNamed(serverName.toLowerCase()),
+    challenge(token, host) {
+      const name = host.toLowerCase()
+      const job = inventory.jobs.get(inventory.domainNamed(name)?.id ?? '')
+      const found = job?.challenges.find(
+        (each) => each.type === 'http-01' && each.token === token && each.host === name,
+      )
+      return found?.value
+    },
+    dnsChallenges: () => inventory.challenges().filter((challenge) => challenge.type === 'dns-01'),
+    regions: () => inventory.regions(),
+    caaIdentities: () => inventory.caaIdentities(),
+    watch: (changed) => inventory.onRecords(() => changed(inventory.revision)),
+    runDue: async () => jobs?.runDue(),
+  }
+}

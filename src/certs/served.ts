@@ -1,0 +1,9 @@
+/** A certificate ready to be served. Equal versions mean equal bytes, so that whatever was made of it can be kept. */
+export interface ServedCertificate {
+  readonly certPem: string
+  readonly keyPem: string
+  readonly version: string
+}
+
+/** Most answers are at hand; only a certificate that has to be signed first makes the caller wait. */
+export type MaybeLater<T> = T | Promise<T>

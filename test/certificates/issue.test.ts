@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createSecureContext, createServer } from 'node:tls'
+import { promisify } from 'node:util'
+import { tempDir } from '../support/api.ts'
+import { type NamesPlatform, startNames, until, userZone } from '../support/names.ts'
+
+const run = promisify(execFile)
+
+/** A server that serves whatever `lookup` says, as the edge does. */
+async function serveTls(t: TestContext, { certs }: NamesPlatform): Promise<number> {
+  const server = createServer(
+    {
+      SNICallback: (name, done) => {
+        Promise.resolve(certs.lookup(name)).then(
+          (served) => done(null, served && createSecureContext({ cert: served.certPem, key: served.keyPem })),
+          (error) => done(error),
+        )
+      },
+    },
+    (socket) => {
+      socket.on('error', () => {})
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nyes')
+    },
+  )
+  server.on('tlsClientError', () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function domainOf({ api }: NamesPlatform, id: string) {
+  const path = id.startsWith('rd_') ? `/reserved_domains/${id}` : `/agent_ingresses/${id}`
+  return (await api.call('GET', path)).body
+}
+
+/** Resolves with the resource once its certificate is there. */
+function issued(platform: NamesPlatform, id: string) {
+  return until(`a certificate for ${id}`, async () => {
+    const body = await domainOf(platform, id)
+    return body.certificate_management_status?.renews_at && body
+  })
+}
+
+test('a plain custom domain gets a certificate once its CNAME leads here', async (t) => {
+  const platform = await startNames(t)
+  const { call } = platform.api
+  const domain = await call.create('/reserved_domains', { domain: 'shop.example.com' })
+  const waiting = await until('a status that names the missing record', async () => {
+    const { certificate_management_status: status } = await domainOf(platform, domain.id)
+    return status.provisioning_job.error_code && status
+  })
+
+  platform.serve(
+    userZone('example.com', [{ name: 'shop.example.com', type: 'CNAME', data: domain.cname_target }]),
+  )
+  platform.clock.offset += 2 * 60_000
+  await platform.certs.runDue()
+
+  const { provisioning_job: job } = waiting
+  assert.equal(job.error_code, 'DNS_ERROR')
+  assert.match(job.msg, /shop\.example\.com/)
+  assert.ok(Date.parse(job.retries_at) > Date.parse(job.started_at))
+  const after = await domainOf(platform, domain.id)
+  assert.equal(after.certificate_management_status.provisioning_job, null)
+  assert.match(after.certificate.id, /^cert_/)
+  const { body: certificate } = await call('GET', `/tls_certificates/${after.certificate.id}`)
+  assert.deepEqual(certificate.subject_alternative_names.dns_names, ['shop.example.com'])
+  assert.equal(certificate.private_key_type, 'rsa')
+  assert.ok(certificate.issued_at)
+  assert.equal(platform.pebble.count('order'), 1 + 1, 'one for the domain, one for the platform itself')
+})
+
+test('openssl and curl accept what is served, and a renewal is served without a restart', async (t) => {
+  const platform = await startNames(t)
+  platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
+  const dir = await tempDir(t)
+  const rootFile = join(dir, 'root.pem')
+  await writeFile(rootFile, await platform.pebble.root())
+  const port = await serveTls(t, platform)
+  const domain = await platform.api.call.create('/reserved_domains', {
+    domain: 'shop.example.com',
+    certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+  })
+  const first = await issued(platform, domain.id)
+  const look = () =>
+    run('openssl', [
+      's_client',
+      ...['-connect', `127.0.0.1:${port}`, '-servername', 'shop.example.com'],
+      ...['-CAfile', rootFile, '-verify_return_error', '-verify_hostname', 'shop.example.com'],
+    ])
+
+  const seen = await look()
+  const { stdout } = await run('curl', [
+    ...['-sS', '--cacert', rootFile, '--resolve', `shop.example.com:${port}:127.0.0.1`],
+    `https://shop.example.com:${port}/`,
+  ])
+  platform.clock.offset = Date.parse(first.certificate_management_status.renews_at) - Date.now() + 1000
+  await platform.certs.runDue()
+  const again = await look()
+
+  assert.match(seen.stdout, /Verify return code: 0 \(ok\)/)
+  assert.match(seen.stdout, /Server public key is 256 bit/)
+  assert.equal(stdout, 'yes')
+  const second = await domainOf(platform, domain.id)
+  assert.notEqual(second.certificate.id, first.certificate.id)
+  assert.match(again.stdout, /Verify return code: 0 \(ok\)/)
+  const pemOf = (text: string) => /-----BEGIN CERTIFICATE-----.*?-----END/s.exec(text)?.[0]
+  assert.notEqual(pemOf(again.stdout), pemOf(seen.stdout))
+  await until('the old certificate is gone', async () => {
+    const { status } = await platform.api.call('GET', `/tls_certificates/${first.certificate.id}`)
+    return status === 404
+  })
+})
+
+test('a wildcard gets its certificate through the CNAME of its challenge', async (t) => {
+  const platform = await startNames(t)
+  const domain = await platform.api.call.create('/reserved_domains', {
+    domain: '*.apps.example.com',
+    certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+  })
+
+  platform.serve(
+    userZone('example.com', [
+      { name: '_acme-challenge.apps.example.com', type: 'CNAME', data: domain.acme_challenge_cname_target },
+    ]),
+  )
+  platform.clock.offset += 3 * 60_000
+  await platform.certs.runDue()
+
+  const after = await domainOf(platform, domain.id)
+  assert.equal(after.certificate_management_status.provisioning_job, null)
+  const served = await platform.certs.lookup('one.apps.example.com')
+  const certificate = new X509Certificate(served!.certPem)
+  assert.equal(certificate.subjectAltName, 'DNS:*.apps.example.com')
+  assert.equal(served, await platform.certs.lookup('two.apps.example.com'))
+  assert.deepEqual(platform.certs.dnsChallenges(), [], 'nothing is left in DNS')
+})
+
+test('an agent ingress gets a certificate for all its regions once it is delegated', async (t) => {
+  const platform = await startNames(t)
+  const ingress = await platform.api.call.create('/agent_ingresses', {
+    domain: 'agents.example.com',
+    certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' },
+  })
+
+  const after = await issued(platform, ingress.id)
+
+  assert.deepEqual(
+    after.ns_targets,
+    ['ns1', 'ns2', 'ns3', 'ns4'].map((name) => `${name}.adit.test.`),
+  )
+  assert.deepEqual(after.region_domains, ['tunnel.us.agents.example.com'])
+  const served = await platform.certs.agentCertificate('tunnel.us.agents.example.com')
+  const certificate = new X509Certificate(served!.certPem)
+  assert.equal(certificate.checkHost('tunnel.us.agents.example.com'), 'tunnel.us.agents.example.com')
+  assert.ok(certificate.issuer.includes('Pebble'))
+  assert.equal(certificate.publicKey.asymmetricKeyType, 'rsa')
+  assert.equal(
+    platform.certs.ingressOf('tunnel.us.agents.example.com')?.account,
+    platform.api.account.accountId,
+  )
+})
+
+test('an agent ingress without a policy is served by the private root at once', async (t) => {
+  const platform = await startNames(t)
+  const ingress = await platform.api.call.create('/agent_ingresses', { domain: 'agents.example.com' })
+
+  const served = await until('a certificate', () =>
+    platform.certs.agentCertificate('tunnel.us.agents.example.com'),
+  )
+
+  assert.equal(ingress.certificate_management_status, null)
+  assert.match(new X509Certificate(served.certPem).issuer, /Adit private root/)
+})
+
+test('a region that comes up gets a name and a certificate under every ingress', async (t) => {
+  const platform = await startNames(t)
+  const ingress = await platform.api.call.create('/agent_ingresses', {
+    domain: 'agents.example.com',
+    certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+  })
+  await issued(platform, ingress.id)
+
+  await platform.node({ region: 'eu', addresses: ['127.0.0.2'] })
+
+  const served = await until('a certificate that names the new region', async () => {
+    const found = await platform.certs.agentCertificate('tunnel.eu.agents.example.com')
+    return found && /Pebble/.test(new X509Certificate(found.certPem).issuer) && found
+  })
+  const { region_domains } = await domainOf(platform, ingress.id)
+  assert.deepEqual(region_domains, ['tunnel.us.agents.example.com', 'tunnel.eu.agents.example.com'])
+  assert.ok(new X509Certificate(served.certPem).checkHost('tunnel.us.agents.example.com'))
+})
+
+test('the platform has a wildcard of its own, also below its domain', async (t) => {
+  const platform = await startNames(t)
+  await platform.api.call.create('/reserved_domains', { domain: 'api.team.adit.test' })
+  await platform.api.call.create('/reserved_domains', { domain: '*.team.adit.test' })
+  const isPublic = async (name: string) => {
+    const served = await platform.certs.lookup(name)
+    const certificate = served && new X509Certificate(served.certPem)
+    return certificate?.issuer.includes('Pebble') && certificate.checkHost(name)
+  }
+
+  for (const name of ['adit.test', 'any.adit.test', 'api.team.adit.test', 'x.team.adit.test'])
+    assert.ok(await until(`a public certificate for ${name}`, () => isPublic(name)), name)
+})

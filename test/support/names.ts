@@ -1,0 +1,200 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { createLog, silentLog } from '../../src/base/log.ts'
+import { createOutbound } from '../../src/base/outbound.ts'
+import {
+  type Certs,
+  type CertsOptions,
+  createAuthority,
+  createCerts,
+  createResolver,
+  loadAuthority,
+} from '../../src/certs/index.ts'
+import { compileZones, createDns, createZones, nameServersOf, type ZoneData } from '../../src/dns/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { startApi, type TestApi } from './api.ts'
+import { type Pebble, startPebble } from './pebble.ts'
+
+export const BASE = 'adit.test'
+
+/** A platform as far as names go: API, DNS, certificates, and a real authority that looks at them. */
+export interface NamesPlatform {
+  readonly api: TestApi
+  readonly certs: Certs
+  readonly pebble: Pebble
+  readonly dnsPort: number
+  readonly httpPort: number
+  /** Zones of users, served beside the platform's own as if the whole of DNS were here. */
+  serve(...zones: ZoneData[]): void
+  /** The addresses the platform announces. */
+  readonly clock: MovableClock
+  /** Another node on the same store. */
+  node(options?: Partial<CertsOptions>): Promise<Certs>
+}
+
+/** A clock that a test can set; durations stay those of the machine. */
+export interface MovableClock extends Clock {
+  offset: number
+}
+
+export function movableClock(): MovableClock {
+  return {
+    offset: 0,
+    now() {
+      return systemClock.now() + this.offset
+    },
+    monotonic: () => systemClock.monotonic(),
+  }
+}
+
+export const testLog = process.env.TEST_LOG ? createLog('test', 'debug') : silentLog
+
+/** Fast enough for tests; the steps are the same. */
+export const TIMINGS = { settle: 0, propagation: 3000, validation: 30_000 }
+
+export async function startNames(
+  t: TestContext,
+  options: {
+    databaseUrl?: string
+    certs?: Partial<CertsOptions>
+    pebble?: { rejectNonces?: number; validitySeconds?: number; sleepSeconds?: number }
+    acme?: boolean
+    base?: string
+  } = {},
+): Promise<NamesPlatform> {
+  const clock = movableClock()
+  const base = options.base ?? BASE
+  const automatic = options.acme ?? true
+  const api = await startApi(t, {
+    ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
+    config: { domain: base, acme: automatic },
+    clock,
+  })
+  const extra: ZoneData[] = []
+  let extraTable = compileZones(extra)
+  const nodes: Certs[] = []
+  const zones = createZones({
+    store: api.store,
+    base,
+    addresses: ['127.0.0.1'],
+    inputs: {
+      regions: () => nodes[0]!.regions(),
+      dnsChallenges: () => nodes[0]!.dnsChallenges(),
+      caaIdentities: () => nodes[0]!.caaIdentities(),
+      watch: (changed) => nodes[0]!.watch(changed),
+    },
+    log: testLog,
+  })
+  const dns = createDns({
+    table: () => new Map([...extraTable, ...zones.table()]),
+    addr: { host: '127.0.0.1', port: 0 },
+    log: testLog,
+    rateLimit: false,
+  })
+  await dns.start()
+  const responder = createServer((request, response) => {
+    const token = request.url?.split('/.well-known/acme-challenge/')[1] ?? ''
+    const host = (request.headers.host ?? '').split(':')[0]!
+    const answer = nodes.map((node) => node.challenge(token, host)).find((each) => each !== undefined)
+    response.writeHead(answer === undefined ? 404 : 200).end(answer)
+  }).listen(0, '127.0.0.1')
+  await once(responder, 'listening')
+  const httpPort = (responder.address() as AddressInfo).port
+  const dnsPort = dns.address.port
+  const pebble = await startPebble(t, { dnsPort, httpPort, ...options.pebble })
+  const authority = await loadAuthority(await createAuthority())
+
+  async function node(more: Partial<CertsOptions> = {}): Promise<Certs> {
+    const outbound = createOutbound({ allow: ['127.0.0.0/8', '::1/128'], extraCa: [pebble.ca] })
+    const certs = createCerts({
+      store: api.store,
+      authority,
+      base,
+      region: 'us',
+      addresses: ['127.0.0.1'],
+      acme: automatic ? { directory: pebble.directory, email: 'operator@adit.test' } : undefined,
+      outbound,
+      resolver: createResolver([`127.0.0.1:${dnsPort}`]),
+      nameServers: nameServersOf(base),
+      log: testLog,
+      clock,
+      leaseMs: 5000,
+      timings: TIMINGS,
+      ...options.certs,
+      ...more,
+    })
+    nodes.push(certs)
+    await certs.start()
+    t.after(async () => {
+      await certs.stop()
+      await outbound.close()
+    })
+    return certs
+  }
+
+  // Registered first to run last: the parts stop before what they stand on.
+  t.after(async () => {
+    await zones.stop()
+    await dns.stop()
+    responder.closeAllConnections()
+    responder.close()
+  })
+  const certs = await node()
+  await zones.start()
+  return {
+    api,
+    certs,
+    pebble,
+    dnsPort,
+    httpPort,
+    clock,
+    node,
+    serve(...more) {
+      extra.push(...more)
+      extraTable = compileZones(extra)
+    },
+  }
+}
+
+/** A zone of some user's, with these records. */
+export function userZone(origin: string, records: ZoneData['records']): ZoneData {
+  return {
+    origin,
+    soa: {
+      mname: `ns.${origin}`,
+      rname: `hostmaster.${origin}`,
+      serial: 1,
+      refresh: 7200,
+      retry: 900,
+      expire: 1_209_600,
+      minimum: 1,
+    },
+    ns: [`ns.${origin}`],
+    ttl: 1,
+    records,
+  }
+}
+
+/** Waits for a condition with a deadline; the only sleeping is between looks. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | null | false> | T | undefined | null | false,
+  milliseconds = 20_000,
+): Promise<T> {
+  const deadline = performance.now() + milliseconds
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== null && found !== false) return found
+    if (performance.now() > deadline) throw new Error(`Waited in vain: ${what}.`)
+    await delay(25)
+  }
+}
+
+/** The rows of a kind, whoever they belong to. */
+export async function rowsOf(store: Store, kind: string) {
+  return store.scan(kind, { limit: 500 })
+}

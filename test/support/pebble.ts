@@ -1,0 +1,208 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer, get as httpsGet, request as httpsRequest } from 'node:https'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createTestCa } from './test-ca.ts'
+
+/** What a test may do with a request before it reaches the authority. */
+export type Hook = (path: string) => undefined | number | Promise<undefined | number>
+
+/** A real ACME server, behind a proxy that counts what is asked of it and can fail on demand. */
+export interface Pebble {
+  /** The directory as clients are told it, at the proxy. */
+  readonly directory: string
+  /** PEM of the authority of its HTTPS listener, not of the certificates it signs. */
+  readonly ca: string
+  /** PEM of the root it signs with. */
+  root(): Promise<string>
+  /** How many requests to this kind of resource have come: `order`, `finalize`, `challenge`. */
+  count(what: keyof typeof PATHS): number
+  /** Answers with a status instead of passing a request on, or waits before it does. */
+  hook: Hook | undefined
+  /** Lets the directory offer renewal information, which this server does not have itself. */
+  renewalInfo: ((id: string) => { start: string; end: string }) | undefined
+}
+
+export const PATHS = {
+  order: '/order-plz',
+  finalize: '/finalize-order/',
+  challenge: '/chalZ/',
+} as const
+
+/** Starts Pebble with these places to look for proofs. */
+export async function startPebble(
+  t: TestContext,
+  options: {
+    dnsPort: number
+    httpPort: number
+    rejectNonces?: number
+    validitySeconds?: number
+    sleepSeconds?: number
+  },
+): Promise<Pebble> {
+  const dir = mkdtempSync(join(tmpdir(), 'adit-pebble-'))
+  const ca = await createTestCa()
+  const { cert, key } = await ca.issue('localhost', '127.0.0.1')
+  const [port, managementPort] = [await freePort(), await freePort()]
+  writeFileSync(join(dir, 'cert.pem'), cert)
+  writeFileSync(join(dir, 'key.pem'), key, { mode: 0o600 })
+  const config = {
+    pebble: {
+      listenAddress: `127.0.0.1:${port}`,
+      managementListenAddress: `127.0.0.1:${managementPort}`,
+      certificate: join(dir, 'cert.pem'),
+      privateKey: join(dir, 'key.pem'),
+      httpPort: options.httpPort,
+      tlsPort: 1,
+      ocspResponderURL: '',
+      externalAccountBindingRequired: false,
+      ...(options.validitySeconds === undefined
+        ? {}
+        : { certificateValidityPeriod: options.validitySeconds }),
+    },
+  }
+  writeFileSync(join(dir, 'config.json'), JSON.stringify(config))
+  const child = spawn(
+    'pebble',
+    ['-config', join(dir, 'config.json'), '-dnsserver', `127.0.0.1:${options.dnsPort}`],
+    {
+      env: {
+        ...process.env,
+        PEBBLE_AUTHZREUSE: '0',
+        PEBBLE_WFE_NONCEREJECT: String(options.rejectNonces ?? 0),
+        ...(options.sleepSeconds === undefined
+          ? { PEBBLE_VA_NOSLEEP: '1' }
+          : { PEBBLE_VA_SLEEPTIME: String(options.sleepSeconds) }),
+      },
+      stdio: process.env.PEBBLE_LOG ? 'inherit' : 'ignore',
+    },
+  )
+  t.after(async () => {
+    if (child.exitCode === null) {
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+    }
+    rmSync(dir, { recursive: true, force: true })
+  })
+  await listening(child, port, ca.caPem)
+
+  const counts = new Map<string, number>()
+  const pebble: Pebble = {
+    directory: '',
+    ca: ca.caPem,
+    root: () => fetchText(`https://127.0.0.1:${managementPort}/roots/0`, ca.caPem),
+    count: (what) => counts.get(what) ?? 0,
+    hook: undefined,
+    renewalInfo: undefined,
+  }
+  const proxy = createHttpsServer({ cert, key }, (incoming, outgoing) => {
+    void (async () => {
+      const path = incoming.url ?? ''
+      for (const [what, prefix] of Object.entries(PATHS))
+        if (path.startsWith(prefix)) counts.set(what, (counts.get(what) ?? 0) + 1)
+      const status = await pebble.hook?.(path)
+      if (status !== undefined) {
+        outgoing.writeHead(status, { 'content-type': 'text/plain' }).end('out of order')
+        return
+      }
+      if (path.startsWith('/renewal-info/') && pebble.renewalInfo) {
+        const suggestedWindow = pebble.renewalInfo(path.slice('/renewal-info/'.length))
+        outgoing
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ suggestedWindow }))
+        return
+      }
+      if (path === '/dir' && pebble.renewalInfo) {
+        const own = JSON.parse(
+          await fetchText(`https://127.0.0.1:${port}/dir`, ca.caPem, incoming.headers.host),
+        )
+        own.renewalInfo = `https://${incoming.headers.host}/renewal-info`
+        outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(own))
+        return
+      }
+      passOn(incoming, outgoing, port, ca.caPem)
+    })().catch(() => outgoing.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.after(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  const address = proxy.address() as AddressInfo
+  return Object.assign(pebble, { directory: `https://localhost:${address.port}/dir` })
+}
+
+/** The host stays as it was asked for: the server makes its addresses, and checks signatures, by it. */
+function passOn(incoming: IncomingMessage, outgoing: ServerResponse, port: number, ca: string): void {
+  const { method, url, headers } = incoming
+  const onward = httpsRequest({ host: '127.0.0.1', port, method, path: url, headers, ca }, (answer) => {
+    outgoing.writeHead(answer.statusCode!, answer.headers)
+    answer.pipe(outgoing)
+  })
+  onward.on('error', () => outgoing.destroy())
+  incoming.pipe(onward)
+}
+
+function fetchText(url: string, ca: string, host?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    httpsGet(url, { ca, ...(host ? { headers: { host } } : {}) }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (piece: string) => {
+        text += piece
+      })
+      answer.on('end', () => resolve(text))
+    }).on('error', reject)
+  })
+}
+
+async function listening(child: ChildProcess, port: number, ca: string): Promise<void> {
+  const deadline = performance.now() + 20_000
+  for (;;) {
+    try {
+      await fetchText(`https://127.0.0.1:${port}/dir`, ca)
+      return
+    } catch (error) {
+      if (performance.now() > deadline || child.exitCode !== null)
+        throw new Error('Pebble did not start; is the Debian package pebble installed?', { cause: error })
+      await delay(20)
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+/** A plain request with a host of one's own, as a validation makes it. */
+export function getWithHost(
+  port: number,
+  path: string,
+  host: string,
+): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path, headers: { host } }, (answer) => {
+      let body = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (piece: string) => {
+        body += piece
+      })
+      answer.on('end', () => resolve({ status: answer.statusCode!, body }))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
