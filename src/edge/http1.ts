@@ -231,14 +231,14 @@ export class Http1Visitor extends Timed implements Live {
       return
     }
     if (asksForWebSocket(head)) {
+      // Whatever becomes of it, this connection carries no further request.
+      this.closing = true
       const fault = webSocketFault(head)
       if (fault !== undefined) {
         exchange.refuse(fault)
         return
       }
       exchange.upgrading = true
-      // Whatever the upstream says, this connection carries no further request.
-      this.closing = true
     }
     dispatch(exchange)
   }

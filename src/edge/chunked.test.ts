@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ChunkedBody } from './chunked.ts'
+import { requestNames } from './field-names.ts'
+
+/** Feeds the text in pieces of this size; the data, what was left over, and how it ended. */
+function decode(text: string, size: number) {
+  const body = new ChunkedBody(requestNames)
+  let data = ''
+  const bytes = Buffer.from(text, 'latin1')
+  for (let at = 0; at < bytes.length; at += size) {
+    const piece = Buffer.from(bytes.subarray(at, at + size))
+    data += body.take(piece).toString('latin1')
+    if (body.bad || body.done) {
+      return {
+        data,
+        rest: text.slice(at + body.end),
+        bad: body.bad,
+        done: body.done,
+        trailers: body.trailers,
+      }
+    }
+  }
+  return { data, rest: '', bad: body.bad, done: body.done, trailers: body.trailers }
+}
+
+test('chunks are joined however they are cut', () => {
+  const text = '5\r\nhello\r\n1;a=b;c="d"\r\n \r\n0005\r\nworld\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\nGET /next'
+  for (let size = 1; size <= text.length; size++) {
+    const { data, rest, done, trailers } = decode(text, size)
+
+    assert.equal(data, 'hello world')
+    assert.equal(done, true)
+    assert.equal(rest, 'GET /next', `pieces of ${size}`)
+    assert.equal(trailers, 'X-Sum: 1\r\nY: 2\r\n')
+  }
+})
+
+test('framing that readers could take differently is refused', () => {
+  const bad = [
+    '\r\n',
+    ' 5\r\nhello\r\n',
+    '5 \r\nhello\r\n',
+    '0x5\r\nhello\r\n',
+    '+5\r\nhello\r\n',
+    '-5\r\nhello\r\n',
+    '5\nhello\n',
+    '5\r\nhello\n',
+    '5\r\nhelloX\r\n',
+    '5\r\nhello\r5\r\n',
+    '5\rhello\r\n',
+    '5;\nhello',
+    '5;a\u0000\r\nhello\r\n',
+    'g\r\n',
+    '123456789\r\n',
+    '000000000\r\n',
+    '0\r\nX\r\n\r\n',
+    '0\r\n X: a\r\n\r\n',
+    '0\r\nX : a\r\n\r\n',
+    '0\r\nX: a\nY: b\r\n\r\n',
+    '0\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n',
+    `5;${'a'.repeat(1024)}\r\nhello\r\n0\r\n\r\n`,
+    `1;${'a'.repeat(600)}\r\nh\r\n1;${'a'.repeat(600)}\r\nh\r\n`,
+    `0\r\nX: ${'a'.repeat(4100)}\r\n\r\n`,
+    `0\r\n${'X: a\r\n'.repeat(101)}\r\n`,
+  ]
+  for (const text of bad) {
+    for (const size of [1, 7, text.length]) {
+      assert.equal(decode(text, size).bad, true, `${JSON.stringify(text.slice(0, 60))} in pieces of ${size}`)
+    }
+  }
+})
+
+test('trailers up to the limit pass, without those the edge decides by', () => {
+  const long = `X: ${'a'.repeat(4096 - 5)}\r\n`
+  assert.equal(decode(`0\r\n${long}\r\n`, 1000).trailers, long)
+
+  const { trailers, done } = decode(
+    '0\r\nA: 1\r\nHost: evil\r\nX-Forwarded-For: 1.1.1.1\r\nAdit_Auth_User: me\r\nConnection: close\r\nB: 2\r\n\r\n',
+    1000,
+  )
+  assert.equal(done, true)
+  assert.equal(trailers, 'A: 1\r\nB: 2\r\n')
+})
+
+test('an unfinished body is neither done nor bad', () => {
+  for (const text of ['5', '5\r', '5\r\nhel', '5\r\nhello\r', '0\r\n', '0\r\n\r', '0\r\nX: a\r\n']) {
+    const { done, bad } = decode(text, 1)
+    assert.deepEqual([done, bad], [false, false], JSON.stringify(text))
+  }
+})
