@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createRandom } from '../../test/support/random.ts'
+import { systemClock } from '../base/clock.ts'
+import type { DurableStore } from '../store/index.ts'
+import { createTestEvents, createWriter, openTestStore, until } from './testing/platform.ts'
+import { startSink } from './testing/sink.ts'
+
+const EVENTS = 10_000
+const KILLS = 5
+const PATIENCE = 120_000
+
+test(`of ${EVENTS} events none is lost, with a receiver that fails 30 % and ${KILLS} kills of ours`, async (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const received = new Map<string, Set<string>>()
+  const sink = await startSink(t, ({ headers, body }) => {
+    if (random.below(100) < 30) return { status: random.pick([500, 429, 503]) }
+    const { object } = JSON.parse(body.toString())
+    received.set(object.id, (received.get(object.id) ?? new Set()).add(headers['webhook-id']!))
+    return { status: 204 }
+  })
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-crash-'))
+  const store = await openTestStore(t, systemClock, { dataDir })
+  const operator = createTestEvents(t, store, systemClock)
+  const writer = createWriter(store)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], 'ip_policy_created.v0')
+
+  let committed = 0
+  let numbered = 0
+  for (let life = 0; life <= KILLS; life++) {
+    const left = EVENTS - committed
+    const child = fork(join(import.meta.dirname, 'testing/deliverer.fixture.ts'), [
+      dataDir,
+      String(numbered),
+      String(numbered + left),
+    ])
+    t.after(() => child.kill('SIGKILL'))
+    child.on('message', (number: number) => {
+      committed += 1
+      numbered = Math.max(numbered, number + 1)
+    })
+    if (life < KILLS) {
+      // At any moment: while changes are made, while events are sent, while what became of them is written down.
+      const share = left / (KILLS + 1 - life)
+      const killAt = committed + 1 + random.below(share)
+      await until(() => committed >= killAt, PATIENCE)
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    } else {
+      await until(() => committed >= EVENTS, PATIENCE)
+      await until(async () => {
+        await operator.replay(destination)
+        const state = (await operator.states())[0]
+        return state?.queued === 0 && state.dead === 0 && received.size >= EVENTS
+      }, PATIENCE)
+    }
+  }
+
+  const rows = await allPolicies(store)
+  assert.ok(rows.length >= EVENTS)
+  assert.deepEqual(
+    rows.filter((id) => !received.has(id)),
+    [],
+  )
+  // Sent more than once, perhaps, but always as the same event.
+  assert.deepEqual(
+    [...received.values()].filter((ids) => ids.size !== 1),
+    [],
+  )
+})
+
+async function allPolicies(store: DurableStore): Promise<string[]> {
+  const ids: string[] = []
+  for (;;) {
+    const page = await store.scan('ip_policies', { limit: 1000, after: ids.at(-1) })
+    ids.push(...page.map(({ id }) => id))
+    if (page.length < 1000) return ids
+  }
+}

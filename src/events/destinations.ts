@@ -1,0 +1,52 @@
+import type { Row } from '../store/index.ts'
+import { recordOf } from '../store/index.ts'
+import { createTarget } from './targets/kinds.ts'
+import type { Target, TargetContext, TargetSettings } from './targets/target.ts'
+
+/** One destination as it is configured now. */
+export interface Destination {
+  readonly id: string
+  readonly account: string
+  readonly revision: number
+  /** Made when first asked for; throws when the settings cannot be used. */
+  target(): Target
+}
+
+/** All destinations by id; the target of each is made once for every revision. */
+export class Destinations {
+  readonly #context: Omit<TargetContext, 'accountId' | 'destinationId'>
+  readonly #destinations = new Map<string, Destination>()
+
+  constructor(context: Omit<TargetContext, 'accountId' | 'destinationId'>) {
+    this.#context = context
+  }
+
+  get(id: string): Destination | undefined {
+    return this.#destinations.get(id)
+  }
+
+  set(row: Row): void {
+    let target: Target | undefined
+    this.#destinations.set(row.id, {
+      id: row.id,
+      account: row.account,
+      revision: row.revision,
+      target: () => {
+        target ??= createTarget(recordOf(row).target as TargetSettings, {
+          ...this.#context,
+          accountId: row.account,
+          destinationId: row.id,
+        })
+        return target
+      },
+    })
+  }
+
+  remove(id: string): void {
+    this.#destinations.delete(id)
+  }
+
+  clear(): void {
+    this.#destinations.clear()
+  }
+}

@@ -1,0 +1,120 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { type EventQueue, LeaseLost, type SinkState } from '../store/index.ts'
+import type { Destinations } from './destinations.ts'
+import { DurableQueue } from './durable-lane.ts'
+import { Lane, type Settled } from './lane.ts'
+import type { Outbox } from './outbox.ts'
+import type { Ownership } from './ownership.ts'
+
+const HOUR = 60 * 60 * 1000
+const DEAD_KEPT_MS = 30 * 24 * HOUR
+
+export interface DispatcherOptions {
+  readonly queue: EventQueue
+  readonly outbox: Outbox
+  readonly ownership: Ownership
+  readonly destinations: Destinations
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly onSettled: (destination: string, settled: Settled) => void
+}
+
+interface Served {
+  readonly queue: DurableQueue
+  readonly lane: Lane
+}
+
+/**
+ * The work that one process does for all: turns changes into events and delivers what is queued, a lane for each
+ * destination. Whoever holds the lease is that process.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  readonly #served = new Map<string, Served>()
+  #states: readonly SinkState[] = []
+  #cleanedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+  }
+
+  /** How the destinations stood when last looked at; empty in a process that does not do this work. */
+  get states(): readonly SinkState[] {
+    return this.#states
+  }
+
+  async tick(): Promise<void> {
+    const { ownership, outbox, queue, clock } = this.#options
+    const lease = await ownership.hold().catch((error) => {
+      this.#resign()
+      throw error
+    })
+    if (lease === undefined) {
+      this.#resign()
+      return
+    }
+    try {
+      await outbox.advance(lease)
+    } catch (error) {
+      outbox.forget()
+      if (!(error instanceof LeaseLost)) throw error
+      return
+    }
+    this.#states = await queue.states()
+    this.#pokeDue()
+    if (clock.monotonic() - this.#cleanedAt > HOUR) {
+      this.#cleanedAt = clock.monotonic()
+      await queue.purge(clock.now() - DEAD_KEPT_MS)
+      await outbox.prune()
+    }
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all([...this.#served.values()].map(({ lane }) => lane.stop(graceMs)))
+    this.#served.clear()
+    await this.#options.ownership.release()
+  }
+
+  #pokeDue(): void {
+    const now = this.#options.clock.now()
+    const known = new Set<string>()
+    for (const state of this.#states) {
+      known.add(state.destination)
+      const served = this.#serve(state)
+      if (served.queue.observe(state, now)) served.lane.poke()
+    }
+    for (const [id, { lane }] of this.#served) {
+      if (known.has(id)) continue
+      this.#served.delete(id)
+      void lane.stop(0)
+    }
+  }
+
+  #serve(state: SinkState): Served {
+    const found = this.#served.get(state.destination)
+    if (found !== undefined) return found
+    const { queue: events, destinations, clock, random, log, onSettled } = this.#options
+    const queue = new DurableQueue(events, state)
+    const lane = new Lane({
+      queue,
+      destination: () => destinations.get(state.destination),
+      clock,
+      random,
+      log: log.child({ destination: state.destination }),
+      onSettled: (settled) => onSettled(state.destination, settled),
+    })
+    const served = { queue, lane }
+    this.#served.set(state.destination, served)
+    return served
+  }
+
+  /** Another process does the work now, or nobody can: batches under way end by themselves. */
+  #resign(): void {
+    this.#options.outbox.forget()
+    this.#states = []
+    for (const { lane } of this.#served.values()) void lane.stop(HOUR)
+    this.#served.clear()
+  }
+}

@@ -1,0 +1,50 @@
+import type { EventQueue, SinkState } from '../store/index.ts'
+import type { LaneEvent, LaneQueue, Settled } from './lane.ts'
+import type { BatchLimits } from './targets/target.ts'
+
+/** The events of one destination that wait in the store. */
+export class DurableQueue implements LaneQueue {
+  readonly #queue: EventQueue
+  readonly #destination: string
+  readonly #account: string
+  #state: SinkState
+  #seen = -1
+  #wakeAt = 0
+
+  constructor(queue: EventQueue, state: SinkState) {
+    this.#queue = queue
+    this.#destination = state.destination
+    this.#account = state.account
+    this.#state = state
+  }
+
+  get goneRevision(): number | undefined {
+    return this.#state.goneRevision
+  }
+
+  /** Notes how the store stands; answers whether it is worth a look for events that are due. */
+  observe(state: SinkState, now: number): boolean {
+    this.#state = state
+    return state.queued > 0 && (now >= this.#wakeAt || state.enqueued !== this.#seen)
+  }
+
+  async take({ maxEvents, maxBytes, lingerMs }: BatchLimits, now: number): Promise<readonly LaneEvent[]> {
+    if (lingerMs > 0) this.#state = (await this.#queue.state(this.#destination)) ?? this.#state
+    const { enqueued, queued, queuedBytes } = this.#state
+    this.#seen = enqueued
+    const full = queued >= maxEvents || queuedBytes >= maxBytes
+    const since = full ? now : now - lingerMs
+    const events = await this.#queue.due(this.#destination, since, { limit: maxEvents, maxBytes })
+    if (events.length === 0) {
+      const next = await this.#queue.nextDue(this.#destination)
+      this.#wakeAt = next === undefined ? Number.POSITIVE_INFINITY : next + lingerMs
+    }
+    return events
+  }
+
+  async settle(settled: Settled): Promise<void> {
+    await this.#queue.settle({ ...settled, destination: this.#destination, account: this.#account })
+    const { goneRevision } = settled
+    if (goneRevision !== undefined) this.#state = { ...this.#state, goneRevision }
+  }
+}

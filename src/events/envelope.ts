@@ -1,0 +1,69 @@
+import { timestamp } from '../base/clock.ts'
+import { newId } from '../base/id.ts'
+import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
+import type { Change } from '../store/index.ts'
+
+/** Who caused an event. */
+export interface EventPrincipal {
+  readonly id: string
+  /** Email address or name. */
+  readonly subject: string
+  readonly source: 'API'
+  readonly credential: { readonly id: string; readonly uri: string } | null
+}
+
+/** What every event says beside its object. */
+export interface Happening {
+  readonly type: string
+  readonly accountId: string
+  /** In milliseconds since 1970. */
+  readonly at: number
+  /** Grows from one event of an object to the next. */
+  readonly sequence: number
+  readonly object: unknown
+  readonly principal: EventPrincipal | null
+}
+
+/** An event with its id and the JSON that is delivered. */
+export interface SealedEvent {
+  readonly id: string
+  readonly type: string
+  readonly at: number
+  readonly body: string
+}
+
+/** Gives an event its id and writes it down, for good: every attempt sends these bytes. */
+export function sealEvent({ type, accountId, at, sequence, object, principal }: Happening): SealedEvent {
+  const id = newId('ev', at)
+  const body = JSON.stringify({
+    event_id: id,
+    event_type: type,
+    event_timestamp: new Date(at).toISOString(),
+    account_id: accountId,
+    sequence,
+    object,
+    principal,
+  })
+  return { id, type, at, body }
+}
+
+/** The address of a resource, from its id alone. */
+export function uriOf(apiUrl: string, id: string): string {
+  const resource = resourceOfPrefix(id.slice(0, id.indexOf('_')))
+  if (resource === undefined || resource.parents.length > 0) return ''
+  return `${resource.relativeUri ? '' : apiUrl}${resource.path}/${id}`
+}
+
+/** The API object of a change as it was at that moment; its secrets never were in the change. */
+export function objectOf(resource: Resource, { id, data, createdAt }: Change, apiUrl: string): unknown {
+  const path = resource.path.replace(/\{([a-z_]+)\}/g, (_, parent: string) => String(data[parent] ?? ''))
+  return resource.show(
+    data as Stock<Resource>,
+    {
+      id,
+      uri: `${resource.relativeUri ? '' : apiUrl}${path}/${id}`,
+      created_at: timestamp(createdAt),
+    },
+    { uriOf: (target) => uriOf(apiUrl, target) },
+  )
+}

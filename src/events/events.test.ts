@@ -1,0 +1,514 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Registry } from 'prom-client'
+import { ApiKey, EventDestination, EventSubscription, HttpResponseBackend, IpPolicy } from '../resources/index.ts'
+import type { EventsOptions } from './index.ts'
+import { TestEventFailed } from './index.ts'
+import {
+  ACCOUNT,
+  createTestEvents,
+  createWriter,
+  HandClock,
+  openTestStore,
+  until,
+} from './testing/platform.ts'
+import { type Answer, type Sink, startSink } from './testing/sink.ts'
+
+const CREATED = 'ip_policy_created.v0'
+const HTTP = 'http_request_complete.v0'
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+interface Delivered {
+  event_id: string
+  event_type: string
+  event_timestamp: string
+  account_id: string
+  sequence: number
+  // biome-ignore lint/suspicious/noExplicitAny: events carry objects of every shape.
+  object: any
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  principal: any
+}
+
+const bodies = (sink: Sink) => sink.arrivals.map(({ body }) => JSON.parse(body.toString()) as Delivered)
+
+async function platform(t: TestContext, options: Partial<EventsOptions> = {}) {
+  const clock = new HandClock()
+  const store = await openTestStore(t, clock)
+  const writer = createWriter(store)
+  const events = createTestEvents(t, store, clock, options)
+  return { clock, store, writer, events }
+}
+
+function answering(t: TestContext, ...answers: number[]): Promise<Sink> {
+  const given = answers.map((status): Answer => ({ status }))
+  return startSink(t, () => (given.length > 1 ? given.shift()! : given[0]!))
+}
+
+test('a created, updated and deleted resource reaches the webhook with who did it and its order', async (t) => {
+  const { clock, store, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const owner = 'usr_000000000000000000000000001'
+  const writer = createWriter(store, { principal: owner, credential: 'ak_000000000000000000000000001' })
+  await writer.user('ann@example.com', owner)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], CREATED, 'ip_policy_updated.v0', 'ip_policy_deleted.v0')
+  await events.start()
+
+  const id = await writer.create(IpPolicy, { description: 'office' })
+  await writer.update(IpPolicy, id, { description: 'home' })
+  await writer.remove(IpPolicy, id)
+
+  await until(() => sink.arrivals.length === 3)
+  const [created, updated, deleted] = bodies(sink).sort((a, b) => a.sequence - b.sequence) as [
+    Delivered,
+    Delivered,
+    Delivered,
+  ]
+  assert.deepEqual(
+    [created, updated, deleted].map(({ event_type, object }) => [event_type, object.description]),
+    [
+      [CREATED, 'office'],
+      ['ip_policy_updated.v0', 'home'],
+      ['ip_policy_deleted.v0', 'home'],
+    ],
+  )
+  assert.match(created.event_id, /^ev_[0-9A-Za-z]{27}$/)
+  assert.equal(created.event_timestamp, new Date(clock.now()).toISOString())
+  assert.equal(created.account_id, ACCOUNT)
+  assert.equal(created.object.uri, `http://api.test/ip_policies/${id}`)
+  assert.deepEqual(created.principal, {
+    id: owner,
+    subject: 'ann@example.com',
+    source: 'API',
+    credential: {
+      id: 'ak_000000000000000000000000001',
+      uri: 'http://api.test/api_keys/ak_000000000000000000000000001',
+    },
+  })
+})
+
+test('no secret is part of an event', async (t) => {
+  const { writer, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const destination = await writer.create(EventDestination, {
+    target: { webhook: { url: sink.url, secret: 'canary' } },
+  })
+  await writer.subscribe([destination], 'event_destination_updated.v0', 'api_key_created.v0')
+  await events.start()
+
+  await writer.update(EventDestination, destination, {
+    target: { webhook: { url: sink.url, secret: 'canary' } },
+  })
+  await writer.create(ApiKey, {})
+
+  await until(() => sink.arrivals.length === 2)
+  for (const { body } of sink.arrivals) assert.doesNotMatch(body.toString(), /canary|token_digest/)
+})
+
+test('changes made while nobody delivered are delivered later, to the subscriptions there were', async (t) => {
+  const { store, writer, events, clock } = await platform(t)
+  const sink = await answering(t, 200)
+  const destination = await writer.webhook(sink.url)
+  await writer.create(IpPolicy, { description: 'before' })
+  const subscription = await writer.subscribe([destination], CREATED)
+  await writer.create(IpPolicy, { description: 'during' })
+  await writer.remove(EventSubscription, subscription)
+  await writer.create(IpPolicy, { description: 'after' })
+
+  await events.start()
+
+  await until(() => sink.arrivals.length > 0)
+  await events.stop()
+  const again = createTestEvents(t, store, clock)
+  await again.start()
+  await until(async () => (await again.states()).every(({ queued }) => queued === 0))
+  assert.deepEqual(
+    bodies(sink).map(({ object }) => object.description),
+    ['during'],
+  )
+})
+
+test('an event that fails is tried again with the same id, later and later, and is dead in the end', async (t) => {
+  const { clock, writer, events } = await platform(t)
+  const sink = await answering(t, 500)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], CREATED)
+  // Shows that due events have been looked for since the clock was moved.
+  const healthy = await answering(t, 200)
+  await writer.subscribe([await writer.webhook(healthy.url)], 'http_response_backend_created.v0')
+  await events.start()
+  const start = clock.now()
+  await writer.create(IpPolicy, {})
+  const waits = [
+    5000,
+    30_000,
+    5 * MINUTE,
+    30 * MINUTE,
+    2 * HOUR,
+    5 * HOUR,
+    10 * HOUR,
+    14 * HOUR,
+    20 * HOUR,
+    24 * HOUR,
+  ]
+
+  for (const [index, wait] of waits.entries()) {
+    await until(async () => sink.arrivals.length === index + 1 && (await failures(destination)) === index + 1)
+    clock.forward(wait - 1)
+    await writer.create(HttpResponseBackend, {})
+    await until(() => healthy.arrivals.length === index + 1)
+    assert.equal(sink.arrivals.length, index + 1, `not before ${wait} ms`)
+    clock.forward(1)
+  }
+
+  await until(async () => (await events.status(ACCOUNT, destination)).dead === 1)
+  assert.ok(clock.now() - start >= 72 * HOUR)
+  assert.equal(sink.arrivals.length, waits.length + 1)
+  assert.equal(new Set(bodies(sink).map(({ event_id }) => event_id)).size, 1)
+  const { backlog, last_error, last_success_at } = await events.status(ACCOUNT, destination)
+  assert.deepEqual(
+    { backlog, last_error, last_success_at },
+    {
+      backlog: 0,
+      last_error: 'The webhook answered 500.',
+      last_success_at: null,
+    },
+  )
+
+  async function failures(id: string) {
+    return (await events.states()).find((state) => state.destination === id)?.failed
+  }
+})
+
+test('dead events are listed, replayed and forgotten after 30 days', async (t) => {
+  const { clock, writer, events } = await platform(t)
+  const sink = await answering(t, 410, 410, 200)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], CREATED)
+  await events.start()
+  await writer.create(IpPolicy, { description: 'one' })
+  await until(() => sink.arrivals.length === 1)
+  await until(async () => (await events.status(ACCOUNT, destination)).disabled)
+  clock.forward(5000)
+  await writer.create(IpPolicy, { description: 'two' })
+  await until(async () => (await events.status(ACCOUNT, destination)).dead === 2)
+  const [second, first] = await events.deadLetters(destination, { limit: 10 })
+  assert.match(first!.body, /"one"/)
+  assert.equal(sink.arrivals.length, 1)
+  sink.answer = () => ({ status: 200 })
+
+  assert.equal(await events.replay(destination, [first!.id]), 1)
+
+  await until(() => sink.arrivals.length === 2)
+  assert.equal(bodies(sink)[1]?.event_id, first!.id)
+  assert.equal((await events.status(ACCOUNT, destination)).disabled, false)
+  assert.deepEqual(
+    (await events.deadLetters(destination, { limit: 10 })).map(({ id }) => id),
+    [second!.id],
+  )
+  clock.forward(30 * 24 * HOUR + 1)
+  await until(async () => (await events.status(ACCOUNT, destination)).dead === 0)
+})
+
+test('a destination that was told to stop starts again when it is changed', async (t) => {
+  const { writer, events } = await platform(t)
+  const sink = await answering(t, 410)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], CREATED)
+  await events.start()
+  await writer.create(IpPolicy, {})
+  await until(async () => (await events.status(ACCOUNT, destination)).disabled)
+
+  await writer.update(EventDestination, destination, {
+    target: { webhook: { url: `${sink.url}/new`, secret: 'whsec_c2VjcmV0' } },
+  })
+  await writer.create(IpPolicy, {})
+
+  const arrival = await until(() => sink.arrivals[1])
+  assert.equal(arrival.path, '/new')
+})
+
+test('a receiver that names a time is left alone for as long', async (t) => {
+  const { clock, writer, events } = await platform(t)
+  const sink = await startSink(t, () => ({ status: 503, headers: { 'retry-after': '600' } }))
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], CREATED)
+  await events.start()
+  await writer.create(IpPolicy, {})
+  await until(async () => (await events.states())[0]?.failed === 1)
+  clock.forward(599_999)
+  await writer.subscribe([await writer.webhook((await answering(t, 200)).url)], 'api_key_created.v0')
+  await writer.create(ApiKey, {})
+  await until(async () => (await events.states()).some(({ delivered }) => delivered === 1))
+  assert.equal(sink.arrivals.length, 1)
+
+  clock.forward(1)
+
+  await until(() => sink.arrivals.length === 2)
+})
+
+test('a destination that is stuck holds up no other', async (t) => {
+  const { writer, events } = await platform(t)
+  const stuck = await startSink(t, () => 'never')
+  const healthy = await answering(t, 200)
+  const [one, two] = [await writer.webhook(stuck.url), await writer.webhook(healthy.url)]
+  await writer.subscribe([one, two], CREATED)
+  await events.start()
+  for (let index = 0; index < 100; index++) await writer.create(IpPolicy, {})
+  await until(() => stuck.arrivals.length > 0)
+
+  await until(() => healthy.arrivals.length === 100)
+
+  assert.equal((await events.status(ACCOUNT, one)).last_success_at, null)
+})
+
+test('what is over the limit of a queue is counted', async (t) => {
+  const { writer, events } = await platform(t, { limits: { queue: 3 } })
+  const sink = await answering(t, 500)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], CREATED)
+  await events.start()
+
+  for (let index = 0; index < 5; index++) await writer.create(IpPolicy, {})
+
+  const status = await until(async () => {
+    const found = await events.status(ACCOUNT, destination)
+    return found.dropped === 2 && found
+  })
+  assert.equal(status.backlog, 3)
+})
+
+test('an event too large for its target is dead at once and holds up nothing', async (t) => {
+  const { store, writer, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], 'tunnel_start.v0')
+  await events.start()
+  const event = { type: 'tunnel_start.v0', accountId: ACCOUNT, sequence: 1 }
+
+  events.emit({ ...event, object: { filler: 'x'.repeat(1_100_000) } })
+  events.emit({ ...event, object: { filler: 'y' } })
+
+  await until(async () => (await events.status(ACCOUNT, destination)).dead === 1)
+  await until(() => sink.arrivals.length === 1)
+  const [dead] = await events.deadLetters(destination, { limit: 1 })
+  assert.match(dead!.error, /larger than/)
+  await store.check()
+})
+
+test('a session that starts and stops is told to whoever asked, in the order of its sequence', async (t) => {
+  const { clock, writer, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], 'agent_session_start.v0', 'agent_session_stop.v0', 'tunnel_stop.v0')
+  await events.start()
+  const session = {
+    id: 'ts_1',
+    accountId: ACCOUNT,
+    credentialId: 'cr_1',
+    transport: 'adit/v2',
+    agentVersion: '1.0.0',
+    os: 'linux',
+    ip: '192.0.2.7',
+    region: 'us',
+    metadata: '',
+    startedAt: clock.now(),
+  }
+  const tunnel = {
+    id: 'tn_1',
+    accountId: ACCOUNT,
+    sessionId: 'ts_1',
+    region: 'us',
+    proto: 'https',
+    url: 'https://a.adit.localhost',
+    labels: undefined,
+    forwardsTo: 'http://localhost:80',
+    metadata: '',
+    startedAt: clock.now(),
+  }
+
+  events.onLive({ what: 'session_started', session })
+  events.onLive({ what: 'tunnel_started', tunnel })
+  events.onLive({ what: 'tunnel_stopped', tunnel })
+  events.onLive({ what: 'session_stopped', session })
+
+  await until(() => sink.arrivals.length === 3)
+  const found = bodies(sink).sort((a, b) => a.event_type.localeCompare(b.event_type))
+  assert.deepEqual(
+    found.map(({ event_type, sequence }) => [event_type, sequence]),
+    [
+      ['agent_session_start.v0', 1],
+      ['agent_session_stop.v0', 2],
+      ['tunnel_stop.v0', 2],
+    ],
+  )
+  assert.deepEqual(found[0]?.object.session, { id: 'ts_1', uri: 'http://api.test/tunnel_sessions/ts_1' })
+  assert.equal(found[0]?.object.stopped_at, null)
+  assert.equal(found[2]?.object.public_url, 'https://a.adit.localhost')
+})
+
+const request = {
+  accountId: ACCOUNT,
+  connection: {
+    scheme: 'http',
+    remoteAddress: '192.0.2.7',
+    localAddress: '127.0.0.1',
+    localPort: 80,
+    serverName: undefined,
+    tls: undefined,
+    startedAt: 0,
+  },
+  endedAt: 0,
+  method: 'GET',
+  host: 'a.adit.localhost',
+  target: '/',
+  requestFields: '',
+  requestBodyLength: 0,
+  status: 200,
+  responseFields: '',
+  responseBodyLength: 0,
+  connectionReused: false,
+  notes: {},
+}
+
+test('requests are told with the chosen fields, if the filter lets them pass, and only if wanted', async (t) => {
+  const { clock, writer, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const destination = await writer.webhook(sink.url)
+  await events.start()
+  assert.equal(events.observer.wantsRequests(ACCOUNT), false)
+  const filter = 'ev.http.response.status_code >= 500'
+  await writer.subscribe([destination], {
+    type: HTTP,
+    filter,
+    fields: ['http.response.status_code', 'conn.client_ip'],
+  })
+  await until(() => events.observer.wantsRequests(ACCOUNT))
+
+  for (const status of [200, 500, 404, 502]) events.observer.onRequest({ ...request, status })
+  clock.forward(1000)
+
+  await until(() => sink.arrivals.length === 2)
+  assert.deepEqual(
+    bodies(sink).map(({ object, principal }) => ({ object, principal })),
+    [500, 502].map((status_code) => ({
+      object: { http: { response: { status_code } }, conn: { client_ip: '192.0.2.7' } },
+      principal: null,
+    })),
+  )
+  assert.equal(events.observer.wantsConnections(ACCOUNT), false)
+})
+
+test('traffic that a dead sink does not take is bounded, counted and shown', async (t) => {
+  const metrics = new Registry()
+  const { clock, writer, events } = await platform(t, { limits: { buffer: 100 }, metrics })
+  const sink = await answering(t, 500)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], HTTP)
+  await events.start()
+
+  for (let index = 0; index < 150; index++) events.observer.onRequest(request)
+  assert.equal((await events.status(ACCOUNT, destination)).backlog, 100)
+  clock.forward(5000)
+
+  const status = await until(async () => {
+    const found = await events.status(ACCOUNT, destination)
+    return found.dropped === 50 && found
+  })
+  assert.equal(status.backlog, 100)
+  const text = await until(async () => {
+    const found = await metrics.metrics()
+    return found.includes(`adit_events_dropped_total{destination="${destination}"} 50`) && found
+  })
+  assert.match(text, new RegExp(`adit_event_backlog\\{destination="${destination}"\\} 100`))
+  sink.answer = () => ({ status: 200 })
+  await until(async () => {
+    clock.forward(1000)
+    return (await events.status(ACCOUNT, destination)).backlog === 0
+  })
+})
+
+test('traffic that waits for a full batch is sent when the process ends', async (t) => {
+  const { writer, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], HTTP)
+  await events.start()
+  events.observer.onRequest(request)
+
+  await events.stop()
+
+  assert.equal(sink.arrivals.length, 1)
+})
+
+test('a test event is sent at once and says what went wrong', async (t) => {
+  const { writer, events } = await platform(t)
+  const sink = await answering(t, 200, 401)
+  const destination = await writer.webhook(sink.url)
+
+  const { event_id } = await events.sendTest(ACCOUNT, destination)
+
+  assert.deepEqual(
+    bodies(sink).map((event) => [event.event_id, event.event_type]),
+    [[event_id, 'test_event.v0']],
+  )
+  await assert.rejects(events.sendTest(ACCOUNT, destination), (error: Error) => {
+    return error instanceof TestEventFailed && error.message === 'The webhook answered 401.'
+  })
+  const { last_success_at, last_error } = await events.status(ACCOUNT, destination)
+  assert.notEqual(last_success_at, null)
+  assert.equal(last_error, 'The webhook answered 401.')
+  await assert.rejects(events.sendTest('ac_other', destination), /no event_destinations/)
+})
+
+test('events for a bucket wait for a file that is old or large enough', async (t) => {
+  const sink = await answering(t, 200)
+  const { clock, writer, events } = await platform(t, {
+    endpoints: { s3: sink.url },
+  })
+  const destination = await writer.create(EventDestination, {
+    target: {
+      s3: {
+        auth: { creds: { cloud_access_key_id: 'AKID', cloud_secret_access_key: 'secret' } },
+        bucket_arn: 'arn:aws:s3:::our-events',
+        max_file_age: 60,
+      },
+    },
+  })
+  await writer.subscribe([destination], CREATED)
+  await events.start()
+  await writer.create(IpPolicy, {})
+  await until(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
+  clock.forward(59_000)
+  await writer.create(IpPolicy, {})
+  await until(async () => (await events.status(ACCOUNT, destination)).backlog === 2)
+  assert.equal(sink.arrivals.length, 0)
+
+  clock.forward(1000)
+
+  await until(() => sink.arrivals.length === 1)
+  await until(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
+  assert.equal(sink.arrivals[0]?.body.toString().trim().split('\n').length, 1)
+})
+
+test('of two processes one delivers, and the other goes on when it ends', async (t) => {
+  const { clock, store, writer, events } = await platform(t)
+  const other = createTestEvents(t, store, clock)
+  const sink = await answering(t, 200)
+  const destination = await writer.webhook(sink.url)
+  await writer.subscribe([destination], CREATED)
+  await events.start()
+  await other.start()
+  for (let index = 0; index < 20; index++) await writer.create(IpPolicy, {})
+  await until(() => sink.arrivals.length === 20)
+  await events.stop()
+  clock.forward(10_000)
+
+  for (let index = 0; index < 20; index++) await writer.create(IpPolicy, {})
+
+  await until(() => sink.arrivals.length >= 40)
+  assert.equal(new Set(bodies(sink).map(({ object }) => object.id)).size, 40)
+  assert.equal(new Set(bodies(sink).map(({ event_id }) => event_id)).size, 40)
+})

@@ -1,0 +1,352 @@
+import { randomUUID } from 'node:crypto'
+import type { Registry } from 'prom-client'
+import { type Clock, systemClock, timestamp } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Outbound } from '../base/outbound.ts'
+import {
+  type DeadEvent,
+  type DurableStore,
+  NoSuchRow,
+  openEventQueue,
+  type SinkState,
+} from '../store/index.ts'
+import { Destinations } from './destinations.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { sealEvent, uriOf } from './envelope.ts'
+import type { FieldReader } from './filter.ts'
+import { Inbox } from './inbox.ts'
+import type { Settled } from './lane.ts'
+import { accountOf, type LiveFact, liveEvents, liveObject } from './live.ts'
+import { createEventMetrics } from './metrics.ts'
+import { Outbox } from './outbox.ts'
+import { Ownership } from './ownership.ts'
+import { Subscriptions } from './subscriptions.ts'
+import { type CloudIdentity, type Endpoints, failed } from './targets/target.ts'
+import {
+  connectionReader,
+  type FinishedConnection,
+  type FinishedRequest,
+  requestReader,
+  selectFields,
+} from './traffic.ts'
+import { TrafficLanes } from './traffic-lanes.ts'
+
+const HTTP = 'http_request_complete.v0'
+const TCP = 'tcp_connection_closed.v0'
+const DESTINATIONS = 'event_destinations'
+const SUBSCRIPTIONS = 'event_subscriptions'
+
+/** Bounds and times; the defaults are those that docs/events.md promises. */
+export interface EventLimits {
+  /** Events that may wait in the store for one destination. */
+  readonly queue: number
+  /** Traffic events that may wait in memory for one destination. */
+  readonly buffer: number
+  /** How long one request to a sink may take. */
+  readonly attemptMs: number
+  readonly leaseMs: number
+  readonly tickMs: number
+  /** How long deliveries under way may take when the process ends. */
+  readonly graceMs: number
+}
+
+const DEFAULT_LIMITS: EventLimits = {
+  queue: 100_000,
+  buffer: 10_000,
+  attemptMs: 15_000,
+  leaseMs: 9000,
+  tickMs: 250,
+  graceMs: 3000,
+}
+
+export interface EventsOptions {
+  readonly store: DurableStore
+  readonly outbound: Outbound
+  readonly log: Logger
+  /** Base address shown in `uri`; known once the API listens. */
+  readonly apiUrl: () => string
+  readonly clock?: Clock
+  readonly random?: () => number
+  readonly metrics?: Registry
+  /** Whether this process may deliver what is queued; only one of them does so at a time. */
+  readonly jobs?: boolean
+  /** The same for each start of one process, so that it need not wait for its own lease after a crash. */
+  readonly node?: string
+  readonly endpoints?: Endpoints
+  readonly cloudIdentity?: CloudIdentity
+  readonly limits?: Partial<EventLimits>
+}
+
+/** An event of something that lives outside the store. */
+export interface EmittedEvent {
+  readonly type: string
+  readonly accountId: string
+  readonly object: unknown
+  /** Its place in the order of the object's events. */
+  readonly sequence: number
+}
+
+/** How the deliveries to a destination stand, as the API shows it. */
+export interface DestinationStatus {
+  readonly last_success_at: string | null
+  readonly last_error_at: string | null
+  readonly last_error: string | null
+  /** Events that wait to be delivered. */
+  readonly backlog: number
+  /** Events that were given up and can be replayed. */
+  readonly dead: number
+  /** Events for which there was no room. */
+  readonly dropped: number
+  /** True once the receiver has answered that it wants nothing more. */
+  readonly disabled: boolean
+}
+
+/** A test event that the destination did not take; the message says why. */
+export class TestEventFailed extends Error {
+  override name = 'TestEventFailed'
+}
+
+/** What happens on the platform, on its way to the sinks of its users. */
+export interface Events {
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Whether anybody wants events of this type: two look-ups in memory. */
+  wants(type: string, accountId: string): boolean
+  /** Queues an event of something that lives outside the store. */
+  emit(event: EmittedEvent): void
+  /** Told by the registry of sessions. */
+  onLive(fact: LiveFact): void
+  /** Told by the edge. */
+  readonly observer: {
+    wantsRequests(accountId: string): boolean
+    onRequest(request: FinishedRequest): void
+    wantsConnections(accountId: string): boolean
+    onConnection(connection: FinishedConnection): void
+  }
+  /** Sends one event now, past the queue. Throws `TestEventFailed`, or `NoSuchRow` when there is no such destination. */
+  sendTest(accountId: string, destinationId: string): Promise<{ event_id: string }>
+  status(accountId: string, destinationId: string): Promise<DestinationStatus>
+  /** Every destination that has ever had an event, for the operator. */
+  states(): Promise<SinkState[]>
+  /** Events that were given up, newest first. */
+  deadLetters(
+    destinationId: string,
+    page: { limit: number; before?: string | undefined },
+  ): Promise<DeadEvent[]>
+  /** Queues dead events again, all of a destination or these; answers how many. */
+  replay(destinationId: string, ids?: readonly string[]): Promise<number>
+}
+
+/** Makes the events part. Sending tests, reading the status and replaying work without starting it. */
+export function createEvents(options: EventsOptions): Events {
+  const { store, outbound, apiUrl, clock = systemClock, random = Math.random, jobs = true } = options
+  const log = options.log.child({ part: 'events' })
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const queue = openEventQueue(store)
+  const targetContext = {
+    outbound,
+    clock,
+    endpoints: options.endpoints ?? {},
+    attemptMs: limits.attemptMs,
+    cloudIdentity: options.cloudIdentity,
+  }
+  const destinations = new Destinations(targetContext)
+  const subscriptions = new Subscriptions(log)
+
+  const metrics = options.metrics && createEventMetrics(options.metrics, gauges)
+  const onSettled = (destination: string, { delivered, failed: lost }: Settled) => {
+    metrics?.delivered.inc({ destination }, delivered.length)
+    metrics?.failed.inc(
+      { destination },
+      lost.reduce((sum, { ids }) => sum + ids.length, 0),
+    )
+  }
+  const onDropped = (destination: string, count = 1) => metrics?.dropped.inc({ destination }, count)
+  const shared = { queue, destinations, clock, random, log, onSettled, onDropped }
+
+  const ownership = new Ownership({
+    store,
+    clock,
+    name: 'events',
+    holder: options.node ?? randomUUID(),
+    ttlMs: limits.leaseMs,
+  })
+  const outbox = new Outbox({ store, queue, clock, log, apiUrl, limit: limits.queue })
+  const dispatcher = new Dispatcher({ ...shared, outbox, ownership })
+  const traffic = new TrafficLanes({ ...shared, limit: limits.buffer })
+  const inbox = new Inbox({ queue, clock, limit: limits.queue, onDropped })
+
+  let following: { stop(): void } | undefined
+  let timer: NodeJS.Timeout | undefined
+  let ticking: Promise<void> | undefined
+  let troubled = false
+
+  function* gauges() {
+    for (const { destination, queued, dead, overflowed } of dispatcher.states)
+      yield { destination, backlog: queued + traffic.size(destination), dead, overflowed }
+    const known = new Set(dispatcher.states.map(({ destination }) => destination))
+    for (const { destination, size } of traffic.sizes())
+      if (!known.has(destination)) yield { destination, backlog: size, dead: 0, overflowed: 0 }
+  }
+
+  async function tick(): Promise<void> {
+    const work = [inbox.flush(), traffic.tick(), ...(jobs ? [dispatcher.tick()] : [])]
+    const problem = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected')
+    // Once for each disturbance, not four times a second.
+    if (problem !== undefined && !troubled)
+      log.warn({ reason: String(problem.reason) }, 'events are held up and will be tried again')
+    troubled = problem !== undefined
+  }
+
+  function wake(): void {
+    if (timer === undefined) return
+    ticking ??= tick().finally(() => {
+      ticking = undefined
+    })
+  }
+
+  function emit({ type, accountId, object, sequence }: EmittedEvent): void {
+    const routes = subscriptions.routes(type, accountId)
+    if (routes.length === 0) return
+    const event = sealEvent({ type, accountId, at: clock.now(), sequence, object, principal: null })
+    const wanted = new Set(routes.flatMap((route) => route.destinations))
+    for (const destination of wanted) inbox.add({ ...event, destination, account: accountId })
+    setImmediate(wake)
+  }
+
+  function emitTraffic(type: string, accountId: string, at: number, read: FieldReader): void {
+    for (const { passes, fields, destinations: wanted } of subscriptions.routes(type, accountId)) {
+      if (!passes(read)) continue
+      const object = selectFields(fields, read)
+      const event = sealEvent({ type, accountId, at, sequence: 1, object, principal: null })
+      for (const destination of wanted) traffic.push(destination, event)
+    }
+  }
+
+  return {
+    async start() {
+      following = await store.follow([DESTINATIONS, SUBSCRIPTIONS], {
+        reset(rows) {
+          destinations.clear()
+          subscriptions.clear()
+          for (const row of rows) {
+            if (row.kind === DESTINATIONS) destinations.set(row)
+            else subscriptions.set(row.id, row.account, row.data)
+          }
+        },
+        change(changes) {
+          for (const { kind, id, row } of changes) {
+            if (kind === DESTINATIONS) {
+              if (row === undefined) destinations.remove(id)
+              else destinations.set(row)
+            } else if (row === undefined) subscriptions.remove(id)
+            else subscriptions.set(id, row.account, row.data)
+          }
+        },
+      })
+      timer = setInterval(wake, limits.tickMs)
+      timer.unref()
+      wake()
+    },
+
+    async stop() {
+      following?.stop()
+      clearInterval(timer)
+      timer = undefined
+      await ticking
+      const ends = [inbox.flush(), traffic.stop(limits.graceMs), dispatcher.stop(limits.graceMs)]
+      for (const end of await Promise.allSettled(ends))
+        if (end.status === 'rejected') log.warn({ reason: String(end.reason) }, 'events did not end in order')
+    },
+
+    wants: (type, accountId) => subscriptions.wants(type, accountId),
+    emit,
+
+    onLive(fact) {
+      const { type, sequence } = liveEvents[fact.what]
+      const accountId = accountOf(fact)
+      if (!subscriptions.wants(type, accountId)) return
+      const object = liveObject(fact, clock.now(), (id) => uriOf(apiUrl(), id))
+      emit({ type, accountId, sequence, object })
+    },
+
+    observer: {
+      wantsRequests: (accountId) => subscriptions.wants(HTTP, accountId),
+      onRequest: (request) => emitTraffic(HTTP, request.accountId, request.endedAt, requestReader(request)),
+      wantsConnections: (accountId) => subscriptions.wants(TCP, accountId),
+      onConnection: (closed) => emitTraffic(TCP, closed.accountId, closed.endedAt, connectionReader(closed)),
+    },
+
+    async sendTest(accountId, destinationId) {
+      const row = await store.get(DESTINATIONS, accountId, destinationId)
+      if (row === undefined) throw new NoSuchRow(DESTINATIONS, destinationId)
+      const event = sealEvent({
+        type: 'test_event.v0',
+        accountId,
+        at: clock.now(),
+        sequence: 1,
+        object: {
+          destination: { id: destinationId, uri: uriOf(apiUrl(), destinationId) },
+          message: 'This event was sent to try the destination out.',
+        },
+        principal: null,
+      })
+      const single = new Destinations(targetContext)
+      single.set(row)
+      const outcome = await attemptTest(single, destinationId, event)
+      await queue.tally({
+        destination: destinationId,
+        account: accountId,
+        now: clock.now(),
+        delivered: outcome.delivered ? 1 : 0,
+        failed: outcome.delivered ? 0 : 1,
+        overflowed: 0,
+        error: outcome.delivered ? undefined : outcome.error,
+        goneRevision: outcome.delivered ? null : undefined,
+      })
+      if (!outcome.delivered) throw new TestEventFailed(outcome.error)
+      return { event_id: event.id }
+    },
+
+    async status(accountId, destinationId) {
+      const [state, row] = await Promise.all([
+        queue.state(destinationId),
+        store.get(DESTINATIONS, accountId, destinationId),
+      ])
+      const own = state?.account === accountId ? state : undefined
+      const time = (at: number | undefined) => (at === undefined ? null : timestamp(at))
+      return {
+        last_success_at: time(own?.lastSuccessAt),
+        last_error_at: time(own?.lastErrorAt),
+        last_error: own?.lastError ?? null,
+        backlog: (own?.queued ?? 0) + traffic.size(destinationId),
+        dead: own?.dead ?? 0,
+        dropped: own?.overflowed ?? 0,
+        disabled: own?.goneRevision !== undefined && own.goneRevision === row?.revision,
+      }
+    },
+
+    states: () => queue.states(),
+    deadLetters: (destinationId, page) => queue.dead(destinationId, page),
+
+    async replay(destinationId, ids) {
+      const count = await queue.replay(destinationId, { now: clock.now(), limit: limits.queue, ids })
+      wake()
+      return count
+    },
+  }
+}
+
+async function attemptTest(
+  destinations: Destinations,
+  id: string,
+  event: { id: string; type: string; at: number; body: string },
+) {
+  try {
+    const target = destinations.get(id)!.target()
+    const [outcome] = await target.deliver([event], new AbortController().signal)
+    return outcome!
+  } catch (error) {
+    return failed(error)
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../base/clock.ts'
+import type { EventQueue, QueuedEvent } from '../store/index.ts'
+
+const MAX_WAITING = 10_000
+
+/** Live events on their way into the durable queue: written together, and kept while the store is out of order. */
+export class Inbox {
+  readonly #queue: EventQueue
+  readonly #clock: Clock
+  readonly #limit: number
+  readonly #onDropped: (destination: string) => void
+  #waiting: QueuedEvent[] = []
+
+  constructor(options: {
+    queue: EventQueue
+    clock: Clock
+    limit: number
+    onDropped: (destination: string) => void
+  }) {
+    this.#queue = options.queue
+    this.#clock = options.clock
+    this.#limit = options.limit
+    this.#onDropped = options.onDropped
+  }
+
+  add(event: QueuedEvent): void {
+    if (this.#waiting.length >= MAX_WAITING) this.#onDropped(event.destination)
+    else this.#waiting.push(event)
+  }
+
+  async flush(): Promise<void> {
+    const events = this.#waiting
+    if (events.length === 0) return
+    this.#waiting = []
+    try {
+      await this.#queue.add(events, { now: this.#clock.now(), limit: this.#limit })
+    } catch (error) {
+      this.#waiting = [...events, ...this.#waiting]
+      throw error
+    }
+  }
+}

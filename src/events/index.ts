@@ -1,0 +1,15 @@
+export { endpointsFrom } from './endpoints.ts'
+export {
+  createEvents,
+  type DestinationStatus,
+  type EmittedEvent,
+  type EventLimits,
+  type Events,
+  type EventsOptions,
+  TestEventFailed,
+} from './events.ts'
+export { parseFilter } from './filter.ts'
+export { FilterProblem } from './filter-words.ts'
+export type { LiveFact, SessionFacts, TunnelFacts } from './live.ts'
+export type { CloudIdentity, Endpoints } from './targets/target.ts'
+export type { FinishedConnection, FinishedRequest } from './traffic.ts'

@@ -1,0 +1,189 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Settlement, WaitingEvent } from '../store/index.ts'
+import type { Destination } from './destinations.ts'
+import { nextAttempt } from './schedule.ts'
+import {
+  type BatchLimits,
+  DeliveryFailed,
+  failed,
+  type Outcome,
+  type Parcel,
+  type Target,
+} from './targets/target.ts'
+
+/** An event in a lane, with the attempts made so far. */
+export type LaneEvent = Parcel & Pick<WaitingEvent, 'attempts'>
+
+/** What became of one batch, for the queue it came from. */
+export type Settled = Omit<Settlement, 'destination' | 'account'>
+
+/** Where a lane takes its events from. */
+export interface LaneQueue {
+  /** The revision of the destination at which its receiver wanted nothing more. */
+  readonly goneRevision: number | undefined
+  /** The next batch; empty when there is none yet. */
+  take(limits: BatchLimits, now: number): Promise<readonly LaneEvent[]>
+  settle(settled: Settled): Promise<void>
+}
+
+export interface LaneOptions {
+  readonly queue: LaneQueue
+  /** As it is configured now; undefined when it is gone. */
+  readonly destination: () => Destination | undefined
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly onSettled: (settled: Settled) => void
+}
+
+const NO_TARGET: BatchLimits = {
+  maxEvents: 500,
+  maxBytes: 1024 * 1024,
+  maxEventBytes: Number.POSITIVE_INFINITY,
+  lingerMs: 0,
+}
+
+/**
+ * Delivers the events of one queue to one destination, batch after batch. Each lane works by itself, so that a
+ * destination which is slow or stuck holds up nobody else.
+ */
+export class Lane {
+  readonly #options: LaneOptions
+  readonly #ending = new AbortController()
+  #running: Promise<void> | undefined
+  #unsettled: Settled | undefined
+  #stopping = false
+
+  constructor(options: LaneOptions) {
+    this.#options = options
+  }
+
+  /** Looks for something to deliver, unless it is delivering already. */
+  poke(): void {
+    if (this.#stopping) return
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  /** Takes no further batch, and gives the one under way this long to end. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    const timer = setTimeout(() => this.#ending.abort(), graceMs)
+    await this.#running
+    clearTimeout(timer)
+  }
+
+  /** Delivers what there is, within this time, and stops. */
+  async drain(graceMs: number): Promise<void> {
+    const timer = setTimeout(() => this.#ending.abort(), graceMs)
+    await this.#running
+    this.poke()
+    await this.#running
+    clearTimeout(timer)
+    this.#stopping = true
+  }
+
+  async #run(): Promise<void> {
+    const { queue, destination: current, clock, log } = this.#options
+    try {
+      do {
+        // Kept while the store is out of order: sending again what was delivered would be worse than waiting.
+        await this.#settle()
+        const destination = current()
+        if (destination === undefined) return
+        const target = targetOf(destination)
+        const batch = await queue.take(target.limits, clock.now())
+        if (batch.length === 0) return
+        this.#unsettled = await this.#attempt(destination, target, batch)
+        await this.#settle()
+      } while (!this.#stopping && !this.#ending.signal.aborted)
+    } catch (error) {
+      log.warn({ reason: (error as Error).message }, 'a delivery is held up and will be tried again')
+    }
+  }
+
+  async #settle(): Promise<void> {
+    if (this.#unsettled === undefined) return
+    const settled = this.#unsettled
+    await this.#options.queue.settle(settled)
+    this.#unsettled = undefined
+    this.#options.onSettled(settled)
+  }
+
+  async #attempt(destination: Destination, target: Target, batch: readonly LaneEvent[]): Promise<Settled> {
+    const { queue, clock, random } = this.#options
+    const outcomes = new Map<LaneEvent, Outcome>()
+    for (const event of batch) {
+      const hopeless = hopelessness(event, target.limits, queue.goneRevision === destination.revision)
+      if (hopeless !== undefined) outcomes.set(event, { delivered: false, error: hopeless, final: true })
+    }
+    const sent = batch.filter((event) => !outcomes.has(event))
+    if (sent.length > 0) {
+      const answers = await deliver(target, sent, this.#ending.signal)
+      for (const [index, event] of sent.entries()) {
+        const answer = answers[index] ?? failed(new DeliveryFailed('The target gave no answer.'))
+        // What was cut short by our own end says nothing about the receiver.
+        if (answer.delivered || !this.#ending.signal.aborted) outcomes.set(event, answer)
+      }
+    }
+    return settle(outcomes, destination.revision, clock.now(), random)
+  }
+}
+
+function targetOf(destination: Destination): Target {
+  try {
+    return destination.target()
+  } catch (error) {
+    const reason = `The destination cannot be used: ${(error as Error).message}`
+    return { limits: NO_TARGET, deliver: () => Promise.reject(new DeliveryFailed(reason)) }
+  }
+}
+
+async function deliver(
+  target: Target,
+  batch: readonly Parcel[],
+  signal: AbortSignal,
+): Promise<readonly Outcome[]> {
+  try {
+    return await target.deliver(batch, signal)
+  } catch (error) {
+    const outcome = failed(error)
+    return batch.map(() => outcome)
+  }
+}
+
+/** Why sending an event would be in vain. */
+function hopelessness({ body }: Parcel, { maxEventBytes }: BatchLimits, gone: boolean): string | undefined {
+  if (gone) return 'The receiver answered 410: it wants no more events until the destination is changed.'
+  // A character takes three bytes at most, so that most events need no counting.
+  const large = body.length * 3 > maxEventBytes && Buffer.byteLength(body) > maxEventBytes
+  return large ? `The event is larger than the ${maxEventBytes} bytes that the target takes.` : undefined
+}
+
+/** Sorts the outcomes; events that share a fate share the time of their next attempt, and so their next batch. */
+function settle(
+  outcomes: ReadonlyMap<LaneEvent, Outcome>,
+  revision: number,
+  now: number,
+  random: () => number,
+): Settled {
+  const delivered: string[] = []
+  const groups = new Map<string, { ids: string[]; error: string; dueAt: number | undefined }>()
+  let gone = false
+  for (const [{ id, attempts }, outcome] of outcomes) {
+    if (outcome.delivered) {
+      delivered.push(id)
+      continue
+    }
+    gone ||= outcome.gone === true
+    const error = outcome.error.slice(0, 500)
+    const key = JSON.stringify([attempts, error, outcome.retryAfterMs, outcome.final])
+    const dueAt = outcome.final ? undefined : nextAttempt(attempts + 1, now, outcome.retryAfterMs, random)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { ids: [id], error, dueAt })
+    else group.ids.push(id)
+  }
+  return { now, delivered, failed: [...groups.values()], goneRevision: gone ? revision : undefined }
+}

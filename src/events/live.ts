@@ -1,0 +1,81 @@
+import { timestamp } from '../base/clock.ts'
+
+/** A session, as the registry of sessions tells of it. */
+export interface SessionFacts {
+  readonly id: string
+  readonly accountId: string
+  readonly credentialId: string
+  readonly transport: string
+  readonly agentVersion: string
+  readonly os: string
+  readonly ip: string
+  readonly region: string
+  readonly metadata: string
+  readonly startedAt: number
+}
+
+/** A tunnel, as the registry of sessions tells of it. */
+export interface TunnelFacts {
+  readonly id: string
+  readonly accountId: string
+  readonly sessionId: string
+  readonly region: string
+  readonly proto: string | undefined
+  readonly url: string | undefined
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly forwardsTo: string
+  readonly metadata: string
+  readonly startedAt: number
+}
+
+/** A session or tunnel came or went. */
+export type LiveFact =
+  | { readonly what: 'session_started' | 'session_stopped'; readonly session: SessionFacts }
+  | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelFacts }
+
+/** The events of sessions and tunnels, with their place in the order of their object. */
+export const liveEvents = {
+  session_started: { type: 'agent_session_start.v0', sequence: 1 },
+  session_stopped: { type: 'agent_session_stop.v0', sequence: 2 },
+  tunnel_started: { type: 'tunnel_start.v0', sequence: 1 },
+  tunnel_stopped: { type: 'tunnel_stop.v0', sequence: 2 },
+} as const satisfies Record<LiveFact['what'], { type: string; sequence: number }>
+
+/** The account that an event of a session or tunnel belongs to. */
+export function accountOf(fact: LiveFact): string {
+  return 'session' in fact ? fact.session.accountId : fact.tunnel.accountId
+}
+
+/** What an event says of a session or tunnel. */
+export function liveObject(fact: LiveFact, now: number, uriOf: (id: string) => string): unknown {
+  const ref = (id: string) => ({ id, uri: uriOf(id) })
+  const stopped_at = fact.what.endsWith('_stopped') ? timestamp(now) : null
+  if ('session' in fact) {
+    const { id, credentialId, ip, region, agentVersion, metadata, os, transport, startedAt } = fact.session
+    return {
+      session: ref(id),
+      credential: ref(credentialId),
+      agent_ip: ip,
+      region,
+      agent_version: agentVersion,
+      metadata,
+      os,
+      transport,
+      started_at: timestamp(startedAt),
+      stopped_at,
+    }
+  }
+  const { id, sessionId, region, proto, url, labels, forwardsTo, metadata, startedAt } = fact.tunnel
+  return {
+    id,
+    session: ref(sessionId),
+    region,
+    proto: proto ?? null,
+    public_url: url ?? null,
+    labels: labels ?? null,
+    forwards_to: forwardsTo,
+    metadata,
+    started_at: timestamp(startedAt),
+    stopped_at,
+  }
+}

@@ -1,0 +1,148 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
+import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
+import { type EventPrincipal, objectOf, sealEvent, uriOf } from './envelope.ts'
+import { Subscriptions } from './subscriptions.ts'
+
+const PAGE = 200
+// Followers that fall further behind than this start over from the rows themselves.
+const KEPT_CHANGES = 10_000
+const SUBSCRIPTIONS = 'event_subscriptions'
+
+const byKind = new Map(allResources.map((resource) => [resource.kind, resource]))
+
+/**
+ * Turns committed changes into queued events. It keeps subscriptions of its own, built from the very changes it reads:
+ * so each change meets the subscriptions as they were when it was made, however late it is looked at.
+ */
+export class Outbox {
+  readonly #store: Store
+  readonly #queue: EventQueue
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #apiUrl: () => string
+  readonly #limit: number
+  readonly #subscriptions: Subscriptions
+  #loaded = false
+  #cursor: number | undefined
+
+  constructor(options: {
+    store: Store
+    queue: EventQueue
+    clock: Clock
+    log: Logger
+    apiUrl: () => string
+    limit: number
+  }) {
+    this.#store = options.store
+    this.#queue = options.queue
+    this.#clock = options.clock
+    this.#log = options.log
+    this.#apiUrl = options.apiUrl
+    this.#limit = options.limit
+    this.#subscriptions = new Subscriptions(options.log)
+  }
+
+  /** Takes over whatever has been committed; answers how many events that made. */
+  async advance(lease: Lease): Promise<number> {
+    if (!this.#loaded) await this.#load()
+    let made = 0
+    for (;;) {
+      const changes = await this.#store.changes({ after: this.#cursor ?? 0, limit: PAGE })
+      const to = changes.at(-1)?.revision
+      if (to === undefined) return made
+      const events = await this.#eventsOf(changes)
+      const options = { now: this.#clock.now(), limit: this.#limit, from: this.#cursor, to, lease }
+      if (!(await this.#queue.addChanges(events, options))) {
+        this.forget()
+        return made
+      }
+      this.#cursor = to
+      made += events.length
+    }
+  }
+
+  /** Starts over from the store the next time: another process may have gone on meanwhile. */
+  forget(): void {
+    this.#loaded = false
+  }
+
+  /** Lets the store forget changes that have become events. */
+  async prune(): Promise<void> {
+    if (this.#cursor !== undefined && this.#cursor > KEPT_CHANGES)
+      await this.#store.pruneChanges(this.#cursor - KEPT_CHANGES)
+  }
+
+  async #load(): Promise<void> {
+    this.#subscriptions.clear()
+    this.#cursor = await this.#queue.cursor()
+    // Before the first cursor all changes are still there, and they bring the subscriptions with them.
+    let after: string | undefined
+    while (this.#cursor !== undefined) {
+      const rows = await this.#store.scan(SUBSCRIPTIONS, { limit: PAGE, after })
+      for (const { id, account, data } of rows) this.#subscriptions.set(id, account, data)
+      if (rows.length < PAGE) break
+      after = rows.at(-1)!.id
+    }
+    this.#loaded = true
+  }
+
+  async #eventsOf(changes: readonly Change[]): Promise<QueuedEvent[]> {
+    const principals = new Map<string, Promise<EventPrincipal>>()
+    const events: QueuedEvent[] = []
+    for (const change of changes) {
+      const { kind, id, account, op, data } = change
+      if (kind === SUBSCRIPTIONS && op !== 'deleted') this.#subscriptions.set(id, account, data)
+      events.push(...(await this.#eventOf(change, principals)))
+      if (kind === SUBSCRIPTIONS && op === 'deleted') this.#subscriptions.remove(id)
+    }
+    return events
+  }
+
+  async #eventOf(change: Change, principals: Map<string, Promise<EventPrincipal>>): Promise<QueuedEvent[]> {
+    const resource = byKind.get(change.kind)
+    const type = `${resource?.event}_${change.op}.v0`
+    if (resource?.event === undefined || !EVENT_TYPES.has(type)) return []
+    const routes = this.#subscriptions.routes(type, change.account)
+    if (routes.length === 0) return []
+    const { account, at, revision, principal, credential } = change
+    const key = `${account} ${principal} ${credential}`
+    if (principal !== undefined && !principals.has(key))
+      principals.set(key, this.#principalOf(account, principal, credential))
+    const event = sealEvent({
+      type,
+      accountId: account,
+      at,
+      sequence: revision,
+      object: this.#objectOf(resource, change),
+      principal: (await principals.get(key)) ?? null,
+    })
+    const destinations = new Set(routes.flatMap((route) => route.destinations))
+    return [...destinations].map((destination) => ({ ...event, destination, account }))
+  }
+
+  /** One record that cannot be shown must not hold up all events after it. */
+  #objectOf(resource: Resource, change: Change): unknown {
+    try {
+      return objectOf(resource, change, this.#apiUrl())
+    } catch (error) {
+      this.#log.error(
+        { err: error, kind: change.kind, id: change.id },
+        'an object cannot be shown in its event',
+      )
+      return { id: change.id }
+    }
+  }
+
+  async #principalOf(account: string, id: string, credential: string | undefined): Promise<EventPrincipal> {
+    const owner = await this.#store.get(id.startsWith('bot_') ? 'bot_users' : 'users', account, id)
+    return {
+      id,
+      subject: String(owner?.data.email ?? owner?.data.name ?? ''),
+      source: 'API',
+      credential:
+        credential === undefined ? null : { id: credential, uri: uriOf(this.#apiUrl(), credential) },
+    }
+  }
+}

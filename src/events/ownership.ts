@@ -1,0 +1,46 @@
+import type { Clock } from '../base/clock.ts'
+import type { Lease, Store } from '../store/index.ts'
+
+/** Keeps a lease for as long as this process lives, so that one process at a time does the work behind it. */
+export class Ownership {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #name: string
+  readonly #holder: string
+  readonly #ttlMs: number
+  #lease: Lease | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+  #heldUntil = 0
+
+  constructor(options: { store: Store; clock: Clock; name: string; holder: string; ttlMs: number }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#name = options.name
+    this.#holder = options.holder
+    this.#ttlMs = options.ttlMs
+  }
+
+  /** The lease while it is ours. Renews it, or tries to take it, when it is time; in between it asks nobody. */
+  async hold(): Promise<Lease | undefined> {
+    const now = this.#clock.monotonic()
+    if (now - this.#askedAt < this.#ttlMs / 3) return this.#lease
+    this.#askedAt = now
+    try {
+      if (this.#lease === undefined)
+        this.#lease = await this.#store.lease(this.#name, this.#holder, this.#ttlMs)
+      else if (!(await this.#lease.renew())) this.#lease = undefined
+      this.#heldUntil = now + this.#ttlMs
+    } catch (error) {
+      // The database may be back before the lease runs out.
+      if (this.#clock.monotonic() > this.#heldUntil) this.#lease = undefined
+      if (this.#lease === undefined) throw error
+    }
+    return this.#lease
+  }
+
+  async release(): Promise<void> {
+    const lease = this.#lease
+    this.#lease = undefined
+    await lease?.release()
+  }
+}

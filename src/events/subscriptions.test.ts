@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silentLog } from '../base/log.ts'
+import { Subscriptions } from './subscriptions.ts'
+
+const HTTP = 'http_request_complete.v0'
+const CREATED = 'ip_policy_created.v0'
+const source = (type: string, rest = {}) => ({ type, filter: '', fields: [], ...rest })
+
+test('an event is wanted by the accounts whose subscriptions name it and a destination', () => {
+  const subscriptions = new Subscriptions(silentLog)
+
+  subscriptions.set('esb_1', 'ac_1', { sources: [source(HTTP)], destination_ids: ['ed_1'] })
+  subscriptions.set('esb_2', 'ac_1', { sources: [source(CREATED)], destination_ids: [] })
+
+  assert.equal(subscriptions.wants(HTTP, 'ac_1'), true)
+  assert.equal(subscriptions.wants(HTTP, 'ac_2'), false)
+  assert.equal(subscriptions.wants(CREATED, 'ac_1'), false)
+})
+
+test('a changed or deleted subscription takes effect for its own types alone', () => {
+  const subscriptions = new Subscriptions(silentLog)
+  subscriptions.set('esb_1', 'ac_1', { sources: [source(HTTP)], destination_ids: ['ed_1'] })
+  subscriptions.set('esb_2', 'ac_1', { sources: [source(HTTP)], destination_ids: ['ed_2'] })
+
+  subscriptions.set('esb_1', 'ac_1', { sources: [source(CREATED)], destination_ids: ['ed_1'] })
+
+  assert.deepEqual(
+    subscriptions.routes(HTTP, 'ac_1').map(({ destinations }) => destinations),
+    [['ed_2']],
+  )
+  subscriptions.remove('esb_2')
+  assert.equal(subscriptions.wants(HTTP, 'ac_1'), false)
+  assert.equal(subscriptions.wants(CREATED, 'ac_1'), true)
+  subscriptions.clear()
+  assert.equal(subscriptions.wants(CREATED, 'ac_1'), false)
+})
+
+test('a traffic source without fields has them all, and one with an unusable filter none', () => {
+  const subscriptions = new Subscriptions(silentLog)
+
+  subscriptions.set('esb_1', 'ac_1', {
+    sources: [source('tcp_connection_closed.v0'), source(HTTP, { filter: 'ev.nothing ==' })],
+    destination_ids: ['ed_1'],
+  })
+
+  assert.ok(subscriptions.routes('tcp_connection_closed.v0', 'ac_1')[0]?.fields.includes('conn.bytes_in'))
+  assert.equal(subscriptions.wants(HTTP, 'ac_1'), false)
+})

@@ -1,0 +1,98 @@
+import type { Logger } from '../base/log.ts'
+import { TRAFFIC_FIELDS } from '../resources/index.ts'
+import { type Filter, parseFilter } from './filter.ts'
+
+/** What a subscription's row holds. */
+interface SubscriptionData {
+  readonly sources: readonly { type: string; filter: string; fields: readonly string[] }[]
+  readonly destination_ids: readonly string[]
+}
+
+/** One source of one subscription: which events pass, what of them, and where to. */
+export interface Route {
+  readonly passes: Filter
+  /** For traffic events, the fields to send. */
+  readonly fields: readonly string[]
+  readonly destinations: readonly string[]
+}
+
+const NO_ROUTES: readonly Route[] = []
+
+/** All subscriptions, compiled: whether anybody wants an event is two look-ups, and nothing else when nobody does. */
+export class Subscriptions {
+  readonly #log: Logger
+  readonly #owners = new Map<string, string>()
+  readonly #accounts = new Map<string, Map<string, ReadonlyMap<string, Route>>>()
+  readonly #routes = new Map<string, Map<string, Route[]>>()
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  wants(type: string, account: string): boolean {
+    return this.#routes.get(type)?.has(account) ?? false
+  }
+
+  routes(type: string, account: string): readonly Route[] {
+    return this.#routes.get(type)?.get(account) ?? NO_ROUTES
+  }
+
+  set(id: string, account: string, data: Readonly<Record<string, unknown>>): void {
+    const subscriptions = this.#accounts.get(account) ?? new Map<string, ReadonlyMap<string, Route>>()
+    const old = subscriptions.get(id)
+    const routes = this.#compile(id, data as unknown as SubscriptionData)
+    this.#owners.set(id, account)
+    this.#accounts.set(account, subscriptions.set(id, routes))
+    this.#join(account, [...(old?.keys() ?? []), ...routes.keys()])
+  }
+
+  remove(id: string): void {
+    const account = this.#owners.get(id)
+    if (account === undefined) return
+    this.#owners.delete(id)
+    const subscriptions = this.#accounts.get(account)!
+    const old = subscriptions.get(id)!
+    subscriptions.delete(id)
+    this.#join(account, old.keys())
+    if (subscriptions.size === 0) this.#accounts.delete(account)
+  }
+
+  clear(): void {
+    this.#owners.clear()
+    this.#accounts.clear()
+    this.#routes.clear()
+  }
+
+  #compile(id: string, { sources, destination_ids }: SubscriptionData): Map<string, Route> {
+    const routes = new Map<string, Route>()
+    if (destination_ids.length === 0) return routes
+    for (const { type, filter, fields } of sources) {
+      const known = TRAFFIC_FIELDS[type]
+      try {
+        routes.set(type, {
+          passes: known === undefined ? () => true : parseFilter(filter, known),
+          fields: fields.length === 0 ? [...(known ?? [])] : fields,
+          destinations: destination_ids,
+        })
+      } catch (error) {
+        this.#log.error(
+          { subscription: id, type, reason: (error as Error).message },
+          'a filter cannot be used',
+        )
+      }
+    }
+    return routes
+  }
+
+  #join(account: string, types: Iterable<string>): void {
+    const subscriptions = [...(this.#accounts.get(account)?.values() ?? [])]
+    for (const type of new Set(types)) {
+      const routes = subscriptions.flatMap((each) => each.get(type) ?? [])
+      const accounts = this.#routes.get(type) ?? new Map<string, Route[]>()
+      if (routes.length > 0) accounts.set(account, routes)
+      else accounts.delete(account)
+      if (accounts.size > 0) this.#routes.set(type, accounts)
+      else this.#routes.delete(type)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { silentLog } from '../../base/log.ts'
+import { createOutbound } from '../../base/outbound.ts'
+import { IpPolicy } from '../../resources/index.ts'
+import { openStore } from '../../store/index.ts'
+import { createEvents } from '../index.ts'
+import { createWriter } from './platform.ts'
+
+// Run as a process of its own, to be killed: changes resources and delivers their events at the same time. Its clock
+// runs fast, so that hours of retries pass in seconds.
+const [dataDir = '', from = '0', to = '0'] = process.argv.slice(2)
+const SPEED = 20_000
+const began = Date.now()
+const clock = { now: () => began + (Date.now() - began) * SPEED, monotonic: () => performance.now() }
+
+const store = await openStore({ dataDir, masterKeyFile: `${dataDir}/master.key`, clock, log: silentLog })
+const events = createEvents({
+  store,
+  clock,
+  outbound: createOutbound({ allow: ['127.0.0.1'] }),
+  log: silentLog,
+  apiUrl: () => 'http://api.test',
+  node: 'one',
+  limits: { tickMs: 10 },
+})
+await events.start()
+// Lives until it is killed, or the test with it.
+process.channel?.ref()
+process.once('disconnect', () => process.exit())
+
+const { create } = createWriter(store)
+let next = Number(from)
+await Promise.all(
+  Array.from({ length: 50 }, async () => {
+    while (next < Number(to)) {
+      const number = next++
+      await create(IpPolicy, { description: String(number) })
+      process.send?.(number)
+    }
+  }),
+)

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../base/clock.ts'
+import { newId } from '../../base/id.ts'
+import { silentLog } from '../../base/log.ts'
+import { createOutbound } from '../../base/outbound.ts'
+import { EventDestination, EventSubscription, type Resource, User } from '../../resources/index.ts'
+import { type DurableStore, draftOf, openStore, type Transaction } from '../../store/index.ts'
+import { createEvents, type Events, type EventsOptions } from '../index.ts'
+
+/** A clock that stands until it is moved. */
+export class HandClock implements Clock {
+  #now = Date.UTC(2026, 0, 2, 3, 4, 5)
+
+  now(): number {
+    return this.#now
+  }
+
+  monotonic(): number {
+    return this.#now
+  }
+
+  forward(milliseconds: number): void {
+    this.#now += milliseconds
+  }
+}
+
+export const ACCOUNT = 'ac_000000000000000000000000001'
+
+/** Opens a store in a directory; made anew and removed with the test when none is given. */
+export async function openTestStore(
+  t: TestContext,
+  clock: Clock,
+  { url, dataDir = mkdtempSync(join(tmpdir(), 'adit-events-')) }: { url?: string; dataDir?: string } = {},
+): Promise<DurableStore> {
+  const masterKeyFile = join(dataDir, 'master.key')
+  const store = await openStore({ url, dataDir, masterKeyFile, clock, log: silentLog })
+  t.after(async () => {
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  return store
+}
+
+/** Writes to a store as the API does. */
+export function createWriter(store: DurableStore, author: { principal?: string; credential?: string } = {}) {
+  const write = <T>(kind: string, object: string, action: string, work: (tx: Transaction) => Promise<T>) =>
+    store.write(author, async (tx) => {
+      const value = await work(tx)
+      const { principal, credential } = author
+      await tx.audit({
+        account: ACCOUNT,
+        principal,
+        credential,
+        source: undefined,
+        requestId: newId('op'),
+        action,
+        kind,
+        object,
+        outcome: 'done',
+      })
+      return value
+    })
+  const draft = (resource: Resource, id: string, body: Record<string, unknown>) =>
+    draftOf(resource, id, ACCOUNT, resource.parseCreate(body) as Record<string, unknown>)
+  return {
+    async create<R>(resource: R, body: Record<string, unknown>, id?: string): Promise<string> {
+      const { prefix, kind } = resource as Resource
+      const fresh = id ?? newId(prefix)
+      await write(kind, fresh, 'create', (tx) => tx.insert(draft(resource as Resource, fresh, body)))
+      return fresh
+    },
+    async update<R>(resource: R, id: string, body: Record<string, unknown>): Promise<void> {
+      await write((resource as Resource).kind, id, 'update', (tx) =>
+        tx.update(draft(resource as Resource, id, body)),
+      )
+    },
+    async remove<R>(resource: R, id: string): Promise<void> {
+      const { kind } = resource as Resource
+      await write(kind, id, 'delete', (tx) => tx.remove(kind, ACCOUNT, id))
+    },
+    user: (email: string, id: string) =>
+      write('users', id, 'create', (tx) => tx.insert(draft(User as unknown as Resource, id, { email }))),
+    /** A webhook destination for this URL. */
+    async webhook(url: string): Promise<string> {
+      return this.create(EventDestination, { target: { webhook: { url, secret: 'whsec_c2VjcmV0' } } })
+    },
+    async subscribe(
+      destinations: string[],
+      ...sources: (string | Record<string, unknown>)[]
+    ): Promise<string> {
+      return this.create(EventSubscription, {
+        sources: sources.map((source) => (typeof source === 'string' ? { type: source } : source)),
+        destination_ids: destinations,
+      })
+    },
+  }
+}
+
+/** The events part on a store, allowed to call the loopback address. */
+export function createTestEvents(
+  t: TestContext,
+  store: DurableStore,
+  clock: Clock,
+  options: Partial<EventsOptions> = {},
+): Events {
+  const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 15_000 })
+  const events = createEvents({
+    store,
+    outbound,
+    log: silentLog,
+    apiUrl: () => 'http://api.test',
+    clock,
+    random: () => 0,
+    ...options,
+    limits: { tickMs: 5, graceMs: 200, ...options.limits },
+  })
+  t.after(async () => {
+    await events.stop()
+    await outbound.close()
+  })
+  return events
+}
+
+/** Waits for something to come to pass, up to a deadline. */
+export async function until<T>(
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  milliseconds = 10_000,
+): Promise<T> {
+  const deadline = performance.now() + milliseconds
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > deadline) throw new Error(`It did not come to pass in time: ${look}`)
+    await delay(2)
+  }
+}

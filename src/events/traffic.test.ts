@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TRAFFIC_FIELDS } from '../resources/index.ts'
+import { connectionReader, type FinishedRequest, requestReader, selectFields } from './traffic.ts'
+
+const connection = {
+  scheme: 'https',
+  remoteAddress: '192.0.2.7',
+  localAddress: '198.51.100.1',
+  localPort: 443,
+  serverName: undefined,
+  tls: {
+    version: 'TLSv1.3',
+    cipher: 'TLS_AES_128_GCM_SHA256',
+    peer: { commonName: 'ann', serialNumber: '0a' },
+  },
+  startedAt: Date.UTC(2026, 0, 2),
+}
+const request: FinishedRequest = {
+  accountId: 'ac_1',
+  connection,
+  endedAt: Date.UTC(2026, 0, 2, 1),
+  method: 'GET',
+  host: 'shop.example.com:8443',
+  target: '/a?b=1?2',
+  requestFields:
+    'User-Agent: curl\r\nX-Kind: a\r\nx-kind: b\r\nAuthorization: Bearer canary\r\nCookie: canary\r\n__proto__: x\r\n',
+  requestBodyLength: 3,
+  status: 200,
+  responseFields: 'Set-Cookie: canary\r\nContent-Type: text/plain\r\n',
+  responseBodyLength: 4,
+  connectionReused: false,
+  notes: { 'ip_policy.decision': 'allow', 'compression.bytes_saved': 0 },
+}
+
+test('a request is told by the fields that a subscription names', () => {
+  const fields = [
+    'conn.client_ip',
+    'http.request.url.path',
+    'http.request.url.query',
+    'http.response.status_code',
+    'ip_policy.decision',
+    'oauth.user.id',
+    'backend.connection_reused',
+  ]
+
+  const object = selectFields(fields, requestReader(request))
+
+  assert.deepEqual(object, {
+    conn: { client_ip: '192.0.2.7' },
+    http: { request: { url: { path: '/a', query: 'b=1?2' } }, response: { status_code: 200 } },
+    ip_policy: { decision: 'allow' },
+    backend: { connection_reused: false },
+  })
+})
+
+test('headers come as lists by lower-case name, and credentials never', () => {
+  const read = requestReader(request)
+
+  assert.deepEqual(
+    { ...(read('http.request.headers') as object) },
+    {
+      'user-agent': ['curl'],
+      'x-kind': ['a', 'b'],
+      authorization: ['[hidden]'],
+      cookie: ['[hidden]'],
+      ['__proto__']: ['x'],
+    },
+  )
+  const everything = JSON.stringify(selectFields([...TRAFFIC_FIELDS['http_request_complete.v0']!], read))
+  assert.doesNotMatch(everything, /canary/)
+  assert.match(everything, /"server_name":"shop.example.com"/)
+  assert.match(everything, /"cn":"ann"/)
+  assert.match(everything, /"raw":"https:\/\/shop.example.com:8443\/a\?b=1\?2"/)
+})
+
+test('a raw connection is told with its bytes and times', () => {
+  const read = connectionReader({
+    accountId: 'ac_1',
+    connection,
+    endedAt: connection.startedAt + 1500,
+    bytesIn: 0,
+    bytesOut: 9,
+    notes: {},
+  })
+
+  const object = selectFields([...TRAFFIC_FIELDS['tcp_connection_closed.v0']!], read)
+
+  assert.deepEqual(object, {
+    conn: {
+      client_ip: '192.0.2.7',
+      server_ip: '198.51.100.1',
+      server_port: 443,
+      start_ts: '2026-01-02T00:00:00.000Z',
+      bytes_in: 0,
+      bytes_out: 9,
+      end_ts: '2026-01-02T00:00:01.500Z',
+    },
+  })
+})
