@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Answer, type ApiClient, startApi, type TestApi } from '../../test/support/api.ts'
+import { type Answer, type ApiClient, shareApi, startApi, type TestApi } from '../../test/support/api.ts'
 import { refused } from '../../test/support/refused.ts'
+
+const { fresh } = await shareApi()
 
 /** A client of a new user with this role. */
 async function userWith(api: TestApi, role: string): Promise<{ id: string; call: ApiClient }> {
@@ -19,8 +21,8 @@ async function until(answered: () => Promise<Answer>, status: number): Promise<v
   }
 }
 
-test('only administrators name another owner, manage users and read the audit log', async (t) => {
-  const api = await startApi(t)
+test('only administrators name another owner, manage users and read the audit log', async () => {
+  const api = await fresh()
   const developer = await userWith(api, 'developer')
   const bot = await api.call.create('/bot_users', { name: 'robot' })
 
@@ -46,8 +48,8 @@ test('only administrators name another owner, manage users and read the audit lo
     })
 })
 
-test('an owner who may only read changes nothing', async (t) => {
-  const api = await startApi(t)
+test('an owner who may only read changes nothing', async () => {
+  const api = await fresh()
   const reader = await userWith(api, 'read_only')
   const policy = await api.call.create('/ip_policies', {})
 
@@ -64,8 +66,8 @@ test('an owner who may only read changes nothing', async (t) => {
     })
 })
 
-test('an account keeps an active administrator', async (t) => {
-  const api = await startApi(t)
+test('an account keeps an active administrator', async () => {
+  const api = await fresh()
   const me = api.account.userId
 
   for (const body of [{ role: 'developer' }, { active: false }])
@@ -82,8 +84,8 @@ test('an account keeps an active administrator', async (t) => {
   assert.equal(body.users.filter(({ role }: { role: string }) => role === 'admin').length, 1)
 })
 
-test('an owner with credentials cannot be deleted', async (t) => {
-  const api = await startApi(t)
+test('an owner with credentials cannot be deleted', async () => {
+  const api = await fresh()
   const bot = await api.call.create('/bot_users', { name: 'robot' })
   const key = await api.call.create('/api_keys', { owner_id: bot.id })
 
@@ -97,8 +99,8 @@ test('an owner with credentials cannot be deleted', async (t) => {
   assert.equal((await api.call('DELETE', `/bot_users/${bot.id}`)).status, 204)
 })
 
-test('an enforced IP restriction of type api decides who may call', async (t) => {
-  const api = await startApi(t)
+test('an enforced IP restriction of type api decides who may call', async () => {
+  const api = await fresh()
   const policy = await api.call.create('/ip_policies', {})
   const restriction = { type: 'api', ip_policy_ids: [policy.id], enforced: true }
 

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { startApi } from '../../test/support/api.ts'
+import { test } from 'node:test'
+import { shareApi } from '../../test/support/api.ts'
 import { sshPublicKey } from '../../test/support/ssh-keys.ts'
 import { parseSshPublicKey } from '../certs/index.ts'
 import { createAuth, mintToken } from './index.ts'
 
-async function start(t: TestContext) {
-  const api = await startApi(t)
+const { fresh } = await shareApi()
+
+async function start() {
+  const api = await fresh()
   let now = 0
   const auth = createAuth({ store: api.store, clock: { now: () => Date.now(), monotonic: () => now } })
   return {
@@ -18,8 +20,8 @@ async function start(t: TestContext) {
   }
 }
 
-test('an API key is known by its token alone', async (t) => {
-  const { api, auth } = await start(t)
+test('an API key is known by its token alone', async () => {
+  const { api, auth } = await start()
   const { accountId, userId, apiKey } = api.account
 
   const principal = await auth.apiKey(apiKey.reveal())
@@ -33,8 +35,8 @@ test('an API key is known by its token alone', async (t) => {
   assert.equal(await auth.apiKey('rubbish'), undefined)
 })
 
-test('an authtoken starts tunnels within its rules', async (t) => {
-  const { api, auth } = await start(t)
+test('an authtoken starts tunnels within its rules', async () => {
+  const { api, auth } = await start()
   const { id, token } = await api.call.create('/credentials', { acl: ['bind:app.example.com'] })
 
   const principal = await auth.authtoken(token)
@@ -48,8 +50,8 @@ test('an authtoken starts tunnels within its rules', async (t) => {
   assert.equal(await auth.authtoken(api.account.apiKey.reveal()), undefined)
 })
 
-test('an SSH key is known by its fingerprint', async (t) => {
-  const { api, auth } = await start(t)
+test('an SSH key is known by its fingerprint', async () => {
+  const { api, auth } = await start()
   const public_key = sshPublicKey()
   const { id } = await api.call.create('/ssh_credentials', { public_key, acl: ['*'] })
 
@@ -59,8 +61,8 @@ test('an SSH key is known by its fingerprint', async (t) => {
   assert.equal(await auth.sshKey(parseSshPublicKey(sshPublicKey()).fingerprint), undefined)
 })
 
-test('a deleted key is refused at once where it was deleted, and elsewhere within seconds (P41)', async (t) => {
-  const { api, auth, pass } = await start(t)
+test('a deleted key is refused at once where it was deleted, and elsewhere within seconds (P41)', async () => {
+  const { api, auth, pass } = await start()
   const { id, token } = await api.call.create('/api_keys', {})
   assert.ok(await auth.apiKey(token))
   assert.equal((await api.client(token)('GET', '/api_keys')).status, 200)
@@ -72,8 +74,8 @@ test('a deleted key is refused at once where it was deleted, and elsewhere withi
   assert.equal(await auth.apiKey(token), undefined)
 })
 
-test('what was read while a key was being revoked is not remembered', async (t) => {
-  const { api } = await start(t)
+test('what was read while a key was being revoked is not remembered', async () => {
+  const { api } = await start()
   const { id, token } = await api.call.create('/api_keys', {})
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   let reading = () => {}
@@ -104,8 +106,8 @@ test('what was read while a key was being revoked is not remembered', async (t) 
   assert.equal(await slow.apiKey(token), undefined)
 })
 
-test('credentials of an owner who was switched off or has gone stop working', async (t) => {
-  const { api, auth, pass } = await start(t)
+test('credentials of an owner who was switched off or has gone stop working', async () => {
+  const { api, auth, pass } = await start()
   const bot = await api.call.create('/bot_users', { name: 'robot' })
   const key = await api.call.create('/api_keys', { owner_id: bot.id })
   const credential = await api.call.create('/credentials', { owner_id: bot.id })

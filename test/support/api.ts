@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { type Api, type ApiConfig, createApi, type Online } from '../../src/api/index.ts'
 import { createAccount, createAuth, type NewAccount } from '../../src/auth/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
@@ -35,6 +35,8 @@ export interface TestApi {
   readonly url: string
   readonly http: Api['http']
   readonly store: Store
+  /** Where the database and the master key are. */
+  readonly dataDir: string
   readonly account: NewAccount
   /** A second account, to see that it sees nothing. */
   readonly stranger: NewAccount
@@ -52,17 +54,33 @@ export const nobodyOnline: Online = {
 }
 
 /** A directory that goes away with the test. */
-export async function tempDir(t: TestContext): Promise<string> {
+export async function tempDir(t: Pick<TestContext, 'after'>): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'adit-test-'))
   t.after(() => rm(dir, { recursive: true, force: true }))
   return dir
 }
 
-/** The API alone, over real HTTP, on a real database. */
-export async function startApi(
-  t: TestContext,
-  options: { databaseUrl?: string; config?: Partial<ApiConfig>; online?: Online; clock?: Clock } = {},
-): Promise<TestApi> {
+export interface ApiOptions {
+  databaseUrl?: string
+  config?: Partial<ApiConfig>
+  online?: Online
+  clock?: Clock
+}
+
+/** The API alone, over real HTTP, on a real database, with two accounts. */
+export async function startApi(t: Pick<TestContext, 'after'>, options: ApiOptions = {}): Promise<TestApi> {
+  return (await openApi(t, options))()
+}
+
+/**
+ * One API for the tests of a file, since starting one takes longer than most tests: `fresh` gives each test two
+ * accounts of its own. To be called while the file loads.
+ */
+export async function shareApi(options: ApiOptions = {}): Promise<{ fresh: () => Promise<TestApi> }> {
+  return { fresh: await openApi({ after: (end) => after(end as () => void) }, options) }
+}
+
+async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Promise<() => Promise<TestApi>> {
   const dataDir = await tempDir(t)
   const clock = options.clock ?? systemClock
   const store = await openStore({
@@ -72,8 +90,6 @@ export async function startApi(
     clock,
     log: silentLog,
   })
-  const account = await createAccount(store, { name: 'first', email: 'first@example.com', clock })
-  const stranger = await createAccount(store, { name: 'second', email: 'second@example.com', clock })
   let url = ''
   const api = createApi({
     store,
@@ -103,21 +119,31 @@ export async function startApi(
     await store.close()
   })
 
-  const client = (key: string | undefined) => createClient(url, key)
+  let accounts = 0
+  async function account(): Promise<NewAccount> {
+    accounts += 1
+    const name = `account-${accounts}`
+    return createAccount(store, { name, email: `${name}@example.com`, clock })
+  }
 
-  return {
-    url,
-    http: api.http,
-    store,
-    account,
-    stranger,
-    call: client(account.apiKey.reveal()),
-    strange: client(stranger.apiKey.reveal()),
-    client,
+  return async () => {
+    const [own, stranger] = [await account(), await account()]
+    const client = (key: string | undefined) => createClient(url, key)
+    return {
+      url,
+      http: api.http,
+      store,
+      dataDir,
+      account: own,
+      stranger,
+      call: client(own.apiKey.reveal()),
+      strange: client(stranger.apiKey.reveal()),
+      client,
+    }
   }
 }
 
-/** A client of the API at this address. */
+/** A client with this key, or without any. */
 export function createClient(url: string, key: string | undefined): ApiClient {
   const send = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
     const authorization = 'key' in given ? given.key : key

@@ -1,0 +1,775 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { test } from 'node:test'
+import { createAccount } from '../../src/auth/index.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { shareApi, startApi, type TestApi } from '../support/api.ts'
+import { createOnline } from '../support/online.ts'
+import { refused } from '../support/refused.ts'
+import { type Body, certificates, hostport, moduleSamples, next } from '../support/samples.ts'
+
+const { fresh } = await shareApi()
+
+/** The rules that documents 1 and 2 state beside their tables, one test each. */
+
+test('rule 1: a token is in the answer to creation and null ever after', async () => {
+  const api = await fresh()
+  for (const [base, key] of [
+    ['/api_keys', 'keys'],
+    ['/credentials', 'credentials'],
+  ] as const) {
+    const made = await api.call.create(base, {})
+
+    assert.match(made.token, /^[0-9A-Za-z]{27}_[0-9A-Za-z]{43}$/)
+    assert.equal((await api.call('GET', `${base}/${made.id}`)).body.token, null)
+    assert.equal(
+      (await api.call('PATCH', `${base}/${made.id}`, { body: { metadata: 'x' } })).body.token,
+      null,
+    )
+    for (const item of (await api.call('GET', base)).body[key]) assert.equal(item.token, null)
+  }
+})
+
+test('authentication 1, 2 and 6: API keys call, other tokens do not', async () => {
+  const api = await fresh()
+  const { token } = await api.call.create('/api_keys', {})
+  const { token: authtoken } = await api.call.create('/credentials', {})
+
+  assert.equal((await api.call('GET', '/api_keys', { key: token })).status, 200)
+  assert.equal((await api.call('GET', '/api_keys', { key: authtoken })).status, 401)
+  for (const authorization of ['', 'Basic eDp5', token, `Token ${token}`, `Bearer ${token} x`, 'Bearer'])
+    await refused(api, () => api.call('GET', '/api_keys', { key: undefined, headers: { authorization } }), {
+      status: 401,
+      what: authorization,
+    })
+  const lower = { authorization: `bearer ${token}` }
+  assert.equal((await api.call('GET', '/api_keys', { key: undefined, headers: lower })).status, 200)
+})
+
+test('authentication 5: the owner is who calls, unless an administrator names another', async () => {
+  const api = await fresh()
+  const bot = await api.call.create('/bot_users', { name: 'robot' })
+  for (const base of ['/api_keys', '/credentials']) {
+    assert.equal((await api.call.create(base, {})).owner_id, api.account.userId)
+    const { id, owner_id } = await api.call.create(base, { owner_id: bot.id })
+    assert.equal(owner_id, bot.id)
+    await refused(api, () => api.call('PATCH', `${base}/${id}`, { body: { owner_id: api.account.userId } }), {
+      status: 400,
+      field: 'owner_id',
+      what: 'changing the owner',
+    })
+  }
+  const { token } = await api.call.create('/api_keys', { owner_id: bot.id })
+  const asBot = api.client(token)
+  assert.equal((await asBot.create('/credentials', {})).owner_id, bot.id)
+  await refused(api, () => asBot('POST', '/credentials', { body: { owner_id: api.account.userId } }), {
+    status: 403,
+    what: 'a bot naming another owner',
+  })
+})
+
+test('ACL rules: the forms of the document, kept as written in normal form', async () => {
+  const api = await fresh()
+  const forms: [given: string, kept: string][] = [
+    ['*', '*'],
+    ['bind:example.com', 'bind:example.com'],
+    ['bind:*.Example.com', 'bind:*.example.com'],
+    ['bind:1.tcp.example.com:20000', 'bind:1.tcp.example.com:20000'],
+    ['bind:app=web', 'bind:app=web'],
+    ['bind:*=web', 'bind:*=web'],
+    ['bind:app=*', 'bind:app=*'],
+    ['bind:*=*', 'bind:*=*'],
+  ]
+
+  const { acl } = await api.call.create('/credentials', { acl: forms.map(([given]) => given) })
+
+  assert.deepEqual(
+    acl,
+    forms.map(([, kept]) => kept),
+  )
+  assert.deepEqual((await api.call.create('/credentials', {})).acl, [])
+  const { id } = await api.call.create('/credentials', { acl: ['*'] })
+  assert.deepEqual((await api.call('PATCH', `/credentials/${id}`, { body: { acl: [] } })).body.acl, [])
+  for (const rule of ['connect:example.com', 'listen:*', 'bind', 'bind:', 'BIND', 'bind:a b', 'bind:*.*.com'])
+    await refused(api, () => api.call('POST', '/credentials', { body: { acl: [rule] } }), {
+      status: 400,
+      field: 'acl[0]',
+      what: rule,
+    })
+})
+
+test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a policy', async () => {
+  const api = await fresh()
+  const { id } = await api.call.create('/ip_policies', {})
+  for (const [cidr, kept] of [
+    ['192.0.2.1/32', '192.0.2.1/32'],
+    ['0.0.0.0/0', '0.0.0.0/0'],
+    ['2001:DB8::/32', '2001:db8::/32'],
+    ['::/0', '::/0'],
+  ] as const) {
+    const rule = await api.call.create('/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: id })
+    assert.equal(rule.cidr, kept)
+    assert.deepEqual(rule.ip_policy, { id, uri: `${api.url}/ip_policies/${id}` })
+  }
+  const twice = { cidr: '::/0', action: 'deny', ip_policy_id: id }
+  await refused(api, () => api.call('POST', '/ip_policy_rules', { body: twice }), {
+    status: 409,
+    what: 'twice',
+  })
+  await refused(api, () => api.call('POST', '/ip_policy_rules', { body: { ...twice, action: 'block' } }), {
+    status: 400,
+    field: 'action',
+    what: 'an unknown action',
+  })
+})
+
+test('reserved addresses are assigned in the platform range, and regions are those of the document', async () => {
+  const api = await fresh()
+  const seen = new Set<string>()
+  for (const region of ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa']) {
+    const { addr, region: kept } = await api.call.create('/reserved_addrs', { region })
+    const [host, port] = addr.split(':')
+    assert.equal(host, 'localhost')
+    assert.ok(Number(port) >= 20_000 && Number(port) <= 20_999)
+    assert.equal(kept, region)
+    seen.add(addr)
+  }
+  assert.equal(seen.size, 7)
+  assert.equal((await api.call.create('/reserved_addrs', {})).region, 'us')
+  await refused(api, () => api.call('POST', '/reserved_addrs', { body: { region: 'mars' } }), {
+    status: 400,
+    field: 'region',
+    what: 'an unknown region',
+  })
+})
+
+test('an address given back is the last to be given to somebody else, and a full range says so', async (t) => {
+  const api = await startApi(t, { config: { tcpPorts: [20_000, 20_002] } })
+  const first = await api.call.create('/reserved_addrs', {})
+  assert.equal((await api.call('DELETE', `/reserved_addrs/${first.id}`)).status, 204)
+
+  const rest = [1, 2, 3].map(() => api.call.create('/reserved_addrs', {}))
+
+  const addrs = []
+  for (const made of rest) addrs.push((await made).addr)
+  assert.deepEqual(addrs.toSorted(), ['localhost:20000', 'localhost:20001', 'localhost:20002'])
+  await refused(api, () => api.call('POST', '/reserved_addrs'), { status: 409, what: 'a fourth address' })
+})
+
+async function uploaded(api: TestApi): Promise<string> {
+  const { leaf } = await certificates()
+  return (
+    await api.call.create('/tls_certificates', { certificate_pem: leaf.cert, private_key_pem: leaf.key })
+  ).id
+}
+
+test('reserved domains: own and custom names, and the fields that follow from them', async () => {
+  const api = await fresh()
+
+  const own = await api.call.create('/reserved_domains', { domain: 'App.Adit.Localhost.' })
+  assert.equal(own.domain, 'app.adit.localhost')
+  for (const field of [
+    'cname_target',
+    'certificate',
+    'certificate_management_policy',
+    'certificate_management_status',
+    'acme_challenge_cname_target',
+    'region',
+  ])
+    assert.equal(own[field], null, field)
+  const custom = await api.call.create('/reserved_domains', { domain: 'www.example.com', region: 'eu' })
+  assert.equal(custom.region, 'eu')
+  assert.match(custom.cname_target, /^[0-9a-z]{16}\.[0-9a-z]{16}\.cname\.adit\.localhost$/)
+  assert.deepEqual(custom.certificate_management_policy, {
+    authority: 'letsencrypt',
+    private_key_type: 'rsa',
+  })
+  assert.equal(custom.certificate_management_status.renews_at, null)
+  assert.equal(custom.certificate_management_status.provisioning_job.error_code, null)
+  assert.equal(custom.acme_challenge_cname_target, null)
+  const wild = await api.call.create('/reserved_domains', { domain: '*.example.net' })
+  assert.match(wild.acme_challenge_cname_target, /\.adit\.localhost$/)
+  const wildOwn = await api.call.create('/reserved_domains', { domain: '*.app.adit.localhost' })
+  assert.equal(wildOwn.acme_challenge_cname_target, null)
+  for (const domain of ['adit.localhost', '*.adit.localhost'])
+    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+      status: 400,
+      field: 'domain',
+      what: domain,
+    })
+  await refused(
+    api,
+    () => api.call('POST', '/reserved_domains', { body: { domain: 'idp.adit.localhost' } }),
+    {
+      status: 409,
+      what: "the platform's own host",
+    },
+  )
+})
+
+test('errors 3: certificate_id and certificate_management_policy exclude each other', async () => {
+  const api = await fresh()
+  const certificate_id = await uploaded(api)
+  const certificate_management_policy = { authority: 'letsencrypt' }
+  const field = 'certificate_management_policy'
+
+  const both = { domain: 'a.example.com', certificate_id, certificate_management_policy }
+  await refused(api, () => api.call('POST', '/reserved_domains', { body: both }), {
+    status: 400,
+    field,
+    what: 'both',
+  })
+  const one = await api.call.create('/reserved_domains', { domain: 'a.example.com', certificate_id })
+  assert.equal(one.certificate.id, certificate_id)
+  assert.equal(one.certificate_management_policy, null)
+  assert.equal(one.certificate_management_status, null)
+  const at = `/reserved_domains/${one.id}`
+  const change = { certificate_id, certificate_management_policy }
+  await refused(api, () => api.call('PATCH', at, { body: change }), {
+    status: 400,
+    field,
+    what: 'PATCH both',
+  })
+
+  const managed = await api.call('PATCH', at, { body: { certificate_management_policy } })
+  assert.equal(managed.body.certificate, null)
+  assert.deepEqual(managed.body.certificate_management_policy, {
+    authority: 'letsencrypt',
+    private_key_type: 'rsa',
+  })
+  assert.ok(managed.body.certificate_management_status)
+  const back = await api.call('PATCH', at, { body: { certificate_id } })
+  assert.equal(back.body.certificate.id, certificate_id)
+  assert.equal(back.body.certificate_management_policy, null)
+  assert.equal(back.body.certificate_management_status, null)
+  assert.equal((await api.call('DELETE', `/tls_certificates/${certificate_id}`)).status, 409)
+  assert.equal((await api.call('DELETE', `${at}/certificate`)).status, 204)
+  assert.equal((await api.call('GET', at)).body.certificate, null)
+  assert.equal((await api.call('DELETE', `/tls_certificates/${certificate_id}`)).status, 204)
+  await refused(
+    api,
+    () =>
+      api.call('POST', '/reserved_domains', {
+        body: { domain: 'x.adit.localhost', certificate_management_policy },
+      }),
+    { status: 400, what: "a policy under the platform's domain" },
+  )
+  await refused(
+    api,
+    () => api.call('PATCH', at, { body: { certificate_management_policy: { authority: 'nobody' } } }),
+    { status: 400, field: 'certificate_management_policy.authority', what: 'an unknown authority' },
+  )
+})
+
+test('detaching sets one part of a reserved name back to null', async () => {
+  const api = await fresh()
+  const configuration = async (type: string) =>
+    (await api.call.create('/endpoint_configurations', { type })).id
+  const domain = await api.call.create('/reserved_domains', {
+    domain: 'b.example.com',
+    http_endpoint_configuration_id: await configuration('http'),
+    https_endpoint_configuration_id: await configuration('https'),
+  })
+  const addr = await api.call.create('/reserved_addrs', {
+    endpoint_configuration_id: await configuration('tcp'),
+  })
+
+  for (const [at, part] of [
+    [`/reserved_domains/${domain.id}`, 'http_endpoint_configuration'],
+    [`/reserved_domains/${domain.id}`, 'https_endpoint_configuration'],
+    [`/reserved_domains/${domain.id}`, 'certificate_management_policy'],
+    [`/reserved_addrs/${addr.id}`, 'endpoint_configuration'],
+  ] as const) {
+    assert.notEqual((await api.call('GET', at)).body[part], null)
+    if (part === 'certificate_management_policy')
+      await refused(api, () => api.call('DELETE', `${at}/certificate`), { status: 409, what: 'managed' })
+    assert.equal((await api.call('DELETE', `${at}/${part}`)).status, 204)
+    assert.equal((await api.call('GET', at)).body[part], null)
+  }
+  await refused(
+    api,
+    async () =>
+      api.call('PATCH', `/reserved_domains/${domain.id}`, {
+        body: { http_endpoint_configuration_id: addr.endpoint_configuration.id },
+      }),
+    { status: 400, field: 'http_endpoint_configuration_id', what: 'a configuration of another type' },
+  )
+})
+
+test('agent ingress: name servers, regional domains and a relative uri', async () => {
+  const api = await fresh()
+
+  const made = await api.call.create('/agent_ingresses', { domain: 'tunnel.example.com' })
+
+  assert.equal(made.uri, `/agent_ingresses/${made.id}`)
+  assert.deepEqual(made.region_domains, ['tunnel.us.tunnel.example.com'])
+  assert.equal(made.ns_targets.length, 4)
+  for (const name of made.ns_targets) assert.match(name, /^ns\d\.adit\.localhost\.$/)
+  assert.equal(made.certificate_management_policy, null)
+  assert.equal(made.certificate_management_status, null)
+  const policy = { certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' } }
+  const managed = await api.call('PATCH', `/agent_ingresses/${made.id}`, { body: policy })
+  assert.ok(managed.body.certificate_management_status.provisioning_job)
+})
+
+test('an uploaded certificate authority tells what its certificate says', async () => {
+  const api = await fresh()
+  const { ca, leaf } = await certificates()
+  const oracle = new X509Certificate(ca.caPem)
+  const when = (text: string) => new Date(text).toISOString().replace('.000', '')
+
+  const made = await api.call.create('/certificate_authorities', { ca_pem: ca.caPem })
+
+  assert.equal(made.subject_common_name, 'test root')
+  assert.equal(made.not_before, when(oracle.validFrom))
+  assert.equal(made.not_after, when(oracle.validTo))
+  assert.deepEqual(made.key_usages, ['cert_sign', 'crl_sign'])
+  assert.deepEqual(made.extended_key_usages, [])
+  assert.equal(new X509Certificate(made.ca_pem).fingerprint256, oracle.fingerprint256)
+  for (const [what, ca_pem] of [
+    ['two certificates', `${ca.caPem}${ca.caPem}`],
+    ['a leaf', leaf.cert],
+    ['a key', leaf.key],
+    ['a certificate with a key', `${ca.caPem}${leaf.key}`],
+  ] as const)
+    await refused(api, () => api.call('POST', '/certificate_authorities', { body: { ca_pem } }), {
+      status: 400,
+      field: 'ca_pem',
+      what,
+    })
+})
+
+async function startEdges() {
+  const api = await fresh()
+  return { api, host: await hostport(api.call) }
+}
+
+test('hostports: reserved names on port 443, one edge each; the port really bound means the same', async () => {
+  const { api, host } = await startEdges()
+  const bound = host.replace(':443', ':8443')
+
+  const edge = await api.call.create('/edges/tls', { hostports: [bound] })
+
+  assert.deepEqual(edge.hostports, [host])
+  for (const path of ['/edges/tls', '/edges/https'])
+    for (const again of [host, bound])
+      await refused(api, () => api.call('POST', path, { body: { hostports: [again] } }), {
+        status: 409,
+        what: `${path} ${again}`,
+      })
+  for (const [what, hostports] of [
+    ['twice', [await hostport(api.call)].flatMap((name) => [name, name])],
+    [
+      'twice in two spellings',
+      [await hostport(api.call)].flatMap((name) => [name, name.replace('443', '8443')]),
+    ],
+  ] as const)
+    await refused(api, () => api.call('POST', '/edges/tls', { body: { hostports } }), {
+      status: 400,
+      field: 'hostports',
+      what,
+    })
+  await refused(
+    api,
+    () => api.call('POST', '/edges/tls', { body: { hostports: [host.replace('443', '80')] } }),
+    {
+      status: 400,
+      field: 'hostports[0]',
+      what: 'another port',
+    },
+  )
+  await api.call.create('/reserved_domains', { domain: '*.wild.example.com' })
+  for (const name of ['a.wild.example.com:443', 'b.c.wild.example.com:443', '*.wild.example.com:443'])
+    await api.call.create('/edges/https', { hostports: [name] })
+  await refused(
+    api,
+    () => api.call('POST', '/edges/tls', { body: { hostports: ['wild.example.com:443'] } }),
+    {
+      status: 400,
+      field: 'hostports[0]',
+      what: 'the base of a wildcard',
+    },
+  )
+})
+
+test('a reserved name that an edge serves cannot be deleted', async () => {
+  const { api, host } = await startEdges()
+  const { addr, id: addrId } = await api.call.create('/reserved_addrs', {})
+  const tcp = await api.call.create('/edges/tcp', { hostports: [addr] })
+  const tls = await api.call.create('/edges/tls', { hostports: [host] })
+  const domains = (await api.call('GET', '/reserved_domains')).body.reserved_domains
+  const domainId = domains.find(({ domain }: Body) => `${domain}:443` === host).id
+
+  const held = await refused(api, () => api.call('DELETE', `/reserved_domains/${domainId}`), {
+    status: 409,
+    what: host,
+  })
+  assert.match(held.body.msg, new RegExp(tls.id))
+  await refused(api, () => api.call('DELETE', `/reserved_addrs/${addrId}`), { status: 409, what: addr })
+  const wild = await api.call.create('/reserved_domains', { domain: '*.more.example.com' })
+  const exact = await api.call.create('/reserved_domains', { domain: 'a.more.example.com' })
+  const edge = await api.call.create('/edges/https', { hostports: ['a.more.example.com:443'] })
+  assert.equal(
+    (await api.call('DELETE', `/reserved_domains/${wild.id}`)).status,
+    204,
+    'the exact name is enough',
+  )
+  await refused(api, () => api.call('DELETE', `/reserved_domains/${exact.id}`), {
+    status: 409,
+    what: 'the last one',
+  })
+  for (const path of [`/edges/tcp/${tcp.id}`, `/edges/tls/${tls.id}`, `/edges/https/${edge.id}`])
+    assert.equal((await api.call('DELETE', path)).status, 204)
+  for (const path of [
+    `/reserved_domains/${domainId}`,
+    `/reserved_addrs/${addrId}`,
+    `/reserved_domains/${exact.id}`,
+  ])
+    assert.equal((await api.call('DELETE', path)).status, 204, path)
+})
+
+test('update rules: a module not named stays, one named is replaced, null removes nothing', async () => {
+  const { api } = await startEdges()
+  const backend = await moduleSamples.backend!(api.call)
+  const ip_restriction = await moduleSamples.ip_restriction!(api.call)
+  const edge = await api.call.create('/edges/tcp', { backend, ip_restriction })
+  const at = `/edges/tcp/${edge.id}`
+
+  const updated = await api.call('PATCH', at, { body: { backend: { backend_id: backend.backend_id } } })
+  assert.equal(updated.body.backend.enabled, true)
+  assert.deepEqual(updated.body.ip_restriction, edge.ip_restriction)
+  const nulled = await api.call('PATCH', at, { body: { backend: null, ip_restriction: null } })
+  assert.deepEqual(nulled.body, updated.body)
+  assert.equal((await api.call('DELETE', `${at}/backend`)).status, 204)
+  assert.equal((await api.call('GET', at)).body.backend, null)
+})
+
+test('tls_termination: where TLS ends, from which version on, and what needs the edge to end it', async () => {
+  const { api } = await startEdges()
+  const edge = await api.call.create('/edges/tls', {})
+  const at = `/edges/tls/${edge.id}/tls_termination`
+  const put = (body: Body) => api.call('PUT', at, { body })
+
+  assert.deepEqual((await put({})).body, { enabled: true, terminate_at: 'upstream', min_version: null })
+  for (const min_version of ['1.0', '1.1', '1.2', '1.3', null])
+    assert.equal((await put({ terminate_at: 'edge', min_version })).body.min_version, min_version)
+  for (const [what, body] of [
+    ['an unknown version', { terminate_at: 'edge', min_version: '2.0' }],
+    ['an unknown place', { terminate_at: 'nowhere' }],
+    ['a version where the edge takes no part', { terminate_at: 'upstream', min_version: '1.2' }],
+  ] as const)
+    await refused(api, () => put(body), { status: 400, what })
+  const mutual = {
+    certificate_authority_ids: (await moduleSamples.mutual_tls!(api.call)).certificate_authority_ids,
+  }
+  assert.equal((await api.call('PUT', `/edges/tls/${edge.id}/mutual_tls`, { body: mutual })).status, 200)
+  await refused(api, () => put({ terminate_at: 'upstream' }), {
+    status: 400,
+    what: 'mutual TLS without the edge',
+  })
+  await refused(api, () => api.call('DELETE', at), { status: 400, what: 'mutual TLS without termination' })
+})
+
+test('SAML: response-only fields are filled in, and the signing certificate stays', async () => {
+  const { api } = await startEdges()
+  const edge = await api.call.create('/edges/https', {})
+  const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+  })
+  const at = `/edges/https/${edge.id}/routes/${route.id}/saml`
+  const idp_metadata = '<EntityDescriptor entityID="x"/>'
+
+  const { status, body } = await api.call('PUT', at, { body: { idp_metadata } })
+
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.equal(body.nameid_format, 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent')
+  assert.deepEqual(
+    [body.enabled, body.options_passthrough, body.force_authn, body.allow_idp_initiated, body.cookie_prefix],
+    [true, false, false, true, 'adit.'],
+  )
+  assert.deepEqual([body.inactivity_timeout, body.maximum_duration, body.authorized_groups], [0, 0, []])
+  assert.equal(body.entity_id, body.metadata_url)
+  for (const field of ['entity_id', 'assertion_consumer_service_url', 'single_logout_url', 'metadata_url'])
+    assert.ok(URL.canParse(body[field]) && body[field].includes(route.id), field)
+  assert.ok(new X509Certificate(body.request_signing_certificate_pem).checkIssued)
+  const again = await api.call('PUT', at, { body: { idp_metadata, force_authn: true } })
+  assert.equal(again.body.request_signing_certificate_pem, body.request_signing_certificate_pem)
+  for (const [what, given] of [
+    ['no metadata', {}],
+    ['both kinds of metadata', { idp_metadata, idp_metadata_url: 'https://idp.example.com/metadata' }],
+    ['a response-only field', { idp_metadata, entity_id: 'x' }],
+    ['more than 32 bits', { idp_metadata, maximum_duration: 2 ** 32 }],
+    ['negative seconds', { idp_metadata, inactivity_timeout: -1 }],
+  ] as const)
+    await refused(api, () => api.call('PUT', at, { body: given }), { status: 400, what })
+})
+
+test('OIDC: the client secret is shown, and one log-in is enough for a route', async () => {
+  const { api } = await startEdges()
+  const edge = await api.call.create('/edges/https', {})
+  const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+  })
+  const at = `/edges/https/${edge.id}/routes/${route.id}`
+  const oidc = { issuer: 'https://id.example.com', client_id: 'me', client_secret: 'my secret' }
+
+  const { body } = await api.call('PUT', `${at}/oidc`, { body: { ...oidc, scopes: ['profile'] } })
+
+  assert.equal(body.client_secret, 'my secret')
+  assert.deepEqual(body.scopes, ['profile'])
+  assert.equal((await api.call('GET', `${at}/oidc`)).body.client_secret, 'my secret')
+  assert.equal(
+    (await api.call('GET', `/edges/https/${edge.id}`)).body.routes[0].oidc.client_secret,
+    'my secret',
+  )
+  await refused(api, () => api.call('PUT', `${at}/saml`, { body: { idp_metadata: '<x/>' } }), {
+    status: 400,
+    what: 'two log-ins',
+  })
+  const off = await api.call('PUT', `${at}/saml`, { body: { enabled: false, idp_metadata: '<x/>' } })
+  assert.equal(off.status, 200)
+  await refused(api, () => api.call('PUT', `${at}/oidc`, { body: { ...oidc, issuer: 'ftp://x' } }), {
+    status: 400,
+    field: 'issuer',
+    what: 'an issuer that is no web address',
+  })
+})
+
+test('HTTP response backends: header names in lower case, null when there are none', async () => {
+  const api = await fresh()
+
+  const made = await api.call.create('/backends/http_response', { headers: { 'X-Mixed-Case': 'Value' } })
+
+  assert.deepEqual(made.headers, { 'x-mixed-case': 'Value' })
+  assert.equal((await api.call.create('/backends/http_response', {})).headers, null)
+  assert.equal((await api.call.create('/backends/http_response', { headers: {} })).headers, null)
+})
+
+test('tunnel groups show the tunnels online that have all their labels', async (t) => {
+  const online = createOnline()
+  const api = await startApi(t, { online })
+  const { tunnel } = online.join(api.account.accountId, api.url)
+
+  const some = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue' } })
+  const none = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue', app: 'db' } })
+
+  assert.deepEqual(some.tunnels, [{ id: tunnel, uri: `${api.url}/tunnels/${tunnel}` }])
+  assert.deepEqual(none.tunnels, [])
+})
+
+test('weights go from 0 to 10000, and backends of backends end somewhere', async () => {
+  const api = await fresh()
+  const child = (await api.call.create('/backends/http_response', {})).id
+  for (const weight of [0, 10_000])
+    assert.deepEqual(
+      (await api.call.create('/backends/weighted', { backends: { [child]: weight } })).backends,
+      {
+        [child]: weight,
+      },
+    )
+  for (const weight of [-1, 10_001, 1.5])
+    await refused(
+      api,
+      () => api.call('POST', '/backends/weighted', { body: { backends: { [child]: weight } } }),
+      {
+        status: 400,
+        field: `backends.${child}`,
+        what: `weight ${weight}`,
+      },
+    )
+  const upper = await api.call.create('/backends/failover', { backends: [child] })
+  const lower = await api.call.create('/backends/weighted', { backends: { [upper.id]: 1 } })
+  for (const [path, body] of [
+    [`/backends/failover/${upper.id}`, { backends: [lower.id] }],
+    [`/backends/failover/${upper.id}`, { backends: [upper.id] }],
+    [`/backends/weighted/${lower.id}`, { backends: { [lower.id]: 1 } }],
+  ] as const)
+    await refused(api, () => api.call('PATCH', path, { body }), {
+      status: 400,
+      field: 'backends',
+      what: path,
+    })
+  const held = await refused(api, () => api.call('DELETE', `/backends/http_response/${child}`), {
+    status: 409,
+    what: 'a backend in use',
+  })
+  assert.match(held.body.msg, /still used by/)
+  await refused(api, () => api.call('POST', '/backends/failover', { body: { backends: [child, child] } }), {
+    status: 400,
+    field: 'backends',
+    what: 'a child twice',
+  })
+  let deepest = child
+  for (let depth = 0; depth < 8; depth++)
+    deepest = (await api.call.create('/backends/failover', { backends: [deepest] })).id
+  await refused(api, () => api.call('POST', '/backends/failover', { body: { backends: [deepest] } }), {
+    status: 400,
+    field: 'backends',
+    what: 'nine deep',
+  })
+})
+
+test('event destinations: exactly one target and one way in, secrets not shown', async () => {
+  const api = await fresh()
+  const role = { role_arn: 'arn:aws:iam::123456789012:role/sender' }
+  const creds = { cloud_access_key_id: 'AKIA', cloud_secret_access_key: 'hush' }
+  const targets: Record<string, Body> = {
+    firehose: {
+      auth: { role },
+      delivery_stream_arn: 'arn:aws:firehose:us-east-1:123456789012:deliverystream/x',
+    },
+    kinesis: { auth: { creds }, stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/x' },
+    cloudwatch_logs: { auth: { role }, log_group_arn: 'arn:aws:logs:us-east-1:123456789012:log-group:x' },
+    monitoring: { api_key: 'hush', ddtags: 'a:b', service: 'web', ddsite: 'datadoghq.eu' },
+    s3: { auth: { role }, bucket_arn: 'arn:aws:s3:::my-bucket' },
+  }
+  for (const [member, settings] of Object.entries(targets)) {
+    const made = await api.call.create('/event_destinations', {
+      format: 'JSON',
+      target: { [member]: settings },
+    })
+    assert.equal(made.format, 'JSON')
+    assert.ok(!JSON.stringify(made).includes('hush'), member)
+    for (const [other, shown] of Object.entries(made.target as Body))
+      assert.equal(shown === null, other !== member, other)
+    const { auth } = made.target[member]
+    if (auth !== undefined) assert.equal((auth.role === null) !== (auth.creds === null), true)
+    if (auth?.creds) assert.equal(auth.creds.cloud_access_key_id, 'AKIA')
+    if (auth?.role) assert.deepEqual(auth.role, role)
+  }
+  const { kinesis, monitoring } = targets
+  for (const [what, target] of [
+    ['no target', {}],
+    ['two targets', { kinesis, monitoring }],
+    ['no way in', { kinesis: { ...kinesis, auth: {} } }],
+    ['two ways in', { kinesis: { ...kinesis, auth: { role, creds } } }],
+    ['another service', { kinesis: { auth: { role }, stream_arn: 'arn:aws:sqs:us-east-1:1:x' } }],
+    ['an unknown target', { carrier_pigeon: {} }],
+  ] as const)
+    await refused(api, () => api.call('POST', '/event_destinations', { body: { format: 'json', target } }), {
+      status: 400,
+      what,
+    })
+  await refused(
+    api,
+    () => api.call('POST', '/event_destinations', { body: { format: 'xml', target: { monitoring } } }),
+    { status: 400, field: 'format', what: 'another format' },
+  )
+})
+
+test('a destination that a subscription names cannot be deleted', async () => {
+  const api = await fresh()
+  const destination = await api.call.create('/event_destinations', {
+    target: { monitoring: { api_key: 'k' } },
+  })
+  const subscription = await api.call.create('/event_subscriptions', {
+    destination_ids: [destination.id],
+    sources: [{ type: 'ip_policy_created.v0' }],
+  })
+
+  const held = await refused(api, () => api.call('DELETE', `/event_destinations/${destination.id}`), {
+    status: 409,
+    what: 'in use',
+  })
+
+  assert.match(held.body.msg, new RegExp(subscription.id))
+})
+
+test('event sources are parts of a subscription with addresses of their own', async () => {
+  const api = await fresh()
+  const { id } = await api.call.create('/event_subscriptions', {})
+  const at = `/event_subscriptions/${id}/sources`
+
+  const made = await api.call('POST', at, { body: { type: 'ip_policy_created.v0' } })
+
+  assert.equal(made.status, 201)
+  const uri = `${api.url}${at}/ip_policy_created.v0`
+  assert.deepEqual(made.body, { type: 'ip_policy_created.v0', filter: '', fields: [], uri })
+  assert.deepEqual((await api.call('GET', at)).body, { sources: [made.body], uri: `${api.url}${at}` })
+  assert.deepEqual((await api.call('GET', `/event_subscriptions/${id}`)).body.sources, [made.body])
+  assert.deepEqual((await api.call('PATCH', uri, { body: {} })).body, made.body)
+  await refused(api, () => api.call('POST', at, { body: { type: 'ip_policy_created.v0' } }), {
+    status: 409,
+    what: 'twice',
+  })
+  await refused(api, () => api.call('PATCH', uri, { body: { fields: ['x'] } }), {
+    status: 400,
+    what: 'fields of an event that has none',
+  })
+  const traffic = { type: 'http_request_complete.v0', fields: ['conn.client_ip', 'http.request.method'] }
+  assert.deepEqual((await api.call('POST', at, { body: traffic })).body.fields, traffic.fields)
+  assert.equal((await api.call('DELETE', uri)).status, 204)
+  assert.equal((await api.call('GET', uri)).status, 404)
+  assert.equal((await api.call('DELETE', uri)).status, 404)
+})
+
+test('a policy that a module names cannot be deleted; its own rules go with it', async () => {
+  const api = await fresh()
+  const policy = await api.call.create('/ip_policies', {})
+  const rule = await api.call.create('/ip_policy_rules', {
+    cidr: '::/0',
+    action: 'allow',
+    ip_policy_id: policy.id,
+  })
+  const edge = await api.call.create('/edges/tcp', { ip_restriction: { ip_policy_ids: [policy.id] } })
+
+  const held = await refused(api, () => api.call('DELETE', `/ip_policies/${policy.id}`), {
+    status: 409,
+    what: 'used',
+  })
+  assert.match(held.body.msg, new RegExp(`${edge.id}.*ip_restriction`))
+  assert.equal((await api.call('DELETE', `/edges/tcp/${edge.id}/ip_restriction`)).status, 204)
+  assert.equal((await api.call('DELETE', `/ip_policies/${policy.id}`)).status, 204)
+  assert.equal((await api.call('GET', `/ip_policy_rules/${rule.id}`)).status, 404)
+})
+
+test('an edge takes its routes with it', async () => {
+  const api = await fresh()
+  const edge = await api.call.create('/edges/https', {})
+  const made = []
+  for (const match of ['/', '/a', '/b'])
+    made.push(await api.call.create(`/edges/https/${edge.id}/routes`, { match_type: 'path_prefix', match }))
+
+  const { routes } = (await api.call('GET', `/edges/https/${edge.id}`)).body
+  assert.deepEqual(routes, made)
+  await refused(
+    api,
+    () =>
+      api.call('POST', `/edges/https/${edge.id}/routes`, {
+        body: { match_type: 'path_prefix', match: '/a' },
+      }),
+    { status: 409, what: 'the same path twice' },
+  )
+  assert.equal((await api.call('DELETE', `/edges/https/${edge.id}`)).status, 204)
+  assert.equal((await api.call('GET', `/edges/https/${edge.id}/routes/${made[0].id}`)).status, 404)
+})
+
+test('versioning: the version is 2 in a header that may be left out; paths carry none', async () => {
+  const api = await fresh()
+  assert.equal((await api.call('GET', '/api_keys')).status, 200)
+  assert.equal((await api.call('GET', '/api_keys', { headers: { 'service-version': '2' } })).status, 200)
+  for (const version of ['1', '3', '2.0', '', 'two'])
+    await refused(api, () => api.call('GET', '/api_keys', { headers: { 'service-version': version } }), {
+      status: 400,
+      what: `version ${version}`,
+    })
+  assert.equal((await api.call('GET', '/v2/api_keys')).status, 404)
+})
+
+test('accounts share nothing but names', async () => {
+  const api = await fresh()
+  const third = await createAccount(api.store, {
+    name: `third${next()}`,
+    email: 'a@example.com',
+    clock: systemClock,
+  })
+  const call = api.client(third.apiKey.reveal())
+  await api.call.create('/bot_users', { name: 'robot' })
+  await api.call.create('/users', { email: 'same@example.com' })
+
+  assert.equal((await call('POST', '/bot_users', { body: { name: 'robot' } })).status, 201)
+  assert.equal((await call('POST', '/users', { body: { email: 'same@example.com' } })).status, 201)
+  assert.equal((await call('POST', '/bot_users', { body: { name: 'robot' } })).status, 409)
+})

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { shareApi, tempDir } from '../support/api.ts'
+import { refused } from '../support/refused.ts'
+import type { Body } from '../support/samples.ts'
+import { sshPublicKey } from '../support/ssh-keys.ts'
+
+const { fresh } = await shareApi()
+
+/** What `ssh-keygen -L` reads in a certificate. */
+interface Read {
+  type: string
+  publicKey: string
+  signingKey: string
+  keyId: string
+  valid: string
+  principals: string[]
+  criticalOptions: string[]
+  extensions: string[]
+}
+
+function keygen(...args: string[]): string {
+  return execFileSync('ssh-keygen', args, { encoding: 'utf8', env: { ...process.env, TZ: 'UTC' } })
+}
+
+function listOf(text: string, heading: string): string[] {
+  const lines = text.split('\n')
+  const start = lines.findIndex((line) => line.trim().startsWith(heading))
+  const items: string[] = []
+  for (const line of lines.slice(start + 1)) {
+    if (!/^ {16}/.test(line)) break
+    items.push(line.trim())
+  }
+  return items
+}
+
+async function start(t: TestContext) {
+  const api = await fresh()
+  const dir = await tempDir(t)
+  const file = join(dir, 'certificate.pub')
+  const write = (text: string) => {
+    writeFileSync(file, `${text}\n`)
+    return file
+  }
+  return {
+    api,
+    fingerprint: (publicKey: string) => keygen('-l', '-f', write(publicKey)).split(' ')[1]!,
+    read(certificate: string): Read {
+      const text = keygen('-L', '-f', write(certificate))
+      const line = (heading: string) => new RegExp(`${heading}: (.*)`).exec(text)?.[1] ?? ''
+      return {
+        type: line('Type'),
+        publicKey: line('Public key').split(' ')[1]!,
+        signingKey: line('Signing CA').split(' ')[1]!,
+        keyId: line('Key ID').replaceAll('"', ''),
+        valid: line('Valid'),
+        principals: listOf(text, 'Principals'),
+        criticalOptions: listOf(text, 'Critical Options'),
+        extensions: listOf(text, 'Extensions'),
+      }
+    },
+  }
+}
+
+const bare = (time: string) => time.replace('Z', '')
+
+test('authorities have the key that was asked for, and ed25519 when nothing was', async (t) => {
+  const { api, fingerprint } = await start(t)
+  for (const [body, type, words] of [
+    [{}, 'ed25519', /^ssh-ed25519 /],
+    [{ private_key_type: 'ed25519' }, 'ed25519', /^ssh-ed25519 /],
+    [{ private_key_type: 'rsa' }, 'rsa', /^ssh-rsa /],
+    [{ private_key_type: 'rsa', key_size: 2048 }, 'rsa', /^ssh-rsa /],
+    [{ private_key_type: 'rsa', key_size: 4096 }, 'rsa', /^ssh-rsa /],
+    [{ private_key_type: 'ecdsa' }, 'ecdsa', /^ecdsa-sha2-nistp256 /],
+    [{ private_key_type: 'ecdsa', elliptic_curve: 'p256' }, 'ecdsa', /^ecdsa-sha2-nistp256 /],
+    [{ private_key_type: 'ecdsa', elliptic_curve: 'p384' }, 'ecdsa', /^ecdsa-sha2-nistp384 /],
+    [{ private_key_type: 'ecdsa', elliptic_curve: 'p521' }, 'ecdsa', /^ecdsa-sha2-nistp521 /],
+  ] as const) {
+    const made = await api.call.create('/ssh_certificate_authorities', body)
+
+    assert.equal(made.key_type, type)
+    assert.match(made.public_key, words)
+    assert.match(fingerprint(made.public_key), /^SHA256:/)
+    assert.ok(!JSON.stringify(made).includes('PRIVATE'))
+  }
+  for (const [body, field] of [
+    [{ private_key_type: 'dsa' }, 'private_key_type'],
+    [{ private_key_type: 'rsa', key_size: 1024 }, 'key_size'],
+    [{ private_key_type: 'rsa', key_size: 3072 }, 'key_size'],
+    [{ private_key_type: 'ecdsa', elliptic_curve: 'p192' }, 'elliptic_curve'],
+    [{ private_key_type: 'rsa', elliptic_curve: 'p256' }, 'elliptic_curve'],
+    [{ private_key_type: 'ecdsa', key_size: 2048 }, 'key_size'],
+  ] as const)
+    await refused(api, () => api.call('POST', '/ssh_certificate_authorities', { body }), {
+      status: 400,
+      field,
+      what: JSON.stringify(body),
+    })
+})
+
+test('a user certificate says what was asked for, in the words of ssh-keygen', async (t) => {
+  const { api, read, fingerprint } = await start(t)
+  const authorities: Body[] = []
+  for (const private_key_type of ['ed25519', 'ecdsa', 'rsa'])
+    authorities.push(await api.call.create('/ssh_certificate_authorities', { private_key_type }))
+  for (const authority of authorities)
+    for (const kind of ['ed25519', 'p256', 'p384', 'p521', 'rsa'] as const) {
+      const public_key = sshPublicKey(kind)
+
+      const made = await api.call.create('/ssh_user_certificates', {
+        ssh_certificate_authority_id: authority.id,
+        public_key,
+        principals: ['root', 'deploy'],
+        critical_options: { 'source-address': '10.0.0.0/8,192.0.2.1', 'force-command': '/bin/date -u' },
+        extensions: { 'permit-port-forwarding': '', 'permit-X11-forwarding': '' },
+        valid_after: '2026-01-02T03:04:05+01:00',
+        valid_until: '2027-01-02T03:04:05Z',
+      })
+
+      const certificate = read(made.certificate)
+      assert.match(certificate.type, /user certificate/)
+      assert.equal(certificate.publicKey, fingerprint(public_key).trim())
+      assert.equal(certificate.signingKey, fingerprint(authority.public_key as string))
+      assert.equal(certificate.keyId, made.id)
+      assert.deepEqual(certificate.principals, ['root', 'deploy'])
+      assert.deepEqual(certificate.criticalOptions, [
+        'force-command /bin/date -u',
+        'source-address 10.0.0.0/8,192.0.2.1',
+      ])
+      assert.deepEqual(certificate.extensions, ['permit-X11-forwarding', 'permit-port-forwarding'])
+      assert.equal(certificate.valid, 'from 2026-01-02T02:04:05 to 2027-01-02T03:04:05')
+      assert.equal(made.valid_after, '2026-01-02T02:04:05Z')
+      assert.equal(made.key_type, kind === 'rsa' || kind === 'ed25519' ? kind : 'ecdsa')
+      assert.equal(made.public_key, public_key)
+      assert.deepEqual((await api.call('GET', `/ssh_user_certificates/${made.id}`)).body, made)
+    }
+})
+
+test('a certificate of which little was said lasts a day from now, with a terminal and a start-up file', async (t) => {
+  const { api, read } = await start(t)
+  const authority = await api.call.create('/ssh_certificate_authorities', {})
+  const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
+  const now = Date.now()
+
+  const made = await api.call.create('/ssh_user_certificates', body)
+
+  assert.ok(Math.abs(Date.parse(made.valid_after) - now) < 5000)
+  assert.equal(Date.parse(made.valid_until) - Date.parse(made.valid_after), 86_400_000)
+  assert.deepEqual(made.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
+  assert.deepEqual([made.principals, made.critical_options], [[], {}])
+  const certificate = read(made.certificate)
+  assert.deepEqual(certificate.extensions, ['permit-pty', 'permit-user-rc'])
+  assert.deepEqual(
+    certificate.principals,
+    ['(none)'].filter(() => certificate.principals.length > 0),
+  )
+  assert.equal(certificate.valid, `from ${bare(made.valid_after)} to ${bare(made.valid_until)}`)
+  const none = await api.call.create('/ssh_user_certificates', { ...body, extensions: {} })
+  assert.deepEqual(none.extensions, {})
+  assert.deepEqual(read(none.certificate).extensions, [])
+})
+
+test('a host certificate lasts a year and carries no options', async (t) => {
+  const { api, read } = await start(t)
+  const authority = await api.call.create('/ssh_certificate_authorities', { private_key_type: 'rsa' })
+
+  const made = await api.call.create('/ssh_host_certificates', {
+    ssh_certificate_authority_id: authority.id,
+    public_key: sshPublicKey('p256'),
+    principals: ['host.example.com', '192.0.2.1'],
+  })
+
+  const certificate = read(made.certificate)
+  assert.match(certificate.type, /host certificate/)
+  assert.deepEqual(certificate.principals, ['host.example.com', '192.0.2.1'])
+  assert.deepEqual([certificate.criticalOptions, certificate.extensions], [[], []])
+  assert.equal(Date.parse(made.valid_until) - Date.parse(made.valid_after), 365 * 86_400_000)
+})
+
+test('certificates that no server would take are not signed', async (t) => {
+  const { api } = await start(t)
+  const authority = await api.call.create('/ssh_certificate_authorities', {})
+  const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
+  for (const [field, given] of [
+    ['public_key', { public_key: sshPublicKey('rsa1024') }],
+    ['public_key', { public_key: 'ssh-dss AAAAB3NzaC1kc3M=' }],
+    ['public_key', { public_key: `no-pty ${sshPublicKey()}` }],
+    ['critical_options', { critical_options: { 'verify-required': '' } }],
+    ['critical_options', { critical_options: { 'source-address': 'everywhere' } }],
+    ['critical_options', { critical_options: { 'force-command': 'a\nb' } }],
+    ['valid_until', { valid_after: '2030-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' }],
+    ['valid_until', { valid_until: '2020-01-01T00:00:00Z' }],
+  ] as const)
+    await refused(api, () => api.call('POST', '/ssh_user_certificates', { body: { ...body, ...given } }), {
+      status: 400,
+      field,
+      what: JSON.stringify(given),
+    })
+  const held = await api.call.create('/ssh_user_certificates', body)
+  await refused(api, () => api.call('DELETE', `/ssh_certificate_authorities/${authority.id}`), {
+    status: 409,
+    what: 'an authority with certificates',
+  })
+  assert.equal((await api.call('DELETE', `/ssh_user_certificates/${held.id}`)).status, 204)
+  assert.equal((await api.call('DELETE', `/ssh_certificate_authorities/${authority.id}`)).status, 204)
+})
