@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.ts'
 import { responseNames } from './field-names.ts'
 import { requestText } from './forwarded.ts'
 import { HeadBuffer, headLength } from './head-buffer.ts'
+import { IDEMPOTENT } from './methods.ts'
 import { type Refusal, refusal } from './refusals.ts'
 import { MAX_RESPONSE_HEAD, parseResponseHead, type ResponseHead } from './response-head.ts'
 import type { Upstream } from './upstream.ts'
@@ -15,9 +16,6 @@ import { acceptsWebSocket } from './websocket.ts'
 
 const State = { idle: 0, head: 1, length: 2, chunked: 3, untilEnd: 4, raw: 5, closed: 6 } as const
 type State = (typeof State)[keyof typeof State]
-
-/** Methods that may be sent again when a kept connection turns out to be dead (P31). */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /** How many ticks a connection may have been idle to be trusted with a request that must not be repeated. */
 const FRESH_TICKS = 2

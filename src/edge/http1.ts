@@ -30,9 +30,6 @@ const Phase = {
 } as const
 type Phase = (typeof Phase)[keyof typeof Phase]
 
-/** Bytes sent after a request for WebSocket are held up to here until the upstream has agreed (P29). */
-const MAX_HELD = 64 * 1024
-
 /** One HTTP/1 connection of a visitor: reads requests strictly, one after another, and writes what is answered. */
 export class Http1Visitor extends Timed implements Live {
   readonly out: Out
@@ -307,11 +304,8 @@ export class Http1Visitor extends Timed implements Live {
     this.#unpause()
   }
 
+  /** Keeps what was read ahead, one read at most: the socket is not read meanwhile. */
   #stash(bytes: Buffer): undefined {
-    if (this.#exchange?.upgrading === true && bytes.length > MAX_HELD) {
-      this.#exchange.refuse(refusal('bad_request', 'it went on before the upgrade was agreed to'))
-      return undefined
-    }
     this.#rest = bytes
     this.#pause()
     return undefined

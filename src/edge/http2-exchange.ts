@@ -1,4 +1,4 @@
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Timed } from '../base/deadlines.ts'
 import { Out } from '../base/out.ts'
 import type { Connection } from './connection.ts'
@@ -6,7 +6,7 @@ import type { Core } from './core.ts'
 import { Exchange } from './exchange.ts'
 import { requestNames } from './field-names.ts'
 import { FieldFacts, scanFields } from './field-scan.ts'
-import { Fields } from './fields.ts'
+import { toHeaders } from './http2-fields.ts'
 import { refusal } from './refusals.ts'
 import type { RequestHead } from './request-head.ts'
 
@@ -171,16 +171,4 @@ class Progress extends Timed {
   onDeadline(): void {
     this.#late()
   }
-}
-
-/** Field lines as HTTP/2 wants them: lower-case names, several values of a name as a list. */
-function toHeaders(lines: string): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = {}
-  for (const [name, value] of new Fields(lines)) {
-    const known = headers[name]
-    if (known === undefined) headers[name] = value
-    else if (Array.isArray(known)) known.push(value)
-    else headers[name] = [String(known), value]
-  }
-  return headers
 }

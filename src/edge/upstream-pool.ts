@@ -4,6 +4,7 @@ import type { Target } from './backend.ts'
 import type { Core } from './core.ts'
 import type { Exchange } from './exchange.ts'
 import { Http1Upstream } from './http1-upstream.ts'
+import { Http2Connection } from './http2-upstream.ts'
 import { refusal } from './refusals.ts'
 import { TunnelBusy, type Visitor } from './tunnels.ts'
 import type { Upstream } from './upstream.ts'
@@ -26,7 +27,9 @@ export class UpstreamPool {
   readonly #proto: 'http' | 'https'
   readonly #budget: IdleBudget
   readonly #shared: boolean
+  readonly #http2: boolean
   readonly #idle = new Map<string, Http1Upstream[]>()
+  readonly #sessions = new Map<string, Http2Connection>()
 
   constructor(
     core: Core,
@@ -45,11 +48,13 @@ export class UpstreamPool {
     this.#proto = options.proto
     this.#budget = options.budget
     this.#shared = options.shared
+    this.#http2 = options.http2
   }
 
   /** Sends the request of this exchange on a kept connection, or on a new one. */
   connect(exchange: Exchange, target: Target, fresh: boolean): Upstream {
     const identity = exchange.connection.tls?.peer?.fingerprint ?? ''
+    if (this.#http2) return this.#session(exchange, target, identity, fresh).start(exchange, target)
     const kept = fresh ? undefined : this.#take(identity, exchange)
     if (kept !== undefined) {
       kept.start(exchange)
@@ -91,6 +96,19 @@ export class UpstreamPool {
     this.#budget.idle--
     this.core.idle.delete(upstream)
     return upstream
+  }
+
+  #session(exchange: Exchange, target: Target, identity: string, fresh: boolean): Http2Connection {
+    if (exchange.upgrading) {
+      throw refusal('bad_request', 'WebSocket cannot be passed on to an upstream that wants HTTP/2')
+    }
+    const known = this.#shared && !fresh ? this.#sessions.get(identity) : undefined
+    if (known?.usable === true) return known
+    const session = new Http2Connection(this.core, this.#open(exchange, target), () => {
+      if (this.#sessions.get(identity) === session) this.#sessions.delete(identity)
+    })
+    if (this.#shared) this.#sessions.set(identity, session)
+    return session
   }
 
   #open(exchange: Exchange, target: Target): ByteStream {
