@@ -33,16 +33,16 @@ interface Served {
 export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #served = new Map<string, Served>()
-  #states: readonly SinkState[] = []
+  #owning = false
   #cleanedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: DispatcherOptions) {
     this.#options = options
   }
 
-  /** How the destinations stood when last looked at; empty in a process that does not do this work. */
-  get states(): readonly SinkState[] {
-    return this.#states
+  /** Whether this is the process that does the work now. */
+  get owning(): boolean {
+    return this.#owning
   }
 
   async tick(): Promise<void> {
@@ -62,8 +62,8 @@ export class Dispatcher {
       if (!(error instanceof LeaseLost)) throw error
       return
     }
-    this.#states = await queue.states()
-    this.#pokeDue()
+    this.#owning = true
+    this.#pokeDue(await queue.waiting())
     if (clock.monotonic() - this.#cleanedAt > HOUR) {
       this.#cleanedAt = clock.monotonic()
       await queue.purge(clock.now() - DEAD_KEPT_MS)
@@ -77,19 +77,15 @@ export class Dispatcher {
     await this.#options.ownership.release()
   }
 
-  #pokeDue(): void {
+  #pokeDue(states: readonly SinkState[]): void {
     const now = this.#options.clock.now()
-    const known = new Set<string>()
-    for (const state of this.#states) {
-      known.add(state.destination)
+    const waiting = new Set<string>()
+    for (const state of states) {
+      waiting.add(state.destination)
       const served = this.#serve(state)
       if (served.queue.observe(state, now)) served.lane.poke()
     }
-    for (const [id, { lane }] of this.#served) {
-      if (known.has(id)) continue
-      this.#served.delete(id)
-      void lane.stop(0)
-    }
+    for (const [id, { lane }] of this.#served) if (!waiting.has(id) && lane.idle) this.#served.delete(id)
   }
 
   #serve(state: SinkState): Served {
@@ -112,8 +108,9 @@ export class Dispatcher {
 
   /** Another process does the work now, or nobody can: batches under way end by themselves. */
   #resign(): void {
+    if (!this.#owning) return
+    this.#owning = false
     this.#options.outbox.forget()
-    this.#states = []
     for (const { lane } of this.#served.values()) void lane.stop(HOUR)
     this.#served.clear()
   }

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
-import { ApiKey, EventDestination, EventSubscription, HttpResponseBackend, IpPolicy } from '../resources/index.ts'
+import {
+  ApiKey,
+  EventDestination,
+  EventSubscription,
+  HttpResponseBackend,
+  IpPolicy,
+} from '../resources/index.ts'
 import type { EventsOptions } from './index.ts'
 import { TestEventFailed } from './index.ts'
 import {

@@ -181,12 +181,17 @@ export function createEvents(options: EventsOptions): Events {
   let ticking: Promise<void> | undefined
   let troubled = false
 
-  function* gauges() {
-    for (const { destination, queued, dead, overflowed } of dispatcher.states)
-      yield { destination, backlog: queued + traffic.size(destination), dead, overflowed }
-    const known = new Set(dispatcher.states.map(({ destination }) => destination))
-    for (const { destination, size } of traffic.sizes())
-      if (!known.has(destination)) yield { destination, backlog: size, dead: 0, overflowed: 0 }
+  /** Shown by the process that delivers, and for its own buffers by any other. */
+  async function gauges() {
+    const states = dispatcher.owning ? await queue.states() : []
+    const known = new Set(states.map(({ destination }) => destination))
+    const others = [...traffic.sizes()].filter(({ destination }) => !known.has(destination))
+    return [
+      ...states.map(({ destination, queued, dead, overflowed }) => {
+        return { destination, backlog: queued + traffic.size(destination), dead, overflowed }
+      }),
+      ...others.map(({ destination, size }) => ({ destination, backlog: size, dead: 0, overflowed: 0 })),
+    ]
   }
 
   async function tick(): Promise<void> {

@@ -59,6 +59,11 @@ export class Lane {
     this.#options = options
   }
 
+  /** True when nothing is under way and nothing is left to be written down. */
+  get idle(): boolean {
+    return this.#running === undefined && this.#unsettled === undefined
+  }
+
   /** Looks for something to deliver, unless it is delivering already. */
   poke(): void {
     if (this.#stopping) return

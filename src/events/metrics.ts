@@ -1,16 +1,15 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { SinkState } from '../store/index.ts'
 
 /** What metrics show of a destination at the moment they are read. */
 export interface SinkGauges {
   readonly destination: string
   readonly backlog: number
   readonly dead: number
-  readonly overflowed: SinkState['overflowed']
+  readonly overflowed: number
 }
 
 /** Counts deliveries, and shows how each destination stands when the metrics are read. */
-export function createEventMetrics(registry: Registry, gauges: () => Iterable<SinkGauges>) {
+export function createEventMetrics(registry: Registry, gauges: () => Promise<SinkGauges[]>) {
   const registers = [registry]
   const labelNames = ['destination'] as const
   const delivered = new Counter({
@@ -37,9 +36,10 @@ export function createEventMetrics(registry: Registry, gauges: () => Iterable<Si
       help,
       labelNames,
       registers,
-      collect() {
+      async collect() {
+        const states = await gauges()
         this.reset()
-        for (const state of gauges()) this.set({ destination: state.destination }, value(state))
+        for (const state of states) this.set({ destination: state.destination }, value(state))
       },
     })
   gauge('adit_event_backlog', 'Events that wait for a destination.', ({ backlog }) => backlog)

@@ -99,6 +99,8 @@ export interface EventQueue {
   nextDue(destination: string): Promise<number | undefined>
   settle(settlement: Settlement): Promise<void>
   tally(tally: Tally): Promise<void>
+  /** The states of the destinations that events wait for. */
+  waiting(): Promise<SinkState[]>
   /** The states of all destinations that ever had an event. */
   states(): Promise<SinkState[]>
   state(destination: string): Promise<SinkState | undefined>
@@ -248,6 +250,10 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
           )
         await stamp(sql, destination, now, delivered > 0, error)
       }),
+
+    async waiting() {
+      return (await reader.all('SELECT * FROM event_sinks WHERE queued > 0')).map(toState)
+    },
 
     async states() {
       return (await reader.all('SELECT * FROM event_sinks')).map(toState)

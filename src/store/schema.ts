@@ -93,6 +93,7 @@ export const migrations: readonly Migration[] = [
         overflowed ${integer} NOT NULL DEFAULT 0,
         last_success_at ${integer}, last_error_at ${integer}, last_error ${text},
         gone_revision ${integer})${clustered}`,
+      'CREATE INDEX event_sinks_waiting ON event_sinks (destination) WHERE queued > 0',
     ],
   },
 ]

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silentLog } from '../base/log.ts'
+import { TrafficBuffer } from './buffer.ts'
+import { Lane, type LaneQueue, type Settled } from './lane.ts'
+import { delivered, type Outcome, type Parcel, type Target } from './targets/target.ts'
+import { HandClock, until } from './testing/platform.ts'
+
+function parcel(id: string): Parcel {
+  return { id, type: 'test_event.v0', at: 0, body: '{}' }
+}
+
+function createLane(queue: LaneQueue, clock: HandClock, deliver: Target['deliver']) {
+  const settlements: Settled[] = []
+  const target: Target = {
+    limits: { maxEvents: 10, maxBytes: 1000, maxEventBytes: 1000, lingerMs: 0 },
+    deliver,
+  }
+  const lane = new Lane({
+    queue,
+    destination: () => ({ id: 'ed_1', account: 'ac_1', revision: 1, target: () => target }),
+    clock,
+    random: () => 0,
+    log: silentLog,
+    onSettled: (settled) => settlements.push(settled),
+  })
+  return { lane, settlements }
+}
+
+function createBuffer(limit = 100): TrafficBuffer {
+  return new TrafficBuffer({ bytesLeft: 100_000 }, limit)
+}
+
+test('what was delivered is not sent again when writing that down fails at first', async () => {
+  const clock = new HandClock()
+  const buffer = createBuffer()
+  let outOfOrder = true
+  const queue: LaneQueue = {
+    goneRevision: undefined,
+    take: (limits, now) => buffer.take(limits, now),
+    async settle(settled) {
+      if (outOfOrder) throw new Error('the store is out of order')
+      await buffer.settle(settled)
+    },
+  }
+  const sent: string[] = []
+  const { lane } = createLane(queue, clock, async (batch) => {
+    sent.push(...batch.map(({ id }) => id))
+    return batch.map(() => delivered)
+  })
+  buffer.push(parcel('ev_1'), clock.now())
+  clock.forward(1000)
+  lane.poke()
+  await until(() => sent.length === 1 && !lane.idle)
+  buffer.push(parcel('ev_2'), clock.now())
+  clock.forward(1000)
+  outOfOrder = false
+
+  lane.poke()
+
+  await until(() => {
+    lane.poke()
+    return buffer.size === 0
+  })
+  assert.deepEqual(sent, ['ev_1', 'ev_2'])
+})
+
+test('of a batch that is taken in part only the rest is sent again, as one batch', async () => {
+  const clock = new HandClock()
+  const buffer = createBuffer()
+  const batches: string[][] = []
+  const busy: Outcome = { delivered: false, error: 'busy' }
+  const { lane } = createLane(buffer, clock, async (batch) => {
+    batches.push(batch.map(({ id }) => id))
+    return batch.map(({ id }) => (batches.length === 1 && id < 'ev_3' ? busy : delivered))
+  })
+  for (const id of ['ev_1', 'ev_2', 'ev_3', 'ev_4']) buffer.push(parcel(id), clock.now())
+  clock.forward(1000)
+  lane.poke()
+  await until(() => buffer.size === 2)
+  clock.forward(5000)
+
+  await until(() => {
+    lane.poke()
+    return buffer.size === 0
+  })
+
+  assert.deepEqual(batches, [
+    ['ev_1', 'ev_2', 'ev_3', 'ev_4'],
+    ['ev_1', 'ev_2'],
+  ])
+})
+
+test('a delivery cut short by our own end counts neither as delivered nor as failed', async () => {
+  const clock = new HandClock()
+  const buffer = createBuffer()
+  const { lane, settlements } = createLane(
+    buffer,
+    clock,
+    (_batch, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  )
+  buffer.push(parcel('ev_1'), clock.now())
+  clock.forward(1000)
+  lane.poke()
+
+  await lane.stop(0)
+
+  assert.deepEqual(
+    settlements.map(({ delivered: done, failed }) => ({ done, failed })),
+    [{ done: [], failed: [] }],
+  )
+  assert.equal(buffer.size, 1)
+})
+
+test('a buffer takes no more than it may and counts the rest; batches wait for a moment or to be full', async () => {
+  const clock = new HandClock()
+  const budget = { bytesLeft: 100 }
+  const buffer = new TrafficBuffer(budget, 20)
+  const limits = { maxEvents: 15, maxBytes: 1000, maxEventBytes: 1000, lingerMs: 0 }
+
+  for (let index = 0; index < 14; index++) buffer.push(parcel(`ev_${index}`), clock.now())
+  assert.deepEqual(await buffer.take(limits, clock.now()), [])
+  for (let index = 14; index < 30; index++) buffer.push(parcel(`ev_${index}`), clock.now())
+
+  assert.equal(buffer.size, 20)
+  assert.equal(budget.bytesLeft, 20)
+  assert.equal((await buffer.take(limits, clock.now())).length, 15)
+  assert.deepEqual(await buffer.take(limits, clock.now()), [])
+  clock.forward(1000)
+  assert.equal((await buffer.take(limits, clock.now())).length, 5)
+  buffer.discard()
+  assert.equal(budget.bytesLeft, 100)
+  assert.equal(buffer.takeTally()?.dropped, 30)
+})
