@@ -1,10 +1,21 @@
-/** The one executable: the server and the API client are loaded only when they are asked for, so that the agent stays light. */
+import { enableCompileCache } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+// Types are stripped and code is compiled once per installation instead of at every start.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/adit', import.meta.url)))
+
+/** The one executable: each part is loaded only when it is asked for, so that the agent stays light. */
 const [command, ...rest] = process.argv.slice(2)
 
 async function run(): Promise<number> {
   if (command === 'server') return (await import('./server/cli.ts')).runServer(rest)
-  process.stderr.write('ERROR:  There is no such command.\n')
-  return 1
+  const { runCli } = await import('./agent/cli.ts')
+  return runCli(process.argv.slice(2), { api: async (args) => (await loadApiClient()).runApi(args) })
+}
+
+async function loadApiClient(): Promise<{ runApi(args: string[]): Promise<number> }> {
+  const path = './api-cli/index.ts'
+  return import(path)
 }
 
 process.exitCode = await run()

@@ -23,8 +23,8 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   web: [],
 }
 
-/** Commands of the one executable live in the agent's command tree and load these parts when asked for. */
-const LAZY: Record<string, readonly string[]> = { agent: ['server', 'api-cli'] }
+/** The one executable loads each part when it is asked for. */
+const LAZY: Record<string, readonly string[]> = { 'cli.ts': ['server', 'agent', 'api-cli'] }
 
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s*'([^']+)'|(?:^|[^.\w])import\(\s*'([^']+)'\s*\)/g
 

@@ -8,7 +8,7 @@ import type { AgentLog } from './log/log.ts'
 import type { AgentSettings } from './settings.ts'
 import { Tunnels } from './tunnels.ts'
 import { Updater } from './update/updater.ts'
-import { INSTALL_ROOT, VERSION } from './version.ts'
+import { BASE_ROOT, VERSION } from './version.ts'
 
 /** How the program around an agent stops and restarts it; absent for an agent inside another program. */
 export interface Program {
@@ -57,7 +57,7 @@ export class Agent {
     this.clock = clock
     log.hide(settings.location.authtoken.reveal())
     this.captures = new CaptureStore(settings.captureBytes, settings.redact)
-    this.updater = new Updater({ settings: settings.updates, version: VERSION, root: INSTALL_ROOT, log })
+    this.updater = new Updater({ settings: settings.updates, version: VERSION, root: BASE_ROOT, log })
     this.tunnels = new Tunnels({
       connection: () => this.connection,
       forwarder: new Forwarder({ captures: this.captures, clock, log }),

@@ -55,13 +55,18 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
     captureBytes: captureBytes(keys),
     redact: keys.inspect_redact ?? [],
     remoteManagement: keys.remote_management ?? true,
-    updates: {
-      check: keys.update_check ?? true,
-      channel: keys.update_channel ?? 'stable',
-      url: keys.update_url,
-      key: keys.update_key,
-    },
+    updates: resolveUpdates(keys),
     web: webSettings(keys),
+  }
+}
+
+/** Where updates come from. */
+export function resolveUpdates(keys: AgentKeys): UpdateSettings {
+  return {
+    check: keys.update_check ?? true,
+    channel: keys.update_channel ?? 'stable',
+    url: keys.update_url,
+    key: keys.update_key,
   }
 }
 

@@ -57,7 +57,7 @@ export class Tunnels {
   }
 
   /** Starts a tunnel, or two when it serves both schemes; gives the first. On failure its names are free again. */
-  async start(spec: TunnelSpec): Promise<Tunnel> {
+  async start(spec: TunnelSpec, patienceMs: number = this.#dependencies.patienceMs): Promise<Tunnel> {
     const names = namesOf(spec)
     for (const name of names) {
       if (this.#byName.has(name) || this.#reserved.has(name))
@@ -66,7 +66,7 @@ export class Tunnels {
     for (const name of names) this.#reserved.add(name)
     const started: Tunnel[] = []
     try {
-      const session = await this.#dependencies.connection().session(this.#dependencies.patienceMs)
+      const session = await this.#dependencies.connection().session(patienceMs)
       await this.#bindAll(session, spec, names, started)
     } catch (error) {
       await this.#drop(started)

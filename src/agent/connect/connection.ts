@@ -131,7 +131,7 @@ export class Connection {
     }
   }
 
-  /** The session, waiting for one up to `timeoutMs`. */
+  /** The session, waiting for one up to `timeoutMs` (for ever when infinite). */
   session(timeoutMs: number): Promise<AgentSession> {
     if (this.#status === 'online' && this.#session) return Promise.resolve(this.#session)
     if (this.#closing) return Promise.reject(new NoSession('the agent is stopping'))
@@ -146,10 +146,11 @@ export class Connection {
           reject(error)
         },
       }
-      const timer = setTimeout(() => {
+      const late = () => {
         this.#waiting = this.#waiting.filter((each) => each !== entry)
         reject(new NoSession(this.#lastError?.message ?? 'the session is not established yet'))
-      }, timeoutMs)
+      }
+      const timer = Number.isFinite(timeoutMs) ? setTimeout(late, timeoutMs) : undefined
       this.#waiting.push(entry)
     })
   }

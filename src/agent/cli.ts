@@ -1,0 +1,317 @@
+import { Command, CommanderError, Option } from 'commander'
+import {
+  addApiKey,
+  addAuthtoken,
+  addConnectUrl,
+  checkConfig,
+  editConfig,
+  upgrade,
+} from './commands/config.ts'
+import { createContext } from './commands/context.ts'
+import { Failure, printFailure } from './commands/failure.ts'
+import { COMMON, ENDPOINT, type Flag, type FlagValues, LABELLED, SESSION } from './commands/flags.ts'
+import { type ServiceAction, service } from './commands/service.ts'
+import { ConfigError } from './config/error.ts'
+import { SpecError } from './spec-error.ts'
+import { AddressError } from './upstream-address.ts'
+import { VERSION } from './version.ts'
+
+/** Commands of other parts, loaded only when asked for. */
+export interface OtherCommands {
+  /** The client of the management API; gets what follows `api`. */
+  api(args: string[]): Promise<number>
+}
+
+/** Runs one command line; gives the exit code. Whatever goes wrong is told on the error output. */
+export async function runCli(argv: readonly string[], others: OtherCommands): Promise<number> {
+  const state = { code: 0 }
+  try {
+    const api = apiArguments(argv)
+    if (api) return await others.api(await withApiKey(api))
+    const program = createProgram(state)
+    if (argv.length === 0) process.stdout.write(SHORT_HELP)
+    else await program.parseAsync(prepare(argv), { from: 'user' })
+    return state.code
+  } catch (error) {
+    return report(error)
+  }
+}
+
+function report(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0
+    printFailure(error.message.replace(/^error: /, ''), write.error)
+    return 1
+  }
+  const expected = [Failure, ConfigError, SpecError, AddressError].some((kind) => error instanceof kind)
+  printFailure(expected ? (error as Error).message : messageOf(error), write.error)
+  return error instanceof Failure ? error.code : 1
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The commands that run an agent bring all of it; the others answer sooner without. */
+const running = () => import('./commands/tunnels.ts')
+
+const write = {
+  out: (text: string) => {
+    process.stdout.write(text)
+  },
+  error: (text: string) => {
+    process.stderr.write(text)
+  },
+}
+
+const SHORT_HELP = `adit - public URLs for local services, on your own server
+
+Usage:
+  adit http 3000             give the web service on port 3000 a public URL
+  adit tcp 22                give a TCP service a public address
+  adit start --all           start what the configuration file defines
+  adit server                run a server
+
+  adit help                  all commands
+  adit http --help           all flags of a command
+`
+
+/** The whole command tree, also what completions are worked out of. */
+export function createProgram(state: { code: number }): Command {
+  const program = new Command('adit')
+    .description('public URLs for local services, on your own server')
+    .version(`adit version ${VERSION}`, '-v, --version', 'print the version')
+    .exitOverride()
+    .allowExcessArguments(false)
+    .configureOutput({ outputError() {} })
+    .configureHelp({ sortSubcommands: false })
+  addFlags(program, COMMON)
+
+  program
+    .command('server')
+    .description('run a server (see: adit server --help)')
+    .allowUnknownOption()
+    .allowExcessArguments(true)
+  for (const kind of ['http', 'tcp', 'tls'] as const) {
+    const command = program.command(`${kind} <address>`).description(DESCRIPTIONS[kind])
+    addFlags(command, [...ENDPOINT[kind], ...SESSION])
+    command.action(async (address: string) => {
+      const { endpointCommand } = await running()
+      state.code = await endpointCommand(kind, address, valuesOf(command), process.env)
+    })
+  }
+
+  const start = program
+    .command('start [names...]')
+    .description('start tunnels and endpoints of the configuration file')
+  addFlags(start, [
+    { name: 'all', kind: 'bool', help: 'start all of them' },
+    { name: 'none', kind: 'bool', help: 'start none: only the session and the local API' },
+    ...SESSION,
+    { name: 'metadata', kind: 'text', help: 'free text shown with the session' },
+  ])
+  start.action(async (names: string[]) => {
+    const { startCommand } = await running()
+    state.code = await startCommand(names, valuesOf(start), process.env)
+  })
+
+  const labelled = program
+    .command('tunnel <address>')
+    .description('start a labelled tunnel for the backends of an edge')
+  addFlags(labelled, [...LABELLED, ...SESSION])
+  labelled.action(async (address: string) => {
+    const { labelledCommand } = await running()
+    state.code = await labelledCommand(address, valuesOf(labelled), process.env)
+  })
+
+  addConfigCommands(program, state)
+  program
+    .command('api')
+    .description('call the management API of a server (see: adit api --help)')
+    .allowUnknownOption()
+    .allowExcessArguments(true)
+  addDiagnose(program, state)
+  addServiceCommands(program, state)
+  addUpdate(program)
+  addSmallCommands(program)
+  return program
+}
+
+const DESCRIPTIONS = {
+  http: 'give an HTTP service a public URL; ADDRESS is a port, host:port, URL or file:///directory',
+  tcp: 'give a TCP service a public address; ADDRESS is a port or host:port',
+  tls: 'give a TLS service a public name; ADDRESS is a port or host:port',
+}
+
+function addConfigCommands(program: Command, state: { code: number }): void {
+  const config = program.command('config').description('read and change the configuration file')
+  const env = process.env
+  const add = config
+    .command('add-authtoken <token>')
+    .description('save the authtoken of a server ("-" reads it from standard input)')
+  add.action((token: string) => addAuthtoken(token, valuesOf(add), env, write.out))
+  const key = config
+    .command('add-api-key <key>')
+    .description('save the key for "adit api" ("-" reads it from standard input)')
+  key.action((value: string) => addApiKey(value, valuesOf(key), env, write.out))
+  const url = config
+    .command('add-connect-url <address>')
+    .alias('add-server-addr')
+    .description('save the address of the server, host:port')
+  url.action((address: string) => addConnectUrl(address, valuesOf(url), env, write.out))
+  const check = config.command('check').description('check the configuration file')
+  check.action(() => checkConfig(valuesOf(check), env, write.out, write.error))
+  const edit = config.command('edit').description('open the configuration file in your editor')
+  edit.action(() => {
+    state.code = editConfig(valuesOf(edit), env)
+  })
+  const up = config
+    .command('upgrade [version]')
+    .description('bring the configuration file to a newer version')
+  addFlags(up, [
+    { name: 'dry-run', kind: 'bool', help: 'show the result and change nothing' },
+    { name: 'relocate', kind: 'bool', help: 'move the file to its default place' },
+  ])
+  up.action((version: string | undefined) => {
+    const values = valuesOf(up)
+    const options = { dryRun: values['dry-run'] === 'true', relocate: values.relocate === 'true' }
+    upgrade(version, options, values, env, write.out)
+  })
+}
+
+function addDiagnose(program: Command, state: { code: number }): void {
+  const command = program.command('diagnose').description('test the way to the server, step by step')
+  addFlags(command, SESSION)
+  command.option('-6, --ipv6', 'use IPv6')
+  command.option('-w, --write-report <file>', 'write a report as JSON, without secrets')
+  command.addOption(new Option('-r, --region-of <region>').hideHelp())
+  command.action(async () => {
+    const { diagnose } = await import('./commands/diagnose.ts')
+    const { keys } = createContext(valuesOf(command), process.env)
+    const { ipv6 = false, writeReport } = command.opts<{ ipv6?: boolean; writeReport?: string }>()
+    state.code = await diagnose(keys, { ipv6, report: writeReport }, process.env, write.out)
+  })
+}
+
+function addServiceCommands(program: Command, state: { code: number }): void {
+  const parent = program.command('service').description('run the agent as a service of the system')
+  const actions: [ServiceAction, string][] = [
+    ['install', 'set the service up (needs --config)'],
+    ['start', 'start it'],
+    ['stop', 'stop it'],
+    ['restart', 'stop it and start it again'],
+    ['uninstall', 'remove it'],
+  ]
+  for (const [action, help] of actions) {
+    const command = parent.command(action).description(help)
+    command.action(() => service(action, valuesOf(command), process.env, write.out))
+  }
+  const run = parent.command('run', { hidden: true })
+  run.action(async () => {
+    const { serviceRunCommand } = await running()
+    state.code = await serviceRunCommand(valuesOf(run), process.env)
+  })
+}
+
+function addUpdate(program: Command): void {
+  const command = program.command('update').description('install the newest version of the update channel')
+  addFlags(command, [
+    { name: 'channel', kind: 'text', help: 'stable, beta or unstable' },
+    ...SESSION.filter(({ name }) => name === 'update-url' || name === 'update-key'),
+  ])
+  command.action(async () => {
+    const { update } = await import('./commands/update.ts')
+    await update(createContext(valuesOf(command), process.env), write.out)
+  })
+}
+
+function addSmallCommands(program: Command): void {
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => write.out(`adit version ${VERSION}\n`))
+  program
+    .command('completion [shell]')
+    .description('print completion code for bash or zsh')
+    .action(async (shell: string | undefined) => {
+      const { completion } = await import('./commands/completion.ts')
+      write.out(completion(shell, program, process.env))
+    })
+  program
+    .command('credits')
+    .description('print what this program is built on')
+    .action(async () => write.out((await import('./commands/credits.ts')).credits()))
+}
+
+/** Names of flags that stand alone or take `=true` and `=false`. */
+const SWITCHES = new Set(['all', 'none', 'dry-run', 'relocate'])
+for (const { name, kind } of [...ENDPOINT.http, ...ENDPOINT.tcp, ...ENDPOINT.tls, ...LABELLED]) {
+  if (kind === 'bool') SWITCHES.add(name)
+}
+
+function addFlags(command: Command, flags: readonly Flag[]): void {
+  for (const { name, kind, help, instead, commas } of flags) {
+    const option = new Option(kind === 'bool' ? `--${name} [true|false]` : `--${name} <value>`, help)
+    if (instead !== undefined) option.hideHelp()
+    if (kind === 'list') {
+      option.argParser((value: string, before: string[] | undefined) => [
+        ...(before ?? []),
+        ...(commas ? value.split(',') : [value]),
+      ])
+    }
+    if (kind === 'bool') {
+      option.argParser((value: string) => {
+        if (value === 'true' || value === 'false') return value
+        throw new Failure(`--${name} must be true or false, not "${value}"`)
+      })
+    }
+    command.addOption(option)
+  }
+}
+
+/** The values given, by the names of the flags. */
+function valuesOf(command: Command): FlagValues {
+  const values: Record<string, string | string[] | undefined> = {}
+  for (let level: Command | null = command; level; level = level.parent) {
+    const given = level.opts<Record<string, string | string[] | undefined>>()
+    for (const option of level.options) {
+      const value = given[option.attributeName()]
+      if (option.long && value !== undefined) values[option.long.slice(2)] ??= value
+    }
+  }
+  return values
+}
+
+/** `--flag=value` becomes two words, switches get their value, and a long flag with one hyphen is told as such. */
+function prepare(argv: readonly string[]): string[] {
+  return argv.flatMap((argument) => {
+    const single = /^-([a-z][a-z0-9-]+)(=.*)?$/i.exec(argument)
+    if (single) throw new Failure(`unknown flag "-${single[1]}"; long flags take two hyphens: --${single[1]}`)
+    if (!argument.startsWith('--')) return [argument]
+    const equals = argument.indexOf('=')
+    if (equals > 0) return [argument.slice(0, equals), argument.slice(equals + 1)]
+    return SWITCHES.has(argument.slice(2)) ? [argument, 'true'] : [argument]
+  })
+}
+
+/** What follows `api`, when that is the command; flags that all commands take may stand before it. */
+function apiArguments(argv: readonly string[]): { before: string[]; args: string[] } | undefined {
+  const common = new Set(COMMON.map(({ name }) => `--${name}`))
+  let at = 0
+  while (at < argv.length && argv[at]!.startsWith('--')) {
+    const [flag = ''] = argv[at]!.split('=')
+    if (!common.has(flag)) return undefined
+    at += argv[at]!.includes('=') ? 1 : 2
+  }
+  return argv[at] === 'api' ? { before: argv.slice(0, at), args: argv.slice(at + 1) } : undefined
+}
+
+/** The key saved with `config add-api-key` is handed on in the environment, where the API client looks for it. */
+async function withApiKey({ before, args }: { before: string[]; args: string[] }): Promise<string[]> {
+  const globals = new Command().exitOverride().allowUnknownOption().allowExcessArguments(true)
+  addFlags(globals, COMMON)
+  const { unknown, operands } = globals.parseOptions([...before, ...args])
+  const { keys } = createContext(valuesOf(globals), process.env)
+  if (keys.api_key !== undefined) process.env.ADIT_API_KEY ??= keys.api_key
+  return [...operands, ...unknown]
+}

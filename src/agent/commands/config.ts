@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readConfigFile } from '../config/file.ts'
+import { defaultConfigPath, type Env } from '../config/paths.ts'
+import { upgradeConfig } from '../config/upgrade.ts'
+import { saveKey, writePrivately } from '../config/write.ts'
+import { readAddress } from '../connect/location.ts'
+import { configPath, configPaths, readToken } from './context.ts'
+import { Failure } from './failure.ts'
+import type { FlagValues } from './flags.ts'
+
+type Write = (text: string) => void
+
+/** `config add-authtoken`; `-` reads it from the standard input, so that it shows in no history. */
+export function addAuthtoken(token: string, values: FlagValues, env: Env, write: Write): void {
+  save('authtoken', token === '-' ? readToken('-') : token, 'Authtoken', values, env, write)
+}
+
+/** `config add-api-key`. */
+export function addApiKey(key: string, values: FlagValues, env: Env, write: Write): void {
+  save('api_key', key === '-' ? readToken('-') : key, 'API key', values, env, write)
+}
+
+/** `config add-connect-url`. */
+export function addConnectUrl(address: string, values: FlagValues, env: Env, write: Write): void {
+  readAddress(address)
+  save('connect_url', address, 'Connect URL', values, env, write)
+}
+
+function save(
+  key: 'authtoken' | 'api_key' | 'connect_url',
+  value: string,
+  title: string,
+  values: FlagValues,
+  env: Env,
+  write: Write,
+): void {
+  if (value.trim() === '') throw new Failure(`the ${title.toLowerCase()} is empty; nothing was saved`)
+  const path = configPath(values, env)
+  saveKey(path, key, value)
+  write(`${title} saved to configuration file: ${path}\n`)
+}
+
+/** `config check`: every file named, or the default one. */
+export function checkConfig(values: FlagValues, env: Env, write: Write, warn: Write): void {
+  const named = configPaths(values, env)
+  for (const path of named.length > 0 ? named : [defaultConfigPath(env)]) {
+    const { warnings } = readConfigFile(path)
+    write(`Valid configuration file at ${path}\n`)
+    for (const warning of warnings) warn(`WARN:  ${warning}\n`)
+  }
+}
+
+/** `config edit`: opens the file as it is, valid or not, and makes it when it is missing. */
+export function editConfig(values: FlagValues, env: Env): number {
+  const path = configPath(values, env)
+  if (!existsSync(path)) writePrivately(path, 'version: "3"\nagent: {}\n')
+  const editor = env.VISUAL || env.EDITOR || (process.platform === 'win32' ? 'notepad' : 'nano')
+  // An editor may be given with arguments ("code --wait").
+  const [program = editor, ...given] = editor.split(/\s+/)
+  const { status, error } = spawnSync(program, [...given, path], { stdio: 'inherit' })
+  if (error) throw new Failure(`cannot start the editor "${editor}"; set EDITOR to one that is installed`)
+  return status ?? 1
+}
+
+/** `config upgrade`. */
+export function upgrade(
+  version: string | undefined,
+  options: { dryRun: boolean; relocate: boolean },
+  values: FlagValues,
+  env: Env,
+  write: Write,
+): void {
+  if (version !== undefined && version !== '2' && version !== '3') {
+    throw new Failure(`there is no configuration version ${version}; use 2 or 3`)
+  }
+  const path = configPath(values, env)
+  const home = defaultConfigPath(env)
+  const result = upgradeConfig(path, {
+    to: version === '2' ? 2 : 3,
+    dryRun: options.dryRun,
+    relocateTo: options.relocate && path !== home ? home : undefined,
+  })
+  if (!options.dryRun) {
+    if (result.backup !== undefined) write(`# Backup of the former file: ${result.backup}\n`)
+    write(`# Upgraded configuration file: ${result.path}\n`)
+  }
+  write(result.content)
+}

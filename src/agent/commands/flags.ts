@@ -1,0 +1,360 @@
+import type { TunnelDefinition } from '../config/definitions.ts'
+
+/** A command-line flag, and where its value goes. */
+export interface Flag {
+  /** Without hyphens. */
+  name: string
+  kind: 'text' | 'bool' | 'list'
+  help: string
+  /** Key of the tunnel definition, dotted when nested; absent for flags the command itself reads. */
+  key?: string
+  /** True when several values may be given at once, with commas between them. */
+  commas?: boolean
+  /** What to use instead; such flags are left out of the help and give a warning. */
+  instead?: string
+}
+
+/** Flags every command takes. */
+export const COMMON: readonly Flag[] = [
+  {
+    name: 'config',
+    kind: 'list',
+    help: 'configuration file, may be repeated or comma-separated; later files win',
+  },
+  { name: 'log', kind: 'text', help: 'where to log: a path, stdout, stderr or false' },
+  { name: 'log-format', kind: 'text', help: 'term, logfmt or json' },
+  { name: 'log-level', kind: 'text', help: 'debug, info, warn, error or crit' },
+]
+
+/** Flags of the commands that connect to a server. */
+export const SESSION: readonly Flag[] = [
+  {
+    name: 'authtoken',
+    kind: 'text',
+    help: 'authtoken of the server (better kept in a file: others can see your command line)',
+  },
+  { name: 'authtoken-file', kind: 'text', help: 'file that holds the authtoken' },
+  { name: 'connect-url', kind: 'text', help: 'host:port of the server' },
+  { name: 'root-cas', kind: 'text', help: 'authorities to trust: a PEM file, "host" or "trusted"' },
+  { name: 'web-addr', kind: 'text', help: 'address of the local API and inspector, or false' },
+  { name: 'update-url', kind: 'text', help: 'directory or URL updates come from' },
+  { name: 'update-key', kind: 'text', help: 'public key updates are signed with' },
+  { name: 'output', kind: 'text', help: '"json" prints one JSON object a line instead of the screen' },
+  { name: 'region', kind: 'text', help: '', instead: 'nothing; the server decides the region' },
+]
+
+const EVERY_KIND: readonly Flag[] = [
+  {
+    name: 'url',
+    kind: 'text',
+    key: 'url',
+    help: 'public URL to ask for, for example https://app.example.com',
+  },
+  { name: 'name', kind: 'text', help: 'name of the tunnel in the local API (default "command_line")' },
+  { name: 'description', kind: 'text', key: 'description', help: 'what the endpoint is for, for people' },
+  { name: 'metadata', kind: 'text', key: 'metadata', help: 'free text stored with the endpoint' },
+  {
+    name: 'binding',
+    commas: true,
+    kind: 'list',
+    key: 'bindings',
+    help: 'where the endpoint is reachable: public',
+  },
+  {
+    name: 'pooling-enabled',
+    kind: 'bool',
+    key: 'pooling_enabled',
+    help: 'share the URL with other endpoints that pool',
+  },
+  {
+    name: 'traffic-policy-file',
+    kind: 'text',
+    key: 'traffic_policy_file',
+    help: 'file with a traffic policy',
+  },
+  { name: 'traffic-policy-url', kind: 'text', help: 'URL of a traffic policy' },
+  {
+    name: 'upstream-proxy-protocol',
+    kind: 'text',
+    key: 'proxy_proto',
+    help: "tell the visitor's address by PROXY protocol: 1 or 2",
+  },
+  { name: 'proxy-proto', kind: 'text', key: 'proxy_proto', help: '', instead: '--upstream-proxy-protocol' },
+  {
+    name: 'cidr-allow',
+    commas: true,
+    kind: 'list',
+    key: 'ip_restriction.allow_cidrs',
+    help: 'let in visitors from this range only',
+  },
+  {
+    name: 'cidr-deny',
+    commas: true,
+    kind: 'list',
+    key: 'ip_restriction.deny_cidrs',
+    help: 'keep out visitors from this range',
+  },
+  {
+    name: 'policy-file',
+    kind: 'text',
+    key: 'traffic_policy_file',
+    help: '',
+    instead: '--traffic-policy-file',
+  },
+]
+
+const UPSTREAM_TLS: readonly Flag[] = [
+  {
+    name: 'upstream-tls-verify',
+    kind: 'bool',
+    key: 'upstream_tls_verify',
+    help: 'check the certificate of a TLS upstream',
+  },
+  {
+    name: 'upstream-tls-verify-cas',
+    kind: 'text',
+    key: 'upstream_tls_verify_cas',
+    help: 'PEM file of authorities to check it with',
+  },
+]
+
+const NAMES: readonly Flag[] = [
+  { name: 'domain', kind: 'text', key: 'domain', help: '', instead: '--url' },
+  { name: 'hostname', kind: 'text', key: 'hostname', help: '', instead: '--url' },
+  { name: 'subdomain', kind: 'text', key: 'subdomain', help: '', instead: '--url' },
+  {
+    name: 'mutual-tls-cas',
+    kind: 'text',
+    key: 'mutual_tls_cas',
+    help: 'PEM file of authorities visitors need a certificate of',
+  },
+]
+
+/** Flags that describe an endpoint, by the command that makes it. */
+export const ENDPOINT: Readonly<Record<'http' | 'tcp' | 'tls', readonly Flag[]>> = {
+  http: [
+    ...EVERY_KIND,
+    ...UPSTREAM_TLS,
+    ...NAMES,
+    {
+      name: 'inspect',
+      kind: 'bool',
+      key: 'inspect',
+      help: 'keep requests for inspection and replay (default true)',
+    },
+    {
+      name: 'scheme',
+      commas: true,
+      kind: 'list',
+      key: 'schemes',
+      help: 'schemes to serve: http, https (default https)',
+    },
+    {
+      name: 'basic-auth',
+      kind: 'list',
+      key: 'basic_auth',
+      help: 'ask visitors for user:password, may be repeated',
+    },
+    {
+      name: 'host-header',
+      kind: 'text',
+      key: 'host_header',
+      help: 'Host the upstream sees: rewrite, preserve or a value',
+    },
+    { name: 'compression', kind: 'bool', key: 'compression', help: 'compress responses' },
+    {
+      name: 'circuit-breaker',
+      kind: 'text',
+      key: 'circuit_breaker',
+      help: 'refuse requests when this share (0 to 1) fails',
+    },
+    {
+      name: 'websocket-tcp-converter',
+      kind: 'bool',
+      key: 'websocket_tcp_converter',
+      help: 'turn WebSocket messages into a TCP stream',
+    },
+    {
+      name: 'request-header-add',
+      kind: 'list',
+      key: 'request_header.add',
+      help: 'add "name: value" to requests',
+    },
+    {
+      name: 'request-header-remove',
+      kind: 'list',
+      key: 'request_header.remove',
+      help: 'remove a header from requests',
+    },
+    {
+      name: 'response-header-add',
+      kind: 'list',
+      key: 'response_header.add',
+      help: 'add "name: value" to responses',
+    },
+    {
+      name: 'response-header-remove',
+      kind: 'list',
+      key: 'response_header.remove',
+      help: 'remove a header from responses',
+    },
+    {
+      name: 'ua-filter-allow',
+      kind: 'list',
+      key: 'user_agent_filter.allow',
+      help: 'let in user agents that match',
+    },
+    {
+      name: 'ua-filter-deny',
+      kind: 'list',
+      key: 'user_agent_filter.deny',
+      help: 'keep out user agents that match',
+    },
+    { name: 'oauth', kind: 'text', key: 'oauth.provider', help: 'ask visitors to log in with this provider' },
+    {
+      name: 'oauth-allow-domain',
+      commas: true,
+      kind: 'list',
+      key: 'oauth.allow_domains',
+      help: 'email domains that may enter',
+    },
+    {
+      name: 'oauth-allow-email',
+      commas: true,
+      kind: 'list',
+      key: 'oauth.allow_emails',
+      help: 'email addresses that may enter',
+    },
+    {
+      name: 'oauth-scope',
+      commas: true,
+      kind: 'list',
+      key: 'oauth.scopes',
+      help: 'scopes to ask the provider for',
+    },
+    { name: 'oauth-client-id', kind: 'text', key: 'oauth.client_id', help: 'client id at the provider' },
+    {
+      name: 'oauth-client-secret',
+      kind: 'text',
+      key: 'oauth.client_secret',
+      help: 'client secret at the provider',
+    },
+    {
+      name: 'oidc',
+      kind: 'text',
+      key: 'oidc.issuer_url',
+      help: 'ask visitors to log in with this OpenID issuer',
+    },
+    { name: 'oidc-client-id', kind: 'text', key: 'oidc.client_id', help: 'client id at the issuer' },
+    {
+      name: 'oidc-client-secret',
+      kind: 'text',
+      key: 'oidc.client_secret',
+      help: 'client secret at the issuer',
+    },
+    {
+      name: 'oidc-scope',
+      commas: true,
+      kind: 'list',
+      key: 'oidc.scopes',
+      help: 'scopes to ask the issuer for',
+    },
+    {
+      name: 'verify-webhook',
+      kind: 'text',
+      key: 'verify_webhook.provider',
+      help: 'accept only webhooks signed by this provider',
+    },
+    {
+      name: 'verify-webhook-secret',
+      kind: 'text',
+      key: 'verify_webhook.secret',
+      help: 'secret the webhooks are signed with',
+    },
+    {
+      name: 'upstream-protocol',
+      kind: 'text',
+      key: 'app_protocol',
+      help: 'http1 or http2 (cleartext) to the upstream',
+    },
+    { name: 'app-protocol', kind: 'text', key: 'app_protocol', help: '', instead: '--upstream-protocol' },
+  ],
+  tcp: [
+    ...EVERY_KIND,
+    { name: 'remote-addr', kind: 'text', key: 'remote_addr', help: '', instead: '--url tcp://host:port' },
+  ],
+  tls: [
+    ...EVERY_KIND,
+    ...UPSTREAM_TLS,
+    ...NAMES,
+    { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to end TLS in the agent with' },
+    { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
+    {
+      name: 'terminate-at',
+      kind: 'text',
+      key: 'terminate_at',
+      help: 'where TLS ends: edge, agent or upstream',
+    },
+  ],
+}
+
+/** Flags of a labelled tunnel. */
+export const LABELLED: readonly Flag[] = [
+  {
+    name: 'label',
+    kind: 'list',
+    key: 'labels',
+    help: 'key=value the backends of an edge select by, may be repeated',
+  },
+  { name: 'name', kind: 'text', help: 'name of the tunnel in the local API (default "command_line")' },
+  { name: 'metadata', kind: 'text', key: 'metadata', help: 'free text stored with the tunnel' },
+  {
+    name: 'inspect',
+    kind: 'bool',
+    key: 'inspect',
+    help: 'keep requests for inspection and replay (default true)',
+  },
+  { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to end TLS in the agent with' },
+  { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
+  {
+    name: 'mutual-tls-cas',
+    kind: 'text',
+    key: 'mutual_tls_cas',
+    help: 'PEM file of authorities visitors need a certificate of',
+  },
+  {
+    name: 'host-header',
+    kind: 'text',
+    key: 'host_header',
+    help: 'Host the upstream sees: rewrite, preserve or a value',
+  },
+  {
+    name: 'upstream-protocol',
+    kind: 'text',
+    key: 'app_protocol',
+    help: 'http1 or http2 (cleartext) to the upstream',
+  },
+]
+
+/** Values of flags by their names, as the parser gives them. */
+export type FlagValues = Readonly<Record<string, string | string[] | undefined>>
+
+/** The body of a tunnel definition that flags describe; checked like one from a file. */
+export function definitionFrom(flags: readonly Flag[], values: FlagValues): Record<string, unknown> {
+  const definition: Record<string, unknown> = {}
+  for (const { name, key } of flags) {
+    const value = values[name]
+    if (key === undefined || value === undefined) continue
+    const [outer, inner] = key.split('.') as [keyof TunnelDefinition & string, string | undefined]
+    if (inner === undefined) definition[outer] = value
+    else definition[outer] = { ...(definition[outer] as object | undefined), [inner]: value }
+  }
+  return definition
+}
+
+/** One warning for each flag given that has a better one. */
+export function warningsOf(flags: readonly Flag[], values: FlagValues): string[] {
+  return flags
+    .filter(({ name, instead }) => instead !== undefined && values[name] !== undefined)
+    .map(({ name, instead }) => `the flag --${name} is deprecated; use ${instead}`)
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import type { Agent } from '../agent.ts'
+import type { Env } from '../config/paths.ts'
+import type { Resume } from '../connect/connection.ts'
+import type { Binding } from '../tunnel.ts'
+import type { TunnelSpec } from '../tunnel-spec.ts'
+import { BASE_ROOT } from '../version.ts'
+
+/** What a process hands to the one that takes its place, so that tunnels keep their names. */
+export interface ResumeState {
+  session: Resume
+  specs: TunnelSpec[]
+  bindings: [name: string, binding: Binding][]
+}
+
+const VARIABLE = 'ADIT_RESUME'
+const PREFIX = 'adit-resume-'
+
+/** Writes the state to a file only this user can read; gives its path. It may hold keys and passwords. */
+export function leaveState(agent: Agent): string {
+  const state: ResumeState = {
+    session: agent.connection.resume,
+    specs: [...new Set(agent.tunnels.list().map((tunnel) => tunnel.spec))],
+    bindings: [...agent.tunnels.bindings()],
+  }
+  const path = join(mkdtempSync(join(tmpdir(), PREFIX)), 'state.json')
+  writeFileSync(path, JSON.stringify(state), { mode: 0o600 })
+  return path
+}
+
+/** Takes what a former process left, once. */
+export function takeState(env: NodeJS.ProcessEnv & Env): ResumeState | undefined {
+  const path = env[VARIABLE]
+  delete env[VARIABLE]
+  if (path === undefined) return undefined
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as ResumeState
+  } catch {
+    return undefined
+  } finally {
+    rmSync(path, { force: true })
+    if (basename(dirname(path)).startsWith(PREFIX)) rmdirSync(dirname(path))
+  }
+}
+
+/** Becomes a new process of the installed version, under the same process id. */
+export function reexec(statePath: string): void {
+  const launcher = join(BASE_ROOT, 'bin', 'adit')
+  process.execve?.('/bin/sh', ['sh', launcher, ...process.argv.slice(2)], {
+    ...process.env,
+    [VARIABLE]: statePath,
+  })
+}

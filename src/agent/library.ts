@@ -1,0 +1,175 @@
+import { Agent } from './agent.ts'
+import type { TunnelDefinition } from './config/definitions.ts'
+import { tunnelShape } from './config/definitions.ts'
+import { loadConfig } from './config/load.ts'
+import type { Env } from './config/paths.ts'
+import type { Problem } from './config/shape.ts'
+import { type LocalApi, startLocalApi } from './local-api/local-api.ts'
+import { createAgentLog, silentAgentLog } from './log/log.ts'
+import { resolveSettings } from './settings.ts'
+import { SpecError } from './spec-error.ts'
+import { tunnelSpec } from './tunnel-spec.ts'
+import { VERSION } from './version.ts'
+
+/** How to reach a server from a program. What is left out comes from the configuration file, the environment, or a server on this machine. */
+export interface ConnectOptions {
+  authtoken?: string
+  /** `host:port` of the server. */
+  connectUrl?: string
+  /** PEM file of the server's authority, or `host`. */
+  rootCas?: string
+  /** Free text shown with the session. */
+  metadata?: string
+  /** Serves the local API and inspector: true for 127.0.0.1:4040 or the next free port, or an address. */
+  inspector?: boolean | string
+  /** Configuration files instead of the default one. */
+  config?: readonly string[]
+  /** Gets the lines of the agent's log (logfmt). */
+  log?: (line: string) => void
+  /** How long the first session may take, in milliseconds. */
+  timeoutMs?: number
+  env?: Env
+}
+
+/** What to forward: the keys of a tunnel definition (docs/agent-config.md). */
+export type ForwardOptions = Omit<TunnelDefinition, 'addr'> & { addr: string | number }
+
+/** A tunnel a program has started. */
+export interface ForwardedTunnel {
+  readonly name: string
+  /** The public URL; empty for labelled tunnels. */
+  readonly url: string
+  /** What it forwards to. */
+  readonly addr: string
+  close(): Promise<void>
+}
+
+/** A session with a server, held by a program. */
+export interface AgentHandle {
+  /** `online`, `reconnecting` or `closed`. */
+  readonly status: string
+  /** Address of the inspector, when it was asked for. */
+  readonly inspectorUrl: string | undefined
+  readonly tunnels: readonly ForwardedTunnel[]
+  forward(target: number | string | ForwardOptions): Promise<ForwardedTunnel>
+  close(): Promise<void>
+}
+
+const FIRST_SESSION_MS = 15_000
+
+/** Opens a session that any number of tunnels share. Rejects when the server cannot be reached or says no. */
+export async function connect(options: ConnectOptions = {}): Promise<AgentHandle> {
+  const env = options.env ?? process.env
+  const config = loadConfig(options.config ?? [], env)
+  const { inspector = false } = options
+  const settings = resolveSettings(
+    {
+      ...config.agent,
+      ...(options.authtoken === undefined ? {} : { authtoken: options.authtoken }),
+      ...(options.connectUrl === undefined ? {} : { connect_url: options.connectUrl }),
+      ...(options.rootCas === undefined ? {} : { connect_cas: options.rootCas }),
+      ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+      ...(typeof inspector === 'string' ? { web_addr: inspector } : {}),
+      // Nobody could see what is captured.
+      ...(inspector === false ? { web_addr: 'false', inspect_db_size: -1 } : {}),
+    },
+    env,
+  )
+  const log = options.log
+    ? createAgentLog({ output: options.log, format: 'logfmt', level: 'debug' })
+    : silentAgentLog
+  const agent = new Agent({ settings, log, userAgent: `adit/${VERSION} adit-library/${VERSION}` })
+  const ended = agent.run()
+  let api: LocalApi | undefined
+  try {
+    // A refusal that is final ends the run; everything else shows as a session that does not come.
+    await Promise.race([agent.connection.session(options.timeoutMs ?? FIRST_SESSION_MS), ended])
+    if (settings.web) api = await startLocalApi(agent, settings.web)
+  } catch (error) {
+    await agent.close()
+    throw error
+  }
+  ended.catch(() => {})
+  return handleOf(agent, api)
+}
+
+/** Opens a session for one tunnel; closing the tunnel ends it. Use `connect` for several. */
+export async function forward(
+  target: number | string | (ForwardOptions & ConnectOptions),
+): Promise<ForwardedTunnel> {
+  const { connectOptions, definition } = split(target)
+  const agent = await connect(connectOptions)
+  try {
+    const tunnel = await agent.forward(definition)
+    return {
+      name: tunnel.name,
+      addr: tunnel.addr,
+      get url() {
+        return tunnel.url
+      },
+      close: () => agent.close(),
+    }
+  } catch (error) {
+    await agent.close()
+    throw error
+  }
+}
+
+const CONNECT_KEYS = [
+  'authtoken',
+  'connectUrl',
+  'rootCas',
+  'inspector',
+  'config',
+  'log',
+  'timeoutMs',
+  'env',
+] as const
+
+function split(target: number | string | (ForwardOptions & ConnectOptions)) {
+  if (typeof target !== 'object')
+    return { connectOptions: {}, definition: { addr: target } as ForwardOptions }
+  const connectOptions: Record<string, unknown> = {}
+  const definition: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(target)) {
+    if ((CONNECT_KEYS as readonly string[]).includes(key)) connectOptions[key] = value
+    else definition[key] = value
+  }
+  return { connectOptions: connectOptions as ConnectOptions, definition: definition as ForwardOptions }
+}
+
+function handleOf(agent: Agent, api: LocalApi | undefined): AgentHandle {
+  let count = 0
+  const tunnelOf = (name: string): ForwardedTunnel => ({
+    name,
+    addr: agent.tunnels.get(name)?.spec.upstream.shown ?? '',
+    get url() {
+      return agent.tunnels.get(name)?.publicUrl ?? ''
+    },
+    async close() {
+      await agent.tunnels.stop(name)
+    },
+  })
+  return {
+    get status() {
+      return agent.connection.status
+    },
+    inspectorUrl: api?.url,
+    get tunnels() {
+      return agent.tunnels.list().map(({ name }) => tunnelOf(name))
+    },
+    async forward(target) {
+      const given = typeof target === 'object' ? target : { addr: target }
+      const definition = given.labels || given.proto ? given : { ...given, proto: 'http' }
+      const problems: Problem[] = []
+      const read = tunnelShape.read(definition, [], problems)
+      if (!read || problems.length > 0) throw new SpecError(problems.map(({ message }) => message).join('; '))
+      const tunnel = await agent.tunnels.start(tunnelSpec(given.name ?? `tunnel-${++count}`, read))
+      return tunnelOf(tunnel.name)
+    },
+    async close() {
+      await agent.close()
+      api?.close()
+    },
+  }
+}

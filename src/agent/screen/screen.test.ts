@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { PassThrough, Writable } from 'node:stream'
+import { test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { startHttpService, startWithApi } from '../testing/local-api.ts'
+import { screenRows } from './model.ts'
+import { jsonEvents, plainEvents, tellEvents } from './plain.ts'
+import { startScreen } from './screen.ts'
+
+const linesOf = (rows: ReturnType<typeof screenRows>) =>
+  rows.map((row) => row.map(({ text }) => text).join(''))
+
+test('the screen shows session, forwarding, connections and requests', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (_request, response) =>
+    response.writeHead(404, { 'Content-Length': 2 }).end('no'),
+  )
+  const { public_url: url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json
+  await api.gateway.request(
+    String(url),
+    'GET /a/rather/long/path/that/does/not/fit HTTP/1.1\r\nHost: x\r\n\r\n',
+  )
+  await api.gateway.until(() => api.agent.connection.latencyMs !== undefined)
+
+  const lines = linesOf(screenRows(api.agent, api.api.url, 120))
+  const find = (label: string) => lines.find((line) => line.startsWith(label)) ?? ''
+
+  assert.match(lines[0]!, /^adit {10,}\(Ctrl\+C to quit\)$/)
+  assert.match(find('Session Status'), / online$/)
+  assert.match(find('Account'), /Ada \(Plan: Self-hosted\)$/)
+  assert.match(find('Latency'), /\d+ms$/)
+  assert.match(find('Web Interface'), /http:\/\/127\.0\.0\.1:\d+$/)
+  assert.equal(find('Forwarding').slice(30), `${url} -> http://localhost:${addr}`)
+  assert.match(find('Connections'), /ttl +opn +rt1 +rt5 +p50 +p90/)
+  const request = lines.at(-1)!
+  assert.match(
+    request,
+    /^\d\d:\d\d:\d\d\.\d{3} \S+ GET +\/a\/rather\/long\/path\/that… 404 Not Found +[\d.]+ms 203\.0\.113\.9$/,
+  )
+  for (const line of lines) assert.ok(line.length <= 120, line)
+})
+
+test('what visitors send cannot speak to the terminal', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (_request, response) => response.end())
+  const { public_url: url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json
+  await api.gateway.request(String(url), 'GET /\u009b2J HTTP/1.1\r\nHost: x\r\n\r\n')
+
+  assert.doesNotMatch(linesOf(screenRows(api.agent, undefined, 80)).join('\n'), /[\u0000-\u0009\u001b\u009b]/)
+})
+
+test('the live screen is drawn, follows changes and obeys its keys', async (t) => {
+  const api = await startWithApi(t)
+  let drawn = ''
+  const stdout = Object.assign(
+    new Writable({
+      write(chunk, _encoding, callback) {
+        drawn += stripVTControlCharacters(String(chunk))
+        callback()
+      },
+    }),
+    { isTTY: true, columns: 100, rows: 40 },
+  ) as unknown as NodeJS.WriteStream
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode() {},
+    ref() {},
+    unref() {},
+  }) as unknown as NodeJS.ReadStream & PassThrough
+  const pressed: string[] = []
+  const actions = { quit: () => pressed.push('quit'), update: () => pressed.push('update') }
+
+  const stop = startScreen({
+    agent: api.agent,
+    webUrl: api.api.url,
+    actions,
+    background: 'black',
+    stdout,
+    stdin,
+  })
+  t.after(stop)
+  await api.gateway.until(() => drawn.includes('Session Status'))
+  await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 3000 })
+  await api.gateway.until(() => drawn.includes('-> http://localhost:3000'))
+  stdin.write('\u0015')
+  stdin.write('\u0003')
+  await api.gateway.until(() => pressed.length === 2)
+
+  assert.deepEqual(pressed, ['update', 'quit'])
+})
+
+test('without a screen the address is printed, for people and for programs', async (t) => {
+  const api = await startWithApi(t)
+  const [plain, json]: [string[], string[]] = [[], []]
+  t.after(
+    tellEvents(
+      api.agent,
+      plainEvents((line) => plain.push(line)),
+    ),
+  )
+  t.after(
+    tellEvents(
+      api.agent,
+      jsonEvents((line) => json.push(line)),
+    ),
+  )
+
+  await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 3000 })
+
+  const { publicUrl } = api.agent.tunnels.get('web')!
+  assert.deepEqual(plain, [
+    'Session        online\n',
+    `Forwarding     ${publicUrl} -> http://localhost:3000\n`,
+  ])
+  assert.deepEqual(
+    json.map((line) => JSON.parse(line)),
+    [
+      { event: 'session', status: 'online' },
+      { event: 'tunnel', name: 'web', public_url: publicUrl, proto: 'https', addr: 'http://localhost:3000' },
+    ],
+  )
+})

@@ -1,0 +1,76 @@
+import { Box, render, Text, useInput, useWindowSize } from 'ink'
+import { createElement, useEffect, useState } from 'react'
+import type { Agent } from '../agent.ts'
+import { type Row, screenRows } from './model.ts'
+
+/** What keys on the screen do. */
+export interface ScreenActions {
+  quit(): void
+  update(): void
+}
+
+export interface ScreenOptions {
+  agent: Agent
+  webUrl: string | undefined
+  actions: ScreenActions
+  background: 'black' | 'transparent'
+  stdout?: NodeJS.WriteStream
+  stdin?: NodeJS.ReadStream
+}
+
+const REFRESH_MS = 1000
+const GATHER_MS = 100
+
+/** Shows the live screen until the function given back is called. */
+export function startScreen(options: ScreenOptions): () => void {
+  const { stdout = process.stdout, stdin = process.stdin } = options
+  const instance = render(createElement(Screen, options), {
+    stdout,
+    stdin,
+    exitOnCtrlC: false,
+    patchConsole: false,
+    incrementalRendering: true,
+  })
+  return () => instance.unmount()
+}
+
+function Screen({ agent, webUrl, actions, background }: ScreenOptions) {
+  const { columns } = useWindowSize()
+  useChanges(agent)
+  useInput((input, key) => {
+    if (key.ctrl && input === 'c') actions.quit()
+    else if (key.ctrl && input === 'u') actions.update()
+  })
+  const rows = screenRows(agent, webUrl, columns || 80)
+  const colour = background === 'black' ? { backgroundColor: 'black' } : {}
+  return createElement(Box, { flexDirection: 'column', ...colour }, ...rows.map(renderRow))
+}
+
+function renderRow(row: Row, index: number) {
+  const spans = row.map(({ text, ...style }, position) =>
+    createElement(Text, { key: position, ...style }, text),
+  )
+  return createElement(Text, { key: index, wrap: 'truncate' }, ...(spans.length > 0 ? spans : [' ']))
+}
+
+/** Renders again when something changed, at most ten times a second, and every second for what only time changes. */
+function useChanges(agent: Agent): void {
+  const [, setTick] = useState(0)
+  useEffect(() => {
+    let pending: NodeJS.Timeout | undefined
+    const tick = () => {
+      pending = undefined
+      setTick((count) => count + 1)
+    }
+    const changed = () => {
+      pending ??= setTimeout(tick, GATHER_MS)
+    }
+    const stops = [agent.follow(changed), agent.captures.follow(changed, changed)]
+    const clock = setInterval(tick, REFRESH_MS)
+    return () => {
+      clearTimeout(pending)
+      clearInterval(clock)
+      for (const stop of stops) stop()
+    }
+  }, [agent])
+}
