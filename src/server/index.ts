@@ -18,6 +18,7 @@ import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver } from '../certs/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge } from '../edge/index.ts'
+import { createEvents, endpointsFrom } from '../events/index.ts'
 import { createAgentGateway, createBinder, createOnline, createResume, Registry } from '../sessions/index.ts'
 import { type Follower, openStore, type Store } from '../store/index.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
@@ -145,13 +146,26 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     })
     const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
 
+    const events = createEvents({
+      store,
+      outbound,
+      clock,
+      log,
+      metrics,
+      apiUrl: () => bound.apiUrl,
+      jobs: settings.roles.has('jobs'),
+      endpoints: endpointsFrom(process.env),
+    })
+
     // Traffic: agents bind tunnels in sessions, and the edge opens streams on them.
     const registry = new Registry({
       clock,
+      emit: events.onLive,
       ports: { acquire: (port) => edge.ports.acquire(port), release: (port) => edge.ports.release(port) },
     })
     const edge = createEdge({
       tunnels: registry,
+      observe: events.observer,
       clock,
       log,
       certificates: servedCertificates(certs),
@@ -234,6 +248,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const stopParts = await startInOrder([
       { start: restrictions.start, stop: async () => restrictions.stop() },
       follow(CREDENTIAL_KINDS, createCredentialWatch(registry)),
+      events,
       certs,
       { start: async () => void (has('dns') && (await zones.start())), stop: zones.stop },
       {
