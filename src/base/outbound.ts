@@ -93,7 +93,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         `${host} may not be called on port ${port}, only on ${ports.join(', ')}.`,
       )
     const inside = addresses.find(
-      (address) => !listed.address(address, port) && (!isPublicAddress(address) || isOwn(address)),
+      (address) => !listed.address(address, port) && (!isPublicAddress(address) || isOwnAddress(address)),
     )
     if (inside !== undefined)
       throw new OutboundProblem(
@@ -267,7 +267,7 @@ function bare(host: string): string {
 }
 
 /** An address of this machine is public at times, but a call to it is a call to ourselves. */
-function isOwn(address: string): boolean {
+export function isOwnAddress(address: string): boolean {
   const value = parseAddress(address)?.value
   return Object.values(networkInterfaces()).some((all) =>
     all?.some((own) => parseAddress(own.address)?.value === value),

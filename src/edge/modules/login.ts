@@ -2,11 +2,8 @@ import { Oauth, Oidc, Saml, type Settings } from '../../resources/index.ts'
 import { defineModule, type RequestStep } from '../module.ts'
 import { Broken, type World } from './world.ts'
 
-/** Where a sign-in stands: whose it is, and the route or tunnel that is protected. */
-export interface LoginPlace {
-  readonly accountId: string
-  readonly placeId: string
-}
+/** Where a sign-in stands: whose it is, the route or tunnel that is protected, and who may pass there. */
+export type LoginPlace = Pick<World, 'accountId' | 'placeId' | 'allowedVisitors' | 'clock'>
 
 /** What makes visitors sign in. Declared here, because the modules ask for it; given to the edge when it is made. */
 export interface Logins {

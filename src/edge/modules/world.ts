@@ -10,6 +10,8 @@ export interface World {
   readonly clock: Clock
   /** Sign-in of visitors, where this edge has it. */
   readonly logins: Logins | undefined
+  /** Set when only these may pass after they signed in, whatever the settings of the module allow. */
+  readonly allowedVisitors?: { readonly emails: readonly string[]; readonly domains: readonly string[] }
   /** Whom the rules of these policies admit, all taken together. Throws `Broken` when one is missing. */
   admits(policyIds: readonly string[]): Admits
   /** The certificates of these authorities in PEM, each readable. Throws `Broken` when one is missing. */

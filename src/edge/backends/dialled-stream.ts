@@ -1,0 +1,67 @@
+import type { Socket } from 'node:net'
+import { SocketStream } from '../../base/socket-stream.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { DialFailed } from '../backend.ts'
+
+/** How long an address may take to be connected to. */
+const CONNECT_TIMEOUT = 10_000
+
+/** A socket that is still being connected: tells a failed dial, after which nothing was lost, from a broken connection. */
+export class DialledStream implements ByteStream, StreamSink {
+  sink: StreamSink = silentSink
+  /** Called when the other side is there. */
+  onConnected: () => void = () => {}
+  readonly #inner: SocketStream
+  #connected = false
+
+  /** `event` is what the socket says when the other side is there; `transport` is below it or the same. */
+  constructor(socket: Socket, transport: Socket, event: 'connect' | 'secureConnect') {
+    const late = setTimeout(
+      () => transport.destroy(new Error('The address could not be connected to in time.')),
+      CONNECT_TIMEOUT,
+    )
+    socket.once(event, () => {
+      clearTimeout(late)
+      this.#connected = true
+      this.onConnected()
+    })
+    socket.once('close', () => clearTimeout(late))
+    if (transport !== socket) transport.on('error', (error) => socket.destroy(error))
+    this.#inner = new SocketStream(socket)
+    this.#inner.sink = this
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#inner.write(chunk)
+  }
+
+  end(): void {
+    this.#inner.end()
+  }
+
+  reset(error?: Error): void {
+    this.#inner.reset(error)
+  }
+
+  consumed(bytes: number): void {
+    this.#inner.consumed(bytes)
+  }
+
+  onData(chunk: Buffer): void {
+    this.sink.onData(chunk)
+  }
+
+  onEnd(): void {
+    this.sink.onEnd()
+  }
+
+  onDrain(): void {
+    this.sink.onDrain()
+  }
+
+  onClose(error?: Error): void {
+    this.sink.onClose(
+      this.#connected ? error : new DialFailed('The address was not reached.', { cause: error }),
+    )
+  }
+}

@@ -1,0 +1,13 @@
+import type { StaticBackend } from '../../resources/index.ts'
+import type { Kept } from '../snapshot.ts'
+import type { BackendBuild } from './world.ts'
+
+/** Passes traffic to a fixed address that the server itself can reach. */
+export const staticAddress: BackendBuild<Kept<typeof StaticBackend>> = (record, world) => {
+  const target = world.address(record)
+  return {
+    online: () => true,
+    first: () => target,
+    next: (tried) => (tried.includes(target) ? undefined : target),
+  }
+}

@@ -1,0 +1,45 @@
+import { isIP } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Dial } from '../../base/guarded-dial.ts'
+import type { ByteStream } from '../../base/stream.ts'
+import type { Target } from '../backend.ts'
+import type { Core } from '../core.ts'
+import type { Visitor } from '../tunnels.ts'
+import { UpstreamPool } from '../upstream-pool.ts'
+import { DialledStream } from './dialled-stream.ts'
+
+/** An address with a port, dialled by the server itself for each connection. */
+export class StaticTarget implements Target {
+  readonly name: string
+  readonly pool: UpstreamPool
+  readonly #host: string
+  readonly #port: number
+  readonly #secure: boolean
+  readonly #dial: Dial
+
+  constructor(core: Core, dial: Dial, address: string, secure: boolean, via: Visitor['via']) {
+    const colon = address.lastIndexOf(':')
+    this.name = `${secure ? 'https' : 'http'}://${address}`
+    this.#host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
+    this.#port = Number(address.slice(colon + 1))
+    this.#secure = secure
+    this.#dial = dial
+    this.pool = new UpstreamPool(core, {
+      via,
+      proto: 'https',
+      budget: { idle: 0 },
+      shared: true,
+      http2: false,
+    })
+  }
+
+  open(): ByteStream {
+    const transport = this.#dial({ host: this.#host, port: this.#port })
+    if (!this.#secure) return new DialledStream(transport, transport, 'connect')
+    const socket = connectTls({
+      socket: transport,
+      ...(isIP(this.#host) === 0 ? { servername: this.#host } : { host: this.#host }),
+    })
+    return new DialledStream(socket, transport, 'secureConnect')
+  }
+}

@@ -1,0 +1,145 @@
+import type { HttpsEdge, TcpEdge, TlsEdge } from '../resources/index.ts'
+import type { RawBackend } from './backend.ts'
+import { rawBackend } from './backends/index.ts'
+import { certificateFault } from './compile-certificates.ts'
+import { type BrokenPlace, type CompilerParts, Making } from './compile-making.ts'
+import { BrokenModule, buildModule, denyAll } from './compile-module.ts'
+import { compilePaths } from './compile-paths.ts'
+import { compileRoute, deniedRoute } from './compile-route.ts'
+import { Broken } from './modules/world.ts'
+import type { Kept, Snapshot } from './snapshot.ts'
+import { type HttpEntry, newCounters, type RawEntry } from './table.ts'
+import type { TlsPolicy, TlsSettings } from './tls-policy.ts'
+
+/** An edge as it serves. */
+export interface CompiledEdge {
+  /** Host names, which may be wildcards, or for TCP edges ports. */
+  readonly names: readonly string[]
+  readonly ports: readonly number[]
+  readonly secure: HttpEntry | RawEntry
+  /** What plain HTTP gets under its names. */
+  readonly plain: HttpEntry | undefined
+  /** Routes and edges that count, for the metrics. */
+  readonly places: readonly { readonly id: string; readonly counters: RawEntry['counters'] }[]
+  readonly broken: readonly BrokenPlace[]
+  /** Ids of everything that went into it: when one changes, it is compiled anew. */
+  readonly uses: ReadonlySet<string>
+}
+
+export function compileHttpsEdge(edge: Kept<typeof HttpsEdge>, parts: CompilerParts): CompiledEdge {
+  const { id, accountId, mutual_tls } = edge
+  const making = new Making(parts, accountId)
+  const names = hostsOf(edge.hostports)
+  const routes = parts.snapshot.routesOf(id)
+  const entry = { kind: 'http', id, accountId, redirectToHttps: false } as const
+  const finish = (secure: HttpEntry, places: CompiledEdge['places']): CompiledEdge => ({
+    names,
+    ports: [],
+    secure,
+    plain: { ...secure, policy: undefined, redirectToHttps: true },
+    places,
+    broken: making.broken,
+    uses: making.uses,
+  })
+  try {
+    const policy = parts.policies.get({ http: true, ...tlsSettings(edge, making) })
+    requireCertificates(names, parts.snapshot, making)
+    const compiled = routes.map((record) => ({
+      matchType: record.match_type,
+      match: record.match,
+      route: compileRoute(record, making, mutual_tls?.enabled === true),
+    }))
+    const routeFor = compilePaths(compiled, names[0] ?? id)
+    return finish(
+      { ...entry, policy, routeFor },
+      compiled.map(({ route }) => route),
+    )
+  } catch (error) {
+    const route = deniedRoute(id, making.report(id, error))
+    return finish({ ...entry, policy: brokenPolicy(id), routeFor: () => route }, [route])
+  }
+}
+
+export function compileTlsEdge(edge: Kept<typeof TlsEdge>, parts: CompilerParts): CompiledEdge {
+  const { mutual_tls, tls_termination } = edge
+  const making = new Making(parts, edge.accountId)
+  const names = hostsOf(edge.hostports)
+  const terminated = tls_termination?.enabled === true && tls_termination.terminate_at === 'edge'
+  const secure = rawEntry(edge, 'tls-edge', making, () => {
+    if (!terminated) {
+      if (mutual_tls?.enabled)
+        throw new BrokenModule('mutual_tls', new Broken('TLS does not end at this edge'))
+      return undefined
+    }
+    requireCertificates(names, parts.snapshot, making)
+    return parts.policies.get({ http: false, ...tlsSettings(edge, making) })
+  })
+  const { broken, uses } = making
+  return { names, ports: [], secure, plain: undefined, places: [secure], broken, uses }
+}
+
+export function compileTcpEdge(edge: Kept<typeof TcpEdge>, parts: CompilerParts): CompiledEdge {
+  const making = new Making(parts, edge.accountId)
+  const ports = (edge.hostports ?? []).map((hostport) =>
+    Number(hostport.slice(hostport.lastIndexOf(':') + 1)),
+  )
+  const secure = rawEntry(edge, 'tcp-edge', making, () => undefined)
+  const { broken, uses } = making
+  return { names: [], ports, secure, plain: undefined, places: [secure], broken, uses }
+}
+
+function rawEntry(
+  { id, accountId, ip_restriction, backend }: Kept<typeof TcpEdge>,
+  via: 'tls-edge' | 'tcp-edge',
+  making: Making,
+  makePolicy: () => TlsPolicy | undefined,
+): RawEntry {
+  const world = making.world(id)
+  const entry = {
+    kind: 'raw',
+    id,
+    accountId,
+    via,
+    counters: world.keep('counters', '', newCounters),
+  } as const
+  try {
+    const admission = [making.accountAdmission]
+    if (ip_restriction?.enabled) admission.push(buildModule('ip_restriction', ip_restriction, world))
+    const chosen: RawBackend = backend?.enabled
+      ? rawBackend(making.choice(backend.backend_id, via))
+      : () => undefined
+    return { ...entry, policy: makePolicy(), admission, backend: chosen }
+  } catch (error) {
+    const admission = [denyAll(making.report(id, error))]
+    return { ...entry, policy: undefined, admission, backend: () => undefined }
+  }
+}
+
+/** What the tls modules of an edge ask of the handshake. */
+function tlsSettings(
+  { id, tls_termination, mutual_tls }: Pick<Kept<typeof TlsEdge>, 'id' | 'tls_termination' | 'mutual_tls'>,
+  making: Making,
+): TlsSettings {
+  const world = making.world(id)
+  return {
+    ...(tls_termination?.enabled ? buildModule('tls_termination', tls_termination, world) : {}),
+    ...(mutual_tls?.enabled ? buildModule('mutual_tls', mutual_tls, world) : {}),
+  }
+}
+
+/** A certificate that an owner chose and that is gone must not be replaced by another one unasked (P36). */
+function requireCertificates(names: readonly string[], snapshot: Snapshot, making: Making): void {
+  for (const name of names) {
+    const fault = certificateFault(name, snapshot, (id) => making.uses.add(id))
+    if (fault !== undefined) throw new BrokenModule('tls_certificate', new Broken(fault))
+  }
+}
+
+/** Nobody shares the TLS of an edge that lets nobody in. */
+function brokenPolicy(id: string): TlsPolicy {
+  return { key: `broken ${id}`, settings: { http: true } }
+}
+
+function hostsOf(hostports: readonly string[] | null): string[] {
+  return (hostports ?? []).map((hostport) => hostport.slice(0, hostport.lastIndexOf(':')))
+}
