@@ -26,6 +26,8 @@ export interface Core {
   /** Upstream connections kept for the next request. */
   readonly idle: Set<{ close(): void }>
   readonly observer: Observer | undefined
+  /** The answer to an ACME validation of a host over HTTP (RFC 8555 section 8.3). */
+  readonly challenge: ((token: string, host: string) => string | undefined) | undefined
   /** Where plain visitors are sent to come back with TLS. */
   publicHttpsPort: number
   /** The current table; each request and connection keeps the one it began with. */

@@ -6,6 +6,8 @@ import type { Exchange } from './exchange.ts'
 import { Refusal, refusal } from './refusals.ts'
 import { TunnelBusy } from './tunnels.ts'
 
+const CHALLENGE_PATH = '/.well-known/acme-challenge/'
+
 /**
  * Decides about a request and sends it on its way: whose host it is, whether the connection may ask for it, what the
  * modules of its route say, who answers. Without modules all of it happens at once, with no promise made.
@@ -14,6 +16,13 @@ export function dispatch(exchange: Exchange): void {
   try {
     const { core, connection, head } = exchange
     const scheme = connection.scheme === 'https' ? 'https' : 'http'
+    if (scheme === 'http' && core.challenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
+      const proof = core.challenge(head.target.slice(CHALLENGE_PATH.length), head.host)
+      if (proof !== undefined) {
+        exchange.answer({ status: 200, fields: 'Content-Type: text/plain\r\n', body: Buffer.from(proof) })
+        return
+      }
+    }
     const entry = core.table.http(scheme, head.host)
     if (entry === undefined) throw refusal('endpoint_not_found', head.host)
     if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {

@@ -43,6 +43,8 @@ export interface EdgeDependencies {
   readonly config: EdgeConfig
   readonly log: Logger
   readonly observe?: Observer
+  /** Answers ACME validations, which come before any endpoint of the host. */
+  readonly challenge?: (token: string, host: string) => string | undefined
   readonly clock?: Clock
 }
 
@@ -77,6 +79,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     live: new Set(),
     idle: new Set(),
     observer: observe,
+    challenge: dependencies.challenge,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
     draining: false,

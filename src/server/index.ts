@@ -166,6 +166,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const edge = createEdge({
       tunnels: registry,
       observe: events.observer,
+      challenge: certs.challenge,
       clock,
       log,
       certificates: servedCertificates(certs),

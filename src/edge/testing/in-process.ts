@@ -35,6 +35,7 @@ export class InProcessEdge {
       live: new Set(),
       idle: new Set(),
       observer: undefined,
+      challenge: undefined,
       publicHttpsPort: 443,
       table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
       draining: false,
