@@ -47,6 +47,7 @@ export function readHttp2Head(
   if (facts.chunked || facts.upgrade !== '' || facts.close || facts.keepAlive || facts.named !== undefined) {
     return bad('it has fields that HTTP/2 does not know')
   }
+  if (facts.expectOther) return refusal('expectation_failed')
   if (endStream && facts.length > 0) return bad('its Content-Length is not valid')
   // Without a declared length the body is framed in chunks on the way on.
   if (!endStream && facts.length === -1) facts.chunked = true
