@@ -13,6 +13,7 @@ import {
 import { Destinations } from './destinations.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { sealEvent, uriOf } from './envelope.ts'
+import { EventIds } from './event-id.ts'
 import type { FieldReader } from './filter.ts'
 import { Inbox } from './inbox.ts'
 import type { Settled } from './lane.ts'
@@ -22,13 +23,7 @@ import { Outbox } from './outbox.ts'
 import { Ownership } from './ownership.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { type CloudIdentity, type Endpoints, failed } from './targets/target.ts'
-import {
-  connectionReader,
-  type FinishedConnection,
-  type FinishedRequest,
-  requestReader,
-  selectFields,
-} from './traffic.ts'
+import { connectionReader, type FinishedConnection, type FinishedRequest, requestReader } from './traffic.ts'
 import { TrafficLanes } from './traffic-lanes.ts'
 
 const HTTP = 'http_request_complete.v0'
@@ -152,6 +147,7 @@ export function createEvents(options: EventsOptions): Events {
   }
   const destinations = new Destinations(targetContext)
   const subscriptions = new Subscriptions(log)
+  const ids = new EventIds()
 
   const metrics = options.metrics && createEventMetrics(options.metrics, gauges)
   const onSettled = (destination: string, { delivered, failed: lost }: Settled) => {
@@ -171,7 +167,7 @@ export function createEvents(options: EventsOptions): Events {
     holder: options.node ?? randomUUID(),
     ttlMs: limits.leaseMs,
   })
-  const outbox = new Outbox({ store, queue, clock, log, apiUrl, limit: limits.queue })
+  const outbox = new Outbox({ store, queue, clock, log, apiUrl, limit: limits.queue, ids })
   const dispatcher = new Dispatcher({ ...shared, outbox, ownership })
   const traffic = new TrafficLanes({ ...shared, limit: limits.buffer })
   const inbox = new Inbox({ queue, clock, limit: limits.queue, onDropped })
@@ -213,17 +209,17 @@ export function createEvents(options: EventsOptions): Events {
   function emit({ type, accountId, object, sequence }: EmittedEvent): void {
     const routes = subscriptions.routes(type, accountId)
     if (routes.length === 0) return
-    const event = sealEvent({ type, accountId, at: clock.now(), sequence, object, principal: null })
+    const event = sealEvent(ids, { type, accountId, at: clock.now(), sequence, object, principal: null })
     const wanted = new Set(routes.flatMap((route) => route.destinations))
     for (const destination of wanted) inbox.add({ ...event, destination, account: accountId })
     setImmediate(wake)
   }
 
   function emitTraffic(type: string, accountId: string, at: number, read: FieldReader): void {
-    for (const { passes, fields, destinations: wanted } of subscriptions.routes(type, accountId)) {
+    for (const { passes, select, destinations: wanted } of subscriptions.routes(type, accountId)) {
       if (!passes(read)) continue
-      const object = selectFields(fields, read)
-      const event = sealEvent({ type, accountId, at, sequence: 1, object, principal: null })
+      const object = select(read)
+      const event = sealEvent(ids, { type, accountId, at, sequence: 1, object, principal: null })
       for (const destination of wanted) traffic.push(destination, event)
     }
   }
@@ -285,7 +281,7 @@ export function createEvents(options: EventsOptions): Events {
     async sendTest(accountId, destinationId) {
       const row = await store.get(DESTINATIONS, accountId, destinationId)
       if (row === undefined) throw new NoSuchRow(DESTINATIONS, destinationId)
-      const event = sealEvent({
+      const event = sealEvent(ids, {
         type: 'test_event.v0',
         accountId,
         at: clock.now(),
@@ -334,8 +330,8 @@ export function createEvents(options: EventsOptions): Events {
     states: () => queue.states(),
     deadLetters: (destinationId, page) => queue.dead(destinationId, page),
 
-    async replay(destinationId, ids) {
-      const count = await queue.replay(destinationId, { now: clock.now(), limit: limits.queue, ids })
+    async replay(destinationId, only) {
+      const count = await queue.replay(destinationId, { now: clock.now(), limit: limits.queue, ids: only })
       wake()
       return count
     },

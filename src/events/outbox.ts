@@ -3,6 +3,7 @@ import type { Logger } from '../base/log.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
 import { type EventPrincipal, objectOf, sealEvent, uriOf } from './envelope.ts'
+import type { EventIds } from './event-id.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const PAGE = 200
@@ -24,6 +25,7 @@ export class Outbox {
   readonly #apiUrl: () => string
   readonly #limit: number
   readonly #subscriptions: Subscriptions
+  readonly #ids: EventIds
   #loaded = false
   #cursor: number | undefined
 
@@ -34,6 +36,7 @@ export class Outbox {
     log: Logger
     apiUrl: () => string
     limit: number
+    ids: EventIds
   }) {
     this.#store = options.store
     this.#queue = options.queue
@@ -41,6 +44,7 @@ export class Outbox {
     this.#log = options.log
     this.#apiUrl = options.apiUrl
     this.#limit = options.limit
+    this.#ids = options.ids
     this.#subscriptions = new Subscriptions(options.log)
   }
 
@@ -110,7 +114,7 @@ export class Outbox {
     const key = `${account} ${principal} ${credential}`
     if (principal !== undefined && !principals.has(key))
       principals.set(key, this.#principalOf(account, principal, credential))
-    const event = sealEvent({
+    const event = sealEvent(this.#ids, {
       type,
       accountId: account,
       at,

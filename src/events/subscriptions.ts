@@ -1,6 +1,7 @@
 import type { Logger } from '../base/log.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
+import { compileSelection, type Selection } from './selection.ts'
 
 /** What a subscription's row holds. */
 interface SubscriptionData {
@@ -11,8 +12,8 @@ interface SubscriptionData {
 /** One source of one subscription: which events pass, what of them, and where to. */
 export interface Route {
   readonly passes: Filter
-  /** For traffic events, the fields to send. */
-  readonly fields: readonly string[]
+  /** The fields that a traffic event is to tell, as an object. */
+  readonly select: Selection
   readonly destinations: readonly string[]
 }
 
@@ -71,7 +72,7 @@ export class Subscriptions {
       try {
         routes.set(type, {
           passes: known === undefined ? () => true : parseFilter(filter, known),
-          fields: fields.length === 0 ? [...(known ?? [])] : fields,
+          select: compileSelection(fields.length === 0 ? [...(known ?? [])] : fields),
           destinations: destination_ids,
         })
       } catch (error) {

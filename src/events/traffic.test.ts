@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
-import { connectionReader, type FinishedRequest, requestReader, selectFields } from './traffic.ts'
+import { compileSelection } from './selection.ts'
+import { connectionReader, type FinishedRequest, requestReader } from './traffic.ts'
 
 const connection = {
   scheme: 'https',
@@ -44,7 +45,7 @@ test('a request is told by the fields that a subscription names', () => {
     'backend.connection_reused',
   ]
 
-  const object = selectFields(fields, requestReader(request))
+  const object = compileSelection(fields)(requestReader(request))
 
   assert.deepEqual(object, {
     conn: { client_ip: '192.0.2.7' },
@@ -67,7 +68,7 @@ test('headers come as lists by lower-case name, and credentials never', () => {
       ['__proto__']: ['x'],
     },
   )
-  const everything = JSON.stringify(selectFields([...TRAFFIC_FIELDS['http_request_complete.v0']!], read))
+  const everything = JSON.stringify(compileSelection([...TRAFFIC_FIELDS['http_request_complete.v0']!])(read))
   assert.doesNotMatch(everything, /canary/)
   assert.match(everything, /"server_name":"shop.example.com"/)
   assert.match(everything, /"cn":"ann"/)
@@ -84,7 +85,7 @@ test('a raw connection is told with its bytes and times', () => {
     notes: {},
   })
 
-  const object = selectFields([...TRAFFIC_FIELDS['tcp_connection_closed.v0']!], read)
+  const object = compileSelection([...TRAFFIC_FIELDS['tcp_connection_closed.v0']!])(read)
 
   assert.deepEqual(object, {
     conn: {

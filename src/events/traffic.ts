@@ -59,18 +59,21 @@ const connectionFields: Readonly<Record<string, (connection: VisitorConnection) 
   'tls.client_cert.subject.cn': ({ tls }) => tls?.peer?.commonName,
 }
 
-const requestFields: Readonly<Record<string, (request: FinishedRequest) => unknown>> = {
+/** The field lines of a request, read once and only when asked for. */
+type Headers = () => Readonly<Record<string, string[]>>
+
+const requestFields: Readonly<Record<string, (request: FinishedRequest, headers: Headers) => unknown>> = {
   'conn.server_name': ({ connection, host }) => connection.serverName ?? nameOf(host),
   'backend.connection_reused': ({ connectionReused }) => connectionReused,
   'http.request.body_length': ({ requestBodyLength }) => requestBodyLength,
-  'http.request.headers': ({ requestFields }) => readFields(requestFields),
+  'http.request.headers': (_request, headers) => headers(),
   'http.request.method': ({ method }) => method,
   'http.request.url.host': ({ host }) => host,
   'http.request.url.path': ({ target }) => target.split('?', 1)[0],
   'http.request.url.query': ({ target }) => target.slice(target.split('?', 1)[0]!.length + 1),
   'http.request.url.raw': ({ connection, host, target }) => `${connection.scheme}://${host}${target}`,
   'http.request.url.scheme': ({ connection }) => connection.scheme,
-  'http.request.user_agent': ({ requestFields }) => readFields(requestFields)['user-agent']?.[0] ?? '',
+  'http.request.user_agent': (_request, headers) => headers()['user-agent']?.[0] ?? '',
   'http.response.body_length': ({ responseBodyLength }) => responseBodyLength,
   'http.response.headers': ({ responseFields }) => readFields(responseFields),
   'http.response.status_code': ({ status }) => status,
@@ -78,8 +81,15 @@ const requestFields: Readonly<Record<string, (request: FinishedRequest) => unkno
 
 /** Reads the fields of `http_request_complete`; each is worked out only when asked for. */
 export function requestReader(request: FinishedRequest): FieldReader {
+  let read: Record<string, string[]> | undefined
+  const headers = () => {
+    read ??= readFields(request.requestFields)
+    return read
+  }
   return (field) =>
-    requestFields[field]?.(request) ?? connectionFields[field]?.(request.connection) ?? request.notes[field]
+    requestFields[field]?.(request, headers) ??
+    connectionFields[field]?.(request.connection) ??
+    request.notes[field]
 }
 
 /** Reads the fields of `tcp_connection_closed`. */
@@ -96,23 +106,6 @@ export function connectionReader({
     if (field === 'conn.end_ts') return new Date(endedAt).toISOString()
     return connectionFields[field]?.(connection) ?? notes[field]
   }
-}
-
-/** The chosen fields as an object: `conn.client_ip` becomes `{conn: {client_ip}}`. Those that are not there are left out. */
-export function selectFields(fields: readonly string[], read: FieldReader): Record<string, unknown> {
-  const selected: Record<string, unknown> = {}
-  for (const field of fields) {
-    const value = read(field)
-    if (value === undefined) continue
-    const steps = field.split('.')
-    let holder = selected
-    for (const step of steps.slice(0, -1)) {
-      holder[step] ??= {}
-      holder = holder[step] as Record<string, unknown>
-    }
-    holder[steps.at(-1)!] = value
-  }
-  return selected
 }
 
 // What they hold lets others in, so that it must not lie about in logs (P43).
