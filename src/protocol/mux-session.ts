@@ -45,8 +45,8 @@ export interface MuxOptions {
   onStream(stream: MuxStream): void
   /** The session is over, with the error when the end was not clean. Called exactly once, after its streams' ends. */
   onClose(error?: Error): void
-  /** Streams ended in this turn, so there is room for new ones. */
-  onFreed?(): void
+  /** So many streams ended in this turn, so there is room for new ones. */
+  onFreed?(count: number): void
   /** Errors thrown by sinks: bugs of ours, each already contained to its stream. */
   onBug?(error: unknown): void
   pool?: BufferPool
@@ -397,7 +397,7 @@ export class MuxSession implements FrameHandler {
       const closed = this.#closedStreams
       this.#closedStreams = []
       for (const stream of closed) stream.notifyClosed()
-      if (!this.#over) this.#options.onFreed?.()
+      if (!this.#over) this.#options.onFreed?.(closed.length)
     }
     if (!this.#over || this.#told) return
     this.#told = true

@@ -14,8 +14,8 @@ export interface ServedSessionOptions {
   /** Answers an agent's request by stream type; a thrown `Refusal` becomes the response's `Error`. */
   onCall(type: number, message: Record<string, unknown>): Promise<object> | object
   onClose(error?: Error): void
-  /** Streams ended, so there is room for new ones. */
-  onFreed?(): void
+  /** So many streams ended, so there is room for new ones. */
+  onFreed?(count: number): void
   onBug(error: unknown): void
   pool?: BufferPool
   clock?: Clock
@@ -43,7 +43,7 @@ export class ServedSession {
       clock: this.#clock,
       onStream: (stream) => this.#accept(stream),
       onClose: (error) => this.#closed(error),
-      onFreed: () => options.onFreed?.(),
+      onFreed: (count) => options.onFreed?.(count),
       onBug: options.onBug,
       ...(options.pool && { pool: options.pool }),
     })

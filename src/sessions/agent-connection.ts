@@ -118,7 +118,7 @@ export class AgentConnection implements LiveSession {
     this.#served = new ServedSession(transport, {
       onCall: (type, message) => this.#answer(type, message),
       onClose: (error) => this.#closed(error),
-      onFreed: () => this.#streams?.freed(),
+      onFreed: (count) => this.#streams?.freed(count),
       onBug: (error) => options.log.error({ err: error, session: this.id }, 'agent session made a mistake'),
       clock: options.clock,
       pool: options.pool,

@@ -8,11 +8,14 @@ export interface AgentKind {
   limits: StreamLimits
 }
 
-const OWN: AgentKind = { own: true, limits: { cap: 4000, unseen: Number.POSITIVE_INFINITY } }
-// The 512th open stream ends their whole session.
-const RUST_FAMILY: AgentKind = { own: false, limits: { cap: 500, unseen: Number.POSITIVE_INFINITY } }
+const OWN: AgentKind = { own: true, limits: { cap: 4000, unseen: Number.POSITIVE_INFINITY, lingerMs: 0 } }
+// The 512th stream ends their whole session, and they take some time to notice that a stream has ended.
+const RUST_FAMILY: AgentKind = {
+  own: false,
+  limits: { cap: 500, unseen: Number.POSITIVE_INFINITY, lingerMs: 100 },
+}
 // The Go SDK refuses streams that come faster than it takes them; of strangers the same is assumed.
-const OTHERS: AgentKind = { own: false, limits: { cap: 500, unseen: 64 } }
+const OTHERS: AgentKind = { own: false, limits: { cap: 500, unseen: 64, lingerMs: 0 } }
 
 export function agentKind(extra: NonNullable<AuthRequest['Extra']>): AgentKind {
   const userAgent = extra.UserAgent ?? ''

@@ -15,6 +15,8 @@ export interface StreamLimits {
   cap: number
   /** Openings under way that the agent has not answered with any frame: the Go SDK refuses bursts. */
   unseen: number
+  /** For this long to twice as long after its end, a stream may still have its place at the agent. 0: not at all. */
+  lingerMs: number
 }
 
 const MAX_WAITING = 256
@@ -34,6 +36,10 @@ export class AgentStreams implements Opener {
   readonly #waiting = new Map<HeldStream, NodeJS.Timeout>()
   readonly #paced: boolean
   #unseen = 0
+  // Streams that ended in the current and in the last period of `lingerMs`.
+  #endedNow = 0
+  #endedBefore = 0
+  #period: NodeJS.Timeout | undefined
 
   constructor(served: ServedSession, limits: StreamLimits) {
     this.#served = served
@@ -58,8 +64,25 @@ export class AgentStreams implements Opener {
     return held
   }
 
-  /** Streams ended or were seen: those that wait longest are opened. */
-  freed(): void {
+  /** So many streams ended. */
+  freed(count: number): void {
+    if (this.#limits.lingerMs > 0) {
+      this.#endedNow += count
+      this.#period ??= setTimeout(() => this.#nextPeriod(), this.#limits.lingerMs)
+    }
+    this.#admit()
+  }
+
+  #nextPeriod(): void {
+    this.#endedBefore = this.#endedNow
+    this.#endedNow = 0
+    this.#period =
+      this.#endedBefore === 0 ? undefined : setTimeout(() => this.#nextPeriod(), this.#limits.lingerMs)
+    this.#admit()
+  }
+
+  /** Opens those that have waited longest, as far as there is room. */
+  #admit(): void {
     for (const [held, late] of this.#waiting) {
       if (!this.#hasRoom()) return
       clearTimeout(late)
@@ -70,6 +93,7 @@ export class AgentStreams implements Opener {
 
   /** The session is over. */
   end(error: Error): void {
+    clearTimeout(this.#period)
     for (const [held, late] of this.#waiting) {
       clearTimeout(late)
       held.fail(error)
@@ -92,7 +116,8 @@ export class AgentStreams implements Opener {
   }
 
   #hasRoom(): boolean {
-    return this.#served.streamCount < this.#limits.cap && this.#unseen < this.#limits.unseen
+    const places = this.#served.streamCount + this.#endedNow + this.#endedBefore
+    return places < this.#limits.cap && this.#unseen < this.#limits.unseen
   }
 
   #wait(held: HeldStream): void {
@@ -118,7 +143,7 @@ export class AgentStreams implements Opener {
       counted = false
       clearTimeout(assumed)
       this.#unseen--
-      if (this.#waiting.size > 0) this.freed()
+      if (this.#waiting.size > 0) this.#admit()
     }
     const seen = () => {
       uncount()

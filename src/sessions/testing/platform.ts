@@ -27,6 +27,8 @@ export interface Platform {
   reservations: Map<string, { id: string; accountId: string }>
   edges: Set<string>
   openPorts: Set<number>
+  /** Runs before the server stops, for clients that would come back again and again. */
+  beforeStop(stop: () => unknown): void
   /** Connects our own agent. */
   agent(t: TestContext, options?: Partial<AgentSessionOptions>): Promise<AgentSession>
 }
@@ -89,7 +91,9 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     ...options.gateway,
   })
   const { port } = await gateway.listen(options.port ?? 0, '127.0.0.1')
+  const stops: (() => unknown)[] = []
   t.after(async () => {
+    for (const stop of stops) await stop()
     await gateway.close()
     registry.close()
   })
@@ -104,6 +108,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     reservations,
     edges,
     openPorts,
+    beforeStop: (stop) => void stops.push(stop),
     async agent(t, agentOptions = {}) {
       const session = await connectAgentSession({
         host: 'localhost',
