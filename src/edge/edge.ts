@@ -1,19 +1,21 @@
 import type { AddressInfo, Server } from 'node:net'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { Deadlines } from '../base/deadlines.ts'
+import { createDial, type Dial } from '../base/guarded-dial.ts'
 import type { Logger } from '../base/log.ts'
 import { Turn } from '../base/turn.ts'
 import type { Core } from './core.ts'
-import { Endpoints } from './endpoint.ts'
-import { endpointTable } from './endpoint-table.ts'
+import type { EdgeTable } from './edge-table.ts'
+import { createEdgeTable } from './edge-table-wiring.ts'
 import { createHttpListener } from './http-listener.ts'
 import { defaultLimits, type LimitSettings, limitsInTicks } from './limits.ts'
+import type { Logins } from './modules/login.ts'
 import type { Observer } from './observe.ts'
 import { type PortRange, TcpPorts } from './ports.ts'
+import { type EdgeFollower, edgeKinds } from './snapshot.ts'
 import { createTlsListener } from './tls-listener.ts'
 import { TlsPolicies } from './tls-policy.ts'
 import type { CertificateLookup } from './tls-terminator.ts'
-import { IdleBudgets } from './tunnel-target.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 
 /** Where to listen; port 0 means any free one. */
@@ -43,6 +45,10 @@ export interface EdgeDependencies {
   readonly config: EdgeConfig
   readonly log: Logger
   readonly observe?: Observer
+  /** Sign-in of visitors; without it, what asks for it lets nobody in. */
+  readonly logins?: Logins
+  /** How static backends are dialled; public addresses only unless given. */
+  readonly dial?: Dial
   /** Answers ACME validations, which come before any endpoint of the host. */
   readonly challenge?: (token: string, host: string) => string | undefined
   readonly clock?: Clock
@@ -59,6 +65,11 @@ export interface Edge {
   readonly addresses: EdgeAddresses
   /** Public TCP ports, for the sessions that bind tunnels to them. */
   readonly ports: PublicPorts
+  /** The kinds of rows that configure edges, and who has to be told of them. */
+  readonly kinds: readonly string[]
+  readonly follower: EdgeFollower
+  /** What edges and routes have counted, and which of them are broken. */
+  readonly places: Pick<EdgeTable, 'counts' | 'broken'>
   start(): Promise<void>
   /** Takes no new visitors, lets those under way finish, and ends the rest when the time is over (P9). */
   stop(): Promise<void>
@@ -85,8 +96,10 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     draining: false,
   }
   const policies = new TlsPolicies()
-  core.table = endpointTable(tunnels, new Endpoints(core, new IdleBudgets(), policies))
   const ports = new TcpPorts(core, config.tcp)
+  const { logins, dial = createDial() } = dependencies
+  const edges = createEdgeTable({ core, tunnels, policies, ports, logins, dial })
+  core.table = edges.table
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
   const maxConnections = config.maxConnections ?? MAX_CONNECTIONS
@@ -113,6 +126,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
   async function stop(): Promise<void> {
     core.draining = true
+    edges.stop()
     const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
     ports.close()
     for (const live of [...core.live]) live.drain()
@@ -123,7 +137,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     deadlines.stop()
   }
 
-  return { addresses, ports, start, stop }
+  return { addresses, ports, kinds: edgeKinds, follower: edges.table, places: edges.table, start, stop }
 }
 
 /** Waits until no connection is left, or the time is over. */

@@ -1,25 +1,32 @@
-import { compileRules } from '../base/ip-rules.ts'
+import type { HttpBackend } from './backend.ts'
+import type { EndpointModules } from './compile-endpoint.ts'
+import { denyAll } from './compile-module.ts'
 import type { Core } from './core.ts'
-import type { ConnectionStep, RequestStep } from './module.ts'
-import { refusal } from './refusals.ts'
 import { type HttpEntry, newCounters, type RawEntry, type Route } from './table.ts'
-import type { TlsPolicies, TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicies } from './tls-policy.ts'
 import { type IdleBudgets, TunnelTarget } from './tunnel-target.ts'
-import type { EndpointOptions, Tunnel } from './tunnels.ts'
+import type { Tunnel } from './tunnels.ts'
 
 /** Compiles the endpoints of agents, each once, for as long as its tunnel is online. */
 export class Endpoints {
   readonly #core: Core
   readonly #budgets: IdleBudgets
   readonly #policies: TlsPolicies
+  readonly #modulesOf: (tunnel: Tunnel) => EndpointModules
   readonly #http = new WeakMap<Tunnel, HttpEntry>()
   readonly #raw = new WeakMap<Tunnel, RawEntry>()
   readonly #redirects = new WeakMap<Tunnel, HttpEntry>()
 
-  constructor(core: Core, budgets: IdleBudgets, policies: TlsPolicies) {
+  constructor(
+    core: Core,
+    budgets: IdleBudgets,
+    policies: TlsPolicies,
+    modulesOf: (tunnel: Tunnel) => EndpointModules,
+  ) {
     this.#core = core
     this.#budgets = budgets
     this.#policies = policies
+    this.#modulesOf = modulesOf
   }
 
   /** The endpoint of an http or https tunnel. */
@@ -50,95 +57,43 @@ export class Endpoints {
   }
 
   #compileHttp(tunnel: Tunnel): HttpEntry {
-    const { id, accountId, options } = tunnel
+    const { id, accountId } = tunnel
     const proto = tunnel.proto === 'https' ? 'https' : 'http'
     const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(tunnel.sessionId), 'endpoint', proto)
+    const { admission, steps, around, tls } = this.#modulesOf(tunnel)
+    const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
     const route: Route = {
       id,
-      admission: endpointAdmission(options),
-      steps: endpointSteps(options),
-      backend: (_exchange, attempt) => (attempt === 0 ? target : undefined),
+      admission,
+      steps,
+      backend: around === undefined ? backend : around(backend),
       counters: newCounters(),
     }
     return {
       kind: 'http',
       id,
       accountId,
-      policy: proto === 'https' ? this.#policy(options, true) : undefined,
+      policy: proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
     }
   }
 
   #compileRaw(tunnel: Tunnel): RawEntry {
-    const { id, accountId, options } = tunnel
+    const { id, accountId, options, sessionId } = tunnel
     const terminated = tunnel.proto === 'tls' && options.tlsTermination !== undefined
-    const target = new TunnelTarget(
-      this.#core,
-      tunnel,
-      this.#budgets.of(tunnel.sessionId),
-      'endpoint',
-      'http',
-    )
+    const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(sessionId), 'endpoint', 'http')
+    const { admission, tls } = this.#modulesOf(tunnel)
     return {
       kind: 'raw',
       id,
       accountId,
       via: 'endpoint',
-      policy: terminated ? this.#policy(options, false) : undefined,
+      policy: terminated ? this.#policies.get({ http: false, ...tls }) : undefined,
       // A certificate can only be asked for where TLS ends here: the option cannot be obeyed otherwise (P36).
-      admission:
-        options.mutualTls !== undefined && !terminated
-          ? [() => denyAll('mutual TLS')]
-          : endpointAdmission(options),
+      admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
       backend: (tried) => (tried.length === 0 ? target : undefined),
       counters: newCounters(),
     }
   }
-
-  #policy({ mutualTls, tlsTermination }: EndpointOptions, http: boolean): TlsPolicy {
-    const { certPem, keyPem } = tlsTermination ?? {}
-    return this.#policies.get({
-      http,
-      ...(mutualTls === undefined ? {} : { clientAuthorities: [mutualTls.caPem] }),
-      ...(certPem !== undefined && keyPem !== undefined
-        ? { certificate: { certificatePem: certPem, privateKeyPem: keyPem } }
-        : {}),
-    })
-  }
-}
-
-function denyAll(module: string): never {
-  throw refusal('module_broken', module)
-}
-
-/** Who may reach an agent's endpoint, from the options the agent gave. */
-export function endpointAdmission({ ipRestriction }: EndpointOptions): readonly ConnectionStep[] | undefined {
-  if (ipRestriction === undefined) return undefined
-  const { allow, deny } = ipRestriction
-  const admits = compileRules([
-    // Without an allow list an agent means: everyone but these.
-    ...(allow.length > 0 ? allow : ['0.0.0.0/0', '::/0']).map((cidr) => ({ cidr, action: 'allow' as const })),
-    ...deny.map((cidr) => ({ cidr, action: 'deny' as const })),
-  ])
-  return [
-    ({ remoteAddress }) => {
-      if (!admits(remoteAddress)) throw refusal('address_denied', remoteAddress)
-    },
-  ]
-}
-
-const OBEYED: ReadonlySet<keyof EndpointOptions> = new Set([
-  'ipRestriction',
-  'proxyProto',
-  'tlsTermination',
-  'mutualTls',
-])
-
-/** What happens to requests on the way in. An option that cannot be obeyed denies all (P36). */
-function endpointSteps(options: EndpointOptions): readonly RequestStep[] | undefined {
-  const unmet = (Object.keys(options) as (keyof EndpointOptions)[]).find(
-    (key) => !OBEYED.has(key) && options[key] !== undefined && options[key] !== false,
-  )
-  return unmet === undefined ? undefined : [() => denyAll(unmet)]
 }

@@ -40,7 +40,13 @@ export class InProcessEdge {
       table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
       draining: false,
     }
-    const table = endpointTable(this.tunnels, new Endpoints(core, new IdleBudgets(), new TlsPolicies()))
+    const endpoints = new Endpoints(core, new IdleBudgets(), new TlsPolicies(), () => ({
+      admission: [],
+      steps: undefined,
+      around: undefined,
+      tls: {},
+    }))
+    const table = endpointTable(this.tunnels, endpoints)
     core.table = {
       ...table,
       http: (scheme, host) => {
