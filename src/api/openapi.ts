@@ -1,4 +1,5 @@
-import { operations } from './all-operations.ts'
+import { allResources, refSchema } from '../resources/index.ts'
+import { routes } from './all-routes.ts'
 import { catalogue } from './problems.ts'
 
 type Json = Record<string, unknown>
@@ -37,10 +38,33 @@ const PARENT_NAMES: Record<string, string> = {
   type: 'The event type.',
 }
 
+/** Schemas that many routes share, by the name they have in the document. */
+const shared = new Map<unknown, string>([
+  [refSchema, 'Ref'],
+  ...allResources.map(({ viewSchema, name }) => [viewSchema, componentName(name)] as const),
+])
+
+/** `IPPolicyRule` of `IP policy rule`. */
+function componentName(name: string): string {
+  return name
+    .split(/\s+/)
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('')
+}
+
+/** A copy in which shared schemas are named instead of repeated; `whole` keeps the outermost as it is. */
+function named(schema: unknown, whole = false): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => named(item))
+  if (typeof schema !== 'object' || schema === null) return schema
+  const name = whole ? undefined : shared.get(schema)
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, named(value)]))
+}
+
 /** The OpenAPI 3.1 document of all routes, worked out from the same list that serves them. */
 export function createOpenApi(options: { serverUrl: string; version: string }): Json {
   const paths: Record<string, Json> = {}
-  for (const operation of operations) {
+  for (const operation of routes) {
     paths[operation.path] ??= {}
     paths[operation.path]![operation.method.toLowerCase()] = {
       operationId: operation.id,
@@ -59,12 +83,12 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
       ...(operation.body && {
         requestBody: {
           required: hasRequired(operation.body),
-          content: { 'application/json': { schema: operation.body } },
+          content: { 'application/json': { schema: named(operation.body) } },
         },
       }),
       responses: {
         [operation.status]: operation.answer
-          ? { description: 'Done.', content: { 'application/json': { schema: operation.answer } } }
+          ? { description: 'Done.', content: { 'application/json': { schema: named(operation.answer) } } }
           : { description: 'Done; no body.' },
         default: {
           description: 'Refused.',
@@ -84,11 +108,12 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
     },
     servers: [{ url: options.serverUrl }],
     security: [{ key: [] }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       schemas: {
+        ...Object.fromEntries([...shared].map(([schema, name]) => [name, named(schema, true)])),
         Problem: {
           ...problemSchema,
           'x-codes': Object.fromEntries(

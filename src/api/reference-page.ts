@@ -4,37 +4,46 @@ function escaped(text: unknown): string {
   return String(text ?? '').replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-function typeOf(schema: Json): string {
+/** Finds the schema that a `$ref` names. */
+type Resolve = (schema: Json) => Json
+
+function typeOf(schema: Json, resolve: Resolve): string {
+  if (schema.$ref !== undefined) return String(resolve(schema).title)
   if (schema.enum !== undefined)
     return (schema.enum as unknown[]).map((word) => JSON.stringify(word)).join(' | ')
-  if (schema.anyOf !== undefined) return (schema.anyOf as Json[]).map(typeOf).join(' | ')
+  if (schema.anyOf !== undefined)
+    return (schema.anyOf as Json[]).map((member) => typeOf(member, resolve)).join(' | ')
   const type = [schema.type ?? 'any'].flat().join(' | ')
-  return type.startsWith('array') ? `array of ${typeOf((schema.items ?? {}) as Json)}` : type
+  return type.startsWith('array') ? `array of ${typeOf((schema.items ?? {}) as Json, resolve)}` : type
 }
 
-function inner(schema: Json): Json | undefined {
+function inner(schema: Json, resolve: Resolve): Json | undefined {
   const candidates = [
     schema,
     ...((schema.anyOf ?? []) as Json[]),
     ...(schema.items ? [schema.items as Json] : []),
   ]
-  return candidates.find((candidate) => candidate.properties !== undefined)
+  return candidates.map(resolve).find((candidate) => candidate.properties !== undefined)
 }
 
-function fields(schema: Json, depth = 0): string {
+function fields(given: Json, resolve: Resolve, depth = 0): string {
+  const schema = resolve(given)
   const required = new Set((schema.required ?? []) as string[])
   const rows = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, value]) => {
     const limits = ['maxLength', 'minimum', 'maximum', 'maxItems', 'minItems']
       .filter((limit) => value[limit] !== undefined)
       .map((limit) => `${limit} ${value[limit]}`)
-    const below = depth < 4 ? inner(value) : undefined
-    return `<tr><td><code>${escaped(name)}</code>${required.has(name) ? ' <b>required</b>' : ''}</td><td>${escaped(typeOf(value))} <small>${escaped(limits.join(', '))}</small>${below ? fields(below, depth + 1) : ''}</td></tr>`
+    const below = depth < 4 ? inner(value, resolve) : undefined
+    return `<tr><td><code>${escaped(name)}</code>${required.has(name) ? ' <b>required</b>' : ''}</td><td>${escaped(typeOf(value, resolve))} <small>${escaped(limits.join(', '))}</small>${below ? fields(below, resolve, depth + 1) : ''}</td></tr>`
   })
   return rows.length === 0 ? '<p>No fields.</p>' : `<table>${rows.join('')}</table>`
 }
 
 /** A page that shows every route of the OpenAPI document; works without scripts, filters with one. */
 export function referencePage(document: Json): string {
+  const { schemas } = document.components as { schemas: Record<string, Json> }
+  const resolve: Resolve = (schema) =>
+    typeof schema.$ref === 'string' ? schemas[schema.$ref.split('/').at(-1)!]! : schema
   const byTag = new Map<string, string[]>()
   for (const [path, methods] of Object.entries(document.paths as Record<string, Record<string, Json>>))
     for (const [method, operation] of Object.entries(methods)) {
@@ -45,7 +54,7 @@ export function referencePage(document: Json): string {
       const [status, answer] = Object.entries(responses)[0]!
       const answerSchema = answer.content?.['application/json']?.schema
       const entry = `<details class="operation" id="${escaped(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code> <span>${escaped(operation.summary)}</span></summary>
-${body ? `<h4>Body</h4>${fields(body)}` : ''}<h4>Answer ${escaped(status)}</h4>${answerSchema ? fields(answerSchema) : '<p>No body.</p>'}</details>`
+${body ? `<h4>Body</h4>${fields(body, resolve)}` : ''}<h4>Answer ${escaped(status)}</h4>${answerSchema ? fields(answerSchema, resolve) : '<p>No body.</p>'}</details>`
       byTag.set(tag, [...(byTag.get(tag) ?? []), entry])
     }
   const tags = [...byTag.keys()]

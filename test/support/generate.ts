@@ -1,0 +1,114 @@
+import type { Random } from './random.ts'
+
+type Json = Record<string, unknown>
+
+/** A JSON Schema as the OpenAPI document has them. */
+export interface Schema {
+  $ref?: string
+  type?: string | string[]
+  enum?: unknown[]
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  additionalProperties?: boolean | Schema
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+  minItems?: number
+  maxItems?: number
+}
+
+const WORDS = [
+  '',
+  'a',
+  'example.com',
+  'app.example.com:443',
+  '10.0.0.0/8',
+  '/path',
+  'bind:*',
+  'json',
+  'https://example.com',
+  '2030-01-01T00:00:00Z',
+  'GET',
+  '🙂',
+  'é\u0000\n',
+  '%s%n',
+  "' OR 1=1 --",
+  '\ud800',
+  '<x/>',
+  '-----BEGIN CERTIFICATE-----',
+]
+const ODD: readonly unknown[] = [
+  null,
+  true,
+  -1,
+  0,
+  1.5,
+  1e308,
+  2 ** 53,
+  '',
+  'x',
+  [],
+  [[]],
+  {},
+  { a: { b: [] } },
+]
+
+/** A value of the schema, mostly: now and then one that breaks it. `ids` are there to be referred to. */
+export function generate(random: Random, schema: Schema, ids: readonly string[], depth = 0): unknown {
+  if (random.below(25) === 0) return random.pick(ODD)
+  if (schema.enum !== undefined) return random.pick(schema.enum)
+  if (schema.anyOf !== undefined) return generate(random, random.pick(schema.anyOf), ids, depth)
+  const type = random.pick([schema.type ?? 'object'].flat())
+  switch (type) {
+    case 'string':
+      return generateText(random, schema, ids)
+    case 'integer':
+    case 'number': {
+      const low = schema.minimum ?? -10
+      const high = schema.maximum ?? 10
+      return random.pick([
+        low,
+        high,
+        low - 1,
+        high + 1,
+        low + random.below(Math.min(high - low + 1, 1e6)),
+        0.5,
+      ])
+    }
+    case 'boolean':
+      return random.below(2) === 0
+    case 'array': {
+      const most = random.below(20) === 0 ? (schema.maxItems ?? 10) + 1 : 3
+      const length = Math.min(random.below(most + 1), 200)
+      return Array.from({ length }, () => generate(random, schema.items ?? {}, ids, depth + 1))
+    }
+    case 'object':
+      return generateObject(random, schema, ids, depth)
+    default:
+      return null
+  }
+}
+
+function generateText(random: Random, { maxLength = 300 }: Schema, ids: readonly string[]): string {
+  const choice = random.below(10)
+  if (choice < 4 && ids.length > 0) return random.pick(ids)
+  if (choice === 4) return 'x'.repeat(Math.min(maxLength + random.below(2), 5000))
+  if (choice === 5) return random.bytes(random.below(40)).toString('latin1')
+  return random.pick(WORDS)
+}
+
+function generateObject(random: Random, schema: Schema, ids: readonly string[], depth: number): Json {
+  const made: Json = {}
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+    const must = schema.required?.includes(name) ?? false
+    if (random.below(20) === 0 ? !must : must || random.below(depth === 0 ? 2 : 3) === 0)
+      made[name] = generate(random, inner, ids, depth + 1)
+  }
+  if (typeof schema.additionalProperties === 'object')
+    for (let count = random.below(3); count > 0; count--)
+      made[random.pick([...WORDS, ...ids])] = generate(random, schema.additionalProperties, ids, depth + 1)
+  if (random.below(30) === 0) made[random.pick(WORDS)] = random.pick(ODD)
+  return made
+}
