@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Refusal, StreamType } from '../protocol/index.ts'
+import { TestGateway } from './testing/gateway.ts'
+import { call, startHttpService } from './testing/local-api.ts'
+import { cleanEnv, flagsFor, makeHome, runProgram, startProgram } from './testing/program.ts'
+import { BASE_ROOT, VERSION } from './version.ts'
+
+const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+
+test('the version is printed in the words wrappers look for, also through a link to the launcher', async (t) => {
+  const home = makeHome(t)
+  const env = cleanEnv(home)
+  symlinkSync(join(BASE_ROOT, 'bin', 'adit'), join(home, 'link'))
+
+  assert.equal((await runProgram(t, ['--version'], { env })).stdout, `adit version ${VERSION}\n`)
+  assert.equal((await runProgram(t, ['version'], { env })).stdout, `adit version ${VERSION}\n`)
+  assert.equal(execFileSync(join(home, 'link'), ['-v'], { env }).toString(), `adit version ${VERSION}\n`)
+})
+
+test('without arguments there is a short help', async (t) => {
+  const { code, stdout } = await runProgram(t, [], { env: cleanEnv(makeHome(t)) })
+
+  assert.equal(code, 0)
+  assert.match(stdout, /adit http 3000/)
+})
+
+const MISTAKES: [args: string[], message: RegExp][] = [
+  [['htp', '80'], /unknown command 'htp'\nERROR: {2}\(Did you mean http\?\)/],
+  [['http', '--inpect=false', '80'], /unknown option '--inpect'\nERROR: {2}\(Did you mean --inspect\?\)/],
+  [['http', '-log=stdout', '80'], /long flags take two hyphens: --log/],
+  [['http'], /missing required argument 'address'/],
+  [['http', '80', '81'], /too many arguments/],
+  [['http', '--inspect=perhaps', '80'], /--inspect must be true or false/],
+  [['http', '--log-level=loud', '80'], /--log-level: log_level must be one of debug/],
+  [['http', 'ftp://x'], /scheme ftp/],
+  [['http', '--basic-auth=a:b', '80'], /8 to 128 characters/],
+  [['tcp', 'host'], /needs a port/],
+  [['tunnel', '80'], /needs labels/],
+  [['http', '80', '--output=xml'], /--output must be json/],
+  [['start'], /say what to start/],
+  [['start', '--all'], /defines no tunnels.*\nERROR: {2}.*--none/],
+  [['start', 'x'], /"x" is not defined/],
+  [['http', '80'], /No server is configured.*\nERROR: {2}Start one here with: +adit server/],
+  [
+    ['http', '--config=/nonexistent.yml', '80'],
+    /cannot read the configuration file \/nonexistent\.yml: no such file/,
+  ],
+  [['service', 'install'], /name the configuration to run/],
+  [['completion', 'fish'], /no completion for fish/],
+  [['config', 'add-connect-url', 'a b'], /use host:port/],
+  [['update'], /no update channel is configured/],
+]
+
+for (const [args, message] of MISTAKES) {
+  test(`"adit ${args.join(' ')}" fails with a sentence`, async (t) => {
+    const { code, stdout, stderr } = await runProgram(t, args, { env: cleanEnv(makeHome(t)) })
+
+    assert.equal(code, 1)
+    assert.equal(stdout, '')
+    assert.match(stderr, message)
+    for (const line of stderr.trimEnd().split('\n')) assert.match(line, /^ERROR: {2}/)
+  })
+}
+
+test('tokens and keys are saved, readable by their owner alone', async (t) => {
+  const home = makeHome(t)
+  const env = cleanEnv(home)
+  const path = join(home, '.config', 'adit', 'adit.yml')
+
+  const token = await runProgram(t, ['config', 'add-authtoken', 'TOKEN', '--log', 'stdout'], { env })
+  const key = await runProgram(t, ['config', 'add-api-key', '-'], { env, input: 'KEY\n' })
+  const url = await runProgram(t, ['config', 'add-server-addr', 'tunnel.example.com:443'], { env })
+  const check = await runProgram(t, ['config', 'check'], { env })
+
+  assert.equal(token.stdout, `Authtoken saved to configuration file: ${path}\n`)
+  assert.equal(key.stdout, `API key saved to configuration file: ${path}\n`)
+  assert.equal(url.stdout, `Connect URL saved to configuration file: ${path}\n`)
+  assert.equal(check.stdout, `Valid configuration file at ${path}\n`)
+  assert.equal(token.stderr + key.stderr + url.stderr + check.stderr, '')
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(
+    readFileSync(path, 'utf8'),
+    'version: "3"\nagent:\n  authtoken: TOKEN\n  api_key: KEY\n  connect_url: tunnel.example.com:443\n',
+  )
+})
+
+test('a file is upgraded, and edited in the editor of the user', async (t) => {
+  const home = makeHome(t)
+  const file = join(home, 'old.yml')
+  writeFileSync(file, 'authtoken: T\n', { mode: 0o600 })
+  const editor = join(home, 'editor.sh')
+  writeFileSync(editor, `#!/bin/sh\necho "$1" > ${join(home, 'edited')}\n`)
+  chmodSync(editor, 0o700)
+  const env = cleanEnv(home, { EDITOR: editor })
+
+  const dry = await runProgram(t, ['config', 'upgrade', '--dry-run', `--config=${file}`], { env })
+  const upgraded = await runProgram(t, ['config', 'upgrade', `--config=${file}`], { env })
+  await runProgram(t, ['config', 'edit', `--config=${file}`], { env })
+
+  assert.equal(dry.stdout, 'version: "3"\nagent:\n  authtoken: T\n')
+  assert.match(upgraded.stdout, /version: "3"\nagent:\n {2}authtoken: T\n$/)
+  assert.equal(readFileSync(`${file}.v1.bak`, 'utf8'), 'authtoken: T\n')
+  assert.equal(readFileSync(join(home, 'edited'), 'utf8').trim(), file)
+})
+
+test('http prints its URL without a terminal, serves it, and ends within a second of SIGTERM', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const addr = await startHttpService(t, (_request, response) => response.end('hello'))
+  const args = ['http', addr, ...flagsFor(gateway, home), '--web-addr=127.0.0.1:0']
+
+  const program = startProgram(t, args, { env: cleanEnv(home) })
+  await program.until(({ stdout }) => /Forwarding/.test(stdout))
+  const url = /Forwarding +(\S+) -> http:\/\/localhost/.exec(program.stdout)?.[1] ?? ''
+  const answer = await gateway.request(url, GET)
+  const asked = Date.now()
+  program.child.kill('SIGTERM')
+  const code = await program.ended()
+
+  assert.match(answer, /hello/)
+  assert.equal(code, 0)
+  assert.ok(Date.now() - asked < 1000, `${Date.now() - asked} ms`)
+  assert.match(program.stdout, /Web Interface +http:\/\/127\.0\.0\.1:\d+\n/)
+  assert.equal(program.stderr, '')
+  assert.equal(gateway.calls.at(-1)?.type, StreamType.Unbind)
+  assert.doesNotMatch(program.stdout, new RegExp(gateway.token))
+})
+
+test('--output json prints objects for programs', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+
+  const program = startProgram(
+    t,
+    ['tcp', '22', ...flagsFor(gateway, home), '--web-addr=false', '--output', 'json'],
+    { env: cleanEnv(home) },
+  )
+  await program.until(({ stdout }) => /"tunnel"/.test(stdout))
+  program.child.kill('SIGINT')
+
+  assert.equal(await program.ended(), 0)
+  const events = program.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(events[0], { event: 'session', status: 'online' })
+  assert.equal(events[1]?.name, 'command_line')
+  assert.match(String(events[1]?.public_url), /^tcp:\/\//)
+})
+
+test('start --none with a log on stdout says what wrappers wait for, and nothing on stderr', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const program = startProgram(
+    t,
+    ['start', '--none', '--log=stdout', '--region=us', ...flagsFor(gateway, home)],
+    { env: cleanEnv(home) },
+  )
+
+  await program.until(({ stdout }) => /client session established/.test(stdout))
+  const address = /msg="starting web service" obj=web addr=(\d+\.\d+\.\d+\.\d+:\d+)/.exec(program.stdout)?.[1]
+  const { json } = await call(`http://${address}`, 'GET', '/api/tunnels')
+  program.child.kill('SIGTERM')
+  await program.ended()
+
+  assert.deepEqual(json.tunnels, [])
+  assert.match(program.stdout, /lvl=info msg="no configuration paths supplied"/)
+  assert.match(program.stdout, /msg="tunnel session started"/)
+  assert.match(program.stdout, /lvl=warn msg="the flag --region is deprecated/)
+  assert.match(program.stdout, /msg="received stop request" obj=app stopReq=SIGTERM/)
+  assert.equal(program.stderr, '')
+  assert.doesNotMatch(program.stdout, new RegExp(gateway.token))
+})
+
+test('start runs what the configuration defines, by name or all of it', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const file = join(home, 'adit.yml')
+  writeFileSync(
+    file,
+    'version: 3\nendpoints:\n  - name: web\n    url: https://web.test\n    upstream: {url: 3000}\ntunnels:\n  ssh: {proto: tcp, addr: 22}\n  both: {proto: http, addr: 80, schemes: [http, https], hostname: both.test}\n',
+    { mode: 0o600 },
+  )
+  const common = [`--config=${file}`, '--web-addr=false', ...flagsFor(gateway, home)]
+
+  const one = startProgram(t, ['start', 'web', ...common], { env: cleanEnv(home) })
+  await one.until(({ stdout }) => /https:\/\/web\.test -> http:\/\/localhost:3000/.test(stdout))
+  one.child.kill('SIGTERM')
+  await one.ended()
+  const all = startProgram(t, [...common.slice(0, 1), 'start', '--all', ...common.slice(1)], {
+    env: cleanEnv(home),
+  })
+  await all.until(({ stdout }) => stdout.split('Forwarding').length === 5)
+  const unknown = await runProgram(t, ['start', 'wbe', ...common], { env: cleanEnv(home) })
+
+  assert.match(
+    unknown.stderr,
+    /"wbe" is not defined\.\nERROR: {2}Defined are: ssh, both, web\nERROR: {2}Files read: .*adit\.yml/,
+  )
+})
+
+test('a refused token ends the program with the code of the server, and is not repeated', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const flags = flagsFor(gateway, home).slice(0, 2)
+  writeFileSync(join(home, 'token'), 'a-wrong-token\n')
+
+  const { code, stdout, stderr } = await runProgram(
+    t,
+    ['http', '80', ...flags, `--authtoken-file=${join(home, 'token')}`, '--log=stdout', '--log-level=debug'],
+    { env: cleanEnv(home) },
+  )
+
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^ERROR: {2}authentication failed: The authtoken is not valid\.\nERROR: {2}\nERROR: {2}ERR_NGROK_107\n$/,
+  )
+  assert.match(stdout, /lvl=eror msg="terminating with error"/)
+  assert.match(stdout, /lvl=crit msg="command failed" err="?.*not valid/)
+  assert.doesNotMatch(stdout + stderr, /a-wrong-token/)
+})
+
+test('a tunnel refused by the server ends a program that was to run it', async (t) => {
+  const gateway = await TestGateway.start(t)
+  gateway.refuseBinds = new Refusal('https://a.test is already online.', 334)
+  const home = makeHome(t)
+
+  const { code, stderr } = await runProgram(
+    t,
+    ['http', '80', '--web-addr=false', ...flagsFor(gateway, home)],
+    { env: cleanEnv(home) },
+  )
+
+  assert.equal(code, 1)
+  assert.match(stderr, /failed to start tunnel: https:\/\/a\.test is already online\./)
+})
+
+test('a web address that is taken ends the program', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  t.after(() => busy.close())
+  const { port } = busy.address() as { port: number }
+
+  const { code, stderr } = await runProgram(
+    t,
+    ['start', '--none', `--web-addr=127.0.0.1:${port}`, ...flagsFor(gateway, home)],
+    {
+      env: cleanEnv(home),
+    },
+  )
+
+  assert.equal(code, 1)
+  assert.match(stderr, new RegExp(`${port}: bind: address already in use`))
+})
+
+test('the environment carries what flags carry', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  flagsFor(gateway, home)
+  const env = cleanEnv(home, {
+    ADIT_AUTHTOKEN: gateway.token,
+    ADIT_CONNECT_URL: `localhost:${gateway.port}`,
+    ADIT_ROOT_CAS: join(home, 'ca.pem'),
+    ADIT_WEB_ADDR: 'false',
+  })
+
+  const program = startProgram(
+    t,
+    ['http', '80', '--host-header=rewrite', '--basic-auth', 'me:password', '--scheme=http'],
+    { env },
+  )
+  await program.until(({ stdout }) => /Forwarding +http:\/\//.test(stdout))
+
+  const [bound] = [...gateway.bound.values()]
+  assert.ok(bound)
+  assert.deepEqual((bound.request.Opts as { BasicAuth: object }).BasicAuth, {
+    credentials: [{ username: 'me', cleartext_password: 'password' }],
+  })
+})
+
+test('the stop command of the server ends the program', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const program = startProgram(t, ['http', '80', '--web-addr=false', ...flagsFor(gateway, home)], {
+    env: cleanEnv(home),
+  })
+  await program.until(({ stdout }) => /Forwarding/.test(stdout))
+
+  await gateway.session!.command(StreamType.Stop, {})
+
+  assert.equal(await program.ended(), 0)
+})
+
+test('completion knows commands and flags', async (t) => {
+  const { stdout } = await runProgram(t, ['completion', 'bash'], { env: cleanEnv(makeHome(t)) })
+  const complete = (...words: string[]) =>
+    execFileSync('bash', [
+      '-c',
+      `${stdout}\nCOMP_WORDS=(adit ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _adit; echo "\${COMPREPLY[@]}"`,
+    ])
+      .toString()
+      .trim()
+
+  assert.equal(complete('con'), 'config')
+  assert.equal(complete('config', 'add-a'), 'add-authtoken add-api-key')
+  assert.equal(complete('http', '--host-h'), '--host-header')
+  assert.match(complete('tcp', '--log-l'), /--log-level/)
+})
+
+test('diagnose names each step, and the one that fails', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const report = join(home, 'report.json')
+  const flags = flagsFor(gateway, home)
+
+  const fine = await runProgram(t, ['diagnose', '-w', report, ...flags], { env: cleanEnv(home) })
+  const wrong = await runProgram(t, ['diagnose', ...flags.slice(0, 2), '--authtoken=nope-nope'], {
+    env: cleanEnv(home),
+  })
+  gateway.stop()
+  const down = await runProgram(t, ['diagnose', ...flags], { env: cleanEnv(home) })
+
+  assert.equal(fine.code, 0, fine.stdout)
+  assert.match(fine.stdout, /Agent protocol and authtoken +\[ OK \] account Ada, region eu/)
+  assert.equal(JSON.parse(readFileSync(report, 'utf8')).config.authtoken, '[hidden]')
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stdout, /Agent protocol and authtoken +\[ WARN \]/)
+  assert.equal(down.code, 1)
+  assert.match(down.stdout, /TCP connection +\[ WARN \]/)
+})
+
+test('a service is installed, driven and removed with systemd', async (t) => {
+  const home = makeHome(t)
+  const bin = join(home, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> ${join(home, 'calls')}\n`)
+  chmodSync(join(bin, 'systemctl'), 0o700)
+  const file = join(home, 'my config.yml')
+  writeFileSync(file, 'version: 3\nagent: {}\n', { mode: 0o600 })
+  const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
+  env.PATH = `${bin}:${env.PATH}`
+  const unit = join(home, 'units', 'adit.service')
+
+  const early = await runProgram(t, ['service', 'start'], { env })
+  const installed = await runProgram(t, ['service', 'install', '--config', file], { env })
+  const text = readFileSync(unit, 'utf8')
+  await runProgram(t, ['service', 'start'], { env })
+  await runProgram(t, ['service', 'restart'], { env })
+  await runProgram(t, ['service', 'stop'], { env })
+  const removed = await runProgram(t, ['service', 'uninstall'], { env })
+
+  assert.match(early.stderr, /not installed/)
+  assert.equal(installed.code, 0, installed.stderr)
+  assert.match(text, new RegExp(`ExecStart="${BASE_ROOT}/bin/adit" service run --config "${file}"`))
+  assert.match(text, /Restart=always\nRestartSec=15/)
+  assert.equal(removed.code, 0)
+  assert.ok(!existsSync(unit))
+  const calls = readFileSync(join(home, 'calls'), 'utf8').replaceAll('--user ', '').trim().split('\n')
+  assert.deepEqual(calls, [
+    'daemon-reload',
+    'enable adit.service',
+    'start adit.service',
+    'restart adit.service',
+    'stop adit.service',
+    'disable --now adit.service',
+    'daemon-reload',
+  ])
+})
+
+test('a service with a configuration it cannot read says so with exit code 5', async (t) => {
+  const home = makeHome(t)
+  writeFileSync(join(home, 'bad.yml'), 'version: 3\nagnt: {}\n')
+
+  const { code, stderr } = await runProgram(t, ['service', 'run', '--config', join(home, 'bad.yml')], {
+    env: cleanEnv(home),
+  })
+
+  assert.equal(code, 5)
+  assert.match(stderr, /did you mean "agent"/)
+})

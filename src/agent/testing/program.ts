@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { BASE_ROOT } from '../version.ts'
+import type { TestGateway } from './gateway.ts'
+
+/** The program as users start it, with a home directory of its own. */
+export interface Program {
+  child: ChildProcess
+  stdout: string
+  stderr: string
+  /** Waits until what was printed holds; fails with what was printed. */
+  until(condition: (program: Program) => boolean): Promise<void>
+  /** The exit code, or the signal that ended it. */
+  ended(): Promise<number | string>
+}
+
+/** An empty home directory, removed with the test. */
+export function makeHome(t: TestContext): string {
+  const home = mkdtempSync(join(tmpdir(), 'adit-home-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  return home
+}
+
+/** The environment a user without any configuration has. */
+export function cleanEnv(home: string, more: Record<string, string> = {}): Record<string, string> {
+  const { PATH = '' } = process.env
+  return { PATH, HOME: home, ADIT_DATA_DIR: join(home, 'data'), ...more }
+}
+
+/** Flags that lead to a test gateway. */
+export function flagsFor(gateway: TestGateway, home: string): string[] {
+  const ca = join(home, 'ca.pem')
+  writeFileSync(ca, gateway.ca)
+  return [`--connect-url=localhost:${gateway.port}`, `--root-cas=${ca}`, `--authtoken=${gateway.token}`]
+}
+
+/** Starts the launcher; killed with the test if it still runs. */
+export function startProgram(
+  t: TestContext,
+  args: readonly string[],
+  options: { env: Record<string, string>; launcher?: string; input?: string },
+): Program {
+  const child = spawn(options.launcher ?? join(BASE_ROOT, 'bin', 'adit'), args, { env: options.env })
+  t.after(() => child.kill('SIGKILL'))
+  const waiting: (() => void)[] = []
+  let code: number | string | undefined
+  const wake = () => {
+    for (const each of waiting.splice(0)) each()
+  }
+  const program: Program = {
+    child,
+    stdout: '',
+    stderr: '',
+    async until(condition) {
+      const deadline = Date.now() + 20_000
+      while (!condition(program)) {
+        if (code !== undefined || Date.now() > deadline) {
+          throw new Error(`never held (exit ${code}):\n${program.stdout}\n--\n${program.stderr}`)
+        }
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve)
+          setTimeout(resolve, 100)
+        })
+      }
+    },
+    async ended() {
+      if (code === undefined) await once(child, 'close')
+      return code ?? 'unknown'
+    },
+  }
+  child.stdout.on('data', (chunk) => {
+    program.stdout += chunk
+    wake()
+  })
+  child.stderr.on('data', (chunk) => {
+    program.stderr += chunk
+    wake()
+  })
+  child.on('close', (exit, signal) => {
+    code = exit ?? signal ?? 'unknown'
+    wake()
+  })
+  child.stdin.end(options.input ?? '')
+  return program
+}
+
+/** Runs a command to its end. */
+export async function runProgram(
+  t: TestContext,
+  args: readonly string[],
+  options: { env: Record<string, string>; input?: string },
+): Promise<{ code: number | string; stdout: string; stderr: string }> {
+  const program = startProgram(t, args, options)
+  const code = await program.ended()
+  return { code, stdout: program.stdout, stderr: program.stderr }
+}
