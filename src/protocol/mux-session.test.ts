@@ -288,7 +288,46 @@ test('a stream written to after its end or reset sends nothing', async (t) => {
   await wire.seen(5)
 
   assert.deepEqual(accepted, [false, false])
-  assert.equal(wire.frames.length, 5)
+  assert.deepEqual(
+    wire.frames.map(({ type, flags, id }) => [type, flags, id]),
+    [
+      [DATA, SYN, 2],
+      [DATA, SYN, 4],
+      [RST, 0, 4],
+      [DATA, SYN, 6],
+      [DATA, FIN, 2],
+    ],
+  )
+})
+
+test('an end followed at once by a reset is a reset, unless the peer needs FIN first', async (t) => {
+  const plain = createWire(t, 'server')
+  const careful = createWire(t, 'server')
+  careful.session.finBeforeReset = true
+
+  for (const { session } of [plain, careful]) {
+    const stream = session.open(Buffer.from('a'))
+    stream.end()
+    stream.reset()
+  }
+  await plain.seen(2)
+  await careful.seen(3)
+
+  assert.deepEqual(
+    plain.frames.map(({ type, flags }) => [type, flags]),
+    [
+      [DATA, SYN],
+      [RST, 0],
+    ],
+  )
+  assert.deepEqual(
+    careful.frames.map(({ type, flags }) => [type, flags]),
+    [
+      [DATA, SYN],
+      [DATA, FIN],
+      [RST, 0],
+    ],
+  )
 })
 
 test('FIN waits for data that waits for the window', async (t) => {

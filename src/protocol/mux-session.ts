@@ -95,6 +95,7 @@ export class MuxSession implements FrameHandler {
 
   #lineHead: MuxStream | undefined
   #lineTail: MuxStream | undefined
+  #finishing: MuxStream[] = []
   #closedStreams: MuxStream[] = []
 
   #current: MuxStream | undefined
@@ -154,6 +155,7 @@ export class MuxSession implements FrameHandler {
   /** Tells the peer why, hands over what was composed and closes the connection. */
   close(code: number = ErrorCode.NoError, text = 'no error'): void {
     if (this.#over) return
+    this.#sendFins()
     const words = Buffer.from(text).subarray(0, GOAWAY_TEXT_LIMIT)
     const at = this.#reserve(HEADER_BYTES + 8 + words.length)
     const out = this.#out!
@@ -207,6 +209,12 @@ export class MuxSession implements FrameHandler {
     if (this.#lineTail === undefined) this.#lineHead = stream
     else this.#lineTail.nextQueued = stream
     this.#lineTail = stream
+    this.#arm()
+  }
+
+  /** A stream has nothing more to send; its FIN goes out at the end of the turn. */
+  finishLater(stream: MuxStream): void {
+    this.#finishing.push(stream)
     this.#arm()
   }
 
@@ -362,6 +370,7 @@ export class MuxSession implements FrameHandler {
   #turnEnd(): void {
     this.#armed = false
     if (!this.#over) {
+      this.#sendFins()
       this.#serveLine()
       if (this.nudges && this.#heard && !this.#spoke) {
         const at = this.#reserve(HEADER_BYTES)
@@ -376,6 +385,13 @@ export class MuxSession implements FrameHandler {
       } else if (this.#writtenBuffers.length < WRITES_IN_FLIGHT) this.#push()
     }
     this.#tellClosed()
+  }
+
+  #sendFins(): void {
+    if (this.#finishing.length === 0) return
+    const finishing = this.#finishing
+    this.#finishing = []
+    for (const stream of finishing) stream.sendFin()
   }
 
   #serveLine(): void {

@@ -71,7 +71,8 @@ export class MuxStream implements ByteStream {
   end(): void {
     if (this.#ended || this.#closed) return
     this.#ended = true
-    if (this.#pending === undefined) this.#sendFin()
+    // Sent at the end of the turn: a reset that follows at once must not look like an orderly end first.
+    if (this.#pending === undefined) this.#session.finishLater(this)
   }
 
   reset(error?: Error): void {
@@ -166,7 +167,7 @@ export class MuxStream implements ByteStream {
       if (pending.length > 0) return this.#sendWindow > 0
       this.#pending = undefined
       if (this.#ended) {
-        this.#sendFin()
+        this.sendFin()
         return false
       }
     }
@@ -181,6 +182,14 @@ export class MuxStream implements ByteStream {
     }
     this.#allowance = 0
     return false
+  }
+
+  /** Nothing more comes from us. */
+  sendFin(): void {
+    if (this.#finSent || this.#closed) return
+    this.#finSent = true
+    this.#session.sendFin(this.id)
+    if (this.#remoteEnded) this.#finish(undefined)
   }
 
   /** Tells the sink that all is over; the session calls it at the end of the turn. */
@@ -208,13 +217,6 @@ export class MuxStream implements ByteStream {
     if (this.#acknowledged) return
     this.#acknowledged = true
     this.onAcknowledged?.()
-  }
-
-  #sendFin(): void {
-    if (this.#finSent || this.#closed) return
-    this.#finSent = true
-    this.#session.sendFin(this.id)
-    if (this.#remoteEnded) this.#finish(undefined)
   }
 
   #finish(error: Error | undefined): void {
