@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { testCertificates } from './testing/certificates.ts'
+import { eventually, shortLimits, startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { RawClient, rawClient } from './testing/raw-client.ts'
+import { localTunnel, TestTunnels } from './testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+/** Says one byte of this at a time, ten a second. */
+function drip(client: RawClient, text: string): NodeJS.Timeout {
+  let at = 0
+  return setInterval(() => {
+    if (!client.socket.destroyed && at < text.length) client.write(text[at++]!)
+  }, 100)
+}
+
+test('a head that drips is cut at the time for a whole head, in plain and inside TLS', async (t) => {
+  const certificates = await testCertificates('adit.localhost')
+  const tunnels = new TestTunnels().add(HOST, localTunnel(1)).add(HOST, localTunnel(1, { proto: 'https' }))
+  const { port, tlsPort } = await startEdge(
+    t,
+    tunnels,
+    { limits: shortLimits },
+    { certificates: certificates.lookup },
+  )
+  const secure = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca: certificates.ca })
+  t.after(() => secure.destroy())
+  const started = performance.now()
+
+  const clients = [rawClient(t, port), new RawClient(secure)]
+  for (const client of clients) {
+    const timer = drip(client, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nX: ${'a'.repeat(1000)}`)
+    t.after(() => clearInterval(timer))
+  }
+  for (const client of clients) {
+    await client.untilClosed()
+    assert.match(client.text, /^HTTP\/1\.1 408 /)
+  }
+
+  assert.ok(performance.now() - started < 3_000)
+})
+
+test('a silent connection and one idle after a request are ended', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => response.end('ok'))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+    limits: shortLimits,
+  })
+
+  const silent = rawClient(t, port)
+  const idle = await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ok')
+  await silent.untilClosed()
+  await idle.untilClosed()
+
+  assert.equal(silent.text, '')
+})
+
+test('a body that stops arriving and an upstream that says nothing are answered for', async (t) => {
+  const upstream = await startTcp(t, () => {})
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+    limits: shortLimits,
+  })
+
+  const body = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 9\r\n\r\nabc`)
+  const silence = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+
+  await body.untilText('ERR_ADIT_3109')
+  await silence.untilText('ERR_ADIT_8014')
+})
+
+test('a visitor that stops reading is cut after a while, a slow one is not', async (t) => {
+  const size = 2 * 1024 * 1024
+  let cut = false
+  const upstream = await startUpstream(t, (request, response) => {
+    const huge = request.url === '/huge'
+    response.on('close', () => {
+      if (huge && !response.writableFinished) cut = true
+    })
+    response.end(Buffer.alloc(huge ? 32 * size : size, 'x'))
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+    limits: { ...shortLimits, progress: 400, idle: 400 },
+  })
+  const ask = (path: string) => rawClient(t, port).write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+
+  ask('/huge').socket.pause()
+  const slow = ask('/')
+  const timer = setInterval(() => {
+    slow.socket.resume()
+    setTimeout(() => slow.socket.pause(), 2)
+  }, 20)
+  t.after(() => clearInterval(timer))
+
+  await slow.until(({ received }) => received.length > size, 'all of it')
+  await eventually(() => cut, 'the one that reads nothing is cut')
+})
+
+test('the head limit holds to the byte on the wire', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const head = (size: number) => {
+    const start = `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nX: `
+    return `${start}${'a'.repeat(size - start.length - 4)}\r\n\r\n`
+  }
+
+  const fits = await rawClient(t, port).write(head(16_384)).untilClosed()
+  const over = await rawClient(t, port).write(head(16_385)).untilClosed()
+  const endless = await rawClient(t, port).write(head(70_000).slice(0, -4)).untilClosed()
+  const target = await rawClient(t, port)
+    .write(`GET /${'a'.repeat(20_000)}`)
+    .untilClosed()
+
+  assert.match(fits.text, /^HTTP\/1\.1 204 /)
+  assert.match(over.text, /^HTTP\/1\.1 431 /)
+  assert.match(endless.text, /^HTTP\/1\.1 431 /)
+  assert.match(target.text, /^HTTP\/1\.1 414 /)
+})
+
+test('on a stop running requests finish, idle connections end, and nothing new is taken', async (t) => {
+  let answer = () => {}
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url === '/slow') answer = () => response.end('finished')
+    else response.end('quick')
+  })
+  const tunnel = localTunnel(upstream)
+  const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, tunnel), { limits: shortLimits })
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+  const idle = await rawClient(t, port).write(request('/')).untilText('quick')
+  const busy = rawClient(t, port).write(request('/slow'))
+  await eventually(() => tunnel.visitors.length > 0 && answer.length === 0, 'the upstream was asked')
+  await eventually(() => String(answer).includes('finished'), 'the slow request is under way')
+
+  const stopped = edge.stop()
+  await idle.untilClosed()
+  const late = rawClient(t, port)
+  await late.untilClosed()
+  answer()
+  await busy.untilClosed()
+  await stopped
+
+  assert.equal(late.error?.code, 'ECONNREFUSED')
+  assert.match(busy.text, /Connection: close\r\n[\s\S]*finished$/)
+})
