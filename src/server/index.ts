@@ -11,6 +11,7 @@ import {
   type NewAccount,
 } from '../auth/index.ts'
 import { systemClock } from '../base/clock.ts'
+import { createDial } from '../base/guarded-dial.ts'
 import { joinHostPort, publicUrl } from '../base/hostport.ts'
 import { createLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
@@ -170,6 +171,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       clock,
       log,
       certificates: servedCertificates(certs),
+      dial: createDial({ allow: settings.outboundAllow }),
       config: {
         http: settings.httpAddr ?? false,
         https: settings.httpsAddr ?? false,
@@ -256,6 +258,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         start: async () => void (has('dns') && (await dns?.start())),
         stop: async () => void (await dns?.stop()),
       },
+      // First what is to be served, then the doors.
+      ...(has('edge') ? [follow(edge.kinds, edge.follower)] : []),
       {
         async start() {
           if (!has('edge')) return
