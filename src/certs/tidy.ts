@@ -24,6 +24,7 @@ export class Tidy {
   /** Whether there is an authority to ask. */
   readonly #automatic: boolean
   #timer: NodeJS.Timeout | undefined
+  #again: NodeJS.Timeout | undefined
   #watch: { stop(): void } | undefined
   #working: Promise<void> = Promise.resolve()
   #stopped = false
@@ -43,14 +44,17 @@ export class Tidy {
   }
 
   start(): void {
-    this.#watch = this.#inventory.onChange(() => this.#arm(COALESCE_MS))
-    this.#arm(0)
+    this.#watch = this.#inventory.onChange(() => this.#soon())
+    this.#again = setInterval(() => this.#soon(), AGAIN_MS)
+    this.#again.unref()
+    this.#soon()
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     this.#watch?.stop()
     clearTimeout(this.#timer)
+    clearInterval(this.#again)
     await this.#working
   }
 
@@ -74,17 +78,15 @@ export class Tidy {
     await this.#forgetFailures()
   }
 
-  #arm(wait: number): void {
-    clearTimeout(this.#timer)
-    if (this.#stopped) return
+  /** Changes that come one after the other are tidied up after together. */
+  #soon(): void {
+    if (this.#timer !== undefined || this.#stopped) return
     this.#timer = setTimeout(() => {
+      this.#timer = undefined
       this.#working = this.#working
         .then(() => this.run())
-        .catch((error) =>
-          this.#log.warn({ err: error }, 'certificates could not be tidied and will be again'),
-        )
-        .then(() => this.#arm(AGAIN_MS))
-    }, wait)
+        .catch((error) => this.#log.warn({ err: error }, 'certificates will be tidied up after later'))
+    }, COALESCE_MS)
     this.#timer.unref()
   }
 
@@ -109,7 +111,10 @@ export class Tidy {
         row && (kind === 'ingress' ? ingressSubject(row) : domainSubject(row, this.#inventory.base))
       if (wanted?.kind === kind) return false
       const place = jobPlace({ kind, id, account })
-      return tx.remove(place.kind, place.account, place.id)
+      const removed = await tx.remove(place.kind, place.account, place.id)
+      const kept = row?.data.certificate_id
+      if (removed && typeof kept === 'string') await handOver(tx, account, kept)
+      return removed
     })
   }
 
@@ -119,16 +124,10 @@ export class Tidy {
     )
   }
 
-  /** After its policy was detached a domain keeps its last certificate, as one that its owner sees to. */
   #handOver({ id, account }: KnownCertificate): Promise<void> {
-    return this.#write({ action: 'hand_over', kind: TlsCertificate.kind, object: id }, async (tx) => {
-      const row = await tx.get(TlsCertificate.kind, account, id)
-      const users = await tx.referrers(id, 100)
-      if (row?.data.managed !== true || users.some(({ kind }) => kind === JOBS)) return false
-      const record = { ...recordOf(row), managed: false }
-      await tx.update(draftOf(TlsCertificate as unknown as Resource, id, account, record))
-      return true
-    })
+    return this.#write({ action: 'hand_over', kind: TlsCertificate.kind, object: id }, (tx) =>
+      handOver(tx, account, id),
+    )
   }
 
   /** Every region that has come up has a name under every ingress; none is taken away, since agents may use it. */
@@ -170,4 +169,14 @@ export class Tidy {
           tx.remove(FAILURES, PLATFORM, row.id),
         )
   }
+}
+
+/** After its policy was detached a domain keeps its last certificate, as one that its owner sees to. */
+async function handOver(tx: Transaction, account: string, id: string): Promise<boolean> {
+  const row = await tx.get(TlsCertificate.kind, account, id)
+  const users = await tx.referrers(id, 100)
+  if (row?.data.managed !== true || users.some(({ kind }) => kind === JOBS)) return false
+  const record = { ...recordOf(row), managed: false }
+  await tx.update(draftOf(TlsCertificate as unknown as Resource, id, account, record))
+  return true
 }

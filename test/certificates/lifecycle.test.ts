@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { createAuthority, loadAuthority } from '../../src/certs/index.ts'
+import { type NamesPlatform, rowsOf, startNames, until, userZone } from '../support/names.ts'
+
+const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
+const DAY = 24 * 60 * 60_000
+
+async function domainOf({ api }: NamesPlatform, id: string) {
+  return (await api.call('GET', `/reserved_domains/${id}`)).body
+}
+
+/** A platform with a domain that has its automatic certificate. */
+async function startWithDomain(t: TestContext, validitySeconds?: number) {
+  const platform = await startNames(t, validitySeconds === undefined ? {} : { pebble: { validitySeconds } })
+  platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
+  const { id } = await platform.api.call.create('/reserved_domains', {
+    domain: 'shop.example.com',
+    certificate_management_policy: ECDSA,
+  })
+  const domain = await until('the certificate', async () => {
+    const body = await domainOf(platform, id)
+    return body.certificate_management_status.renews_at && body
+  })
+  await platform.certs.runDue()
+  return { platform, domain, call: platform.api.call }
+}
+
+const servedVersion = async ({ certs }: NamesPlatform) => (await certs.lookup('shop.example.com'))?.version
+
+async function uploadable(): Promise<{ certificate_pem: string; private_key_pem: string }> {
+  const authority = await loadAuthority(await createAuthority({ commonName: 'somebody else' }))
+  const leaf = await authority.issueLeaf({ names: ['shop.example.com'] })
+  return { certificate_pem: leaf.certificatePem, private_key_pem: leaf.privateKeyPem.reveal() }
+}
+
+test('a managed certificate cannot be deleted or detached by hand', async (t) => {
+  const { domain, call } = await startWithDomain(t)
+
+  const deleted = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
+  const detached = await call('DELETE', `/reserved_domains/${domain.id}/certificate`)
+
+  assert.deepEqual([deleted.status, detached.status], [409, 409])
+})
+
+test('after its policy is detached a domain keeps its certificate, which is now its owner’s', async (t) => {
+  const { platform, domain, call } = await startWithDomain(t)
+
+  await call('DELETE', `/reserved_domains/${domain.id}/certificate_management_policy`)
+
+  const after = await domainOf(platform, domain.id)
+  assert.equal(after.certificate_management_status, null)
+  assert.equal(after.certificate.id, domain.certificate.id)
+  assert.equal(await servedVersion(platform), domain.certificate.id)
+  await until(
+    'its job is gone',
+    async () => (await rowsOf(platform.api.store, 'certificate_jobs')).length === 1,
+  )
+  assert.equal((await call('DELETE', `/reserved_domains/${domain.id}/certificate`)).status, 204)
+  await until('it can be deleted', async () => {
+    const { status } = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
+    return status === 204
+  })
+})
+
+test('with its domain goes its certificate', async (t) => {
+  const { platform, domain, call } = await startWithDomain(t)
+
+  await call('DELETE', `/reserved_domains/${domain.id}`)
+
+  await until('the certificate is gone', async () => {
+    const { status } = await call('GET', `/tls_certificates/${domain.certificate.id}`)
+    return status === 404
+  })
+  await until('nothing is served any more', async () => (await servedVersion(platform)) === undefined)
+})
+
+test('an uploaded certificate takes the place of the automatic one, and the other way round', async (t) => {
+  const { platform, domain, call } = await startWithDomain(t)
+  const uploaded = await call.create('/tls_certificates', await uploadable())
+
+  await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_id: uploaded.id } })
+  await until('the uploaded one is served', async () => (await servedVersion(platform)) === uploaded.id)
+  await until('the automatic one is gone', async () => {
+    return (await call('GET', `/tls_certificates/${domain.certificate.id}`)).status === 404
+  })
+  const manual = await domainOf(platform, domain.id)
+  await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_management_policy: ECDSA } })
+  const automatic = await until('a new automatic one', async () => {
+    const body = await domainOf(platform, domain.id)
+    return body.certificate_management_status.renews_at && body
+  })
+
+  assert.equal(manual.certificate_management_policy, null)
+  assert.equal(manual.certificate.id, uploaded.id)
+  assert.notEqual(automatic.certificate.id, uploaded.id)
+  assert.equal((await call('GET', `/tls_certificates/${uploaded.id}`)).status, 200)
+})
+
+test('another key type in the policy means another certificate; the old one serves until it is there', async (t) => {
+  const { platform, domain, call } = await startWithDomain(t)
+  const seen = new Set<string>()
+  const watching = setInterval(async () => seen.add(String(await servedVersion(platform))), 5)
+  t.after(() => clearInterval(watching))
+
+  await call('PATCH', `/reserved_domains/${domain.id}`, {
+    body: { certificate_management_policy: { ...ECDSA, private_key_type: 'rsa' } },
+  })
+
+  const after = await until('an RSA certificate', async () => {
+    const served = await platform.certs.lookup('shop.example.com')
+    return (
+      new X509Certificate(served!.certPem).publicKey.asymmetricKeyType === 'rsa' &&
+      domainOf(platform, domain.id)
+    )
+  })
+  await until('it was seen', () => seen.has(after.certificate.id))
+  assert.deepEqual([...seen], [domain.certificate.id, after.certificate.id])
+})
+
+test('renewal comes with a third of the lifetime left, and the status says when', async (t) => {
+  const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
+  const renewsAt = Date.parse(domain.certificate_management_status.renews_at)
+  const orders = platform.pebble.count('order')
+
+  platform.clock.offset = renewsAt - Date.now() - DAY
+  await platform.certs.runDue()
+  const early = await domainOf(platform, domain.id)
+  const ordersEarly = platform.pebble.count('order')
+  platform.clock.offset += DAY + 60_000
+  await platform.certs.runDue()
+  const later = await domainOf(platform, domain.id)
+
+  const left = Date.now() + 90 * DAY - renewsAt
+  assert.ok(left >= 29.9 * DAY && left <= 33.1 * DAY, `renewed ${left / DAY} days before the end`)
+  assert.equal(early.certificate.id, domain.certificate.id)
+  assert.equal(ordersEarly, orders)
+  assert.notEqual(later.certificate.id, domain.certificate.id)
+})
+
+test('while a renewal fails the old certificate serves, until its end and not longer', async (t) => {
+  const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
+  platform.pebble.hook = () => 503
+  platform.clock.offset = Date.parse(domain.certificate_management_status.renews_at) - Date.now() + 1000
+
+  await platform.certs.runDue()
+
+  const { certificate_management_status: status } = await domainOf(platform, domain.id)
+  assert.equal(status.provisioning_job.error_code, 'INTERNAL_ERROR')
+  assert.equal(status.renews_at, status.provisioning_job.retries_at)
+  assert.equal(await servedVersion(platform), domain.certificate.id)
+  platform.clock.offset += 60 * DAY
+  assert.match((await servedVersion(platform)) ?? '', /^leaf-/)
+})
+
+test('the authority’s renewal information is followed', async (t) => {
+  const platform = await startNames(t, { pebble: { validitySeconds: 90 * 24 * 60 * 60 } })
+  platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
+  const start = new Date(Date.now() + 10 * DAY).toISOString()
+  const end = new Date(Date.now() + 12 * DAY).toISOString()
+  const asked: string[] = []
+  platform.pebble.renewalInfo = (id) => {
+    asked.push(id)
+    return { start, end }
+  }
+  await platform.certs.stop()
+  await platform.node()
+
+  const { id } = await platform.api.call.create('/reserved_domains', {
+    domain: 'shop.example.com',
+    certificate_management_policy: ECDSA,
+  })
+  const renewsAt = await until('the certificate', async () => {
+    return (await domainOf(platform, id)).certificate_management_status.renews_at
+  })
+
+  assert.ok(renewsAt >= start.slice(0, 19) && renewsAt <= end, `${renewsAt} lies in the window`)
+  assert.match(asked.at(-1)!, /^[\w-]+\.[\w-]+$/)
+})
+
+test('a clock set forward or back by an hour renews nothing and ends nothing', async (t) => {
+  const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
+  const orders = platform.pebble.count('order')
+
+  for (const step of [60, -120, 60]) {
+    platform.clock.offset += step * 60_000
+    await platform.certs.runDue()
+    assert.equal(await servedVersion(platform), domain.certificate.id)
+  }
+
+  assert.equal(platform.pebble.count('order'), orders)
+})

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type NamesPlatform, startNames, until, userZone } from '../support/names.ts'
+
+const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
+const MINUTE = 60_000
+
+async function statusOf({ api }: NamesPlatform, id: string) {
+  return (await api.call('GET', `/reserved_domains/${id}`)).body.certificate_management_status
+}
+
+function failed(platform: NamesPlatform, id: string) {
+  return until('a job that has failed', async () => {
+    const { provisioning_job: job } = await statusOf(platform, id)
+    return job.error_code && job
+  })
+}
+
+async function reserve({ api }: NamesPlatform, domain: string) {
+  return api.call.create('/reserved_domains', { domain, certificate_management_policy: ECDSA })
+}
+
+test('a CNAME that leads elsewhere is a DNS_ERROR that says where it leads, and nothing is ordered', async (t) => {
+  const platform = await startNames(t)
+  platform.serve(
+    userZone('example.com', [
+      { name: 'shop.example.com', type: 'CNAME', data: 'www.example.com' },
+      { name: 'www.example.com', type: 'A', data: '192.0.2.80' },
+    ]),
+  )
+  await platform.certs.runDue()
+  const before = platform.pebble.count('order')
+
+  const domain = await reserve(platform, 'shop.example.com')
+
+  const job = await failed(platform, domain.id)
+  assert.equal(job.error_code, 'DNS_ERROR')
+  assert.match(job.msg, /leads to 192\.0\.2\.80/)
+  assert.ok(job.msg.includes(domain.cname_target), job.msg)
+  const wait = Date.parse(job.retries_at) - platform.clock.now()
+  assert.ok(wait > 45_000 && wait < 75_000, `the first retry comes after ${wait} ms`)
+  assert.equal(platform.pebble.count('order'), before)
+})
+
+test('a CNAME left over from another reservation proves nothing', async (t) => {
+  const platform = await startNames(t)
+  const other = await platform.api.strange.create('/reserved_domains', {
+    domain: 'shop.example.com',
+    certificate_management_policy: ECDSA,
+  })
+  platform.serve(
+    userZone('example.com', [{ name: 'shop.example.com', type: 'CNAME', data: other.cname_target }]),
+  )
+  await platform.api.strange('DELETE', `/reserved_domains/${other.id}`)
+
+  const domain = await reserve(platform, 'shop.example.com')
+
+  const job = await failed(platform, domain.id)
+  assert.equal(job.error_code, 'DNS_ERROR')
+  assert.match(job.msg, /target of another reserved domain/)
+})
+
+test('an authority that cannot be reached is an INTERNAL_ERROR, and the order goes on later', async (t) => {
+  const platform = await startNames(t)
+  platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
+  await platform.certs.runDue()
+  const before = platform.pebble.count('order')
+  platform.pebble.hook = (path) => (path.startsWith('/finalize-order/') ? 503 : undefined)
+  const domain = await reserve(platform, 'shop.example.com')
+  const job = await failed(platform, domain.id)
+
+  platform.pebble.hook = undefined
+  platform.clock.offset += 2 * MINUTE
+  await platform.certs.runDue()
+
+  assert.equal(job.error_code, 'INTERNAL_ERROR')
+  assert.match(job.msg, /cannot be reached/)
+  const status = await statusOf(platform, domain.id)
+  assert.equal(status.provisioning_job, null)
+  assert.ok(status.renews_at)
+  assert.equal(platform.pebble.count('order') - before, 1, 'the order made before the trouble was used')
+})
+
+test('when DNS is right and validation fails all the same, the fault is not the owner’s', async (t) => {
+  // The responder knows no challenge, as if port 80 led to another program.
+  const platform = await startNames(t, { certs: { jobs: false } })
+  platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
+  const deaf = await platform.node({ jobs: true })
+  const answers = platform.certs.challenge
+  Object.assign(platform.certs, { challenge: () => undefined })
+  Object.assign(deaf, { challenge: () => undefined })
+
+  const domain = await reserve(platform, 'shop.example.com')
+  const job = await failed(platform, domain.id)
+
+  Object.assign(platform.certs, { challenge: answers })
+  assert.equal(job.error_code, 'INTERNAL_ERROR')
+  assert.match(job.msg, /refused a certificate for shop\.example\.com/)
+})
+
+test('no more than four validations of a name fail in an hour, also when it is reserved anew', async (t) => {
+  const platform = await startNames(t)
+  platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
+  await platform.certs.runDue()
+  Object.assign(platform.certs, { challenge: () => undefined })
+  let domain = await reserve(platform, 'shop.example.com')
+  await failed(platform, domain.id)
+  const before = platform.pebble.count('order')
+  const start = platform.clock.offset
+
+  for (let step = 0; step < 16; step += 1) {
+    if (step === 8) {
+      await platform.api.call('DELETE', `/reserved_domains/${domain.id}`)
+      domain = await reserve(platform, 'shop.example.com')
+    }
+    platform.clock.offset += 3 * MINUTE
+    await platform.certs.runDue()
+  }
+  const inAnHour = platform.pebble.count('order') - before + 1
+  const job = await failed(platform, domain.id)
+  platform.clock.offset = start + 62 * MINUTE
+  await platform.certs.runDue()
+
+  assert.equal(inAnHour, 4)
+  const retries = Date.parse(job.retries_at) - Date.now() - start
+  assert.ok(retries > 55 * MINUTE, `it is tried again after ${retries / MINUTE} min`)
+  assert.ok(platform.pebble.count('order') - before >= 4, 'after the hour it goes on')
+})
+
+test('without an ACME directory the status says so and what to set', async (t) => {
+  const platform = await startNames(t, { acme: false })
+
+  const domain = await reserve(platform, 'shop.example.com')
+  const ingress = await platform.api.call.create('/agent_ingresses', {
+    domain: 'agents.example.com',
+    certificate_management_policy: ECDSA,
+  })
+
+  for (const path of [`/reserved_domains/${domain.id}`, `/agent_ingresses/${ingress.id}`]) {
+    const { certificate_management_status: status } = (await platform.api.call('GET', path)).body
+    assert.equal(status.provisioning_job.error_code, null)
+    assert.match(status.provisioning_job.msg, /no ACME directory is configured.*--acme-directory/)
+    assert.equal(status.provisioning_job.retries_at, null)
+  }
+  const served = await platform.certs.lookup('shop.example.com')
+  assert.match(served!.certPem, /BEGIN CERTIFICATE/)
+})
+
+test('what waited while automatic certificates were off is issued once they are on', async (t) => {
+  const platform = await startNames(t, { acme: false })
+  platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
+  const domain = await reserve(platform, 'shop.example.com')
+  await platform.certs.stop()
+
+  await platform.node({ acme: { directory: platform.pebble.directory } })
+
+  await until('the certificate', async () => (await statusOf(platform, domain.id)).renews_at)
+})
