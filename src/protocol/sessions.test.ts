@@ -3,6 +3,7 @@ import { duplexPair } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { Secret } from '../base/secret.ts'
+import type { ByteStream } from '../base/stream.ts'
 import { type AgentCommand, type AgentSessionOptions, startAgentSession } from './agent-session.ts'
 import type { ProxyHeader } from './proxy-header.ts'
 import { Refusal } from './refusal.ts'
@@ -203,6 +204,60 @@ test('beats keep a session alive that has nothing else to say', async (t) => {
 
   served.trust(210, true)
   await eventually(() => latencies.length > 40, '40 beats')
+
+  assert.deepEqual(closes, [])
+})
+
+test('a process that was stopped for an hour gives its peer the whole time again', async (t) => {
+  let skew = 0
+  const clock = { now: () => 0, monotonic: () => performance.now() + skew }
+  const closes: unknown[] = []
+  const { connect, served } = createEnds(t, { clock, onClose: (error) => closes.push(error) })
+  await connect({ heartbeat: { intervalMs: 60_000, toleranceMs: 60_000 } })
+  served.trust(100, true)
+  const started = performance.now()
+
+  skew = 3_600_000
+  await eventually(() => performance.now() > started + 150, 'the first look at the clock')
+  const judged = closes.length
+  await eventually(() => closes.length === 1, 'the second look')
+
+  assert.equal(judged, 0)
+})
+
+test('a saturated link with a stalled stream is not taken for a dead one', async (t) => {
+  const closes: unknown[] = []
+  const latencies: number[] = []
+  const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })
+  const piece = Buffer.alloc(65_536)
+  const header = { Id: 'b', ClientAddr: '1.2.3.4:5', Proto: 'tcp', EdgeType: '0', PassthroughTLS: false }
+  const flood = (stream: ByteStream) => {
+    while (stream.write(piece));
+  }
+  let moved = 0
+  const pump = (stream: ByteStream) => {
+    stream.sink = {
+      onData(chunk) {
+        moved += chunk.length
+        stream.consumed(chunk.length)
+      },
+      onEnd() {},
+      onDrain: () => flood(stream),
+      onClose() {},
+    }
+    flood(stream)
+  }
+  let streams = 0
+  await connect({
+    heartbeat: { intervalMs: 10, toleranceMs: 190 },
+    onLatency: (latency) => latencies.push(latency),
+    // The first stream is never read.
+    onProxy: (_header, stream) => void (streams++ === 0 || pump(stream)),
+  })
+  served.trust(200, true)
+
+  for (let i = 0; i < 9; i++) pump(served.openProxy(header))
+  await eventually(() => moved > 200_000_000 && latencies.length > 5, '200 MB', 20_000)
 
   assert.deepEqual(closes, [])
 })
