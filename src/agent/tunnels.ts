@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts'
 import type { ByteStream } from '../base/stream.ts'
 import { type AgentSession, type ProxyHeader, Refusal } from '../protocol/index.ts'
 import type { Connection } from './connect/connection.ts'
-import { NoSession } from './connect/connection.ts'
 import type { Forwarder } from './forward/forwarder.ts'
+import { HeldStream } from './forward/held-stream.ts'
 import type { AgentLog } from './log/log.ts'
 import { SpecError } from './spec-error.ts'
 import { type Binding, Tunnel } from './tunnel.ts'
@@ -67,10 +67,10 @@ export class Tunnels {
     const started: Tunnel[] = []
     try {
       const session = await this.#dependencies.connection().session(patienceMs)
-      await this.#bindAll(session, spec, names, started)
-    } catch (error) {
-      await this.#drop(started)
-      throw asStartError(error)
+      await this.#bindAll(session, spec, names, started).catch(async (error) => {
+        await this.#drop(started)
+        throw asStartError(error)
+      })
     } finally {
       for (const name of names) this.#reserved.delete(name)
     }
@@ -105,8 +105,21 @@ export class Tunnels {
   /** Takes over a visitor's connection. */
   accept(header: ProxyHeader, stream: ByteStream): void {
     const tunnel = this.#byBinding.get(header.Id)
-    if (tunnel) tunnel.route.accept(header, stream)
-    else stream.reset(new Error('There is no such tunnel here.'))
+    if (tunnel) {
+      tunnel.route.accept(header, stream)
+      return
+    }
+    // A visitor may come in the same packet as the answer to Bind, which is looked at by the end of this turn.
+    const held = new HeldStream(stream)
+    setImmediate(() => {
+      const bound = this.#byBinding.get(header.Id)
+      if (!bound) {
+        stream.reset(new Error('There is no such tunnel here.'))
+        return
+      }
+      bound.route.accept(header, held)
+      held.release()
+    })
   }
 
   /** Binds everything again in a new session, under the same names. */
@@ -280,6 +293,5 @@ async function bindLabels(session: AgentSession, spec: TunnelSpec): Promise<Bind
 
 function asStartError(error: unknown): Error {
   if (error instanceof Refusal) return new StartError(error.message, error.code)
-  if (error instanceof NoSession || error instanceof SpecError) return error
   return new StartError('session closed')
 }

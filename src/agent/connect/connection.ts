@@ -114,6 +114,7 @@ export class Connection {
    * way that will not change by itself (authentication, trust).
    */
   async run(): Promise<void> {
+    let final: Error | undefined
     try {
       while (!this.#closing) {
         try {
@@ -124,9 +125,13 @@ export class Connection {
         if (this.#restarting) this.#restarting = false
         else if (!this.#closing) await this.#pause(this.#backoff.next())
       }
+    } catch (error) {
+      final = error as Error
+      throw error
     } finally {
       this.#status = 'closed'
-      for (const { reject } of this.#waiting.splice(0)) reject(new NoSession('the agent is stopping'))
+      for (const { reject } of this.#waiting.splice(0))
+        reject(final ?? new NoSession('the agent is stopping'))
       this.#options.onChange()
     }
   }

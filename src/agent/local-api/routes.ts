@@ -1,3 +1,4 @@
+import { Refusal } from '../../protocol/index.ts'
 import type { Agent } from '../agent.ts'
 import { endpointShape, tunnelShape } from '../config/definitions.ts'
 import type { Problem, Shape } from '../config/shape.ts'
@@ -212,7 +213,7 @@ function startProblem(agent: Agent, error: unknown): unknown {
     agent.log.warn('invalid tunnel configuration', { pg: '/api/tunnels', err: error.message })
     return problem.invalidTunnel(error.message)
   }
-  if (error instanceof NoSession) return problem.notReady()
+  if (error instanceof NoSession || error instanceof Refusal) return problem.notReady()
   if (error instanceof StartError) {
     const code = error.code === undefined ? '' : `\n\n${error.code}\n`
     return problem.startFailed(`failed to start tunnel: ${error.message}${code}`)

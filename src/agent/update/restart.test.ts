@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { StreamType } from '../../protocol/index.ts'
+import { TestGateway } from '../testing/gateway.ts'
+import { startHttpService } from '../testing/local-api.ts'
+import { cleanEnv, flagsFor, makeHome, startProgram } from '../testing/program.ts'
+import { BASE_ROOT, VERSION } from '../version.ts'
+
+const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
+
+/** A copy of this installation that may be updated, and a channel with the next version of it. */
+function installation(t: TestContext) {
+  const home = makeHome(t)
+  const root = join(home, 'adit')
+  mkdirSync(root)
+  for (const each of ['bin', 'src/agent', 'src/base', 'src/protocol', 'src/cli.ts', 'package.json']) {
+    cpSync(join(BASE_ROOT, each), join(root, each), { recursive: true })
+  }
+  symlinkSync(join(BASE_ROOT, 'node_modules'), join(root, 'node_modules'))
+
+  const build = join(home, 'build', 'package')
+  cpSync(root, build, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
+  const manifest = readFileSync(join(build, 'package.json'), 'utf8')
+  writeFileSync(
+    join(build, 'package.json'),
+    manifest.replace(`"version": "${VERSION}"`, `"version": "${NEXT}"`),
+  )
+  const channel = join(home, 'releases', 'stable')
+  mkdirSync(channel, { recursive: true })
+  execFileSync('tar', ['-czf', join(channel, 'adit.tgz'), '-C', join(home, 'build'), 'package'])
+  const archive = readFileSync(join(channel, 'adit.tgz'))
+  const keys = generateKeyPairSync('ed25519')
+  const offer = Buffer.from(
+    JSON.stringify({
+      name: 'adit',
+      version: NEXT,
+      archive: {
+        file: 'adit.tgz',
+        sha256: createHash('sha256').update(archive).digest('hex'),
+        size: archive.length,
+      },
+    }),
+  )
+  writeFileSync(join(channel, 'manifest.json'), offer)
+  writeFileSync(join(channel, 'manifest.json.sig'), sign(null, offer, keys.privateKey).toString('base64'))
+  const raw = keys.publicKey.export({ format: 'jwk' }).x
+  return { home, root, updates: [`--update-url=${join(home, 'releases')}`, `--update-key=${raw}`] }
+}
+
+test('an update from the server, then a restart: the new version runs under the same process id and names', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { home, root, updates } = installation(t)
+  const addr = await startHttpService(t, (_request, response) => response.end('hello'))
+  const program = startProgram(
+    t,
+    ['http', addr, '--web-addr=false', '--log=stdout', ...updates, ...flagsFor(gateway, home)],
+    {
+      env: cleanEnv(home),
+      launcher: join(root, 'bin', 'adit'),
+    },
+  )
+  await program.until(({ stdout }) => /started tunnel/.test(stdout))
+  const [url] = [...gateway.bound.values()].map((bound) => bound.url)
+  await program.until(({ stdout }) => stdout.includes(`msg="update available" obj=updater version=${NEXT}`))
+
+  const request = { Version: '', PermitMajorVersion: false }
+  await gateway.session!.command(StreamType.Update, request)
+  await program.until(({ stdout }) => /update installed/.test(stdout))
+  await assert.rejects(gateway.session!.command(StreamType.Update, request), /was not restarted yet/)
+  await gateway.session!.command(StreamType.Restart, {})
+  await gateway.until(() => gateway.auths.length === 2 && gateway.bound.size === 1)
+
+  const [before, after] = gateway.auths as { ClientId: string; Extra: { Version: string } }[]
+  assert.deepEqual([before?.Extra.Version, after?.Extra.Version], [VERSION, NEXT])
+  assert.match(after?.ClientId ?? '', /^client-/)
+  assert.equal([...gateway.bound.values()][0]?.url, url)
+  assert.match(await gateway.request(url!, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), /hello/)
+  program.child.kill('SIGTERM')
+  assert.equal(await program.ended(), 0)
+})
