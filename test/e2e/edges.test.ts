@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import ngrok from '@ngrok/ngrok'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+
+async function labelled(
+  t: TestContext,
+  { credentials }: TestPlatform,
+  text: string,
+  labels: Record<string, string>,
+) {
+  const server = createServer((request, response) => response.end(`${text} ${request.url}`)).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const builder = new ngrok.SessionBuilder()
+  builder.authtoken(credentials.authtoken).serverAddr(credentials.agent_addr).rootCas(credentials.ca_file)
+  const session = await builder.connect()
+  t.after(() => session.close())
+  const listener = session.labeledListener()
+  for (const [key, value] of Object.entries(labels)) listener.label(key, value)
+  await listener.listenAndForward(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+}
+
+/** Asks until the answer is as expected: configuration reaches traffic within a second of the API's answer. */
+async function eventually(ask: () => Promise<string>, expected: string): Promise<void> {
+  const deadline = performance.now() + 5000
+  let last = ''
+  while (performance.now() < deadline) {
+    last = await ask().catch((error: Error) => error.message)
+    if (last === expected) return
+  }
+  assert.equal(last, expected)
+}
+
+test('an HTTPS edge serves labelled tunnels by path, and its modules act at once', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  await labelled(t, platform, 'tunnel', { app: 'shop' })
+  await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
+  const edge = await call.create('/edges/https', { hostports: ['shop.adit.localhost:443'] })
+  const group = await call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
+  const fixed = await call.create('/backends/http_response', { body: 'fixed', status_code: 418 })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: group.id },
+  })
+  await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'exact_path',
+    match: '/teapot',
+    backend: { backend_id: fixed.id },
+  })
+  const url = `https://shop.adit.localhost:${new URL(platform.credentials.https_url).port}`
+  const get = async (path: string) => {
+    const response = await platform.fetch(url + path)
+    return `${response.status} ${await response.text()}`
+  }
+
+  await eventually(() => get('/a'), '200 tunnel /a')
+  await eventually(() => get('/teapot'), '418 fixed')
+
+  const policy = await call.create('/ip_policies', {})
+  await call.create('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
+  const restriction = `/edges/https/${edge.id}/routes/${route.id}/ip_restriction`
+  assert.equal((await call('PUT', restriction, { body: { ip_policy_ids: [policy.id] } })).status, 200)
+  await eventually(async () => (await get('/a')).slice(0, 3), '403')
+  await call.create('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '127.0.0.0/8', action: 'allow' })
+  await eventually(() => get('/a'), '200 tunnel /a')
+  assert.equal((await call('GET', `/backends/tunnel_group/${group.id}`)).body.tunnels.length, 1)
+
+  assert.equal((await call('DELETE', `/edges/https/${edge.id}`)).status, 204)
+  await eventually(async () => (await get('/a')).slice(0, 3), '404')
+})
+
+test('a TCP edge carries bytes of a reserved address to a labelled tunnel', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  await labelled(t, platform, 'raw', { port: 'tcp' })
+  const { addr } = await call.create('/reserved_addrs', {})
+  const group = await call.create('/backends/tunnel_group', { labels: { port: 'tcp' } })
+  await call.create('/edges/tcp', { hostports: [addr], backend: { backend_id: group.id } })
+
+  const ask = () =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(addr.split(':')[1]), '127.0.0.1')
+      const pieces: Buffer[] = []
+      socket.on('data', (piece) => pieces.push(piece as Buffer))
+      socket.on('error', reject)
+      socket.on('close', () => resolve(Buffer.concat(pieces).toString().split('\r\n\r\n')[1] ?? ''))
+      socket.end('GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    })
+
+  await eventually(ask, 'raw /x')
+})
