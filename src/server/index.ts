@@ -16,19 +16,29 @@ import { joinHostPort, publicUrl } from '../base/hostport.ts'
 import { createLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
-import { createCerts, createResolver } from '../certs/index.ts'
+import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
-import { createAgentGateway, createBinder, createOnline, createResume, Registry } from '../sessions/index.ts'
+import {
+  createAgentGateway,
+  createBinder,
+  createOnline,
+  createResume,
+  createSshGateway,
+  Registry,
+  RequestLog,
+} from '../sessions/index.ts'
 import { type Follower, openStore, type Store } from '../store/index.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { createGatewayCertificate } from './gateway-certificate.ts'
+import { observers } from './observers.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
 import type { RoleName, Settings } from './settings.ts'
+import { openSshHostIdentity } from './ssh-host-identity.ts'
 import { VERSION } from './version.ts'
 
 /** A running platform. */
@@ -164,9 +174,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       emit: events.onLive,
       ports: { acquire: (port) => edge.ports.acquire(port), release: (port) => edge.ports.release(port) },
     })
+    const requestLog = new RequestLog()
     const edge = createEdge({
       tunnels: registry,
-      observe: events.observer,
+      observe: observers(events.observer, requestLog),
       challenge: certs.challenge,
       clock,
       log,
@@ -194,15 +205,39 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       [...new Set(agentHosts)].filter((host) => host !== ''),
     )
     const names = createReservedNames({ store, domain: settings.domain, platformHosts })
+    const binder = createBinder({ registry, names, address: publicAddress, resume })
+    const admits = (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip)
     const gateway = createAgentGateway({
       registry,
       resume,
-      binder: createBinder({ registry, names, address: publicAddress, resume }),
+      binder,
       authenticate: auth.authtoken,
-      admits: (accountId, ip) => restrictions.admits(accountId, 'agent', ip),
+      admits,
       secureContext: certificate.context,
       region: settings.region,
       serverVersion: VERSION,
+      clock,
+      log,
+    })
+
+    const sshHost = await openSshHostIdentity({
+      store,
+      clock,
+      log,
+      authorityId: settings.sshHostCa,
+      hosts: [...new Set([...agentHosts, `tcp.${settings.domain}`, settings.sshAddr?.host ?? ''])].filter(
+        (host) => host !== '',
+      ),
+    })
+    const sshGateway = createSshGateway({
+      registry,
+      binder,
+      address: publicAddress,
+      hostIdentity: sshHost.identity,
+      authenticate: (publicKey) => auth.sshKey(sshFingerprint(publicKey)),
+      admits,
+      requestLog,
+      region: settings.region,
       clock,
       log,
     })
@@ -238,6 +273,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     })
 
     let agentAddr: string | null = null
+    let sshAddr: string | null = null
     const has = (role: RoleName) => settings.roles.has(role)
     const follow = (kinds: readonly string[], follower: Follower): Part => {
       let following: { stop(): void } | undefined
@@ -283,6 +319,17 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       },
       {
         async start() {
+          if (settings.sshAddr === undefined || !has('gateway')) return
+          const { port } = await sshGateway.listen(settings.sshAddr.port, settings.sshAddr.host)
+          sshAddr = joinHostPort(settings.sshAddr.host, port)
+        },
+        async stop() {
+          await sshGateway.close()
+          sshHost.stop()
+        },
+      },
+      {
+        async start() {
           if (settings.apiAddr === undefined || !has('api')) return
           const { port } = await api.listen(settings.apiAddr)
           bound.apiUrl = settings.apiUrl ?? `http://${joinHostPort(settings.apiAddr.host, port)}`
@@ -304,7 +351,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         edge.addresses.https === undefined
           ? null
           : publicUrl('https', settings.domain, publicAddress.httpsPort),
-      ssh_addr: null,
+      ssh_addr: sshAddr,
     }
     await writeCredentialsFile(settings.dataDir, credentials)
     return {

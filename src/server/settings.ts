@@ -138,6 +138,7 @@ const settings = {
   tcpPorts: setting('tcp-ports', 'FROM-TO', 'public TCP ports', '20000-20999', portRange),
   agentAddr: setting('agent-addr', 'HOST:PORT', 'agents', '127.0.0.1:4443', listenAddress),
   sshAddr: setting('ssh-addr', 'HOST:PORT', 'SSH gateway', '127.0.0.1:2222', listenAddress),
+  sshHostCa: setting('ssh-host-ca', 'ID', 'SSH authority that certifies the host key', '', optional),
   dnsAddr: setting('dns-addr', 'HOST:PORT', 'DNS over UDP and TCP', '127.0.0.1:5354', listenAddress),
   publicIps: setting(
     'public-ips',

@@ -18,6 +18,14 @@ export type { PublicAddress } from './public-url.ts'
 export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
 export { createResume, type Resume } from './resume.ts'
 export { SourceLimit } from './source-limit.ts'
+export { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from './ssh/host-key.ts'
+export { type LoggedRequest, RequestLog } from './ssh/request-log.ts'
+export {
+  createSshGateway,
+  type SshGateway,
+  type SshGatewayOptions,
+  type SshLimits,
+} from './ssh/ssh-gateway.ts'
 export {
   type EndpointOptions,
   type PublicPorts,

@@ -16,6 +16,7 @@ export interface TestPlatform {
     readonly ca_file: string
     readonly http_url: string
     readonly https_url: string
+    readonly ssh_addr: string
   }
   readonly caPem: string
   readonly call: ApiClient

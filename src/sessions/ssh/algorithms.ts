@@ -1,0 +1,26 @@
+/** Key exchange with elliptic curves only; strict key exchange is added to it. */
+export const KEX = [
+  'curve25519-sha256',
+  'curve25519-sha256@libssh.org',
+  'ecdh-sha2-nistp256',
+  'ecdh-sha2-nistp384',
+  'ecdh-sha2-nistp521',
+] as const
+
+/** Ciphers that cannot be tampered with: authenticated, or with the MAC over the encrypted text. */
+export const CIPHERS = [
+  'aes128-gcm@openssh.com',
+  'aes256-gcm@openssh.com',
+  'chacha20-poly1305@openssh.com',
+  'aes128-ctr',
+  'aes192-ctr',
+  'aes256-ctr',
+] as const
+
+export const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'] as const
+
+/** Keys a client may log in with. RSA signs with SHA-2 only: `hash` is undefined for the old SHA-1 signature. */
+export function isKeyTaken(algorithm: string, hash: string | undefined): boolean {
+  if (algorithm === 'ssh-rsa') return hash === 'sha256' || hash === 'sha512'
+  return algorithm === 'ssh-ed25519' || /^ecdsa-sha2-nistp(256|384|521)$/.test(algorithm)
+}

@@ -1,0 +1,272 @@
+import { parseArgs } from 'node:util'
+import type { BindOpts } from '../../protocol/index.ts'
+
+/** What the words after the host name ask for. */
+export interface SshCommand {
+  /** Undefined: the port of the forward decides. */
+  readonly proto: 'http' | 'tcp' | 'tls' | undefined
+  /** The service behind the client, for people to read and for `--host-header rewrite`. */
+  readonly forwardsTo: string
+  readonly output: 'text' | 'json'
+  /** False: the terminal shows addresses and troubles, but no requests. */
+  readonly requestLog: boolean
+  readonly name: string
+  readonly description: string
+  readonly metadata: string
+  readonly pooling: boolean
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly opts: BindOpts
+  /** True when nothing was asked of the tunnels themselves, so that the command may also come late. */
+  readonly plain: boolean
+}
+
+/** Words that cannot be obeyed; the text is for the user's terminal. */
+export class BadCommand extends Error {
+  override name = 'BadCommand'
+}
+
+const many = { type: 'string', multiple: true } as const
+const one = { type: 'string' } as const
+const flag = { type: 'boolean' } as const
+
+const OPTIONS = {
+  output: one,
+  inspect: one,
+  name: one,
+  description: one,
+  metadata: one,
+  'pooling-enabled': flag,
+  label: many,
+  domain: one,
+  hostname: one,
+  subdomain: one,
+  'remote-addr': one,
+  url: one,
+  'basic-auth': many,
+  auth: many,
+  'cidr-allow': many,
+  'cidr-deny': many,
+  'proxy-proto': one,
+  compression: flag,
+  'circuit-breaker': one,
+  'host-header': one,
+  'request-header-add': many,
+  'request-header-remove': many,
+  'response-header-add': many,
+  'response-header-remove': many,
+  'websocket-tcp-converter': flag,
+  'ua-filter-allow': many,
+  'ua-filter-deny': many,
+  'verify-webhook': one,
+  'verify-webhook-secret': one,
+  oauth: one,
+  'oauth-client-id': one,
+  'oauth-client-secret': one,
+  'oauth-allow-email': many,
+  'oauth-allow-domain': many,
+  'oauth-scope': many,
+  'terminate-at': one,
+} as const
+
+const PROTOS = ['http', 'tcp', 'tls'] as const
+
+/** Options that only make sense where requests can be seen. */
+const HTTP_ONLY = [
+  'basic-auth',
+  'auth',
+  'compression',
+  'circuit-breaker',
+  'host-header',
+  'request-header-add',
+  'request-header-remove',
+  'response-header-add',
+  'response-header-remove',
+  'websocket-tcp-converter',
+  'ua-filter-allow',
+  'ua-filter-deny',
+  'verify-webhook',
+  'oauth',
+] as const
+
+const SHOWING = new Set(['output', 'inspect'])
+const MOST_BYTES = 16_384
+
+/** A command without words: what a shell is. */
+export const NO_COMMAND: SshCommand = readCommand('')
+
+/** Reads the command line of an SSH client. Anything beyond the documented words is refused by name. */
+export function readCommand(line: string): SshCommand {
+  const { word, args } = firstWord(splitWords(line))
+  const { values, positionals } = parseOptions(args)
+  const proto = PROTOS.find((known) => known === word)
+  if (positionals.length > 1)
+    throw new BadCommand(`"${shown(positionals[1]!)}" is one word too many: write one address after ${word}.`)
+  const misplaced = HTTP_ONLY.find((option) => values[option] !== undefined)
+  if (misplaced !== undefined && (proto === 'tcp' || proto === 'tls'))
+    throw new BadCommand(`--${misplaced} works for http only, not for ${proto}.`)
+  const forwardsTo = serviceOf(positionals[0])
+
+  return {
+    proto,
+    forwardsTo,
+    output: choice('output', values.output ?? 'text', ['text', 'json']),
+    requestLog: choice('inspect', values.inspect ?? 'true', ['true', 'false']) === 'true',
+    name: values.name ?? '',
+    description: values.description ?? '',
+    metadata: values.metadata ?? '',
+    pooling: values['pooling-enabled'] ?? false,
+    labels: labelsOf(values.label),
+    opts: bindOpts(values, forwardsTo),
+    plain: positionals.length === 0 && Object.keys(values).every((option) => SHOWING.has(option)),
+  }
+}
+
+type Values = ReturnType<typeof parseOptions>['values']
+
+function parseOptions(args: string[]) {
+  try {
+    // `--inspect` and `--inspect=true` mean the same, as do `-name` and `--name`.
+    const written = args.map((arg) =>
+      arg.replace(/^-(?=[a-z]{2})/, '--').replace(/^--inspect$/, '--inspect=true'),
+    )
+    return parseArgs({ args: written, options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    const reason = (error as Error).message.split('. To specify')[0]!
+    throw new BadCommand(`${shown(reason)}. ${KNOWN}`)
+  }
+}
+
+const KNOWN = 'The words this server knows are listed in its documentation, docs/ssh.md.'
+
+function firstWord(words: string[]): { word: string | undefined; args: string[] } {
+  const [word, ...args] = words
+  if (word === undefined || word.startsWith('-')) return { word: undefined, args: words }
+  if ((PROTOS as readonly string[]).includes(word)) return { word, args }
+  throw new BadCommand(
+    `"${shown(word)}" cannot be run: this server runs no commands, it only forwards. Begin with http, tcp or tls, or leave the words out.`,
+  )
+}
+
+/** Splits as a shell would, with quotes and backslashes; the client's shell has already taken its own. */
+function splitWords(line: string): string[] {
+  if (Buffer.byteLength(line) > MOST_BYTES)
+    throw new BadCommand(`The command is longer than ${MOST_BYTES} bytes.`)
+  const words: string[] = []
+  const part = /\s+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(.)/gs
+  let word: string | undefined
+  for (const [piece, single, double, escaped, bare, stray] of line.matchAll(part)) {
+    if (stray !== undefined) throw new BadCommand('The command has a quote without its partner.')
+    const text = single ?? double?.replace(/\\(.)/gs, '$1') ?? escaped ?? bare
+    if (text !== undefined) word = (word ?? '') + text
+    else if (/^\s/.test(piece) && word !== undefined) {
+      words.push(word)
+      word = undefined
+    }
+  }
+  if (word !== undefined) words.push(word)
+  return words
+}
+
+function serviceOf(text: string | undefined): string {
+  if (text === undefined) return ''
+  return /^[0-9]+$/.test(text) ? `localhost:${text}` : text.replace(/^[a-z]+:\/\//, '')
+}
+
+function labelsOf(pairs: readonly string[] | undefined): Record<string, string> | undefined {
+  if (pairs === undefined) return undefined
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const equals = pair.indexOf('=')
+      if (equals < 1) throw new BadCommand(`--label is "${shown(pair)}"; write key=value.`)
+      return [pair.slice(0, equals), pair.slice(equals + 1)]
+    }),
+  )
+}
+
+function bindOpts(values: Values, forwardsTo: string): BindOpts {
+  const add = values['request-header-add'] ?? []
+  const hostHeader = values['host-header']
+  const adding = hostHeader === undefined ? add : [...add, `host:${hostOf(hostHeader, forwardsTo)}`]
+  const credentials = [...(values['basic-auth'] ?? []), ...(values.auth ?? [])]
+  const domain = values.domain ?? values.hostname
+  const terminate = choice('terminate-at', values['terminate-at'] ?? 'agent', ['agent', 'edge'])
+  return {
+    ...(values.url !== undefined && { URL: values.url }),
+    ...(domain !== undefined && { Domain: domain }),
+    ...(values.subdomain !== undefined && { Subdomain: values.subdomain }),
+    ...(values['remote-addr'] !== undefined && { Addr: values['remote-addr'] }),
+    ...(values['proxy-proto'] !== undefined && {
+      ProxyProto: Number(choice('proxy-proto', values['proxy-proto'], ['0', '1', '2'])),
+    }),
+    ...(credentials.length > 0 && { BasicAuth: { credentials: credentials.map(credential) } }),
+    ...lists('IPRestriction', ['allow_cidrs', values['cidr-allow']], ['deny_cidrs', values['cidr-deny']]),
+    ...lists('RequestHeaders', ['add', adding], ['remove', values['request-header-remove']]),
+    ...lists(
+      'ResponseHeaders',
+      ['add', values['response-header-add']],
+      ['remove', values['response-header-remove']],
+    ),
+    ...lists('UserAgentFilter', ['allow', values['ua-filter-allow']], ['deny', values['ua-filter-deny']]),
+    ...(values.compression && { Compression: {} }),
+    ...(values['websocket-tcp-converter'] && { WebsocketTCPConverter: {} }),
+    ...(values['circuit-breaker'] !== undefined && {
+      CircuitBreaker: { error_threshold: ratio(values['circuit-breaker']) },
+    }),
+    ...(values['verify-webhook'] !== undefined && {
+      WebhookVerification: {
+        provider: values['verify-webhook'],
+        secret: values['verify-webhook-secret'] ?? '',
+      },
+    }),
+    ...(values.oauth !== undefined && {
+      OAuth: {
+        provider: values.oauth,
+        client_id: values['oauth-client-id'] ?? '',
+        client_secret: values['oauth-client-secret'] ?? '',
+        allow_emails: values['oauth-allow-email'] ?? [],
+        allow_domains: values['oauth-allow-domain'] ?? [],
+        scopes: values['oauth-scope'] ?? [],
+      },
+    }),
+    ...(terminate === 'edge' && { TLSTermination: {} }),
+  }
+}
+
+function lists(name: string, ...parts: readonly [string, readonly string[] | undefined][]): BindOpts {
+  const given = parts.filter(([, list]) => list !== undefined && list.length > 0)
+  return given.length === 0 ? {} : ({ [name]: Object.fromEntries(given) } as BindOpts)
+}
+
+function hostOf(asked: string, forwardsTo: string): string {
+  if (asked !== 'rewrite') return asked
+  if (forwardsTo === '')
+    throw new BadCommand(
+      '--host-header rewrite needs the address of your service, which SSH does not tell: write http localhost:3000 --host-header rewrite.',
+    )
+  return forwardsTo
+}
+
+function credential(text: string): { username: string; cleartext_password: string } {
+  const colon = text.indexOf(':')
+  if (colon < 1) throw new BadCommand('--basic-auth must have the form user:password.')
+  return { username: text.slice(0, colon), cleartext_password: text.slice(colon + 1) }
+}
+
+function ratio(text: string): number {
+  const number = Number(text)
+  if (text.trim() === '' || !(number >= 0 && number <= 1))
+    throw new BadCommand(`--circuit-breaker is "${shown(text)}"; write a number from 0 to 1.`)
+  return number
+}
+
+function choice<T extends string>(option: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((known) => known === value)
+  if (found !== undefined) return found
+  throw new BadCommand(`--${option} is "${shown(value)}"; write ${allowed.join(' or ')}.`)
+}
+
+/** Foreign text for a terminal: short, and unable to drive it. */
+export function shown(text: string, most = 120): string {
+  const cut = text.length > most ? `${text.slice(0, most)}…` : text
+  return cut.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+}

@@ -1,0 +1,58 @@
+import { joinHostPort } from '../../base/hostport.ts'
+import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
+import type { PublicAddress } from '../public-url.ts'
+import type { SshCommand } from './command-line.ts'
+import type { ForwardTarget } from './library.ts'
+
+/** What a forward becomes: a tunnel with a public address, or one that is found by its labels. */
+export type Wanted =
+  | { readonly kind: 'bind'; readonly request: BindRequest }
+  | { readonly kind: 'labels'; readonly request: LabelRequest }
+
+/** Listening addresses that name no public one: what clients send when the user wrote none, or "all of them". */
+const ANY_HOST = new Set(['', '*', 'localhost', '127.0.0.1', '::1', '0.0.0.0', '::'])
+
+/** Works out what `-R [host:]port:…` and the words beside it ask for. */
+export function wantedBy(target: ForwardTarget, command: SshCommand, address: PublicAddress): Wanted {
+  const ForwardsTo = command.forwardsTo || 'ssh'
+  if (command.labels !== undefined) {
+    const { labels, metadata } = command
+    return { kind: 'labels', request: { Labels: { ...labels }, ForwardsTo, Metadata: metadata } }
+  }
+  const Proto = protoOf(target, command, address)
+  return {
+    kind: 'bind',
+    request: {
+      Proto,
+      ForwardsTo,
+      Opts: { ...command.opts, ...placeOf(Proto, target, address) },
+      Extra: {
+        Name: command.name,
+        Description: command.description,
+        Metadata: command.metadata,
+        PoolingEnabled: command.pooling,
+      },
+    },
+  }
+}
+
+/** Ports mean the public ones, whatever port is bound here; those really bound are understood as well. */
+function protoOf({ bindPort }: ForwardTarget, { proto }: SshCommand, address: PublicAddress): string {
+  const plain = bindPort === 80 || bindPort === address.httpPort
+  const secure = bindPort === 443 || bindPort === address.httpsPort
+  if (proto === 'tls' || proto === 'tcp') return proto
+  if (plain) return 'http'
+  if (secure || proto === 'http') return 'https'
+  return 'tcp'
+}
+
+/** The name or address in the forward itself; it counts more than one in the words. */
+function placeOf(proto: string, { bindAddr, bindPort }: ForwardTarget, address: PublicAddress) {
+  if (proto === 'tcp') {
+    if (bindPort === 0) return {}
+    const host = ANY_HOST.has(bindAddr) ? address.tcpHost : bindAddr
+    return { Addr: joinHostPort(host, bindPort) }
+  }
+  if (ANY_HOST.has(bindAddr)) return {}
+  return bindAddr.includes('.') ? { Domain: bindAddr } : { Subdomain: bindAddr }
+}

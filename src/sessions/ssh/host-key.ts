@@ -1,0 +1,91 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import type { Secret } from '../../base/secret.ts'
+import type { HostKey, IncomingClient } from './library.ts'
+
+/** The keys the gateway proves itself with: the same on every node and after every start. */
+export interface HostIdentity {
+  /** Names as negotiated, best first. */
+  readonly algorithms: readonly string[]
+  keysFor(client: () => IncomingClient): Readonly<Record<string, HostKey>>
+}
+
+/** PEM text of new host keys, to be stored sealed: Ed25519, and ECDSA for clients that know nothing newer. */
+export function makeHostKeys(): string {
+  const ed25519 = generateKeyPairSync('ed25519').privateKey
+  const ecdsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  return [ed25519, ecdsa].map((key) => key.export({ type: 'pkcs8', format: 'pem' })).join('')
+}
+
+/** The public halves of the keys as text, `algorithm base64`, in the order they were made. */
+export function publicHostKeys(pem: Secret): string[] {
+  return readKeys(pem).map(({ type, getPublicSSH }) => `${type} ${getPublicSSH().toString('base64')}`)
+}
+
+/**
+ * Readies stored keys. A certificate, when there is one, is asked for at each key exchange, so that it can be renewed
+ * while clients are connected; it certifies the Ed25519 key.
+ */
+export function openHostIdentity(pem: Secret, certificate?: () => Buffer): HostIdentity {
+  const keys = readKeys(pem)
+  const plain = keys.map((key): [string, HostKey] => [key.type, key])
+  const edwards = keys.find(({ type }) => type === 'ssh-ed25519')
+  if (certificate === undefined || edwards === undefined) {
+    const fixed = Object.fromEntries(plain)
+    return { algorithms: Object.keys(fixed), keysFor: () => fixed }
+  }
+  return {
+    algorithms: [CERTIFICATE, ...plain.map(([name]) => name)],
+    keysFor: (client) => ({
+      ...Object.fromEntries(plain),
+      [CERTIFICATE]: certified(edwards, certificate, client),
+    }),
+  }
+}
+
+const CERTIFICATE = 'ssh-ed25519-cert-v01@openssh.com'
+
+function certified(key: HostKey, certificate: () => Buffer, client: () => IncomingClient): HostKey {
+  return {
+    type: key.type,
+    getPublicSSH: certificate,
+    sign(data) {
+      // The library would put the negotiated name before the signature; PROTOCOL.certkeys wants the plain key's.
+      const exchange = client()._protocol._kex
+      if (exchange !== undefined) exchange.negotiated.serverHostKey = key.type
+      return key.sign(data)
+    },
+  }
+}
+
+function readKeys(pem: Secret): HostKey[] {
+  const texts = pem.reveal().match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----\n?/g) ?? []
+  return texts.map((text) => hostKey(createPrivateKey(text)))
+}
+
+function hostKey(key: KeyObject): HostKey {
+  const jwk = createPublicKey(key).export({ format: 'jwk' })
+  const bytes = (value: string | undefined) => Buffer.from(value ?? '', 'base64url')
+  if (jwk.kty === 'OKP') {
+    const blob = wire('ssh-ed25519', bytes(jwk.x))
+    return { type: 'ssh-ed25519', getPublicSSH: () => blob, sign: (data) => sign(null, data, key) }
+  }
+  const point = Buffer.concat([Buffer.of(4), bytes(jwk.x), bytes(jwk.y)])
+  const blob = wire('ecdsa-sha2-nistp256', 'nistp256', point)
+  return {
+    type: 'ecdsa-sha2-nistp256',
+    getPublicSSH: () => blob,
+    sign: (data) => sign('sha256', data, key),
+  }
+}
+
+/** Strings of RFC 4251 section 5, one after the other. */
+function wire(...parts: readonly (string | Buffer)[]): Buffer {
+  return Buffer.concat(
+    parts.flatMap((part) => {
+      const bytes = Buffer.from(part as string)
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(bytes.length)
+      return [length, bytes]
+    }),
+  )
+}

@@ -1,0 +1,194 @@
+import type { EventEmitter } from 'node:events'
+import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+/**
+ * The parts of the `ssh2` package the gateway stands on. Its public server takes neither host certificates nor smaller
+ * windows and closes a channel where only one direction ended, so the gateway makes connections and channels itself.
+ * Every reach into the package is in this file; the version is pinned, and the tests with OpenSSH hold it to its word.
+ */
+const load = createRequire(import.meta.url)
+const { IncomingClient } = load('ssh2/lib/server.js') as { IncomingClient: IncomingConstructor }
+const { KexInit } = load('ssh2/lib/protocol/kex.js') as { KexInit: new (lists: object) => object }
+const { parseKey } = load('ssh2/lib/protocol/keyParser.js') as { parseKey(text: string): unknown }
+
+/** A key the server proves itself with, in the shape the package asks for. */
+export interface HostKey {
+  /** The algorithm of the signature, which for a certificate is not the name it is negotiated by. */
+  readonly type: string
+  /** The key, or the certificate around it, in wire form. */
+  getPublicSSH(): Buffer
+  sign(data: Buffer): Buffer
+}
+
+/** One attempt to log in. */
+export interface AuthContext {
+  readonly method: string
+  readonly key?: { readonly algo: string; readonly data: Buffer }
+  readonly hashAlgo?: string | undefined
+  /** Absent while the client only asks whether the key would do. */
+  readonly signature?: Buffer | undefined
+  /** What was signed. */
+  readonly blob?: Buffer | undefined
+  /** Lets in after a signature; without one it only says that the key would do. */
+  accept(): void
+  reject(methodsLeft: string[]): void
+}
+
+/** What a client asks to be forwarded. */
+export interface ForwardTarget {
+  readonly bindAddr: string
+  readonly bindPort: number
+}
+
+/** The channel of a terminal or command. */
+export interface SessionChannel extends Duplex {
+  readonly stderr: NodeJS.WritableStream
+  exit(status: number): void
+}
+
+type Answer = ((value?: number) => void) | undefined
+
+/** A session channel before anything runs in it. */
+export interface SessionRequests {
+  on(event: 'pty' | 'window-change', heard: (accept: Answer, reject: Answer) => void): this
+  on(event: 'shell', heard: (accept: () => SessionChannel | undefined, reject: Answer) => void): this
+  on(
+    event: 'exec',
+    heard: (accept: () => SessionChannel | undefined, reject: Answer, info: { command: string }) => void,
+  ): this
+  on(event: 'close', heard: () => void): this
+}
+
+interface ClientEvents {
+  authentication(context: AuthContext): void
+  ready(): void
+  rekey(): void
+  error(error: Error): void
+  close(): void
+  request(accept: Answer, reject: Answer, name: string, info: ForwardTarget): void
+  session(accept: () => SessionRequests | undefined, reject: () => void): void
+}
+
+/** The connection of one client. */
+export interface IncomingClient extends EventEmitter {
+  on<E extends keyof ClientEvents>(event: E, heard: ClientEvents[E]): this
+  /** Says goodbye and half-closes. */
+  end(): void
+  readonly _protocol: Protocol
+}
+
+/** Messages of the connection protocol (RFC 4254), as the package sends and hears them. */
+export interface Protocol {
+  ping(): void
+  forwardedTcpip(
+    id: number,
+    window: number,
+    packetSize: number,
+    from: { boundAddr: string; boundPort: number; remoteAddr: string; remotePort: number },
+  ): void
+  channelData(peerId: number, data: Buffer): void
+  channelEOF(peerId: number): void
+  channelClose(peerId: number): void
+  channelWindowAdjust(peerId: number, bytes: number): void
+  channelFailure(peerId: number): void
+  /** Set while keys are exchanged: what is sent meanwhile is queued without limit. */
+  readonly _kexinit: unknown
+  readonly _kex: { negotiated: { serverHostKey: string } } | undefined
+  readonly _handlers: Handlers
+}
+
+/** Where messages about channels arrive; replaced for the channels the gateway opens itself. */
+export interface Handlers {
+  CHANNEL_OPEN_CONFIRMATION(
+    protocol: Protocol,
+    info: { recipient: number; sender: number; window: number; packetSize: number },
+  ): void
+  CHANNEL_OPEN_FAILURE(protocol: Protocol, id: number, reason: number, description: string): void
+  CHANNEL_WINDOW_ADJUST(protocol: Protocol, id: number, bytes: number): void
+  CHANNEL_DATA(protocol: Protocol, id: number, data: Buffer): void
+  CHANNEL_EOF(protocol: Protocol, id: number): void
+  CHANNEL_CLOSE(protocol: Protocol, id: number): void
+  CHANNEL_REQUEST(protocol: Protocol, id: number, type: string, wantsReply: boolean, data: unknown): void
+}
+
+type IncomingConstructor = new (
+  socket: Socket,
+  hostKeys: Readonly<Record<string, HostKey>>,
+  ident: Buffer,
+  offer: object,
+  debug: undefined,
+  server: { emit(event: 'connection', client: IncomingClient, info: { header: Header }): boolean },
+  settings: { keepaliveInterval: number; keepaliveCountMax: number },
+) => IncomingClient
+
+/** How a client introduced itself. */
+export interface Header {
+  readonly versions: { readonly software: string }
+  readonly comments?: string | undefined
+}
+
+/** The algorithms a server offers, in its order of preference. */
+export interface Offer {
+  readonly kex: readonly string[]
+  readonly hostKeys: readonly string[]
+  readonly ciphers: readonly string[]
+  readonly macs: readonly string[]
+}
+
+const IDENT = Buffer.from('Adit')
+
+/** The gateway counts silence itself; the package's own timer is put off for as long as timers go. */
+const NEVER = 2 ** 31 - 1
+
+/** Begins to speak SSH on a socket. `hostKeys` is asked when it has to prove itself, first and at each new key exchange. */
+export function speakSsh(
+  socket: Socket,
+  offer: Offer,
+  hostKeys: (client: () => IncomingClient) => Readonly<Record<string, HostKey>>,
+  onHeader: (header: Header) => void,
+): IncomingClient {
+  const direction = { cipher: [...offer.ciphers], mac: [...offer.macs], compress: ['none'], lang: [] }
+  const kexInit = new KexInit({
+    // Strict key exchange closes the door to prefix truncation (Terrapin).
+    kex: [...offer.kex, 'kex-strict-s-v00@openssh.com'],
+    serverHostKey: [...offer.hostKeys],
+    cs: direction,
+    sc: direction,
+  })
+  const server = {
+    emit(_event: 'connection', _client: IncomingClient, { header }: { header: Header }) {
+      onHeader(header)
+      return true
+    },
+  }
+  const client: IncomingClient = new IncomingClient(
+    socket,
+    hostKeys(() => client),
+    IDENT,
+    kexInit,
+    undefined,
+    server,
+    { keepaliveInterval: NEVER, keepaliveCountMax: 1 },
+  )
+  return client
+}
+
+/** Whether the signature over the data was made with the key; false as well for keys and algorithms that are not taken. */
+export function signatureHolds(
+  key: Buffer,
+  algorithm: string,
+  hash: string | undefined,
+  data: Buffer,
+  signature: Buffer,
+): boolean {
+  const parsed = parseKey(`${algorithm} ${key.toString('base64')}`)
+  if (parsed instanceof Error || typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return false
+  const { type, verify } = parsed as {
+    type: string
+    verify(data: Buffer, signature: Buffer, hash: string | undefined): boolean | Error
+  }
+  return type === algorithm && verify.call(parsed, data, signature, hash) === true
+}

@@ -1,0 +1,81 @@
+import type { TunnelPrincipal } from '../../auth/index.ts'
+import type { Logger } from '../../base/log.ts'
+import { isKeyTaken } from './algorithms.ts'
+import { type AuthContext, signatureHolds } from './library.ts'
+
+/** What a login needs to know of the server around it. */
+export interface LoginOptions {
+  /** Who holds this public key, in wire form; undefined when nobody does. */
+  authenticate(publicKey: Buffer): Promise<TunnelPrincipal | undefined>
+  /** Whether the account lets clients connect from this address. */
+  admits?(accountId: string, ip: string): boolean
+  log: Logger
+}
+
+const METHODS = ['publickey']
+const MOST_FAILURES = 6
+
+/** Far more than six keys asked for and then used can need. */
+const MOST_REQUESTS = 20
+
+/** The attempts of one connection to log in: by public key only, a handful of them. */
+export class Login {
+  readonly #options: LoginOptions
+  readonly #ip: string
+  readonly #onProved: (principal: TunnelPrincipal) => boolean
+  readonly #onTooMany: () => void
+  #failures = 0
+  #requests = 0
+
+  /** `onProved` says whether the one who proved to hold the key is let in. */
+  constructor(
+    options: LoginOptions,
+    ip: string,
+    onProved: (principal: TunnelPrincipal) => boolean,
+    onTooMany: () => void,
+  ) {
+    this.#options = options
+    this.#ip = ip
+    this.#onProved = onProved
+    this.#onTooMany = onTooMany
+  }
+
+  /** True when somebody tried and did not get in. */
+  get tried(): boolean {
+    return this.#failures > 0
+  }
+
+  async attempt(context: AuthContext): Promise<void> {
+    if (++this.#requests > MOST_REQUESTS) {
+      this.#onTooMany()
+      return
+    }
+    // RFC 4252 section 5.2: clients begin with "none" to learn which methods there are.
+    if (context.method === 'none' && this.#requests === 1) {
+      context.reject(METHODS)
+      return
+    }
+    try {
+      if (await this.#convinces(context)) {
+        context.accept()
+        return
+      }
+    } catch (error) {
+      this.#options.log.error({ err: error, ip: this.#ip }, 'an SSH login could not be checked')
+    }
+    this.#failures++
+    if (this.#failures >= MOST_FAILURES) this.#onTooMany()
+    else context.reject(METHODS)
+  }
+
+  async #convinces({ method, key, hashAlgo, signature, blob }: AuthContext): Promise<boolean> {
+    if (method !== 'publickey' || key === undefined || !isKeyTaken(key.algo, hashAlgo)) return false
+    const principal = await this.#options.authenticate(key.data)
+    if (principal === undefined) return false
+    if (this.#options.admits?.(principal.accountId, this.#ip) === false) return false
+    // Without a signature the client only asks whether the key would do; accepting then means saying yes to that.
+    if (signature === undefined) return true
+    if (blob === undefined || !signatureHolds(key.data, key.algo, hashAlgo, blob, signature)) return false
+    return this.#onProved(principal)
+  }
+}

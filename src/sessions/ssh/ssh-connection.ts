@@ -1,0 +1,352 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { type Acl, compileAcl, type TunnelPrincipal } from '../../auth/index.ts'
+import type { Clock } from '../../base/clock.ts'
+import { newId } from '../../base/id.ts'
+import { proxyProtocolHeader, Refusal } from '../../protocol/index.ts'
+import type { Binder } from '../bind.ts'
+import type { Command, CommandOutcome, LiveSession } from '../live-session.ts'
+import type { LiveTunnel } from '../live-tunnel.ts'
+import type { PublicAddress } from '../public-url.ts'
+import type { Registry } from '../registry.ts'
+import type { Visitor } from '../tunnel.ts'
+import { CIPHERS, KEX, MACS } from './algorithms.ts'
+import { Channels } from './channels.ts'
+import { BadCommand, NO_COMMAND, readCommand, type SshCommand } from './command-line.ts'
+import { wantedBy } from './forward-request.ts'
+import { type Forward, Forwards } from './forwards.ts'
+import type { HostIdentity } from './host-key.ts'
+import {
+  type ForwardTarget,
+  type IncomingClient,
+  type SessionChannel,
+  type SessionRequests,
+  speakSsh,
+} from './library.ts'
+import { Login, type LoginOptions } from './login.ts'
+import type { RequestLog } from './request-log.ts'
+import { jsonScreen, type Screen, textScreen } from './screen.ts'
+
+/** What a connection needs of the server around it. */
+export interface SshConnectionOptions extends LoginOptions {
+  registry: Registry
+  binder: Binder
+  address: PublicAddress
+  hostIdentity: HostIdentity
+  requestLog: RequestLog
+  region: string
+  clock: Clock
+  onAuthenticated(): void
+  onClose(): void
+}
+
+/** Terminals and commands one connection may have at once. */
+const MOST_SCREENS = 4
+
+/** How long a forward waits for the words that come with it: they are sent right after it, if at all. */
+const WORDS_EXPECTED_MS = 500
+
+/** How long, once a terminal is being opened. */
+const WORDS_LATEST_MS = 5000
+
+/** Time for last words to arrive before the connection is cut. */
+const LINGER_MS = 1000
+
+const UNSUPPORTED: Record<Exclude<Command, 'stop'>, string> = {
+  restart: 'An SSH client cannot be restarted from here. Stop the session; its user starts it again.',
+  update: 'An SSH client cannot be updated from here. Update it on the machine where it runs.',
+}
+
+const HELP =
+  'Nothing to forward. Ask for a public address with -R: ssh -R 80:localhost:3000 gives HTTP, -R name:443:localhost:3000 HTTPS under that name, -R 0:localhost:22 a TCP port.'
+
+/** One SSH client's connection, from its first byte: logs it in and, from then on, is its session. */
+export class SshConnection implements LiveSession {
+  readonly id: string
+  readonly ip: string
+  readonly transport = 'ssh'
+  readonly clientId = randomUUID()
+  readonly os = ''
+  acl: Acl = compileAcl([])
+  agentVersion = ''
+  readonly #options: SshConnectionOptions
+  readonly #socket: Socket
+  readonly #client: IncomingClient
+  readonly #login: Login
+  readonly #channels: Channels
+  readonly #forwards: Forwards
+  readonly #screens = new Set<Screen>()
+  #principal: TunnelPrincipal | undefined
+  #startedAt = 0
+  #opening = 0
+  #command: SshCommand | undefined
+  #wordsDue: NodeJS.Timeout | undefined
+  #silentTicks = 0
+  #over = false
+
+  constructor(socket: Socket, ip: string, options: SshConnectionOptions) {
+    this.id = newId('ts', options.clock.now())
+    this.ip = ip
+    this.#options = options
+    this.#socket = socket
+    const { hostIdentity } = options
+    const offer = { kex: KEX, hostKeys: hostIdentity.algorithms, ciphers: CIPHERS, macs: MACS }
+    this.#client = speakSsh(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
+      this.agentVersion = [versions.software, comments ?? ''].join(' ').trim().slice(0, 200)
+    })
+    this.#channels = new Channels(this.#client, socket)
+    this.#login = new Login(
+      options,
+      ip,
+      (principal) => this.#welcome(principal),
+      () => this.#close(),
+    )
+    this.#forwards = new Forwards({
+      bind: (forward) => this.#bind(forward),
+      unbind: (bindId) => options.registry.unbind(this, bindId),
+      say: (tell) => this.#tell(tell),
+      textOf: (error) => this.#textOf(error),
+      watch: (tunnel) => this.#watch(tunnel),
+    })
+    this.#listen()
+  }
+
+  get authenticated(): boolean {
+    return this.#principal !== undefined
+  }
+
+  /** True when somebody tried to log in here and did not get in. */
+  get failedLogin(): boolean {
+    return !this.authenticated && this.#login.tried
+  }
+
+  get accountId(): string {
+    return this.#principal!.accountId
+  }
+
+  get credentialId(): string {
+    return this.#principal!.credentialId
+  }
+
+  get ownerId(): string {
+    return this.#principal!.ownerId
+  }
+
+  get metadata(): string {
+    return this.#command?.metadata ?? ''
+  }
+
+  get startedAt(): number {
+    return this.#startedAt
+  }
+
+  get region(): string {
+    return this.#options.region
+  }
+
+  end(reason: string): void {
+    this.#tell((screen) => screen.end(reason, 1))
+    this.#close()
+  }
+
+  tunnelEnded(tunnel: LiveTunnel, reason: string): void {
+    this.#forwards.ended(tunnel.bindId)
+    this.#tell((screen) => screen.tunnelEnded(tunnel, reason))
+  }
+
+  async command(command: Command): Promise<CommandOutcome> {
+    if (command !== 'stop') return { done: false, because: 'unsupported', reason: UNSUPPORTED[command] }
+    this.end('The session was stopped through the API.')
+    return { done: true }
+  }
+
+  /** Called at every tick of the gateway: asks a silent client for a sign of life, and ends one that gives none. */
+  tick(pingEvery: number, deadAfter: number): void {
+    this.#silentTicks++
+    if (this.#silentTicks >= deadAfter) this.#destroy(new Error('The SSH client does not answer any more.'))
+    else if (this.#silentTicks % pingEvery === 0 && this.authenticated) this.#client._protocol.ping()
+  }
+
+  #listen(): void {
+    this.#socket.on('data', () => {
+      this.#silentTicks = 0
+    })
+    this.#socket.once('close', () => this.#closed())
+    this.#client.on('error', (error) => {
+      this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection failed')
+      this.#linger()
+    })
+    this.#client.on('authentication', (context) => void this.#login.attempt(context))
+    this.#client.on('request', (accept, reject, name, target) => {
+      if (name === 'tcpip-forward') this.#forward(target, accept, reject)
+      else if (name === 'cancel-tcpip-forward' && this.#forwards.cancel(target)) accept?.()
+      else reject?.()
+    })
+    this.#client.on('session', (accept, reject) => {
+      const requests = this.#opening < MOST_SCREENS ? accept() : undefined
+      if (requests === undefined) reject()
+      else this.#opened(requests)
+    })
+  }
+
+  /** The holder of the key becomes a session; false when the credential is gone since. */
+  #welcome(principal: TunnelPrincipal): boolean {
+    if (this.#over) return false
+    this.#principal = principal
+    this.#startedAt = this.#options.clock.now()
+    this.acl = compileAcl(principal.acl)
+    try {
+      this.#options.registry.addSession(this)
+    } catch (error) {
+      this.#principal = undefined
+      if (error instanceof Refusal) return false
+      throw error
+    }
+    this.#options.onAuthenticated()
+    return true
+  }
+
+  #forward(
+    target: ForwardTarget,
+    accept: ((port?: number) => void) | undefined,
+    reject: (() => void) | undefined,
+  ): void {
+    this.#forwards.add({ target, accept: accept ?? (() => {}), reject: reject ?? (() => {}) })
+    if (this.#command !== undefined) void this.#forwards.bindAll()
+    else this.#expectWords(this.#opening > 0 ? WORDS_LATEST_MS : WORDS_EXPECTED_MS)
+  }
+
+  /** OpenSSH asks for its forwards first and says the words after; without a terminal there are none to wait for. */
+  #expectWords(withinMs: number): void {
+    clearTimeout(this.#wordsDue)
+    this.#wordsDue = setTimeout(() => {
+      this.#command ??= NO_COMMAND
+      void this.#forwards.bindAll()
+    }, withinMs)
+  }
+
+  #opened(requests: SessionRequests): void {
+    this.#opening++
+    if (this.#command === undefined) this.#expectWords(WORDS_LATEST_MS)
+    let terminal = false
+    requests.on('pty', (accept) => {
+      terminal = true
+      accept?.()
+    })
+    requests.on('window-change', (accept) => accept?.())
+    requests.on('shell', (accept) => this.#run(accept, terminal, ''))
+    requests.on('exec', (accept, _reject, { command }) => this.#run(accept, terminal, command))
+    requests.on('close', () => this.#opening--)
+  }
+
+  #run(accept: () => SessionChannel | undefined, terminal: boolean, line: string): void {
+    const channel = accept()
+    if (channel === undefined) return
+    channel.on('error', () => {})
+    channel.stderr.on('error', () => {})
+    let command: SshCommand
+    try {
+      command = readCommand(line)
+      if (this.#command !== undefined && !command.plain) throw new BadCommand(TOO_LATE)
+    } catch (error) {
+      if (this.#command === undefined) this.#forwards.rejectAll()
+      channel.stderr.write(`${(error as Error).message}${terminal ? '\r\n' : '\n'}`)
+      channel.exit(1)
+      channel.end()
+      return
+    }
+    clearTimeout(this.#wordsDue)
+    this.#command ??= command
+    const screen = command.output === 'json' ? jsonScreen(channel) : textScreen(channel, terminal)
+    this.#show(screen, channel, terminal)
+  }
+
+  #show(screen: Screen, channel: SessionChannel, terminal: boolean): void {
+    this.#screens.add(screen)
+    channel.on('close', () => this.#screens.delete(screen))
+    channel.on('data', (typed: Buffer) => {
+      // With a terminal the client passes the interrupt on as a byte.
+      if (terminal && (typed.includes(3) || typed.includes(4))) this.#close()
+    })
+    screen.started(this.id)
+    for (const { tunnel, text } of this.#forwards.bound) screen.tunnel(tunnel, text)
+    void this.#forwards.bindAll().then(() => this.#afterBinds())
+  }
+
+  /** A terminal with nothing to show ends, so that the user's prompt comes back with the reason above it. */
+  #afterBinds(): void {
+    if (this.#forwards.any || this.#over) return
+    if (this.#forwards.refusedAny) this.#tell((screen) => screen.end('', 1))
+    else
+      setTimeout(() => this.#forwards.any || this.#tell((screen) => screen.end(HELP, 1)), WORDS_EXPECTED_MS)
+  }
+
+  #bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel {
+    const { binder, address } = this.#options
+    const wanted = wantedBy(forward.target, this.#command ?? NO_COMMAND, address)
+    const open = (tunnel: LiveTunnel, visitor: Visitor) => this.#open(forward, tunnel, visitor)
+    return wanted.kind === 'labels'
+      ? binder.bindLabels(this, wanted.request, open)
+      : binder.bind(this, wanted.request, open)
+  }
+
+  #open(forward: Forward, tunnel: LiveTunnel, { clientAddress, serverAddress }: Visitor) {
+    const colon = clientAddress.lastIndexOf(':')
+    const channel = this.#channels.open({
+      boundAddr: forward.target.bindAddr,
+      boundPort: forward.port,
+      remoteAddr: clientAddress.slice(0, colon).replace(/^\[|\]$/g, ''),
+      remotePort: Number(clientAddress.slice(colon + 1)),
+    })
+    const { proxyProto } = tunnel.options
+    if (proxyProto !== 0) channel.write(proxyProtocolHeader(proxyProto, clientAddress, serverAddress))
+    return channel
+  }
+
+  #watch(tunnel: LiveTunnel): () => void {
+    if (tunnel.proto !== 'http' && tunnel.proto !== 'https') return () => {}
+    if (this.#screens.size === 0 || this.#command?.requestLog === false) return () => {}
+    return this.#options.requestLog.watch(this.accountId, tunnel.id, (request) =>
+      this.#tell((screen) => screen.request(request)),
+    )
+  }
+
+  #tell(what: (screen: Screen) => void): void {
+    for (const screen of [...this.#screens]) what(screen)
+  }
+
+  #textOf(error: unknown): string {
+    if (error instanceof Refusal) return error.text
+    this.#options.log.error({ err: error, session: this.id }, 'an SSH forward could not be bound')
+    return 'The server cannot answer at the moment. Try again shortly.'
+  }
+
+  #close(): void {
+    this.#client.end()
+    this.#linger()
+  }
+
+  #linger(): void {
+    this.#socket.destroySoon()
+    setTimeout(() => this.#socket.destroy(), LINGER_MS).unref()
+  }
+
+  #destroy(error: Error): void {
+    this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection ended')
+    this.#socket.destroy()
+  }
+
+  #closed(): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#wordsDue)
+    // SSH clients cannot prove to be the one from before, so their names wait for nobody.
+    if (this.authenticated) this.#options.registry.removeSession(this, 'orderly')
+    this.#forwards.close()
+    this.#channels.close(new Error('The SSH connection is over.'))
+    this.#options.onClose()
+  }
+}
+
+const TOO_LATE =
+  'The tunnels of this connection are online already: options have to come with the command that asks for them.'

@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { systemClock } from '../../base/clock.ts'
+import { plainAddress } from '../../base/ip-rules.ts'
+import { SourceLimit } from '../source-limit.ts'
+import { PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
+import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
+
+export interface SshGatewayOptions
+  extends Omit<SshConnectionOptions, 'onAuthenticated' | 'onClose' | 'clock'> {
+  clock?: SshConnectionOptions['clock']
+  limits?: Partial<SshLimits>
+  penalties?: PenaltySettings
+}
+
+/** What SSH clients may take (P50) and how long they may be silent (P14). */
+export interface SshLimits {
+  loginMs: number
+  unauthenticatedPerSource: number
+  unauthenticated: number
+  /** A silent client is asked for a sign of life this often. */
+  keepaliveMs: number
+  /** After this long without any it is dead. */
+  silenceMs: number
+}
+
+const LIMITS: SshLimits = {
+  loginMs: 30_000,
+  unauthenticatedPerSource: 10,
+  unauthenticated: 100,
+  keepaliveMs: 10_000,
+  silenceMs: 25_000,
+}
+
+/** Silence is counted in these parts of the keepalive interval. */
+const TICKS = 10
+
+/** Where SSH clients connect. */
+export interface SshGateway {
+  listen(port: number, host: string): Promise<AddressInfo>
+  /** Clients connected now, known or not. */
+  readonly connections: number
+  /** Stops listening and says goodbye to every client. */
+  close(): Promise<void>
+}
+
+/** Starts nothing by itself: call `listen`. */
+export function createSshGateway(options: SshGatewayOptions): SshGateway {
+  const limits = { ...LIMITS, ...options.limits }
+  const clock = options.clock ?? systemClock
+  const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
+  const penalties = new Penalties(clock, options.penalties ?? PENALTIES)
+  const connections = new Set<SshConnection>()
+  const server = createServer({ noDelay: true }, accept)
+  server.on('error', (error) => options.log.error({ err: error }, 'SSH listener failed'))
+  let ticking: NodeJS.Timeout | undefined
+
+  function accept(socket: Socket): void {
+    const ip = plainAddress(socket.remoteAddress ?? '')
+    socket.on('error', () => {})
+    const leave = penalties.refuses(ip) ? undefined : sources.take(ip)
+    if (leave === undefined) {
+      socket.destroy()
+      return
+    }
+    const late = setTimeout(() => socket.destroy(), limits.loginMs)
+    const connection = new SshConnection(socket, ip, {
+      ...options,
+      clock,
+      onAuthenticated() {
+        clearTimeout(late)
+        leave()
+      },
+      onClose() {
+        clearTimeout(late)
+        leave()
+        connections.delete(connection)
+        if (connection.failedLogin) penalties.failed(ip)
+      },
+    })
+    connections.add(connection)
+  }
+
+  /** One timer for all. A pause of this process counts as one tick, so nobody is cut for our absence. */
+  function tick(): void {
+    const deadAfter = Math.floor((limits.silenceMs / limits.keepaliveMs) * TICKS)
+    for (const connection of [...connections]) connection.tick(TICKS, deadAfter)
+  }
+
+  return {
+    get connections() {
+      return connections.size
+    },
+    async listen(port, host) {
+      server.listen(port, host)
+      await once(server, 'listening')
+      ticking = setInterval(tick, limits.keepaliveMs / TICKS)
+      ticking.unref()
+      return server.address() as AddressInfo
+    },
+    async close() {
+      clearInterval(ticking)
+      const closed = server.listening ? once(server, 'close') : undefined
+      if (server.listening) server.close()
+      for (const connection of [...connections]) connection.end('The server is shutting down.')
+      await closed
+    },
+  }
+}
