@@ -52,16 +52,19 @@ export class TrafficBuffer implements LaneQueue {
     return this.#goneRevision
   }
 
-  /** Adds an event if there is room; answers how many now wait. */
-  push(parcel: Parcel, now: number): number {
+  /** Whether there is room for one more; when not, it counts as dropped, before any work was spent on it. */
+  admits(): boolean {
+    if (this.size < this.#limit && this.#budget.bytesLeft > 0) return true
+    this.#tally.dropped += 1
+    return false
+  }
+
+  /** Adds an event that was admitted; answers how many now wait. */
+  push({ id, type, at, body }: Parcel, now: number): number {
     // As much as the string takes at most; counting exactly would cost more than it is worth.
-    const bytes = parcel.body.length * 2
-    if (this.size >= this.#limit || this.#budget.bytesLeft < bytes) this.#tally.dropped += 1
-    else {
-      this.#hold(bytes)
-      this.#waiting.push({ ...parcel, bytes, attempts: 0, dueAt: now, arrivedAt: now })
-    }
-    return this.#waiting.length
+    const bytes = body.length * 2
+    this.#hold(bytes)
+    return this.#waiting.push({ id, type, at, body, bytes, attempts: 0, dueAt: now, arrivedAt: now })
   }
 
   /** From now on batches are not waited for: the process ends. */

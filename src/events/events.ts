@@ -12,9 +12,8 @@ import {
 } from '../store/index.ts'
 import { Destinations } from './destinations.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { sealEvent, uriOf } from './envelope.ts'
+import { type SealedEvent, sealEvent, uriOf } from './envelope.ts'
 import { EventIds } from './event-id.ts'
-import type { FieldReader } from './filter.ts'
 import { Inbox } from './inbox.ts'
 import type { Settled } from './lane.ts'
 import { accountOf, type LiveFact, liveEvents, liveObject } from './live.ts'
@@ -23,11 +22,9 @@ import { Outbox } from './outbox.ts'
 import { Ownership } from './ownership.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { type CloudIdentity, type Endpoints, failed } from './targets/target.ts'
-import { connectionReader, type FinishedConnection, type FinishedRequest, requestReader } from './traffic.ts'
+import { type FinishedConnection, type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION } from './traffic.ts'
 import { TrafficLanes } from './traffic-lanes.ts'
 
-const HTTP = 'http_request_complete.v0'
-const TCP = 'tcp_connection_closed.v0'
 const DESTINATIONS = 'event_destinations'
 const SUBSCRIPTIONS = 'event_subscriptions'
 
@@ -215,12 +212,15 @@ export function createEvents(options: EventsOptions): Events {
     setImmediate(wake)
   }
 
-  function emitTraffic(type: string, accountId: string, at: number, read: FieldReader): void {
-    for (const { passes, select, destinations: wanted } of subscriptions.routes(type, accountId)) {
-      if (!passes(read)) continue
-      const object = select(read)
-      const event = sealEvent(ids, { type, accountId, at, sequence: 1, object, principal: null })
-      for (const destination of wanted) traffic.push(destination, event)
+  function emitTraffic(type: string, accountId: string, at: number, event: unknown): void {
+    for (const { traffic: told, destinations: wanted } of subscriptions.routes(type, accountId)) {
+      if (!told?.passes(event)) continue
+      let sealed: SealedEvent | undefined
+      for (const destination of wanted) {
+        if (!traffic.admits(destination)) continue
+        sealed ??= told.write(ids, event, at)
+        traffic.push(destination, sealed)
+      }
     }
   }
 
@@ -272,10 +272,10 @@ export function createEvents(options: EventsOptions): Events {
     },
 
     observer: {
-      wantsRequests: (accountId) => subscriptions.wants(HTTP, accountId),
-      onRequest: (request) => emitTraffic(HTTP, request.accountId, request.endedAt, requestReader(request)),
-      wantsConnections: (accountId) => subscriptions.wants(TCP, accountId),
-      onConnection: (closed) => emitTraffic(TCP, closed.accountId, closed.endedAt, connectionReader(closed)),
+      wantsRequests: (accountId) => subscriptions.wants(HTTP_REQUEST, accountId),
+      onRequest: (request) => emitTraffic(HTTP_REQUEST, request.accountId, request.endedAt, request),
+      wantsConnections: (accountId) => subscriptions.wants(TCP_CONNECTION, accountId),
+      onConnection: (closed) => emitTraffic(TCP_CONNECTION, closed.accountId, closed.endedAt, closed),
     },
 
     async sendTest(accountId, destinationId) {

@@ -1,13 +1,13 @@
 import { FilterProblem, readWords, type Word } from './filter-words.ts'
 
-/** Reads one field of an event, such as `conn.client_ip`; undefined when the event does not have it. */
-export type FieldReader = (field: string) => unknown
+/** Reads one field of an event; undefined when the event does not have it. */
+export type Getter<E> = (event: E) => unknown
+
+/** How to read a field such as `conn.client_ip`; undefined when events of the type do not have it. */
+export type GetterOf<E> = (field: string) => Getter<E> | undefined
 
 /** Whether an event passes. */
-export type Filter = (read: FieldReader) => boolean
-
-// Undefined stands for "cannot be told": a field that is not there, or values that cannot be compared.
-type Evaluate = (read: FieldReader) => unknown
+export type Filter<E> = (event: E) => boolean
 
 const MAX_DEPTH = 64
 
@@ -16,25 +16,26 @@ const MAX_DEPTH = 64
  * fields. An event passes when the filter is true; a filter that cannot be told, because a field is absent, is not.
  * Throws `FilterProblem` for anything else, so that a mistake is refused when it is written and not when it is used.
  */
-export function parseFilter(source: string, fields: ReadonlySet<string>): Filter {
+export function parseFilter<E>(source: string, getterOf: GetterOf<E>): Filter<E> {
   if (source.trim() === '') return () => true
-  const parser = new Parser(readWords(source), fields)
+  const parser = new Parser(readWords(source), getterOf)
   const evaluate = parser.whole()
-  return (read) => evaluate(read) === true
+  return (event) => evaluate(event) === true
 }
 
-class Parser {
+// In what follows undefined stands for "cannot be told": a field that is not there, or values that do not compare.
+class Parser<E> {
   readonly #words: readonly Word[]
-  readonly #fields: ReadonlySet<string>
+  readonly #getterOf: GetterOf<E>
   #next = 0
   #depth = 0
 
-  constructor(words: readonly Word[], fields: ReadonlySet<string>) {
+  constructor(words: readonly Word[], getterOf: GetterOf<E>) {
     this.#words = words
-    this.#fields = fields
+    this.#getterOf = getterOf
   }
 
-  whole(): Evaluate {
+  whole(): Getter<E> {
     const evaluate = this.#or()
     const rest = this.#peek()
     if (rest.kind !== 'end') throw new FilterProblem(`${rest.text} was not expected`, rest.at)
@@ -66,32 +67,32 @@ class Parser {
     return value
   }
 
-  #or(): Evaluate {
+  #or(): Getter<E> {
     const parts = [this.#and()]
     while (this.#take('||')) parts.push(this.#and())
     return parts.length === 1 ? parts[0]! : decide(parts, true)
   }
 
-  #and(): Evaluate {
+  #and(): Getter<E> {
     const parts = [this.#relation()]
     while (this.#take('&&')) parts.push(this.#relation())
     return parts.length === 1 ? parts[0]! : decide(parts, false)
   }
 
-  #relation(): Evaluate {
+  #relation(): Getter<E> {
     const left = this.#unary()
     const operator = this.#take('<', '<=', '==', '!=', '>=', '>', 'in')
     if (!operator) return left
     const right = this.#unary()
     const compare = operators[operator.text]!
-    return (read) => compare(left(read), right(read))
+    return (event) => compare(left(event), right(event))
   }
 
-  #unary(): Evaluate {
+  #unary(): Getter<E> {
     if (this.#take('!')) {
       const inner = this.#deeper(() => this.#unary())
-      return (read) => {
-        const value = inner(read)
+      return (event) => {
+        const value = inner(event)
         return typeof value === 'boolean' ? !value : undefined
       }
     }
@@ -105,7 +106,7 @@ class Parser {
     return this.#primary()
   }
 
-  #primary(): Evaluate {
+  #primary(): Getter<E> {
     if (this.#take('(')) {
       const inner = this.#deeper(() => this.#or())
       this.#require(')')
@@ -121,16 +122,16 @@ class Parser {
     throw new FilterProblem(`A value was expected instead of ${word.text}`, word.at)
   }
 
-  #list(): Evaluate {
-    const items: Evaluate[] = []
+  #list(): Getter<E> {
+    const items: Getter<E>[] = []
     if (this.#take(']')) return () => []
     do items.push(this.#deeper(() => this.#or()))
     while (this.#take(','))
     this.#require(']')
-    return (read) => items.map((item) => item(read))
+    return (event) => items.map((item) => item(event))
   }
 
-  #field(at: number): Evaluate {
+  #field(at: number): Getter<E> {
     const steps: string[] = []
     while (this.#take('.')) {
       const step = this.#peek()
@@ -141,17 +142,18 @@ class Parser {
     }
     const field = steps.join('.')
     if (this.#take('(')) throw new FilterProblem('Functions are not supported in filters', at)
-    if (!this.#fields.has(field)) throw new FilterProblem(`The event has no field "${field}"`, at)
-    return (read) => read(field)
+    const getter = this.#getterOf(field)
+    if (getter === undefined) throw new FilterProblem(`The event has no field "${field}"`, at)
+    return getter
   }
 }
 
 /** `||` when `by` is true, `&&` when it is false: as soon as one part says `by` the others do not matter. */
-function decide(parts: readonly Evaluate[], by: boolean): Evaluate {
-  return (read) => {
+function decide<E>(parts: readonly Getter<E>[], by: boolean): Getter<E> {
+  return (event) => {
     let outcome: boolean | undefined = !by
     for (const part of parts) {
-      const value = part(read)
+      const value = part(event)
       if (value === by) return by
       if (typeof value !== 'boolean') outcome = undefined
     }

@@ -8,8 +8,8 @@ export {
   type EventsOptions,
   TestEventFailed,
 } from './events.ts'
-export { parseFilter } from './filter.ts'
 export { FilterProblem } from './filter-words.ts'
 export type { LiveFact, SessionFacts, TunnelFacts } from './live.ts'
+export { checkFilter } from './subscriptions.ts'
 export type { CloudIdentity, Endpoints } from './targets/target.ts'
 export type { FinishedConnection, FinishedRequest } from './traffic.ts'

@@ -121,9 +121,10 @@ test('a buffer takes no more than it may and counts the rest; batches wait for a
   const buffer = new TrafficBuffer(budget, 20)
   const limits = { maxEvents: 15, maxBytes: 1000, maxEventBytes: 1000, lingerMs: 0 }
 
-  for (let index = 0; index < 14; index++) buffer.push(parcel(`ev_${index}`), clock.now())
+  const offer = (index: number) => buffer.admits() && buffer.push(parcel(`ev_${index}`), clock.now())
+  for (let index = 0; index < 14; index++) offer(index)
   assert.deepEqual(await buffer.take(limits, clock.now()), [])
-  for (let index = 14; index < 30; index++) buffer.push(parcel(`ev_${index}`), clock.now())
+  for (let index = 14; index < 30; index++) offer(index)
 
   assert.equal(buffer.size, 20)
   assert.equal(budget.bytesLeft, 20)

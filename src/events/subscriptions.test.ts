@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLog } from '../base/log.ts'
+import { EventIds } from './event-id.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const HTTP = 'http_request_complete.v0'
@@ -45,11 +46,11 @@ test('a traffic source without fields has them all, and one with an unusable fil
   })
 
   const [route] = subscriptions.routes('tcp_connection_closed.v0', 'ac_1')
-  assert.deepEqual(
-    route?.select((field) => (field === 'conn.bytes_in' ? 7 : undefined)),
-    {
-      conn: { bytes_in: 7 },
-    },
+  const { body } = route!.traffic!.write(
+    new EventIds(),
+    { connection: { startedAt: 0 }, notes: {}, bytesIn: 7, endedAt: 0 },
+    0,
   )
+  assert.equal(JSON.parse(body).object.conn.bytes_in, 7)
   assert.equal(subscriptions.wants(HTTP, 'ac_1'), false)
 })

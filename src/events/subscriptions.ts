@@ -1,7 +1,8 @@
 import type { Logger } from '../base/log.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
-import { compileSelection, type Selection } from './selection.ts'
+import { trafficGetters } from './traffic.ts'
+import { compileWriter, type TrafficWriter } from './traffic-writer.ts'
 
 /** What a subscription's row holds. */
 interface SubscriptionData {
@@ -9,12 +10,11 @@ interface SubscriptionData {
   readonly destination_ids: readonly string[]
 }
 
-/** One source of one subscription: which events pass, what of them, and where to. */
+/** One source of one subscription. */
 export interface Route {
-  readonly passes: Filter
-  /** The fields that a traffic event is to tell, as an object. */
-  readonly select: Selection
   readonly destinations: readonly string[]
+  /** For events of the edge: which of them pass, and what is told of them. */
+  readonly traffic?: { readonly passes: Filter<unknown>; readonly write: TrafficWriter<unknown> }
 }
 
 const NO_ROUTES: readonly Route[] = []
@@ -41,7 +41,7 @@ export class Subscriptions {
   set(id: string, account: string, data: Readonly<Record<string, unknown>>): void {
     const subscriptions = this.#accounts.get(account) ?? new Map<string, ReadonlyMap<string, Route>>()
     const old = subscriptions.get(id)
-    const routes = this.#compile(id, data as unknown as SubscriptionData)
+    const routes = this.#compile(id, account, data as unknown as SubscriptionData)
     this.#owners.set(id, account)
     this.#accounts.set(account, subscriptions.set(id, routes))
     this.#join(account, [...(old?.keys() ?? []), ...routes.keys()])
@@ -64,22 +64,23 @@ export class Subscriptions {
     this.#routes.clear()
   }
 
-  #compile(id: string, { sources, destination_ids }: SubscriptionData): Map<string, Route> {
+  #compile(id: string, account: string, { sources, destination_ids }: SubscriptionData): Map<string, Route> {
     const routes = new Map<string, Route>()
-    if (destination_ids.length === 0) return routes
+    const destinations = destination_ids
+    if (destinations.length === 0) return routes
     for (const { type, filter, fields } of sources) {
-      const known = TRAFFIC_FIELDS[type]
-      try {
-        routes.set(type, {
-          passes: known === undefined ? () => true : parseFilter(filter, known),
-          select: compileSelection(fields.length === 0 ? [...(known ?? [])] : fields),
-          destinations: destination_ids,
-        })
-      } catch (error) {
-        this.#log.error(
-          { subscription: id, type, reason: (error as Error).message },
-          'a filter cannot be used',
-        )
+      const getterOf = trafficGetters[type]
+      if (getterOf === undefined) routes.set(type, { destinations })
+      else {
+        const told = fields.length === 0 ? [...(TRAFFIC_FIELDS[type] ?? [])] : fields
+        try {
+          const passes = parseFilter(filter, getterOf) as Filter<unknown>
+          const write = compileWriter(type, account, told, getterOf) as TrafficWriter<unknown>
+          routes.set(type, { destinations, traffic: { passes, write } })
+        } catch (error) {
+          const reason = (error as Error).message
+          this.#log.error({ subscription: id, type, reason }, 'a filter cannot be used')
+        }
       }
     }
     return routes
@@ -96,4 +97,9 @@ export class Subscriptions {
       else this.#routes.delete(type)
     }
   }
+}
+
+/** Throws `FilterProblem`, with a sentence that says what is wrong, for a filter that events of this type cannot have. */
+export function checkFilter(type: string, filter: string): void {
+  parseFilter(filter, trafficGetters[type] ?? (() => undefined))
 }

@@ -48,12 +48,16 @@ export class TrafficLanes {
     for (const [destination, { buffer }] of this.#buffers) yield { destination, size: buffer.size }
   }
 
+  /** Whether a destination has room for an event; one that has not counts as dropped. */
+  admits(destinationId: string): boolean {
+    const destination = this.#options.destinations.get(destinationId)
+    return destination !== undefined && this.#buffering(destination).buffer.admits()
+  }
+
+  /** Adds an event that was admitted. */
   push(destinationId: string, parcel: Parcel): void {
-    const { destinations, clock } = this.#options
-    const destination = destinations.get(destinationId)
-    if (destination === undefined) return
-    const { buffer, lane } = this.#buffering(destination)
-    if (buffer.push(parcel, clock.now()) % POKE_EVERY === 0) lane.poke()
+    const { buffer, lane } = this.#buffers.get(destinationId)!
+    if (buffer.push(parcel, this.#options.clock.now()) % POKE_EVERY === 0) lane.poke()
   }
 
   async tick(): Promise<void> {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
-import { compileSelection } from './selection.ts'
-import { connectionReader, type FinishedRequest, requestReader } from './traffic.ts'
+import { EventIds } from './event-id.ts'
+import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficGetters } from './traffic.ts'
+import { compileWriter, type TrafficWriter } from './traffic-writer.ts'
 
 const connection = {
   scheme: 'https',
@@ -34,6 +35,13 @@ const request: FinishedRequest = {
   notes: { 'ip_policy.decision': 'allow', 'compression.bytes_saved': 0 },
 }
 
+function told(type: string, fields: readonly string[], event: unknown) {
+  const write = compileWriter(type, 'ac_1', fields, trafficGetters[type]!) as TrafficWriter<unknown>
+  return JSON.parse(write(new EventIds(), event, Date.UTC(2026, 0, 2, 1)).body)
+}
+
+const everyField = (type: string) => [...TRAFFIC_FIELDS[type]!]
+
 test('a request is told by the fields that a subscription names', () => {
   const fields = [
     'conn.client_ip',
@@ -45,30 +53,28 @@ test('a request is told by the fields that a subscription names', () => {
     'backend.connection_reused',
   ]
 
-  const object = compileSelection(fields)(requestReader(request))
+  const object = told(HTTP_REQUEST, fields, request).object
 
   assert.deepEqual(object, {
     conn: { client_ip: '192.0.2.7' },
     http: { request: { url: { path: '/a', query: 'b=1?2' } }, response: { status_code: 200 } },
     ip_policy: { decision: 'allow' },
+    oauth: { user: { id: null } },
     backend: { connection_reused: false },
   })
 })
 
 test('headers come as lists by lower-case name, and credentials never', () => {
-  const read = requestReader(request)
+  const { object } = told(HTTP_REQUEST, everyField(HTTP_REQUEST), request)
 
-  assert.deepEqual(
-    { ...(read('http.request.headers') as object) },
-    {
-      'user-agent': ['curl'],
-      'x-kind': ['a', 'b'],
-      authorization: ['[hidden]'],
-      cookie: ['[hidden]'],
-      ['__proto__']: ['x'],
-    },
-  )
-  const everything = JSON.stringify(compileSelection([...TRAFFIC_FIELDS['http_request_complete.v0']!])(read))
+  assert.deepEqual(object.http.request.headers, {
+    'user-agent': ['curl'],
+    'x-kind': ['a', 'b'],
+    authorization: ['[hidden]'],
+    cookie: ['[hidden]'],
+    ['__proto__']: ['x'],
+  })
+  const everything = JSON.stringify(object)
   assert.doesNotMatch(everything, /canary/)
   assert.match(everything, /"server_name":"shop.example.com"/)
   assert.match(everything, /"cn":"ann"/)
@@ -76,26 +82,37 @@ test('headers come as lists by lower-case name, and credentials never', () => {
 })
 
 test('a raw connection is told with its bytes and times', () => {
-  const read = connectionReader({
+  const closed = {
     accountId: 'ac_1',
     connection,
     endedAt: connection.startedAt + 1500,
     bytesIn: 0,
     bytesOut: 9,
     notes: {},
-  })
+  }
 
-  const object = compileSelection([...TRAFFIC_FIELDS['tcp_connection_closed.v0']!])(read)
+  const event = told(TCP_CONNECTION, everyField(TCP_CONNECTION), closed)
 
-  assert.deepEqual(object, {
-    conn: {
-      client_ip: '192.0.2.7',
-      server_ip: '198.51.100.1',
-      server_port: 443,
-      start_ts: '2026-01-02T00:00:00.000Z',
-      bytes_in: 0,
-      bytes_out: 9,
-      end_ts: '2026-01-02T00:00:01.500Z',
+  assert.match(event.event_id, /^ev_[0-9A-Za-z]{27}$/)
+  const { event_id: _, ...rest } = event
+  assert.deepEqual(rest, {
+    event_type: TCP_CONNECTION,
+    event_timestamp: '2026-01-02T01:00:00.000Z',
+    account_id: 'ac_1',
+    sequence: 1,
+    principal: null,
+    object: {
+      conn: {
+        client_ip: '192.0.2.7',
+        server_name: null,
+        server_ip: '198.51.100.1',
+        server_port: 443,
+        start_ts: '2026-01-02T00:00:00.000Z',
+        bytes_in: 0,
+        bytes_out: 9,
+        end_ts: '2026-01-02T00:00:01.500Z',
+      },
+      ip_policy: { decision: null },
     },
   })
 })

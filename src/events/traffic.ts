@@ -1,4 +1,5 @@
-import type { FieldReader } from './filter.ts'
+import { TRAFFIC_FIELDS } from '../resources/index.ts'
+import type { Getter, GetterOf } from './filter.ts'
 
 /** What is known of a visitor's connection. */
 export interface VisitorConnection {
@@ -47,7 +48,10 @@ export interface FinishedConnection {
   readonly notes: Readonly<Record<string, string | number>>
 }
 
-const connectionFields: Readonly<Record<string, (connection: VisitorConnection) => unknown>> = {
+export const HTTP_REQUEST = 'http_request_complete.v0'
+export const TCP_CONNECTION = 'tcp_connection_closed.v0'
+
+const visitorFields: Readonly<Record<string, Getter<VisitorConnection>>> = {
   'conn.client_ip': ({ remoteAddress }) => remoteAddress,
   'conn.server_ip': ({ localAddress }) => localAddress,
   'conn.server_name': ({ serverName }) => serverName,
@@ -59,53 +63,48 @@ const connectionFields: Readonly<Record<string, (connection: VisitorConnection) 
   'tls.client_cert.subject.cn': ({ tls }) => tls?.peer?.commonName,
 }
 
-/** The field lines of a request, read once and only when asked for. */
-type Headers = () => Readonly<Record<string, string[]>>
-
-const requestFields: Readonly<Record<string, (request: FinishedRequest, headers: Headers) => unknown>> = {
+const requestFields: Readonly<Record<string, Getter<FinishedRequest>>> = {
   'conn.server_name': ({ connection, host }) => connection.serverName ?? nameOf(host),
   'backend.connection_reused': ({ connectionReused }) => connectionReused,
   'http.request.body_length': ({ requestBodyLength }) => requestBodyLength,
-  'http.request.headers': (_request, headers) => headers(),
+  'http.request.headers': ({ requestFields }) => readFields(requestFields),
   'http.request.method': ({ method }) => method,
   'http.request.url.host': ({ host }) => host,
-  'http.request.url.path': ({ target }) => target.split('?', 1)[0],
-  'http.request.url.query': ({ target }) => target.slice(target.split('?', 1)[0]!.length + 1),
+  'http.request.url.path': ({ target }) => target.slice(0, queryAt(target)),
+  'http.request.url.query': ({ target }) => target.slice(queryAt(target) + 1),
   'http.request.url.raw': ({ connection, host, target }) => `${connection.scheme}://${host}${target}`,
   'http.request.url.scheme': ({ connection }) => connection.scheme,
-  'http.request.user_agent': (_request, headers) => headers()['user-agent']?.[0] ?? '',
+  'http.request.user_agent': ({ requestFields }) => USER_AGENT.exec(requestFields)?.[1] ?? '',
   'http.response.body_length': ({ responseBodyLength }) => responseBodyLength,
   'http.response.headers': ({ responseFields }) => readFields(responseFields),
   'http.response.status_code': ({ status }) => status,
 }
 
-/** Reads the fields of `http_request_complete`; each is worked out only when asked for. */
-export function requestReader(request: FinishedRequest): FieldReader {
-  let read: Record<string, string[]> | undefined
-  const headers = () => {
-    read ??= readFields(request.requestFields)
-    return read
-  }
-  return (field) =>
-    requestFields[field]?.(request, headers) ??
-    connectionFields[field]?.(request.connection) ??
-    request.notes[field]
+const connectionFields: Readonly<Record<string, Getter<FinishedConnection>>> = {
+  'conn.bytes_in': ({ bytesIn }) => bytesIn,
+  'conn.bytes_out': ({ bytesOut }) => bytesOut,
+  'conn.end_ts': ({ endedAt }) => new Date(endedAt).toISOString(),
 }
 
-/** Reads the fields of `tcp_connection_closed`. */
-export function connectionReader({
-  connection,
-  notes,
-  bytesIn,
-  bytesOut,
-  endedAt,
-}: FinishedConnection): FieldReader {
+interface Finished {
+  readonly connection: VisitorConnection
+  readonly notes: Readonly<Record<string, string | number>>
+}
+
+/** Fields are looked up once, when a subscription is compiled; what remains for each event is a call. */
+function gettersOf<E extends Finished>(type: string, own: Readonly<Record<string, Getter<E>>>): GetterOf<E> {
   return (field) => {
-    if (field === 'conn.bytes_in') return bytesIn
-    if (field === 'conn.bytes_out') return bytesOut
-    if (field === 'conn.end_ts') return new Date(endedAt).toISOString()
-    return connectionFields[field]?.(connection) ?? notes[field]
+    if (!TRAFFIC_FIELDS[type]?.has(field)) return undefined
+    const visitor = visitorFields[field]
+    // What is neither told by the edge itself nor by the connection was noted by a module, if at all.
+    return own[field] ?? (visitor ? ({ connection }) => visitor(connection) : ({ notes }) => notes[field])
   }
+}
+
+/** How to read the fields of each type of traffic event. */
+export const trafficGetters: Readonly<Record<string, GetterOf<never>>> = {
+  [HTTP_REQUEST]: gettersOf(HTTP_REQUEST, requestFields),
+  [TCP_CONNECTION]: gettersOf(TCP_CONNECTION, connectionFields),
 }
 
 // What they hold lets others in, so that it must not lie about in logs (P43).
@@ -125,6 +124,13 @@ function readFields(lines: string): Record<string, string[]> {
     else values.push(value)
   }
   return fields
+}
+
+const USER_AGENT = /(?:^|\r\n)user-agent:[ \t]*([^\r]*)/i
+
+function queryAt(target: string): number {
+  const at = target.indexOf('?')
+  return at === -1 ? target.length : at
 }
 
 function nameOf(host: string): string {
