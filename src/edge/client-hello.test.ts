@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { HelloReader } from './client-hello.ts'
+
+/** The first bytes a real client sends. */
+async function realHello(t: TestContext, options: ConnectionOptions): Promise<Buffer> {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const client = connectTls({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', ...options })
+  client.on('error', () => {})
+  const [socket] = await once(server, 'connection')
+  const reader = new HelloReader()
+  for await (const chunk of socket) if (reader.push(chunk as Buffer) !== 'more') break
+  client.destroy()
+  return Buffer.from(reader.bytes)
+}
+
+function read(bytes: Buffer, cuts: readonly number[]): { result: string; name: string; bytes: Buffer } {
+  const reader = new HelloReader()
+  let from = 0
+  for (const cut of [...cuts, bytes.length]) {
+    const result = reader.push(Buffer.from(bytes.subarray(from, cut)))
+    if (result !== 'more') return { result, name: reader.serverName, bytes: reader.bytes }
+    from = cut
+  }
+  return { result: 'more', name: '', bytes: reader.bytes }
+}
+
+/** The same handshake message cut into records of this many bytes. */
+function inRecords(hello: Buffer, size: number): Buffer {
+  const message = hello.subarray(5)
+  const records: Buffer[] = []
+  for (let at = 0; at < message.length; at += size) {
+    const fragment = message.subarray(at, at + size)
+    records.push(Buffer.from([22, 3, 1, fragment.length >> 8, fragment.length & 255]), fragment)
+  }
+  return Buffer.concat(records)
+}
+
+test('the name is found in real hellos however they are cut into segments and records', async (t) => {
+  const seed = randomInt(2 ** 31)
+  console.log(`seed ${seed}`)
+  let state = seed
+  const random = (limit: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+  const servername = 'Some.Name.Example'
+  const hellos = [
+    await realHello(t, { servername }),
+    await realHello(t, { servername, maxVersion: 'TLSv1.2' }),
+    await realHello(t, { servername, ALPNProtocols: ['h2', 'http/1.1'] }),
+    await realHello(t, { servername, ecdhCurve: 'X25519MLKEM768:X25519' }),
+    await realHello(t, { servername, ecdhCurve: 'X25519MLKEM768', ALPNProtocols: ['h2', 'a'.repeat(200)] }),
+  ]
+  assert.ok(
+    hellos.some(({ length }) => length > 1400),
+    'one has a post-quantum key share',
+  )
+
+  for (let n = 0; n < 300; n++) {
+    const hello = hellos[n % hellos.length]!
+    const bytes = n % 3 === 0 ? inRecords(hello, 16 + random(600)) : hello
+    const cuts = Array.from({ length: random(20) }, () => random(bytes.length)).sort((a, b) => a - b)
+    const got = read(bytes, n % 10 === 0 ? [...bytes.keys()].slice(1) : cuts)
+
+    assert.equal(got.result, 'done')
+    assert.equal(got.name, 'some.name.example')
+    assert.ok(bytes.subarray(0, got.bytes.length).equals(got.bytes), 'the bytes stay as they came')
+  }
+})
+
+test('a hello of sixteen KiB is read, a larger one is not', async (t) => {
+  const hello = await realHello(t, { servername: 'a.example' })
+  const padded = (size: number) => {
+    // A padding extension (RFC 7685) at the end, all lengths adjusted.
+    const more = size - (hello.length - 5) - 4
+    const message = Buffer.concat([
+      hello.subarray(5),
+      Buffer.from([0, 21, more >> 8, more & 255]),
+      Buffer.alloc(more),
+    ])
+    message.writeUIntBE(message.length - 4, 1, 3)
+    const body = message.subarray(4)
+    let at = 34
+    at += 1 + body[at]!
+    at += 2 + body.readUInt16BE(at)
+    at += 1 + body[at]!
+    body.writeUInt16BE(body.length - at - 2, at)
+    return inRecords(Buffer.concat([Buffer.alloc(5), message]), 8192)
+  }
+
+  assert.equal(read(padded(16_384), []).result, 'done')
+  assert.equal(read(padded(17_000), []).result, 'bad')
+})
+
+/** A hello with this server_name extension body, or without one. */
+function helloWith(extension: Buffer | undefined, twice = false): Buffer {
+  const sni =
+    extension === undefined
+      ? []
+      : [Buffer.from([0, 0, extension.length >> 8, extension.length & 255]), extension]
+  const extensions = Buffer.concat([...sni, ...(twice ? sni : []), Buffer.from([0, 23, 0, 0])])
+  const body = Buffer.concat([
+    Buffer.from([3, 3]),
+    Buffer.alloc(32),
+    Buffer.from([0, 0, 2, 0x13, 1, 1, 0, extensions.length >> 8, extensions.length & 255]),
+    extensions,
+  ])
+  const message = Buffer.concat([Buffer.from([1, 0, body.length >> 8, body.length & 255]), body])
+  return Buffer.concat([Buffer.from([22, 3, 1, message.length >> 8, message.length & 255]), message])
+}
+
+function nameExtension(name: string, type = 0): Buffer {
+  const bytes = Buffer.from(name, 'latin1')
+  const entry = Buffer.concat([Buffer.from([type, bytes.length >> 8, bytes.length & 255]), bytes])
+  return Buffer.concat([Buffer.from([entry.length >> 8, entry.length & 255]), entry])
+}
+
+test('what is not a hello with one valid name is bad', () => {
+  const good = helloWith(nameExtension('a.example.'))
+  assert.equal(read(good, []).name, 'a.example')
+  const bad: [string, Buffer][] = [
+    ['no name', helloWith(undefined)],
+    ['two names', helloWith(nameExtension('a.example'), true)],
+    ['empty name', helloWith(nameExtension(''))],
+    ['NUL in the name', helloWith(nameExtension('a\0.example'))],
+    ['not ASCII', helloWith(nameExtension('\u00e4.example'))],
+    ['256 bytes', helloWith(nameExtension(`${'a'.repeat(63)}.`.repeat(4)))],
+    ['two dots', helloWith(nameExtension('a..example'))],
+    ['slash', helloWith(nameExtension('a/b'))],
+    ['another kind of name', helloWith(nameExtension('a.example', 1))],
+    ['empty extension', helloWith(Buffer.alloc(0))],
+    ['list too short', helloWith(Buffer.concat([nameExtension('a.example'), Buffer.from([0])]))],
+    ['HTTP', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+    ['alert', Buffer.from([21, 3, 1, 0, 2, 2, 40])],
+    ['server hello', Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0])],
+    ['SSL 2', Buffer.from([0x80, 0x2e, 1, 3, 1])],
+    ['empty record', Buffer.from([22, 3, 1, 0, 0])],
+    ['record too large', Buffer.from([22, 3, 1, 0x50, 0])],
+  ]
+  for (const [what, bytes] of bad) assert.equal(read(bytes, []).result, 'bad', what)
+})
+
+test('any change of a hello is read or refused, never an exception', () => {
+  const good = helloWith(nameExtension('a.example'))
+  for (let at = 0; at < good.length; at++) {
+    for (const value of [0, 1, 127, 255]) {
+      const bytes = Buffer.from(good)
+      bytes[at] = value
+      assert.ok(['more', 'done', 'bad'].includes(read(bytes, []).result))
+    }
+  }
+})
+
+test('bytes that never become a hello are given up on', () => {
+  const reader = new HelloReader()
+  const record = Buffer.from([22, 3, 1, 0, 1, 0])
+  record[5] = 1
+  let result = reader.push(record)
+  for (let n = 0; result === 'more' && n < 10_000; n++) result = reader.push(Buffer.from([22, 3, 1, 0, 1, 0]))
+
+  assert.equal(result, 'bad')
+})

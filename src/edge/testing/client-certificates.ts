@@ -1,0 +1,82 @@
+import { randomBytes, webcrypto } from 'node:crypto'
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from '../../certs/asn1.ts'
+import { writePem } from '../../certs/pem.ts'
+
+const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const HOUR = 3_600_000
+
+/** What a client shows. */
+export interface ClientCertificate {
+  readonly cert: string
+  readonly key: string
+}
+
+/** An authority that certifies clients. */
+export interface ClientAuthority {
+  readonly ca: string
+  issue(client: {
+    commonName: string
+    dns?: string[]
+    emails?: string[]
+    /** Hours from now; negative for one that is over. */
+    validFor?: number
+  }): Promise<ClientCertificate>
+}
+
+export async function createClientAuthority(commonName: string, validFor = 24): Promise<ClientAuthority> {
+  const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
+  const serialNumber = () => `40${randomBytes(8).toString('hex')}`
+  const span = (hours: number) => ({
+    notBefore: new Date(Date.now() - 48 * HOUR),
+    notAfter: new Date(Date.now() + hours * HOUR),
+  })
+  const root = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: [{ CN: [commonName] }],
+    ...span(validFor),
+    signingAlgorithm: EC,
+    keys,
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign, true),
+    ],
+  })
+  return {
+    ca: writePem('CERTIFICATE', new Uint8Array(root.rawData)),
+    async issue({ commonName: name, dns = [], emails = [], validFor: hours = 12 }) {
+      const own = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
+      const leaf = await X509CertificateGenerator.create({
+        serialNumber: serialNumber(),
+        subject: [{ CN: [name] }],
+        issuer: root.subjectName,
+        ...span(hours),
+        signingAlgorithm: EC,
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
+        extensions: [
+          new BasicConstraintsExtension(false, undefined, true),
+          new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]),
+          new SubjectAlternativeNameExtension([
+            ...dns.map((value) => ({ type: 'dns' as const, value })),
+            ...emails.map((value) => ({ type: 'email' as const, value })),
+          ]),
+        ],
+      })
+      return {
+        cert: writePem('CERTIFICATE', new Uint8Array(leaf.rawData)),
+        key: writePem(
+          'PRIVATE KEY',
+          new Uint8Array(await webcrypto.subtle.exportKey('pkcs8', own.privateKey)),
+        ),
+      }
+    },
+  }
+}
