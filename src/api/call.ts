@@ -20,6 +20,8 @@ export interface Call {
   readonly clock: Clock
   readonly log: Logger
   readonly showing: Showing
+  /** Set once an answer has come to hold a secret, which a read must leave a record of (P44). */
+  readonly secrets: { shown: boolean }
 }
 
 /** A created or updated object on its way into the store. */

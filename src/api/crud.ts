@@ -55,6 +55,7 @@ export function collectionPath(resource: Resource, parents: Parents): string {
 export async function show(behaviour: Behaviour, row: Row, call: Call, reveal: Body = {}): Promise<Body> {
   const { resource } = behaviour
   const record = recordOf(row) as Stock<Resource>
+  if (resource.revealed.some((secret) => row.secrets?.[secret])) call.secrets.shown = true
   const path = collectionPath(resource, row.data as Parents)
   const lively: Body = {
     id: row.id,

@@ -65,8 +65,10 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
     {
       ...routes.get,
       async run(call, { params }) {
-        const settings = recordOf(await find(resource, call, params.id!, params))[key]
+        const row = await find(resource, call, params.id!, params)
+        const settings = recordOf(row)[key]
         if (settings === null) throw problem('module_unset', module, params.id!)
+        if (value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`])) call.secrets.shown = true
         return value.show(settings, call.showing) as Body
       },
     },

@@ -10,6 +10,7 @@ import { operations } from './all-operations.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { type Call, createShowing } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
+import { auditDone } from './crud.ts'
 import { isCommand, isOriginal, needsObjectForEmpty, readBody, writeBody } from './dialect.ts'
 import { createApiMetrics } from './metrics.ts'
 import type { Operation } from './operations.ts'
@@ -128,6 +129,7 @@ export function createApi(options: ApiOptions): Api {
       clock,
       log,
       showing,
+      secrets: { shown: false },
     }
   }
 
@@ -160,11 +162,15 @@ export function createApi(options: ApiOptions): Api {
         done()
       },
       handler: async (request, reply) => {
-        const answered = await operation.run(callOf(request, operation), {
-          params: request.params as Record<string, string>,
+        const call = callOf(request, operation)
+        const params = request.params as Record<string, string>
+        const answered = await operation.run(call, {
+          params,
           page: readPage(request.query as Record<string, unknown>, paged, request.original),
           body: (request.body ?? {}) as Record<string, unknown>,
         })
+        if (call.secrets.shown && !mutates)
+          await store.write({}, (tx) => tx.audit(auditDone(call, params.id)))
         return send(request, reply, operation.status, answered)
       },
     })

@@ -6,9 +6,18 @@ const POISON = new Set(['__proto__', 'constructor', 'prototype'])
  * prototype, or deeper nesting than any body here needs is refused instead of silently resolved.
  */
 export function parseStrictJson(text: string): unknown {
-  const value = JSON.parse(text) as unknown // Syntax first, so that the scan below can trust the form.
+  const value = parse(text) // Syntax first, so that the scan below can trust the form.
   scan(text)
   return value
+}
+
+/** The engine's complaint quotes what stands around the mistake, which may be a secret. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new SyntaxError(`${(error as Error).message.replace(/, (\.\.\.)?".*$/s, '')}.`)
+  }
 }
 
 function scan(text: string): void {

@@ -4,6 +4,7 @@ import {
   type Fields,
   InvalidValue,
   type Pointer,
+  pathsOf,
   plain,
   type Read,
   type Showing,
@@ -151,6 +152,8 @@ export interface Resource<F extends ResourceFields = ResourceFields> {
   readonly modules: readonly string[]
   /** Dotted paths of the record's secrets. */
   readonly sealed: readonly string[]
+  /** Those of them that answers show; reading them leaves an audit record. */
+  readonly revealed: readonly string[]
   readonly createSchema: TSchema
   readonly updateSchema: TSchema
   readonly viewSchema: TSchema
@@ -219,9 +222,8 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
     relativeUri: declaration.relativeUri ?? false,
     parents: [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!),
     modules: Object.entries(fields).flatMap(([name, field]) => (moduleMark in field.value ? [name] : [])),
-    sealed: Object.entries(stored).flatMap(([name, value]) =>
-      value.sealed.map((inner) => (inner === '' ? (value.key ?? name) : `${value.key ?? name}.${inner}`)),
-    ),
+    sealed: pathsOf(stored, ({ sealed }) => sealed),
+    revealed: pathsOf(stored, ({ revealed = [] }) => revealed),
     createSchema: writtenSchema(creatable),
     updateSchema: writtenSchema(updatable, { partial: true }),
     viewSchema,

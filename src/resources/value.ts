@@ -53,6 +53,8 @@ export interface Value<
   readonly byService?: 'shown' | 'unseen'
   /** Dotted paths of secrets inside the value, kept sealed at rest; the empty path is the value itself. */
   readonly sealed: readonly string[]
+  /** Those of them that answers show all the same, because the documents say so. */
+  readonly revealed?: readonly string[]
   /** Checks what JSON Schema cannot and brings the value into its one normal form. */
   check(value: W, at: string): W
   show(value: W, showing: Showing): R
@@ -164,7 +166,7 @@ export function secret<W extends string | null, K extends string | undefined, Q 
   value: Value<W, W, K, Q>,
   visibility: 'shown' | 'redacted',
 ): Value<W, W | null, K, Q> {
-  if (visibility === 'shown') return { ...value, sealed: [''] }
+  if (visibility === 'shown') return { ...value, sealed: [''], revealed: [''] }
   return {
     ...value,
     sealed: [''],
@@ -337,6 +339,14 @@ export function checkObject(
   return checked
 }
 
+/** Dotted paths inside these values, from the paths inside each of them. */
+export function pathsOf(fields: Fields, inner: (value: Value) => readonly string[]): string[] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    const key = value.key ?? name
+    return inner(value).map((path) => (path === '' ? key : `${key}.${path}`))
+  })
+}
+
 /** An object made of named values; `rule` looks at them together. */
 export function object<F extends Fields>(
   fields: F,
@@ -356,9 +366,8 @@ export function object<F extends Fields>(
     fallback: Object.fromEntries(
       entries.map(([name, value]) => [value.key ?? name, value.fallback]),
     ) as WrittenObject<F>,
-    sealed: entries.flatMap(([name, value]) =>
-      value.sealed.map((path) => (path === '' ? (value.key ?? name) : `${value.key ?? name}.${path}`)),
-    ),
+    sealed: pathsOf(fields, ({ sealed }) => sealed),
+    revealed: pathsOf(fields, ({ revealed = [] }) => revealed),
     check(given, at) {
       const checked = checkObject(fields, given as Record<string, unknown>, at) as WrittenObject<F>
       const complaint = options.rule?.(checked)

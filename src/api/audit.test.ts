@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Answer, shareApi, type TestApi } from '../../test/support/api.ts'
+import { next } from '../../test/support/samples.ts'
+
+const { fresh } = await shareApi()
+
+type Row = Record<string, string | null>
+
+/** Audit records that come after the newest one of an account now; refusals are written after their answer. */
+async function follow(api: TestApi): Promise<(count: number) => Promise<Row[]>> {
+  const read = async () => (await api.call('GET', '/audit_events')).body.audit_events as Row[]
+  const seen = new Set((await read()).map(({ id }) => id))
+  return async (count) => {
+    const deadline = performance.now() + 5000
+    for (;;) {
+      const fresher = (await read()).filter(({ id }) => !seen.has(id!)).reverse()
+      if (fresher.length >= count || performance.now() > deadline) return fresher
+      await turn()
+    }
+  }
+}
+
+const operation = ({ headers }: Answer) => headers.get('adit-operation-id')
+
+test('each change leaves one record that says who did what to what, from where and how it ended (P44)', async () => {
+  const api = await fresh()
+  const since = await follow(api)
+  const key = (await api.call('GET', '/api_keys')).body.keys[0]
+  const domain = `audit${next()}.example.com`
+  const calls: [answer: Answer, kind: string, action: string, object: string | null, outcome: string][] = []
+  const add = (answer: Answer, kind: string, action: string, object: string | null, outcome = 'done') =>
+    calls.push([answer, kind, action, object, outcome])
+
+  const policy = await api.call('POST', '/ip_policies', { body: {} })
+  const { id } = policy.body
+  add(policy, 'ip_policies', 'create', id)
+  add(await api.call('PATCH', `/ip_policies/${id}`, { body: {} }), 'ip_policies', 'update', id)
+  add(await api.call('POST', '/ip_policies', { raw: '{' }), 'ip_policies', 'create', null, 'refused')
+  add(await api.call('PATCH', '/ip_policies/x', { body: {} }), 'ip_policies', 'update', 'x', 'refused')
+  const edge = await api.call('POST', '/edges/tls', { body: {} })
+  add(edge, 'edges_tls', 'create', edge.body.id)
+  const module = `/edges/tls/${edge.body.id}/ip_restriction`
+  const put = await api.call('PUT', module, { body: { ip_policy_ids: [id] } })
+  add(put, 'edges_tls', 'ip_restriction.replace', edge.body.id)
+  const held = await api.call('DELETE', `/ip_policies/${id}`)
+  add(held, 'ip_policies', 'delete', id, 'refused')
+  add(await api.call('DELETE', module), 'edges_tls', 'ip_restriction.delete', edge.body.id)
+  add(await api.call('DELETE', `/ip_policies/${id}`), 'ip_policies', 'delete', id)
+  const reserved = await api.call('POST', '/reserved_domains', { body: { domain } })
+  add(reserved, 'reserved_domains', 'create', reserved.body.id)
+  const at = `/reserved_domains/${reserved.body.id}/certificate_management_policy`
+  const detached = await api.call('DELETE', at)
+  add(detached, 'reserved_domains', 'certificate_management_policy.delete', reserved.body.id)
+  const subscription = await api.call('POST', '/event_subscriptions', { body: {} })
+  add(subscription, 'event_subscriptions', 'create', subscription.body.id)
+  const source = await api.call('POST', `/event_subscriptions/${subscription.body.id}/sources`, {
+    body: { type: 'ip_policy_created.v0' },
+  })
+  add(source, 'event_subscriptions', 'sources.create', subscription.body.id)
+  // Reads leave none.
+  for (const path of ['/ip_policies', '/edges/tls', '/openapi.json', '/healthz']) await api.call('GET', path)
+
+  const records = await since(calls.length)
+
+  assert.equal(records.length, calls.length)
+  for (const [answer, kind, action, object, outcome] of calls) {
+    const own = records.filter(({ operation_id }) => operation_id === operation(answer))
+    assert.equal(own.length, 1, `${action} of ${kind}`)
+    const { at: when, hash, id: _id, detail, ...told } = own[0]!
+    assert.deepEqual(told, {
+      principal: api.account.userId,
+      credential: key.id,
+      source: '127.0.0.1',
+      operation_id: operation(answer),
+      action,
+      kind,
+      object,
+      outcome,
+    })
+    assert.equal(detail, outcome === 'refused' ? `status ${answer.status}` : null)
+    assert.ok(Math.abs(Date.parse(when!) - Date.now()) < 10_000)
+    assert.ok(hash)
+  }
+  assert.equal(await api.store.verifyAudit(api.account.accountId), undefined)
+})
+
+test('reading a secret that the documents show leaves a record too (P44)', async () => {
+  const api = await fresh()
+  const edge = await api.call.create('/edges/https', {})
+  const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    oidc: { issuer: 'https://id.example.com', client_id: 'a', client_secret: 'b' },
+    saml: { enabled: false, idp_metadata: '<x/>' },
+  })
+  const bare = await api.call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/a',
+  })
+  const since = await follow(api)
+  const at = `/edges/https/${edge.id}`
+
+  const reads: [Answer, string, string, string | null][] = [
+    [await api.call('GET', `${at}/routes/${route.id}/oidc`), 'edges_https_routes', 'oidc.get', route.id],
+    [await api.call('GET', `${at}/routes/${route.id}`), 'edges_https_routes', 'get', route.id],
+    [await api.call('GET', at), 'edges_https', 'get', edge.id],
+    [await api.call('GET', '/edges/https'), 'edges_https', 'list', null],
+  ]
+  for (const path of [`${at}/routes/${route.id}/saml`, `${at}/routes/${bare.id}`, '/edges/tls'])
+    assert.equal((await api.call('GET', path)).status, 200)
+
+  const records = await since(reads.length)
+  assert.deepEqual(
+    records.map(({ operation_id, kind, action, object, outcome }) => [
+      operation_id,
+      kind,
+      action,
+      object,
+      outcome,
+    ]),
+    reads.map(([answer, ...told]) => [operation(answer), ...told, 'done']),
+  )
+})
+
+test('a caller that is refused over and over does not fill the log', async () => {
+  const api = await fresh()
+  const count = async () => (await api.store.auditLog(api.account.accountId, { limit: 1000 })).length
+  const before = await count()
+
+  for (let call = 0; call < 150; call++) await api.call('PATCH', '/ip_policies/x', { body: {} })
+
+  const deadline = performance.now() + 5000
+  while ((await count()) - before < 120 && performance.now() < deadline) await turn()
+  const recorded = (await count()) - before
+  assert.ok(recorded >= 120 && recorded < 140, `${recorded} records of 150 refusals`)
+})
+
+test('the audit log is paged like every list', async () => {
+  const api = await fresh()
+  for (let count = 0; count < 5; count++) await api.call.create('/ip_policies', {})
+
+  const ids: string[] = []
+  for (let uri: string | null = '/audit_events?limit=2'; uri !== null; ) {
+    const { body }: Answer = await api.call('GET', uri)
+    ids.push(...body.audit_events.map(({ id }: Row) => id))
+    uri = body.next_page_uri
+  }
+
+  assert.equal(ids.length, 6, 'the account itself, and five policies')
+  assert.equal(new Set(ids).size, 6)
+  assert.deepEqual(ids, ids.toSorted().reverse())
+})

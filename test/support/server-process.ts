@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
+const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
+  `--${name}-addr`,
+  '127.0.0.1:0',
+])
+
+/** `adit server` as a user runs it: a process of its own, seen from outside. */
+export interface ServerProcess {
+  readonly pid: number
+  readonly url: string
+  readonly apiKey: string
+  readonly authtoken: string
+  /** Everything it has printed and logged so far. */
+  readonly said: () => string
+  /** Ends it at once, as a crash would. */
+  kill(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts a server on a data directory and waits until it says that it is ready. */
+export async function startServerProcess(
+  t: TestContext,
+  dataDir: string,
+  flags: readonly string[] = [],
+): Promise<ServerProcess> {
+  const child = spawn(adit, ['server', '--data-dir', dataDir, ...ANY_PORTS, ...flags], {
+    env: { PATH: process.env.PATH, HOME: dataDir } as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  t.after(() => child.kill('SIGKILL'))
+  const pieces: string[] = []
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
+  const said = () => pieces.join('')
+  while (!said().includes('Adit is ready.')) {
+    await Promise.race([once(child.stdout, 'data'), exited])
+    if (hasEnded(child)) assert.fail(`the server ended: ${said()}`)
+  }
+  const credentials = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (!hasEnded(child)) child.kill(signal)
+    await exited
+  }
+  return {
+    pid: child.pid!,
+    url: credentials.api_url,
+    apiKey: credentials.api_key,
+    authtoken: credentials.authtoken,
+    said,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
