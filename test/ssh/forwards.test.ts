@@ -1,18 +1,32 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { connect } from 'node:net'
-import { test } from 'node:test'
-import { connect as connectTls } from 'node:tls'
+import { connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
 import { WebSocket, WebSocketServer } from 'ws'
 import { startPlatform } from '../support/platform.ts'
+import { createTestCa } from '../support/test-ca.ts'
 import { makeIdentity, startHttp, startSsh, startTcp, urlShownBy, withoutOpenSsh } from './openssh.ts'
 
 const skip = withoutOpenSsh
 
-test('-R 80 gives an HTTP address with a random name and shows its requests', { skip }, async (t) => {
+/** Bytes carried each way by the test of bulk; more when asked for. */
+const BULK = Number(process.env.ADIT_TEST_SSH_MEBIBYTES ?? 32) * 1024 * 1024
+
+async function online(t: TestContext) {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  return { platform, identity: await makeIdentity(t, platform) }
+}
+
+function dial(url: string): Promise<Socket> {
+  const { port } = new URL(url.replace('tcp:', 'http:'))
+  const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+  return once(socket, 'connect').then(() => socket)
+}
+
+test('-R 80 gives an HTTP address with a random name and shows its requests', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
   const port = await startHttp(t, (request, response) => response.end(`hello ${request.url}`))
 
   const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`])
@@ -23,3 +37,189 @@ test('-R 80 gives an HTTP address with a random name and shows its requests', { 
   assert.equal(await response.text(), 'hello /a?b=1')
   await client.says(/GET \/a\?b=1 {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
 })
+
+test('-R name:80 and -R name.domain:443 give those names, several in one connection', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const port = await startHttp(t, (request, response) => response.end(String(request.headers.host)))
+
+  const client = startSsh(t, platform, identity, [
+    ...['-R', `shop:80:127.0.0.1:${port}`],
+    ...['-R', `store.adit.localhost:443:127.0.0.1:${port}`],
+    ...['-R', `443:127.0.0.1:${port}`],
+  ])
+  await client.says(/(:\/\/.*){3}/s)
+  const urls = client
+    .output()
+    .match(/https?:\/\/\S+/g)!
+    .sort()
+  const hosts = await Promise.all(urls.map(async (url) => (await platform.fetch(url)).text()))
+
+  assert.match(urls[0]!, /^http:\/\/shop\.adit\.localhost:/)
+  assert.equal(urls.filter((url) => url.startsWith('https://store.adit.localhost:')).length, 1)
+  assert.deepEqual(
+    hosts,
+    urls.map((url) => new URL(url).host),
+  )
+})
+
+test('-R 0 gives any TCP port and carries bulk both ways, byte for byte', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const down = createHash('sha256')
+  const up = createHash('sha256')
+  const block = randomBytes(1024 * 1024)
+  let uploaded = ''
+  const port = await startTcp(t, (socket) => {
+    void send(socket, block, BULK, down)
+    socket.on('data', (chunk) => up.update(chunk))
+    socket.on('end', () => {
+      uploaded = up.digest('hex')
+    })
+  })
+
+  const client = startSsh(t, platform, identity, ['-R', `0:127.0.0.1:${port}`], ['tcp', String(port)])
+  const url = await urlShownBy(client, 'tcp')
+  const visitor = await dial(url)
+  const received = createHash('sha256')
+  const sent = createHash('sha256')
+  visitor.on('data', (chunk) => received.update(chunk))
+  await Promise.all([send(visitor, block, BULK, sent), once(visitor, 'end')])
+  await once(visitor, 'close')
+
+  assert.equal(received.digest('hex'), down.digest('hex'))
+  assert.equal(uploaded, sent.digest('hex'))
+})
+
+test('half-close passes: the answer to a finished question arrives whole', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const port = await startTcp(t, (socket) => {
+    const question: Buffer[] = []
+    socket.on('data', (chunk) => question.push(chunk))
+    socket.on('end', () => socket.end(`${Buffer.concat(question)}, and the answer ${'!'.repeat(300_000)}`))
+  })
+  const client = startSsh(t, platform, identity, ['-R', `0:127.0.0.1:${port}`])
+  const visitor = await dial(await urlShownBy(client, 'tcp'))
+
+  visitor.end('a question')
+  const answer: Buffer[] = []
+  visitor.on('data', (chunk) => answer.push(chunk))
+  await once(visitor, 'end')
+
+  assert.equal(Buffer.concat(answer).toString(), `a question, and the answer ${'!'.repeat(300_000)}`)
+})
+
+test('a service that is not there is an error for the visitor, not an empty answer', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const client = startSsh(t, platform, identity, ['-R', '80:127.0.0.1:1', '-R', '0:127.0.0.1:1'])
+  await client.says(/(:\/\/.*){2}/s)
+  const [http = '', tcp = ''] = client
+    .output()
+    .match(/(http|tcp):\/\/\S+/g)!
+    .sort()
+
+  const response = await platform.fetch(http)
+  const visitor = await dial(tcp)
+  const ended = await Promise.race([
+    once(visitor, 'error').then(() => 'reset'),
+    once(visitor, 'end').then(() => 'clean'),
+  ])
+
+  assert.equal(response.status, 502)
+  assert.equal(ended, 'reset')
+})
+
+test('a reserved TCP address is given to its forward, and no other one', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const { addr } = await platform.call.create('/reserved_addrs', {})
+  const port = await startTcp(t, (socket) => socket.end('reserved'))
+
+  const client = startSsh(t, platform, identity, ['-R', `${addr}:127.0.0.1:${port}`])
+  const url = await urlShownBy(client, 'tcp')
+  const visitor = await dial(url)
+  const [said] = await once(visitor, 'data')
+  const other = startSsh(t, platform, identity, ['-R', `20999:127.0.0.1:${port}`])
+  await other.says(/20999 was refused: .*not reserved/)
+
+  assert.equal(url, `tcp://${addr}`)
+  assert.equal(String(said), 'reserved')
+  assert.equal(await other.ended(), 1)
+})
+
+test('the word tls passes TLS through to the service', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const ca = await createTestCa()
+  const secureContext = createSecureContext(await ca.issue('vault.adit.localhost'))
+  const port = await startTcp(t, (socket) => {
+    new TLSSocket(socket, { isServer: true, secureContext }).end('from the vault')
+  })
+
+  const client = startSsh(t, platform, identity, ['-R', `vault:443:127.0.0.1:${port}`], ['tls'])
+  const url = await urlShownBy(client, 'tls')
+  const visitor = connectTls({
+    host: '127.0.0.1',
+    port: Number(new URL(url.replace('tls:', 'https:')).port),
+    servername: 'vault.adit.localhost',
+    ca: ca.caPem,
+  })
+  const [said] = await once(visitor, 'data')
+
+  assert.equal(String(said), 'from the vault')
+})
+
+test('WebSockets pass', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const port = await startHttp(t, (_request, response) => response.end())
+  const echo = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  await once(echo, 'listening')
+  t.after(() => echo.close())
+  echo.on('connection', (socket) => socket.on('message', (message) => socket.send(`echo ${message}`)))
+  const { port: echoPort } = echo.address() as { port: number }
+  assert.ok(port)
+
+  const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${echoPort}`])
+  const url = new URL(await urlShownBy(client))
+  const visitor = new WebSocket(`ws://127.0.0.1:${url.port}/`, { headers: { host: url.host } })
+  await once(visitor, 'open')
+  visitor.send('hello')
+  const [message] = await once(visitor, 'message')
+  visitor.terminate()
+
+  assert.equal(String(message), 'echo hello')
+})
+
+test('labels make a tunnel for a tunnel group, which the API shows', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const port = await startHttp(t, (_request, response) => response.end())
+
+  const client = startSsh(
+    t,
+    platform,
+    identity,
+    ['-R', `80:127.0.0.1:${port}`],
+    ['http', '--label', 'app=shop'],
+  )
+  await client.says(/app=shop -> ssh/)
+  const [tunnel] = (await platform.call('GET', '/tunnels')).body.tunnels
+
+  assert.deepEqual(tunnel.labels, { app: 'shop' })
+})
+
+test('-N works without a terminal, and OpenSSH is told the port it was given', { skip }, async (t) => {
+  const { platform, identity } = await online(t)
+  const port = await startTcp(t, (socket) => socket.end('quiet'))
+
+  const client = startSsh(t, platform, identity, ['-N', '-R', `0:127.0.0.1:${port}`])
+  const [, allocated] = await client.says(/Allocated port (\d+)/)
+  const visitor = await dial(`tcp://localhost:${allocated}`)
+  const [said] = await once(visitor, 'data')
+
+  assert.equal(String(said), 'quiet')
+})
+
+/** Writes this many bytes with respect for back-pressure, then half-closes. */
+async function send(socket: Socket, block: Buffer, bytes: number, hash: ReturnType<typeof createHash>) {
+  for (let sent = 0; sent < bytes; sent += block.length) {
+    hash.update(block)
+    if (!socket.write(block)) await once(socket, 'drain')
+  }
+  socket.end()
+}
