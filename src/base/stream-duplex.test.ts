@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { test } from 'node:test'
+import { SocketStream } from './socket-stream.ts'
+import { StreamDuplex } from './stream-duplex.ts'
+
+test('a stream made a Node stream carries bytes whole, with half-close', async (t) => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const pieces: Buffer[] = []
+    socket.on('data', (piece: Buffer) => pieces.push(piece))
+    socket.on('end', () => socket.end(Buffer.concat(pieces)))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const payload = randomBytes(3_000_000)
+
+  const duplex = new StreamDuplex(new SocketStream(connect({ port, host: '127.0.0.1', allowHalfOpen: true })))
+  duplex.end(payload)
+  const pieces: Buffer[] = []
+  for await (const piece of duplex) pieces.push(piece as Buffer)
+
+  assert.ok(Buffer.concat(pieces).equals(payload))
+})
+
+test('a reset arrives as an error', async (t) => {
+  const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+
+  const duplex = new StreamDuplex(new SocketStream(connect({ port, host: '127.0.0.1' })))
+  duplex.write('go')
+
+  await assert.rejects(once(duplex, 'end'), { code: 'ECONNRESET' })
+})
