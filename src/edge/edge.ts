@@ -68,8 +68,8 @@ export interface Edge {
   /** The kinds of rows that configure edges, and who has to be told of them. */
   readonly kinds: readonly string[]
   readonly follower: EdgeFollower
-  /** What edges and routes have counted, and which of them are broken. */
-  readonly places: Pick<EdgeTable, 'counts' | 'broken'>
+  /** What edges and routes have counted, which of them are broken, and whether all that was told is applied. */
+  readonly places: Pick<EdgeTable, 'counts' | 'broken' | 'settled'>
   start(): Promise<void>
   /** Takes no new visitors, lets those under way finish, and ends the rest when the time is over (P9). */
   stop(): Promise<void>

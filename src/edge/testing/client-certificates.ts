@@ -22,26 +22,26 @@ export interface ClientCertificate {
 /** An authority that certifies clients. */
 export interface ClientAuthority {
   readonly ca: string
-  issue(client: {
-    commonName: string
-    dns?: string[]
-    emails?: string[]
-    /** Hours from now; negative for one that is over. */
-    validFor?: number
-  }): Promise<ClientCertificate>
+  issue(
+    commonName: string,
+    options?: { dns?: string[]; emails?: string[]; expired?: boolean },
+  ): Promise<ClientCertificate>
 }
 
-export async function createClientAuthority(commonName: string, validFor = 24): Promise<ClientAuthority> {
+export async function clientAuthority(
+  commonName: string,
+  { expired = false } = {},
+): Promise<ClientAuthority> {
   const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
   const serialNumber = () => `40${randomBytes(8).toString('hex')}`
-  const span = (hours: number) => ({
+  const span = (over: boolean) => ({
     notBefore: new Date(Date.now() - 48 * HOUR),
-    notAfter: new Date(Date.now() + hours * HOUR),
+    notAfter: new Date(Date.now() + (over ? -1 : 24) * HOUR),
   })
   const root = await X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name: [{ CN: [commonName] }],
-    ...span(validFor),
+    ...span(expired),
     signingAlgorithm: EC,
     keys,
     extensions: [
@@ -51,13 +51,13 @@ export async function createClientAuthority(commonName: string, validFor = 24): 
   })
   return {
     ca: writePem('CERTIFICATE', new Uint8Array(root.rawData)),
-    async issue({ commonName: name, dns = [], emails = [], validFor: hours = 12 }) {
+    async issue(name, { dns = [], emails = [], expired: over = false } = {}) {
       const own = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
       const leaf = await X509CertificateGenerator.create({
         serialNumber: serialNumber(),
         subject: [{ CN: [name] }],
         issuer: root.subjectName,
-        ...span(hours),
+        ...span(over),
         signingAlgorithm: EC,
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
@@ -65,7 +65,10 @@ export async function createClientAuthority(commonName: string, validFor = 24): 
           new BasicConstraintsExtension(false, undefined, true),
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]),
           new SubjectAlternativeNameExtension([
-            ...dns.map((value) => ({ type: 'dns' as const, value })),
+            ...(dns.length + emails.length === 0 ? [`${name}.test`] : dns).map((value) => ({
+              type: 'dns' as const,
+              value,
+            })),
             ...emails.map((value) => ({ type: 'email' as const, value })),
           ]),
         ],

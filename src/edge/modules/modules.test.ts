@@ -1,0 +1,245 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what header values hold
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { test } from 'node:test'
+import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../../resources/index.ts'
+import { clientAuthority } from '../testing/client-certificates.ts'
+import { eventually } from '../testing/edge.ts'
+import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import type { ModuleName } from './index.ts'
+
+/** A module in two settings, and what a visitor sees of it. */
+interface Case {
+  /** On the edge or on its route. */
+  readonly on: 'edge' | 'route'
+  settings(world: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
+  changed(world: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
+  see(world: HttpsEdgeWorld): Promise<string>
+  /** Without the module, with it, and with it changed. */
+  readonly seen: readonly [without: string, first: string, second: string]
+}
+
+function policy({ config }: HttpsEdgeWorld, cidr: string): string {
+  const id = config.create(IpPolicy, {})
+  config.create(IpPolicyRule, { ip_policy_id: id, cidr, action: 'allow' })
+  return id
+}
+
+const clients = await Promise.all(
+  ['one', 'two'].map(async (name) => {
+    const authority = await clientAuthority(`authority ${name}`)
+    const certificate = await authority.issue(name, { dns: [`${name}.client.test`] })
+    return { ...certificate, ca: authority.ca }
+  }),
+)
+
+/** Which of the two clients are let in, and as whom the upstream sees them. */
+async function seeClients({ ask }: HttpsEdgeWorld): Promise<string> {
+  const forged = { 'adit-mtls-serial-number': 'forged', adit_mtls_subject_cn: 'forged' }
+  const replies = await Promise.all([
+    ask({ headers: forged }),
+    ...clients.map(({ cert, key }) => ask({ headers: forged, tls: { cert, key } })),
+  ])
+  return replies
+    .map(({ status, text }) => {
+      if (status !== 200) return 'no'
+      const { headers } = JSON.parse(text) as { headers: Record<string, string> }
+      assert.ok(!text.includes('forged'), 'a visitor must not be able to say who it is')
+      return headers['adit-mtls-subject-alt-name-dns'] ?? 'nobody'
+    })
+    .join(' ')
+}
+
+const login = {
+  cookie_prefix: '',
+  inactivity_timeout: 0,
+  maximum_duration: 0,
+  options_passthrough: false,
+}
+
+/** Until somebody can sign visitors in, a route that asks for it is closed. */
+const closedByLogin = {
+  on: 'route',
+  see: async ({ ask }: HttpsEdgeWorld) => {
+    const { status, headers } = await ask()
+    return `${status} ${headers['adit-error-code'] ?? ''}`
+  },
+  seen: ['200 ', '503 ERR_ADIT_3212', '503 ERR_ADIT_3212'],
+} as const
+
+const cases: Record<ModuleName, Case> = {
+  ip_restriction: {
+    on: 'route',
+    settings: (world) => ({ ip_policy_ids: [policy(world, '10.0.0.0/8')] }),
+    changed: (world) => ({ ip_policy_ids: [policy(world, '10.0.0.0/8'), policy(world, '127.0.0.0/8')] }),
+    see: async ({ ask }) => {
+      const { status, headers } = await ask({ headers: { 'x-forwarded-for': '10.0.0.1' } })
+      return `${status} ${headers['adit-error-code'] ?? ''}`
+    },
+    seen: ['200 ', '403 ERR_ADIT_3203', '200 '],
+  },
+  mutual_tls: {
+    on: 'edge',
+    settings: ({ config }) => ({
+      certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: clients[0]!.ca })],
+    }),
+    changed: ({ config }) => ({
+      certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: clients[1]!.ca })],
+    }),
+    see: seeClients,
+    seen: ['nobody nobody nobody', 'no one.client.test no', 'no no two.client.test'],
+  },
+  tls_termination: {
+    on: 'edge',
+    settings: () => ({ min_version: '1.3' }),
+    changed: () => ({ min_version: '1.2' }),
+    see: async ({ ask }) => {
+      const statuses = await Promise.all(
+        (['TLSv1.2', 'TLSv1.3'] as const).map(
+          async (version) => (await ask({ tls: { minVersion: version, maxVersion: version } })).status,
+        ),
+      )
+      return statuses.join(' ')
+    },
+    seen: ['200 200', '0 200', '200 200'],
+  },
+  user_agent_filter: {
+    on: 'route',
+    settings: () => ({ deny: ['(?i:curl)'] }),
+    changed: () => ({ deny: ['.*'], allow: ['^curl/'] }),
+    see: async ({ ask }) => {
+      const agents = [{ 'user-agent': 'curl/8' }, { 'user-agent': 'Mozilla/5.0' }, {}]
+      const statuses = await Promise.all(agents.map(async (headers) => (await ask({ headers })).status))
+      return statuses.join(' ')
+    },
+    seen: ['200 200 200', '403 200 403', '200 403 403'],
+  },
+  webhook_verification: {
+    on: 'route',
+    settings: () => ({ provider: 'GitHub', secret: 'one' }),
+    changed: () => ({ provider: 'github', secret: 'two' }),
+    see: async ({ ask }) => {
+      const body = '{"action":"opened"}'
+      const signatures = ['one', 'two'].map(
+        (secret) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+      )
+      const statuses = await Promise.all(
+        signatures.map(async (signature) => {
+          const reply = await ask({ method: 'POST', body, headers: { 'x-hub-signature-256': signature } })
+          // What was checked is what the upstream gets.
+          if (reply.status === 200) assert.equal(JSON.parse(reply.text).body, body)
+          return reply.status
+        }),
+      )
+      return statuses.join(' ')
+    },
+    seen: ['200 200', '200 403', '403 200'],
+  },
+  oauth: {
+    ...closedByLogin,
+    settings: () => ({ ...login, provider: { google: { client_id: 'a', client_secret: 'b' } } }),
+    changed: () => ({ ...login, provider: { github: { client_id: 'a', client_secret: 'b' } } }),
+  },
+  oidc: {
+    ...closedByLogin,
+    settings: () => ({ ...login, issuer: 'https://id.test', client_id: 'a', client_secret: 'b' }),
+    changed: () => ({ ...login, issuer: 'https://other.test', client_id: 'a', client_secret: 'b' }),
+  },
+  saml: {
+    ...closedByLogin,
+    settings: () => ({ ...login, idp_metadata_url: 'https://id.test/metadata' }),
+    changed: () => ({ ...login, idp_metadata_url: 'https://other.test/metadata' }),
+  },
+  compression: {
+    on: 'route',
+    settings: () => ({}),
+    changed: () => ({}),
+    see: async ({ ask }) => {
+      const { headers } = await ask({ path: `/${'x'.repeat(1000)}`, headers: { 'accept-encoding': 'gzip' } })
+      return `${headers['content-encoding'] ?? 'plain'} ${headers.vary ?? ''}`
+    },
+    seen: ['plain ', 'gzip Accept-Encoding', 'gzip Accept-Encoding'],
+  },
+  response_headers: {
+    on: 'route',
+    settings: () => ({
+      add: { 'X-Given': 'one', 'X-Status': 'is ${res.status_code}' },
+      remove: ['content-type'],
+    }),
+    changed: () => ({ add: { 'X-Given': 'two' } }),
+    see: async ({ ask }) => {
+      const { headers } = await ask()
+      return [headers['x-given'], headers['x-status'], headers['content-type']].join()
+    },
+    seen: [',,application/json', 'one,is 200,', 'two,,application/json'],
+  },
+  request_headers: {
+    on: 'route',
+    settings: () => ({
+      add: { 'X-From': '${conn.client_ip}', Host: 'inside.test' },
+      remove: ['host', 'x-mine'],
+    }),
+    changed: () => ({ add: { 'X-From': 'two ${no.such}' } }),
+    see: async ({ ask }) => {
+      const { text } = await ask({ headers: { 'x-mine': 'mine' } })
+      const { headers } = JSON.parse(text) as { headers: Record<string, string> }
+      return [headers['x-from'], headers['x-mine'], headers.host].join()
+    },
+    seen: [',mine,shop.adit.localhost', '127.0.0.1,,inside.test', 'two ${no.such},mine,shop.adit.localhost'],
+  },
+  circuit_breaker: {
+    on: 'route',
+    settings: () => ({ volume_threshold: 2, error_threshold_percentage: 0.5, tripped_duration: 60 }),
+    changed: () => ({ volume_threshold: 4, error_threshold_percentage: 1, tripped_duration: 60 }),
+    see: async ({ ask }) => {
+      const statuses: number[] = []
+      for (let n = 0; n < 5; n++) statuses.push((await ask({ path: '/fails' })).status)
+      return statuses.join(' ')
+    },
+    seen: ['500 500 500 500 500', '500 500 503 503 503', '500 500 500 500 503'],
+  },
+  websocket_tcp_converter: {
+    on: 'route',
+    settings: () => ({}),
+    changed: () => ({}),
+    see: async ({ ask }) => {
+      const { status, headers } = await ask()
+      return `${status} ${headers['adit-error-code'] ?? ''}`
+    },
+    seen: ['200 ', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'],
+  },
+}
+
+for (const [name, { on, settings, changed, see, seen }] of Object.entries(cases)) {
+  test(`${name} acts while it is on, and changes with its settings`, async (t) => {
+    const world = await startHttpsEdge(t, (request, response) => {
+      const { method, url, headers } = request
+      const pieces: Buffer[] = []
+      request.on('data', (piece: Buffer) => pieces.push(piece))
+      request.on('end', () => {
+        response.statusCode = url === '/fails' ? 500 : 200
+        response.setHeader('content-type', 'application/json')
+        response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(pieces).toString() }))
+      })
+    })
+    const place = on === 'edge' ? world.edgeId : world.routeId
+    const first = await settings(world)
+    const second = await changed(world)
+    const set = async (module: Record<string, unknown> | null) => {
+      const toldAt = performance.now()
+      world.config.update(place, { [name]: module })
+      await eventually(() => world.edge.places.settled, 'the change is applied')
+      assert.ok(performance.now() - toldAt < 1000, 'a change reaches traffic within a second')
+      return see(world)
+    }
+
+    const without = await see(world)
+    const withIt = await set(first)
+    const off = await set({ ...first, enabled: false })
+    const withOther = await set(second)
+    const removed = await set(null)
+
+    assert.deepEqual([without, withIt, withOther], seen)
+    assert.deepEqual([off, removed], [without, without])
+  })
+}

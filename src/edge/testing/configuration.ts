@@ -1,0 +1,68 @@
+import { newId } from '../../base/id.ts'
+import type { Resource, Stock } from '../../resources/index.ts'
+import type { Edge } from '../edge.ts'
+import type { EdgeRow } from '../snapshot.ts'
+import { eventually } from './edge.ts'
+
+/** Any resource, whatever its fields. */
+type AnyResource = Pick<Resource, 'prefix' | 'kind'>
+
+/** Configuration of a test's account, told to an edge as the store would tell it. */
+export class TestConfiguration {
+  readonly accountId: string
+  readonly #edge: Pick<Edge, 'follower' | 'places'>
+  readonly #rows = new Map<string, { resource: Resource; row: EdgeRow }>()
+  #revision = 0
+
+  constructor(edge: Pick<Edge, 'follower' | 'places'>, accountId = 'ac_test') {
+    this.#edge = edge
+    this.accountId = accountId
+  }
+
+  /** Creates a resource from what a request would say; its id. */
+  create(resource: AnyResource, body: Record<string, unknown>, id = newId(resource.prefix)): string {
+    const plain = resource as unknown as Resource
+    this.write(plain, id, plain.parseCreate(body))
+    return id
+  }
+
+  /** Changes fields; null unsets one. */
+  update(id: string, changes: Record<string, unknown>): void {
+    const { resource, row } = this.#rows.get(id)!
+    const complete: Record<string, unknown> = {}
+    for (const [name, value] of Object.entries(changes)) {
+      complete[name] = value === null ? null : resource.parseUpdate({ [name]: value })[name as never]
+    }
+    this.write(resource, id, { ...row.data, ...complete } as Stock<Resource>)
+  }
+
+  /** Writes a record as it is, valid or not. */
+  write(resource: Resource, id: string, record: unknown): void {
+    const row: EdgeRow = {
+      kind: resource.kind,
+      id,
+      account: this.accountId,
+      revision: ++this.#revision,
+      data: record as Record<string, unknown>,
+      secrets: undefined,
+    }
+    this.#rows.set(id, { resource, row })
+    this.#edge.follower.change([{ kind: resource.kind, id, row }])
+  }
+
+  remove(id: string): void {
+    const { resource } = this.#rows.get(id)!
+    this.#rows.delete(id)
+    this.#edge.follower.change([{ kind: resource.kind, id, row: undefined }])
+  }
+
+  /** The record as it was last written. */
+  record(id: string): Record<string, unknown> {
+    return { ...this.#rows.get(id)!.row.data }
+  }
+
+  /** Waits until the edge has applied everything. */
+  applied(): Promise<void> {
+    return eventually(() => this.#edge.places.settled, 'the configuration is applied')
+  }
+}

@@ -1,0 +1,65 @@
+import type { RequestListener } from 'node:http'
+import type { TestContext } from 'node:test'
+import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../resources/index.ts'
+import type { Edge, EdgeConfig, EdgeDependencies } from '../edge.ts'
+import { testCertificates } from './certificates.ts'
+import { askSecurely, type Question, type Reply } from './client.ts'
+import { TestConfiguration } from './configuration.ts'
+import { startEdge, startUpstream } from './edge.ts'
+import { type LocalTunnel, localTunnel, TestTunnels } from './tunnels.ts'
+
+export const HOST = 'shop.adit.localhost'
+
+/** An HTTPS edge with one route to a labelled tunnel, and somebody to ask it. */
+export interface HttpsEdgeWorld {
+  readonly edge: Edge
+  readonly config: TestConfiguration
+  readonly tunnels: TestTunnels
+  readonly tunnel: LocalTunnel
+  readonly ca: string
+  readonly port: number
+  readonly tlsPort: number
+  readonly edgeId: string
+  readonly routeId: string
+  readonly backendId: string
+  ask(question?: Partial<Question>): Promise<Reply>
+}
+
+/** Says what it was asked, in JSON. */
+export const echo: RequestListener = (request, response) => {
+  const pieces: Buffer[] = []
+  request.on('data', (piece: Buffer) => pieces.push(piece))
+  request.on('end', () => {
+    const { method, url, headers } = request
+    const body = Buffer.concat(pieces).toString()
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ method, url, headers, body }))
+  })
+}
+
+export async function startHttpsEdge(
+  t: TestContext,
+  listener: RequestListener = echo,
+  options: { config?: Partial<EdgeConfig>; dependencies?: Partial<EdgeDependencies> } = {},
+): Promise<HttpsEdgeWorld> {
+  const tunnels = new TestTunnels()
+  const tunnel = localTunnel(await startUpstream(t, listener), { labels: { app: 'shop' } })
+  tunnels.tunnels.push(tunnel)
+  const { ca, lookup } = await testCertificates('adit.localhost')
+  const { edge, port, tlsPort } = await startEdge(t, tunnels, options.config, {
+    certificates: lookup,
+    ...options.dependencies,
+  })
+  const config = new TestConfiguration(edge)
+  const backendId = config.create(TunnelGroupBackend, { labels: { app: 'shop' } })
+  const edgeId = config.create(HttpsEdge, { hostports: [`${HOST}:443`] })
+  const routeId = config.create(HttpsRoute, {
+    edge_id: edgeId,
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backendId },
+  })
+  await config.applied()
+  const ask = (question: Partial<Question> = {}) => askSecurely(tlsPort, ca, { host: HOST, ...question })
+  return { edge, config, tunnels, tunnel, ca, port, tlsPort, edgeId, routeId, backendId, ask }
+}
