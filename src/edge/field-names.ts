@@ -48,7 +48,10 @@ export class FieldNames {
   meaning(name: string): Meaning {
     const meaning = this.#meanings.get(name)
     if (meaning !== undefined) return meaning
-    for (const prefix of this.#prefixes) if (name.startsWith(prefix)) return Meaning.drop
+    const first = name.charCodeAt(0)
+    for (const prefix of this.#prefixes) {
+      if (prefix.charCodeAt(0) === first && name.startsWith(prefix)) return Meaning.drop
+    }
     return Meaning.none
   }
 

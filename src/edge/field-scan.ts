@@ -136,6 +136,12 @@ function read(meaning: Meaning, value: string, facts: FieldFacts): FieldFault | 
 }
 
 function readConnection(value: string, facts: FieldFacts): void {
+  // What most senders say needs no list.
+  if (value === 'keep-alive' || value === 'close') {
+    if (value === 'close') facts.close = true
+    else facts.keepAlive = true
+    return
+  }
   for (const part of value.toLowerCase().split(',')) {
     const option = part.trim()
     if (option === 'close') facts.close = true

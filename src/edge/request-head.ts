@@ -1,4 +1,4 @@
-import { parseHostPort } from '../base/hostport.ts'
+import { type HostPort, parseHostPort } from '../base/hostport.ts'
 import { TARGET, TOKEN } from './ascii.ts'
 import { requestNames } from './field-names.ts'
 import { FieldFacts, scanFields } from './field-scan.ts'
@@ -50,7 +50,7 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   }
   if (minor === 0 && facts.chunked) return bad('HTTP/1.0 has no Transfer-Encoding')
   if (facts.hosts === 0) return bad('it has no Host field')
-  const host = parseHostPort(facts.host)
+  const host = hostOf(facts.host)
   if (host === undefined) return bad('its Host field is not valid')
   if (target.charCodeAt(0) !== SLASH) {
     const origin = originForm(method, target, scheme, host.host)
@@ -59,6 +59,20 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   }
   const authority = host.port === undefined ? host.host : `${host.host}:${host.port}`
   return { method, target, minor, host: host.host, authority, facts }
+}
+
+const HOSTS_KEPT = 1024
+const hosts = new Map<string, HostPort>()
+
+/** The same few hosts come again and again; the map only saves work and is emptied when full. */
+function hostOf(text: string): HostPort | undefined {
+  const known = hosts.get(text)
+  if (known !== undefined) return known
+  const host = parseHostPort(text)
+  if (host === undefined) return undefined
+  if (hosts.size >= HOSTS_KEPT) hosts.clear()
+  hosts.set(text, host)
+  return host
 }
 
 /** Why a head that is already too long, or not yet complete at the limit, is refused. */
