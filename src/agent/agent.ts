@@ -68,6 +68,7 @@ export class Agent {
     })
     this.connection = new Connection({
       location: settings.location,
+      relocate: settings.relocate,
       dial: settings.dial,
       heartbeat: settings.heartbeat,
       clock,

@@ -20,6 +20,8 @@ export interface WebSettings {
 /** Everything an agent runs by, defaults filled in. */
 export interface AgentSettings {
   location: ServerLocation
+  /** Finds the server anew before each attempt: one on this machine may come back at another port. */
+  relocate?: () => ServerLocation
   dial: DialSettings
   heartbeat: HeartbeatTimes
   metadata: string
@@ -40,6 +42,7 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
   const location = locateServer(keys, env)
   return {
     location,
+    relocate: () => locateServer(keys, env),
     dial: {
       timeoutMs: keys.connect_timeout ?? 10_000,
       proxy: proxyFor(location, keys.proxy_url, env),

@@ -22,6 +22,8 @@ export type SessionStatus = 'connecting' | 'online' | 'reconnecting' | 'closed'
 /** What a connection needs of the agent around it. */
 export interface ConnectionOptions {
   location: ServerLocation
+  /** Where the server is by now; a failure means: where it was. */
+  relocate?: (() => ServerLocation) | undefined
   dial: DialSettings
   identity: Omit<AgentIdentity, 'authtoken' | 'clientId' | 'cookie'>
   heartbeat: HeartbeatTimes
@@ -176,7 +178,8 @@ export class Connection {
   }
 
   async #oneSession(): Promise<void> {
-    const { location, dial, identity, heartbeat, clock, log } = this.#options
+    const { dial, identity, heartbeat, clock, log } = this.#options
+    const location = this.#locate()
     const transport = await dialServer(location, dial, this.#abort.signal)
     if (this.#closing) {
       transport.destroy()
@@ -216,6 +219,15 @@ export class Connection {
     this.#session = undefined
     if (clock.monotonic() - began >= LASTING_MS) this.#backoff.reset()
     if (!this.#closing) throw error ?? new Error('the session was closed')
+  }
+
+  #locate(): ServerLocation {
+    const { location, relocate } = this.#options
+    try {
+      return relocate?.() ?? location
+    } catch {
+      return location
+    }
   }
 
   #online(session: AgentSession): void {

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer as createHttpServer, get, type RequestListener } from 'node:http'
+import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { type AgentHandle, connect } from '../../src/agent/index.ts'
+import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { createRandom } from '../support/random.ts'
+
+async function startLocal(t: TestContext, handler: RequestListener): Promise<number> {
+  const server = createHttpServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function startTcp(t: TestContext, handle: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    handle(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** The body of one request to a port of this machine under a given Host. */
+async function getFrom(port: number, host: string): Promise<string> {
+  const [response] = await once(
+    get({ host: '127.0.0.1', port, headers: { Host: host }, agent: false }),
+    'response',
+  )
+  let body = ''
+  for await (const chunk of response) body += chunk
+  return body
+}
+
+/** Our agent as a library, finding the platform the way an agent without configuration does. */
+async function startAgent(t: TestContext, platform: TestPlatform, more = {}): Promise<AgentHandle> {
+  const agent = await connect({ env: cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir }), ...more })
+  t.after(() => agent.close())
+  return agent
+}
+
+test('an agent with nothing configured finds the server of this machine and gives a URL that works', async (t) => {
+  const platform = await startPlatform(t)
+  const port = await startLocal(t, (request, response) => response.end(`hello ${request.url}`))
+  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+
+  const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
+  await program.until(({ stdout }) => /Forwarding +https:/.test(stdout))
+  const url = /Forwarding +(\S+)/.exec(program.stdout)?.[1]
+  const response = await platform.fetch(`${url}/world`)
+
+  assert.equal(response.status, 200)
+  assert.equal(await response.text(), 'hello /world')
+  assert.doesNotMatch(program.stdout + program.stderr, new RegExp(platform.credentials.authtoken))
+})
+
+test('both schemes, TCP and many requests at once go through one session', async (t) => {
+  const platform = await startPlatform(t)
+  const port = await startLocal(t, (request, response) => {
+    response.setHeader('X-Proto', request.headers['x-forwarded-proto'] ?? '')
+    request.pipe(response)
+  })
+  const agent = await startAgent(t, platform)
+
+  const web = await agent.forward({ addr: port, name: 'web', schemes: ['http', 'https'] })
+  const tcp = await agent.forward({ addr: port, proto: 'tcp' })
+  const [https, http] = agent.tunnels
+  const bodies = Array.from({ length: 40 }, (_, index) => randomBytes(index * 3000))
+  const answers = await Promise.all(
+    bodies.map(async (body, index) => {
+      const response = await platform.fetch((index % 2 ? https : http)!.url, { method: 'POST', body })
+      return { proto: response.headers.get('x-proto'), body: Buffer.from(await response.arrayBuffer()) }
+    }),
+  )
+  const direct = await fetch(tcp.url.replace('tcp:', 'http:'), { method: 'POST', body: 'over tcp' })
+
+  assert.equal(web.url, https?.url)
+  assert.equal(new URL(http!.url).hostname, new URL(https!.url).hostname)
+  answers.forEach((answer, index) => {
+    assert.equal(answer.proto, index % 2 ? 'https' : 'http')
+    assert.ok(answer.body.equals(bodies[index]!))
+  })
+  assert.equal(await direct.text(), 'over tcp')
+})
+
+test('an upstream that is down is a 502 that names it', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await startAgent(t, platform)
+  const tunnel = await agent.forward({ addr: 1, schemes: ['http'] })
+
+  const response = await platform.fetch(tunnel.url)
+
+  assert.equal(response.status, 502)
+  assert.match(await response.text(), /localhost:1/)
+})
+
+test('300 transfers of random size arrive byte for byte, or break where both ends can see it', async (t) => {
+  const random = createRandom()
+  t.diagnostic(`SEED=${random.seed}`)
+  const platform = await startPlatform(t)
+  const agent = await startAgent(t, platform)
+  const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+  // Echoes everything once the visitor has half-closed; a first byte of 1 makes it die half-way.
+  const port = await startTcp(t, (socket) => {
+    const pieces: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => pieces.push(chunk))
+    socket.on('end', () => {
+      const bytes = Buffer.concat(pieces)
+      if (bytes[0] === 1) socket.write(bytes.subarray(0, bytes.length >> 1), () => socket.resetAndDestroy())
+      else socket.end(bytes)
+    })
+  })
+  const { url } = await agent.forward({ addr: port, proto: 'tcp' })
+  const { hostname, port: publicPort } = new URL(url)
+
+  async function transfer(index: number): Promise<void> {
+    const dies = index % 10 === 9
+    const size = index === 0 ? 0 : Math.floor(2 ** (random.below(2200) / 100))
+    const sent = randomBytes(Math.min(size, 4 * 1024 * 1024))
+    if (sent.length > 0) sent[0] = dies ? 1 : 0
+    const socket = connectTcp({ host: hostname, port: Number(publicPort), allowHalfOpen: true })
+    const pieces: Buffer[] = []
+    let ended = false
+    socket.on('data', (chunk: Buffer) => pieces.push(chunk))
+    socket.on('end', () => {
+      ended = true
+    })
+    const closed = new Promise<boolean>((resolve) => socket.on('close', resolve))
+    socket.on('error', () => {})
+    socket.end(sent)
+    const broken = await closed
+    const received = Buffer.concat(pieces)
+
+    if (dies && sent.length > 0) {
+      assert.ok(broken && !ended, `transfer ${index} of ${sent.length} bytes ended as if it were complete`)
+    } else {
+      assert.ok(ended, `transfer ${index} of ${sent.length} bytes broke`)
+      assert.equal(digest(received), digest(sent), `transfer ${index}`)
+    }
+  }
+
+  for (let index = 0; index < 300; index += 10) {
+    await Promise.all(Array.from({ length: 10 }, (_, offset) => transfer(index + offset)))
+  }
+})
+
+test('restart, stop and update reach the agent through the management API', async (t) => {
+  const platform = await startPlatform(t)
+  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const program = startProgram(t, ['http', String(port), '--web-addr=false', '--scheme=http'], { env })
+  await program.until(({ stdout }) => /Forwarding/.test(stdout))
+  const url = /Forwarding +(\S+)/.exec(program.stdout)?.[1] ?? ''
+  const session = async () =>
+    (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions[0]?.id as string | undefined
+  const first = await session()
+
+  const updated = await platform.call('POST', `/tunnel_sessions/${first}/update`, {})
+  const restarted = await platform.call('POST', `/tunnel_sessions/${first}/restart`, {})
+  let second = await session()
+  const deadline = performance.now() + 5000
+  while ((second === undefined || second === first) && performance.now() < deadline) second = await session()
+  const response = await platform.fetch(url)
+  const stopped = await platform.call('POST', `/tunnel_sessions/${second}/stop`, {})
+
+  assert.ok(updated.status >= 400 && updated.status < 500, String(updated.status))
+  assert.match(JSON.stringify(updated.body), /no update/i)
+  assert.equal(restarted.status, 204)
+  assert.notEqual(second, first)
+  assert.equal(await response.text(), 'here')
+  assert.equal(stopped.status, 204)
+  assert.equal(await program.ended(), 0)
+})
+
+test('a name is served again within two seconds of the return of a server that was killed', async (t) => {
+  const home = makeHome(t)
+  const env = cleanEnv(home)
+  const ports = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
+    `--${name}-addr`,
+    '127.0.0.1:0',
+  ])
+  const startServer = async () => {
+    const server = startProgram(t, ['server', ...ports], { env })
+    await server.until(({ stdout }) => /Adit is ready/.test(stdout))
+    return server
+  }
+  const port = await startLocal(t, (_request, response) => response.end('again'))
+  const server = await startServer()
+  const agent = startProgram(t, ['http', String(port), '--web-addr=false', '--scheme=http'], { env })
+  await agent.until(({ stdout }) => /Forwarding/.test(stdout))
+  const name = new URL(/Forwarding +(\S+)/.exec(agent.stdout)![1]!).hostname
+
+  server.child.kill('SIGKILL')
+  await server.ended()
+  const second = await startServer()
+  const back = performance.now()
+  await agent.until(({ stdout }) => stdout.split('Session        online').length === 3)
+  const taken = performance.now() - back
+
+  assert.ok(taken < 2000, `${taken} ms`)
+  const httpUrl = new URL(/Public HTTP +(\S+)/.exec(second.stdout)![1]!)
+  assert.equal(await getFrom(Number(httpUrl.port), `${name}:${httpUrl.port}`), 'again')
+})
