@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { silentLog } from '../../src/base/log.ts'
 import { openStore } from '../../src/store/index.ts'
 import { type NamesPlatform, rowsOf, startNames, until, userZone } from '../support/names.ts'
@@ -108,48 +108,84 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 12)
   })
 
-test('a node killed between order and finalise leaves an order that the next one finishes', async (t) => {
-  const platform = await startNames(t, { certs: { jobs: false } })
-  platform.serve(everyName)
-  let held = false
-  platform.pebble.hook = async (path) => {
-    if (!path.startsWith('/finalize-order/') || !held) return undefined
-    reached()
-    return new Promise(() => {})
-  }
-  let reached = () => {}
-  const finalising = new Promise<void>((resolve) => {
-    reached = resolve
+/** A worker in a process of its own on this database, stopped at the end whatever it does. */
+function startWorker(t: TestContext, { api, pebble, dnsPort }: NamesPlatform, url: string): ChildProcess {
+  const { dataDir } = api
+  const { directory, ca } = pebble
+  const worker = spawn(process.execPath, [join(import.meta.dirname, '../support/certificate-worker.ts')], {
+    env: { ...process.env, WORKER: JSON.stringify({ url, dataDir, directory, ca, dnsPort }) },
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // The platform's own certificate first, so that what is killed is about the domain alone.
+  t.after(() => worker.kill('SIGKILL'))
+  return worker
+}
+
+/** A platform whose own certificate is there, and that leaves the rest to others. */
+async function startWatching(t: TestContext, url: string): Promise<NamesPlatform> {
+  const platform = await startNames(t, { databaseUrl: url, certs: { jobs: false } })
+  platform.serve(everyName)
   const first = await platform.node({ jobs: true })
   await first.runDue()
   await first.stop()
-  const before = platform.pebble.count('order')
-  held = true
-  const database = await platform.api.store.revision()
-  const domain = await reserve(platform, 'shop.example.com')
-  const worker = spawn(process.execPath, [join(import.meta.dirname, '../support/certificate-worker.ts')], {
-    env: {
-      ...process.env,
-      WORKER: JSON.stringify({
-        dataDir: platform.api.dataDir,
-        directory: platform.pebble.directory,
-        ca: platform.pebble.ca,
-        dnsPort: platform.dnsPort,
-      }),
-    },
-    stdio: ['ignore', 'inherit', 'inherit'],
+  return platform
+}
+
+/** Holds the first request to a resource back; resolves when it has come. */
+function holdFirst(platform: NamesPlatform, prefix: string): { come: Promise<void>; letGo(): void } {
+  let letGo = () => {}
+  const held = new Promise<undefined>((resolve) => {
+    letGo = () => resolve(undefined)
   })
+  const come = new Promise<void>((resolve) => {
+    let first = true
+    platform.pebble.hook = (path) => {
+      if (!first || !path.startsWith(prefix)) return undefined
+      first = false
+      resolve()
+      return held
+    }
+  })
+  return { come, letGo }
+}
+
+test('a node killed between order and finalise leaves an order that the next one finishes', async (t) => {
+  const { url } = await freshDatabase(t)
+  const platform = await startWatching(t, url)
+  const before = platform.pebble.count('order')
+  const finalising = holdFirst(platform, '/finalize-order/')
+  const domain = await reserve(platform, 'shop.example.com')
+  const worker = startWorker(t, platform, url)
   const ended = once(worker, 'exit')
 
-  await Promise.race([finalising, ended.then(() => assert.fail('the worker ended by itself'))])
+  await Promise.race([finalising.come, ended.then(() => assert.fail('the worker ended by itself'))])
   worker.kill('SIGKILL')
   await ended
-  held = false
   await platform.node({ jobs: true, leaseMs: 2000 })
   await issued(platform, domain.id, 30_000)
 
-  assert.ok(database >= 0)
   assert.equal(platform.pebble.count('order') - before, 1, 'one order, although two processes worked on it')
+})
+
+test('a node that slept through its lease does nothing late', async (t) => {
+  const { url } = await freshDatabase(t)
+  const platform = await startWatching(t, url)
+  const before = platform.pebble.count('order')
+  const answering = holdFirst(platform, '/chalZ/')
+  const domain = await reserve(platform, 'shop.example.com')
+  const worker = startWorker(t, platform, url)
+  await answering.come
+  worker.kill('SIGSTOP')
+
+  await platform.node({ jobs: true, leaseMs: 2000 })
+  const after = await issued(platform, domain.id, 30_000)
+  const idle = once(worker.stdout!, 'data', { signal: AbortSignal.timeout(20_000) })
+  answering.letGo()
+  worker.kill('SIGCONT')
+  await idle
+
+  const now = (await platform.api.call('GET', `/reserved_domains/${domain.id}`)).body
+  assert.equal(now.certificate.id, after.certificate.id)
+  assert.equal(platform.pebble.count('order') - before, 1)
+  const certificates = await rowsOf(platform.api.store, 'tls_certificates')
+  assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 1)
 })

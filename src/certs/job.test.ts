@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dueAt, IN_PROGRESS, type Job, newJob, statusOf } from './job.ts'
+import type { Subject } from './subject.ts'
+
+const subject: Subject = {
+  kind: 'domain',
+  id: 'rd_1',
+  account: 'ac_1',
+  domain: 'shop.example.com',
+  names: ['shop.example.com'],
+  keyType: 'ecdsa',
+  challenge: 'http-01',
+  challengeAlias: undefined,
+  cnameTarget: undefined,
+}
+const certificate: NonNullable<Job['certificate']> = {
+  id: 'cert_1',
+  directory: 'https://ca.example/dir',
+  keyType: 'ecdsa',
+  names: ['shop.example.com'],
+  notAfter: 90_000,
+  renewsAt: 60_000,
+}
+const resting: Job = { ...newJob(subject), dueAt: 60_000, certificate }
+const facts = { directory: 'https://ca.example/dir', subjectRevision: 1 }
+const error = { code: 'DNS_ERROR', msg: 'Point it here.' } as const
+
+test('what is shown follows from the job alone', () => {
+  const cases: [string, Job, unknown][] = [
+    ['valid', resting, { renews_at: '1970-01-01T00:01:00Z', provisioning_job: null }],
+    [
+      'in progress for the first time',
+      { ...newJob(subject), startedAt: 1000, dueAt: 1000 },
+      {
+        renews_at: null,
+        provisioning_job: {
+          error_code: null,
+          msg: IN_PROGRESS,
+          started_at: '1970-01-01T00:00:01Z',
+          retries_at: null,
+        },
+      },
+    ],
+    [
+      'a renewal that failed',
+      { ...resting, startedAt: 60_000, dueAt: 120_000, error },
+      {
+        renews_at: '1970-01-01T00:02:00Z',
+        provisioning_job: {
+          error_code: 'DNS_ERROR',
+          msg: 'Point it here.',
+          started_at: '1970-01-01T00:01:00Z',
+          retries_at: '1970-01-01T00:02:00Z',
+        },
+      },
+    ],
+    [
+      'given up',
+      { ...newJob(subject), startedAt: 1000, dueAt: null, error },
+      {
+        renews_at: null,
+        provisioning_job: {
+          error_code: 'DNS_ERROR',
+          msg: 'Point it here.',
+          started_at: '1970-01-01T00:00:01Z',
+          retries_at: null,
+        },
+      },
+    ],
+  ]
+  for (const [name, job, expected] of cases) assert.deepEqual(statusOf(job), expected, name)
+})
+
+test('a job is due at once when there is none, and when something else is wanted', () => {
+  assert.equal(dueAt(subject, undefined, facts), 0)
+  assert.equal(dueAt(subject, resting, facts), 60_000)
+  assert.equal(dueAt({ ...subject, keyType: 'rsa' }, resting, facts), 0)
+  assert.equal(dueAt({ ...subject, names: ['shop.example.com', 'more.example.com'] }, resting, facts), 0)
+  assert.equal(dueAt(subject, resting, { ...facts, directory: 'https://other.example/dir' }), 0)
+})
+
+test('a job that waits for its next try is left alone until then', () => {
+  const waiting = { ...resting, startedAt: 1, dueAt: 500, error }
+
+  assert.equal(dueAt({ ...subject, keyType: 'rsa' }, waiting, facts), 500)
+})
+
+test('a job that was given up wakes when its owner touches the resource', () => {
+  const over = { ...resting, startedAt: 1, dueAt: null, error, subjectRevision: 5 }
+
+  assert.equal(dueAt(subject, over, { ...facts, subjectRevision: 5 }), undefined)
+  assert.equal(dueAt(subject, over, { ...facts, subjectRevision: 6 }), 0)
+})

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { test } from 'node:test'
+import { systemClock } from '../base/clock.ts'
+import type { Row } from '../store/index.ts'
+import { createAuthority, loadAuthority } from './authority.ts'
+import { Inventory } from './inventory.ts'
+import { Leaves } from './leaves.ts'
+import { Lookup } from './lookup.ts'
+import type { ServedCertificate } from './served.ts'
+
+const base = 'adit.test'
+const authority = await loadAuthority(await createAuthority())
+const DAY = 24 * 60 * 60 * 1000
+
+function row(kind: string, id: string, data: Record<string, unknown>, secrets?: Record<string, string>): Row {
+  return { kind, id, account: 'ac_1', revision: 1, createdAt: 0, data, secrets }
+}
+
+function domain(id: string, name: string, certificate: string | null = null, managed = false): Row {
+  return row('reserved_domains', id, {
+    domain: name,
+    certificate_id: certificate,
+    certificate_management_policy: managed ? { authority: 'letsencrypt', private_key_type: 'ecdsa' } : null,
+    certificate_management_status: null,
+    cname_target: null,
+    acme_challenge_cname_target: null,
+  })
+}
+
+function certificate(id: string, managed: boolean, notAfter = Date.now() + DAY): Row {
+  const data = { certificate_pem: `pem of ${id}`, managed, not_after: new Date(notAfter).toISOString() }
+  return row('tls_certificates', id, data, { private_key_pem: `key of ${id}` })
+}
+
+function make(rows: Row[], bound: (name: string) => boolean = () => false) {
+  const inventory = new Inventory(base)
+  inventory.reset(rows, 1)
+  const clock = { ...systemClock, now: () => Date.now() }
+  const leaves = new Leaves(authority, clock)
+  return { lookup: new Lookup({ inventory, leaves, clock, bound }), inventory, leaves }
+}
+
+const names = (served: ServedCertificate | undefined) =>
+  served && new X509Certificate(served.certPem).subjectAltName
+
+test('a name that is nobody’s gets nothing, and nothing is signed for it', () => {
+  const { lookup } = make([domain('rd_1', 'shop.example.com')])
+
+  for (const stranger of [
+    'www.example.org',
+    'sub.shop.example.com',
+    'example.com',
+    '',
+    '..',
+    '*.example.com',
+  ])
+    assert.equal(lookup.forVisitor(stranger), undefined, stranger)
+})
+
+test('an uploaded certificate is served with its key, also after its end', () => {
+  const { lookup } = make([
+    domain('rd_1', 'shop.example.com', 'cert_1'),
+    certificate('cert_1', false, Date.now() - DAY),
+  ])
+
+  const served = lookup.forVisitor('SHOP.example.com.') as ServedCertificate
+
+  assert.deepEqual(
+    [served.certPem, served.keyPem, served.version],
+    ['pem of cert_1', 'key of cert_1', 'cert_1'],
+  )
+})
+
+test('the exact name comes before a wildcard, and a close wildcard before a far one', () => {
+  const { lookup } = make([
+    domain('rd_1', '*.example.com', 'cert_far'),
+    domain('rd_2', '*.apps.example.com', 'cert_close'),
+    domain('rd_3', 'one.apps.example.com', 'cert_exact'),
+    ...['cert_far', 'cert_close', 'cert_exact'].map((id) => certificate(id, false)),
+  ])
+  const version = (name: string) => (lookup.forVisitor(name) as ServedCertificate).version
+
+  assert.equal(version('one.apps.example.com'), 'cert_exact')
+  assert.equal(version('two.apps.example.com'), 'cert_close')
+  assert.equal(version('deep.two.apps.example.com'), 'cert_close')
+  assert.equal(version('other.example.com'), 'cert_far')
+})
+
+test('a name without a certificate of its own may use that of a wildcard that covers it', () => {
+  const { lookup } = make([
+    domain('rd_1', '*.example.com', 'cert_1', true),
+    domain('rd_2', 'shop.example.com', null, true),
+    certificate('cert_1', true),
+  ])
+
+  assert.equal((lookup.forVisitor('shop.example.com') as ServedCertificate).version, 'cert_1')
+})
+
+test('a managed wildcard stands for one label; below that the private root signs', async () => {
+  const { lookup } = make([domain('rd_1', '*.example.com', 'cert_1', true), certificate('cert_1', true)])
+
+  assert.equal((lookup.forVisitor('a.example.com') as ServedCertificate).version, 'cert_1')
+  assert.equal(names(await lookup.forVisitor('a.b.example.com')), 'DNS:a.b.example.com')
+})
+
+test('a managed certificate is not served after its end', async () => {
+  const { lookup } = make([
+    domain('rd_1', 'shop.example.com', 'cert_1', true),
+    certificate('cert_1', true, Date.now() - 1000),
+  ])
+
+  assert.equal(names(await lookup.forVisitor('shop.example.com')), 'DNS:shop.example.com')
+})
+
+test('names under the base domain share one certificate of the private root', async () => {
+  const { lookup } = make([])
+
+  const first = await lookup.forVisitor('one.adit.test')
+
+  assert.equal(names(first), 'DNS:adit.test, DNS:*.adit.test')
+  assert.equal(await lookup.forVisitor('two.adit.test'), first)
+  assert.equal(await lookup.forVisitor('adit.test'), first)
+})
+
+test('below the base domain only reserved and bound names get one of their own', async () => {
+  const { lookup } = make([domain('rd_1', 'api.team.adit.test')], (name) => name === 'x.y.adit.test')
+
+  assert.equal(names(await lookup.forVisitor('api.team.adit.test')), 'DNS:api.team.adit.test')
+  assert.equal(names(await lookup.forVisitor('x.y.adit.test')), 'DNS:x.y.adit.test')
+  assert.equal(names(await lookup.forVisitor('a.stranger.adit.test')), 'DNS:adit.test, DNS:*.adit.test')
+})
+
+test('names under a reserved wildcard share one certificate of the private root', async () => {
+  const { lookup } = make([domain('rd_1', '*.apps.example.com', null, true)])
+
+  const first = await lookup.forVisitor('one.apps.example.com')
+
+  assert.equal(names(first), 'DNS:*.apps.example.com')
+  assert.equal(await lookup.forVisitor('two.apps.example.com'), first)
+})
+
+test('an agent gets the certificate of its ingress, or that of the platform from the private root', async () => {
+  const ingress = row('agent_ingresses', 'agin_1', {
+    domain: 'agents.example.com',
+    region_domains: ['tunnel.us.agents.example.com'],
+    certificate_management_policy: null,
+    certificate_management_status: null,
+  })
+  const { lookup } = make([ingress])
+
+  assert.equal(
+    names(await lookup.forAgent('tunnel.us.agents.example.com')),
+    'DNS:agents.example.com, DNS:tunnel.us.agents.example.com',
+  )
+  assert.equal(names(await lookup.forAgent('connect.adit.test')), 'DNS:adit.test, DNS:*.adit.test')
+  assert.equal(lookup.forAgent('tunnel.eu.agents.example.com'), undefined)
+})
+
+test('many names at once make few signatures at a time, and one for each name', async () => {
+  let signing = 0
+  let most = 0
+  let signed = 0
+  const counting = {
+    ...authority,
+    async issueLeaf(request: Parameters<typeof authority.issueLeaf>[0]) {
+      signing += 1
+      signed += 1
+      most = Math.max(most, signing)
+      const leaf = await authority.issueLeaf(request)
+      signing -= 1
+      return leaf
+    },
+  }
+  const leaves = new Leaves(counting, systemClock)
+
+  const all = await Promise.all(Array.from({ length: 100 }, (_, n) => leaves.get([`n${n % 50}.example.com`])))
+
+  assert.ok(most <= 8, `${most} at once`)
+  assert.equal(signed, new Set(all.filter((served) => served !== undefined)).size)
+})

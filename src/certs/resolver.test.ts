@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { type Answer, decode, encode } from 'dns-packet'
+import { createResolver, ResolverFailed } from './resolver.ts'
+
+const NXDOMAIN = 3
+const SERVFAIL = 2
+
+/** A resolver that knows a few answers by `name type`. */
+async function startDns(t: TestContext, answers: Record<string, Answer[] | number>): Promise<string> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.after(() => socket.close())
+  socket.on('message', (message, from) => {
+    const { id, questions } = decode(message)
+    const question = questions![0]!
+    const found = answers[`${question.name.toLowerCase()} ${question.type}`] ?? []
+    const flags = typeof found === 'number' ? found : 0
+    const reply = encode({
+      type: 'response',
+      id: id!,
+      flags: flags | 0x0180,
+      questions: questions!,
+      answers: typeof found === 'number' ? [] : found,
+    })
+    socket.send(reply, from.port, from.address)
+  })
+  return `127.0.0.1:${socket.address().port}`
+}
+
+test('answers come as plain lists, absence as an empty one', async (t) => {
+  const server = await startDns(t, {
+    'a.example A': [{ name: 'a.example', type: 'A', ttl: 1, data: '192.0.2.1' }],
+    'a.example AAAA': [{ name: 'a.example', type: 'AAAA', ttl: 1, data: '2001:db8::1' }],
+    'b.example CNAME': [{ name: 'b.example', type: 'CNAME', ttl: 1, data: 'A.Example' }],
+    't.example TXT': [{ name: 't.example', type: 'TXT', ttl: 1, data: ['one ', 'piece'] }],
+    'gone.example CNAME': NXDOMAIN,
+  })
+  const resolver = createResolver([server])
+
+  assert.deepEqual(await resolver.addresses('a.example'), ['192.0.2.1', '2001:db8::1'])
+  assert.deepEqual(await resolver.cname('b.example'), ['a.example'])
+  assert.deepEqual(await resolver.txt('t.example'), ['one piece'])
+  assert.deepEqual(await resolver.ns('a.example'), [])
+  assert.deepEqual(await resolver.cname('gone.example'), [])
+})
+
+test('servers of the name that fail are told from a resolver that is not there', async (t) => {
+  const failing = await startDns(t, { 'x.example NS': SERVFAIL })
+
+  const broken = (at: string) => (error: unknown) => error instanceof ResolverFailed && error.at === at
+  await assert.rejects(createResolver([failing]).ns('x.example'), broken('domain'))
+  await assert.rejects(createResolver(['127.0.0.1:1']).ns('x.example'), broken('resolver'))
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nextValidationAt, recentFailures, renewalAt, retryAt, suggestedAt } from './schedule.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const never = () => 0
+const always = () => 0.999
+
+test('retries come after 1, 2, 4 … minutes and never later than 6 hours', () => {
+  const waits = [1, 2, 3, 4, 9, 10, 50].map(
+    (attempts) => retryAt({ now: 0, attempts, failedSince: 0, onlyLooked: false }, never)! / MINUTE,
+  )
+
+  assert.deepEqual(waits, [1, 2, 4, 8, 256, 360, 360])
+})
+
+test('retries are spread by up to a tenth', () => {
+  const at = retryAt({ now: 0, attempts: 10, failedSince: 0, onlyLooked: false }, always)!
+
+  assert.ok(at > 6 * HOUR && at <= 6.6 * HOUR)
+})
+
+test('while nothing but our own look at DNS fails, it is repeated every quarter of an hour', () => {
+  assert.equal(retryAt({ now: 0, attempts: 30, failedSince: 0, onlyLooked: true }, never), 15 * MINUTE)
+})
+
+test('after thirty days a job is given up', () => {
+  const job = { attempts: 100, failedSince: 0, onlyLooked: false }
+
+  assert.ok(retryAt({ ...job, now: 30 * DAY - 1 }, never))
+  assert.equal(retryAt({ ...job, now: 30 * DAY }, never), undefined)
+})
+
+test('a fifth failed validation waits until the first is an hour old', () => {
+  const failures = [0, 10 * MINUTE, 20 * MINUTE, 30 * MINUTE]
+
+  assert.equal(nextValidationAt(failures.slice(1), 40 * MINUTE), 40 * MINUTE)
+  assert.equal(nextValidationAt(failures, 40 * MINUTE), HOUR)
+  assert.equal(nextValidationAt(failures, 61 * MINUTE), 61 * MINUTE)
+})
+
+test('failures noted in the future, before a clock was set back, do not count', () => {
+  assert.deepEqual(recentFailures([5 * HOUR, 30 * MINUTE], HOUR), [30 * MINUTE])
+})
+
+test('a certificate is renewed with a third of its lifetime left, or a little earlier', () => {
+  const certificate = { notBefore: 0, notAfter: 90 * DAY }
+
+  assert.equal(renewalAt(certificate, never), 60 * DAY)
+  assert.ok(renewalAt(certificate, always) > 57 * DAY - 1)
+})
+
+test('a window in the past means now', () => {
+  assert.equal(suggestedAt({ start: 10, end: 20 }, 100, always), 100)
+  assert.equal(
+    suggestedAt({ start: 200, end: 300 }, 100, () => 0.5),
+    250,
+  )
+})
