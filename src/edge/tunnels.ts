@@ -1,2 +1,2 @@
-export type { EndpointOptions, PublicPorts, Tunnel, TunnelLookup, Visitor } from '../sessions/tunnel.ts'
-export { TunnelBusy } from '../sessions/tunnel.ts'
+export type { EndpointOptions, PublicPorts, Tunnel, TunnelLookup, Visitor } from '../sessions/index.ts'
+export { TunnelBusy } from '../sessions/index.ts'
