@@ -206,7 +206,7 @@ test('one source may hold so many unknown connections; known agents do not count
 test('an agent behind a dead link gets its name back at once, and the ghost goes', async (t) => {
   const platform = await startPlatform(t, { gateway: quick })
   const relay = await startRelay(t, platform.port)
-  const heartbeat = { intervalMs: 100, toleranceMs: 200 }
+  const heartbeat = { intervalMs: 300, toleranceMs: 700 }
   const old = await agentAt(t, platform, relay.port, { heartbeat })
   const bound = await old.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
   const ghost = platform.registry.find('https', 'a.adit.test')!
@@ -248,7 +248,7 @@ test('both sides notice a dead link within interval and tolerance', async (t) =>
 
   const took = performance.now() - started
   assert.match(lost!.message, /Nothing was heard/)
-  assert.ok(took < 1000, `${took} ms`)
+  assert.ok(took >= 100 && took < 3000, `${took} ms`)
 })
 
 test('a client id without its cookie takes nothing from anybody', async (t) => {
