@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Authorization, crypto as acmeCrypto, Client, type Order } from 'acme-client'
+import { type Authorization, crypto as acmeCrypto, type Client, type Order } from 'acme-client'
 import type { Outbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import type { Store } from '../store/index.ts'
@@ -23,6 +23,9 @@ const ACCOUNT_LEASE_MS = 30_000
 const TRIES = 4
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
+
+/** Loaded when it is first needed: it takes longer to load than all other parts of a server together. */
+const library = () => import('acme-client')
 
 /** One account at one ACME server. Its key is made once and kept sealed, so that all nodes are the same customer. */
 export class Acme {
@@ -86,7 +89,8 @@ export class Acme {
   }
 
   async finalize(order: Order, names: readonly string[], key: Secret): Promise<Order> {
-    const [, request] = await acmeCrypto.createCsr({ altNames: [...names] }, key.reveal())
+    const { crypto } = await library()
+    const [, request] = await crypto.createCsr({ altNames: [...names] }, key.reveal())
     return this.#patiently((client) => client.finalizeOrder(order, request))
   }
 
@@ -176,7 +180,7 @@ export class Acme {
     const key = kept === undefined ? await this.#keys.make('ecdsa') : new Secret(kept)
     // Kept before it is used, so that an account made in the last moment before a crash is found again.
     if (kept === undefined) await this.#store.putSetting(name, key.reveal(), { secret: true })
-    const client = this.#newClient(key)
+    const client = await this.#newClient(key)
     const { email } = this.#settings
     await client.createAccount({
       termsOfServiceAgreed: true,
@@ -196,7 +200,8 @@ export class Acme {
     return `acme.account_${part} ${this.directoryUrl}`
   }
 
-  #newClient(key: Secret, accountUrl?: string): Client {
+  async #newClient(key: Secret, accountUrl?: string): Promise<Client> {
+    const { Client } = await library()
     const client = new Client({
       directoryUrl: this.directoryUrl,
       accountKey: key.reveal(),
