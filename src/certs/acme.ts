@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Authorization, crypto as acmeCrypto, type Client, type Order } from 'acme-client'
+import type { Authorization, Client, Order } from 'acme-client'
 import type { Outbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import type { Store } from '../store/index.ts'
