@@ -97,11 +97,16 @@ export class Pipe implements StreamSink {
     this.#error ??= error
     if (this.#socketOver) this.#finish()
     else if (error !== undefined) this.#end.abort()
-    // The peer has nobody to talk to any more, but is still owed what we hold for it.
-    else this.#out.end()
+    else {
+      // The peer has nobody to talk to any more, but is still owed what we hold for it.
+      this.#out.end()
+      this.#blocked = false
+      this.#end.socket.resume()
+    }
   }
 
   readonly #onSocketData = (chunk: Buffer): void => {
+    if (this.#streamOver) return
     this.bytesIn += chunk.length
     if (this.#stream.write(chunk)) return
     this.#blocked = true

@@ -104,6 +104,8 @@ export class Http1Exchange extends Exchange {
 
   protected owe(bytes: number): void {
     const { out } = this.#visitor
+    // What an upstream that was given up had sent is not the next one's.
+    if (out.source !== this.upstream) out.release()
     out.source = this.upstream
     out.owe(bytes)
   }

@@ -106,6 +106,8 @@ export class Http2Exchange extends Exchange {
   }
 
   protected owe(bytes: number): void {
+    // What an upstream that was given up had sent is not the next one's.
+    if (this.#out.source !== this.upstream) this.#out.release()
     this.#out.source = this.upstream
     this.#out.owe(bytes)
   }
