@@ -18,8 +18,8 @@ export interface BufferTally {
 interface Buffered extends LaneEvent {
   attempts: number
   readonly bytes: number
+  /** When it came, or when it is to be tried again. */
   dueAt: number
-  readonly arrivedAt: number
 }
 
 // A batch of traffic is worth waiting a moment for.
@@ -32,7 +32,10 @@ const MIN_LINGER_MS = 1000
 export class TrafficBuffer implements LaneQueue {
   readonly #budget: Budget
   readonly #limit: number
-  #waiting: Buffered[] = []
+  /** Not tried yet, oldest first: taken from the front, which `#next` marks, in whole batches. */
+  #fresh: Buffered[] = []
+  #next = 0
+  #retries: Buffered[] = []
   readonly #sent = new Map<string, Buffered>()
   #bytes = 0
   #goneRevision: number | undefined
@@ -45,7 +48,7 @@ export class TrafficBuffer implements LaneQueue {
   }
 
   get size(): number {
-    return this.#waiting.length + this.#sent.size
+    return this.#freshCount + this.#retries.length + this.#sent.size
   }
 
   get goneRevision(): number | undefined {
@@ -59,12 +62,13 @@ export class TrafficBuffer implements LaneQueue {
     return false
   }
 
-  /** Adds an event that was admitted; answers how many now wait. */
+  /** Adds an event that was admitted; answers how many now wait for their first attempt. */
   push({ id, type, at, body }: Parcel, now: number): number {
     // As much as the string takes at most; counting exactly would cost more than it is worth.
     const bytes = body.length * 2
     this.#hold(bytes)
-    return this.#waiting.push({ id, type, at, body, bytes, attempts: 0, dueAt: now, arrivedAt: now })
+    this.#fresh.push({ id, type, at, body, bytes, attempts: 0, dueAt: now })
+    return this.#freshCount
   }
 
   /** From now on batches are not waited for: the process ends. */
@@ -74,8 +78,11 @@ export class TrafficBuffer implements LaneQueue {
 
   /** Drops what is left. */
   discard(): void {
-    for (const event of [...this.#waiting, ...this.#sent.values()]) this.#drop(event)
-    this.#waiting = []
+    const left = [...this.#fresh.slice(this.#next), ...this.#retries, ...this.#sent.values()]
+    for (const event of left) this.#drop(event)
+    this.#fresh = []
+    this.#next = 0
+    this.#retries = []
     this.#sent.clear()
   }
 
@@ -88,23 +95,21 @@ export class TrafficBuffer implements LaneQueue {
   }
 
   async take(limits: BatchLimits, now: number): Promise<readonly LaneEvent[]> {
-    const { maxEvents, maxBytes } = limits
-    const oldest = this.#waiting[0]
-    if (oldest === undefined) return []
-    const linger = Math.max(limits.lingerMs, MIN_LINGER_MS)
-    const full = this.#waiting.length >= maxEvents || this.#bytes >= maxBytes
-    if (!full && !this.#flushing && now - oldest.arrivedAt < linger) return []
-    const batch: Buffered[] = []
-    const rest: Buffered[] = []
-    let bytes = 0
-    for (const event of this.#waiting) {
-      const fits = batch.length < maxEvents && (batch.length === 0 || bytes + event.bytes <= maxBytes)
-      if (event.dueAt <= now && fits) {
+    const batch = this.#dueRetries(limits, now)
+    if (batch.length === 0 && this.#isReady(limits, now)) {
+      let bytes = 0
+      while (this.#freshCount > 0 && batch.length < limits.maxEvents) {
+        const event = this.#fresh[this.#next]!
         bytes += event.bytes
+        if (batch.length > 0 && bytes > limits.maxBytes) break
+        this.#next += 1
         batch.push(event)
-      } else rest.push(event)
+      }
+      if (this.#next > this.#fresh.length / 2) {
+        this.#fresh = this.#fresh.slice(this.#next)
+        this.#next = 0
+      }
     }
-    this.#waiting = rest
     for (const event of batch) this.#sent.set(event.id, event)
     return batch
   }
@@ -120,12 +125,41 @@ export class TrafficBuffer implements LaneQueue {
         if (event === undefined) continue
         this.#sent.delete(id)
         if (dueAt === undefined) this.#drop(event)
-        else this.#waiting.push(Object.assign(event, { attempts: event.attempts + 1, dueAt }))
+        else this.#retries.push(Object.assign(event, { attempts: event.attempts + 1, dueAt }))
       }
     }
     if (goneRevision === undefined) return
     this.#goneRevision = goneRevision
     this.#tally.goneRevision = goneRevision
+  }
+
+  get #freshCount(): number {
+    return this.#fresh.length - this.#next
+  }
+
+  /** Whether a batch of fresh events is full, or has been waited for long enough. */
+  #isReady({ maxEvents, maxBytes, lingerMs }: BatchLimits, now: number): boolean {
+    const oldest = this.#fresh[this.#next]
+    if (oldest === undefined) return false
+    if (this.#flushing || this.#freshCount >= maxEvents || this.#bytes >= maxBytes) return true
+    return now - oldest.dueAt >= Math.max(lingerMs, MIN_LINGER_MS)
+  }
+
+  /** Takes the events whose next attempt is due out of those that failed. */
+  #dueRetries({ maxEvents, maxBytes }: BatchLimits, now: number): Buffered[] {
+    const batch: Buffered[] = []
+    const rest: Buffered[] = []
+    let bytes = 0
+    for (const event of this.#retries) {
+      const fits = batch.length < maxEvents && (batch.length === 0 || bytes + event.bytes <= maxBytes)
+      if (event.dueAt > now || !fits) rest.push(event)
+      else {
+        bytes += event.bytes
+        batch.push(event)
+      }
+    }
+    this.#retries = rest
+    return batch
   }
 
   #hold(bytes: number): void {
