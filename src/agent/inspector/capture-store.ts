@@ -18,6 +18,8 @@ export class Capture {
   error: string | undefined
   /** False once the exchange is over or was evicted: nothing is added any more. */
   open = true
+  /** The next one in the order of arrival; a map alone gets slow at giving up its oldest entry again and again. */
+  newer: Capture | undefined = undefined
 
   constructor(id: string, tunnelName: string, remoteAddr: string, startedAt: number, request: MessageCopy) {
     this.id = id
@@ -44,6 +46,8 @@ export class CaptureStore {
   readonly #captures = new Map<string, Capture>()
   readonly #listeners = new Set<CaptureListener>()
   readonly #clearListeners = new Set<() => void>()
+  #oldest: Capture | undefined
+  #newest: Capture | undefined
   #bytes = 0
 
   /** A limit of zero keeps nothing; header names in `redact` never have their values stored. */
@@ -68,6 +72,9 @@ export class CaptureStore {
   begin(tunnelName: string, remoteAddr: string, head: Buffer, now: number): Capture {
     const capture = new Capture(this.#nextId(now), tunnelName, remoteAddr, now, this.#copyOf(head))
     this.#captures.set(capture.id, capture)
+    if (this.#newest) this.#newest.newer = capture
+    else this.#oldest = capture
+    this.#newest = capture
     this.#grow(OVERHEAD + capture.request.size)
     this.#tell(capture)
     return capture
@@ -119,6 +126,8 @@ export class CaptureStore {
   clear(): void {
     for (const capture of this.#captures.values()) capture.open = false
     this.#captures.clear()
+    this.#oldest = undefined
+    this.#newest = undefined
     this.#bytes = 0
     for (const listener of this.#clearListeners) listener()
   }
@@ -140,11 +149,15 @@ export class CaptureStore {
   #grow(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes <= this.limit) return
-    for (const [id, capture] of this.#captures) {
-      this.#captures.delete(id)
-      capture.open = false
-      this.#bytes -= OVERHEAD + capture.request.size + (capture.response?.size ?? 0)
-      if (this.#bytes <= this.limit) return
+    while (this.#oldest && this.#bytes > this.limit) {
+      const evicted: Capture = this.#oldest
+      this.#oldest = evicted.newer
+      if (!this.#oldest) this.#newest = undefined
+      this.#captures.delete(evicted.id)
+      evicted.open = false
+      // Whoever still holds it must not hold all that came after it.
+      evicted.newer = undefined
+      this.#bytes -= OVERHEAD + evicted.request.size + (evicted.response?.size ?? 0)
     }
   }
 

@@ -10,7 +10,7 @@ export class MessageCopy {
   truncated = false
   /** False once a header value was left out on purpose. */
   readonly exact: boolean
-  #body: Buffer[] = []
+  #body: Buffer[] | undefined
   #kept = 0
 
   constructor(head: Buffer, exact: boolean) {
@@ -30,26 +30,27 @@ export class MessageCopy {
     const kept = Math.min(room, piece.length)
     if (kept < piece.length) this.truncated = true
     if (kept <= 0) return 0
-    this.#body.push(ownCopy(piece, kept))
+    const copy = ownCopy(piece, kept)
+    if (this.#body) this.#body.push(copy)
+    else this.#body = [copy]
     this.#kept += kept
     return kept
   }
 
   /** Head and body as they stood on the wire. */
   raw(): Buffer {
-    return Buffer.concat([this.head, ...this.#body])
+    return Buffer.concat([this.head, ...(this.#body ?? [])])
   }
 
   /** The body alone, framing included. */
   body(): Buffer {
-    return Buffer.concat(this.#body)
+    return Buffer.concat(this.#body ?? [])
   }
 }
 
 /** A copy that does not hold on to the block its piece was cut from; small ones share Node's pool. */
 export function ownCopy(piece: Buffer, length = piece.length): Buffer {
-  if (length < 2048) return Buffer.from(piece.subarray(0, length))
-  const copy = Buffer.allocUnsafeSlow(length)
+  const copy = length < 2048 ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length)
   piece.copy(copy, 0, 0, length)
   return copy
 }
