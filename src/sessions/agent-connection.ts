@@ -107,8 +107,6 @@ export class AgentConnection implements LiveSession {
   #streams: AgentStreams | undefined
   #identity: Identity | undefined
   #authenticating = false
-  /** Binds that the agent believes it has and that are no longer routed. */
-  readonly #dormant = new Set<string>()
   #restarting = false
 
   constructor(transport: Duplex, ip: string, options: AgentConnectionOptions) {
@@ -174,7 +172,6 @@ export class AgentConnection implements LiveSession {
   }
 
   tunnelEnded(tunnel: LiveTunnel, reason: string): void {
-    this.#dormant.add(tunnel.bindId)
     this.#served.stopTunnel(tunnel.bindId, reason, null)
   }
 
@@ -245,6 +242,7 @@ export class AgentConnection implements LiveSession {
     this.#authenticating = true
 
     const token = extra.Authtoken ?? ''
+    const since = registry.changeCount
     const principal = await authenticate(token)
     if (principal === undefined) throw refusal(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
     if (this.#options.admits?.(principal.accountId, this.ip) === false)
@@ -259,7 +257,7 @@ export class AgentConnection implements LiveSession {
     this.#identity = { principal, clientId, extra: shown, startedAt: clock.now() }
     this.acl = compileAcl(principal.acl)
     try {
-      registry.addSession(this)
+      registry.addSession(this, since)
     } catch (error) {
       this.#identity = undefined
       throw error
@@ -322,7 +320,6 @@ export class AgentConnection implements LiveSession {
     const { binder, resume } = this.#options
     try {
       const tunnel = await binder.bind(this, request, (...visit) => this.#open(...visit))
-      this.#dormant.delete(tunnel.bindId)
       const Token = resume.bindToken(this.credentialId, tunnel.url!)
       return {
         Id: tunnel.bindId,
@@ -336,7 +333,6 @@ export class AgentConnection implements LiveSession {
       const forgivable = error instanceof Refusal && ACL_REFUSALS.has(error.number)
       if (!forgivable || !request.Id || URL === undefined) throw error
       // Refusing a repeated bind would keep the agent from coming back at all, so it is accepted and not routed.
-      this.#dormant.add(request.Id)
       return { Id: request.Id, URL, Proto: request.Proto, Extra: { Token, TunnelID: '' } }
     }
   }
@@ -353,7 +349,6 @@ export class AgentConnection implements LiveSession {
 
   #unbind(message: Message): object {
     const { Id } = decode(UnbindRequest, message)
-    this.#dormant.delete(Id)
     this.#options.registry.unbind(this, Id)
     return { Error: '', Extra: null }
   }

@@ -345,6 +345,7 @@ test('a deleted credential loses its sessions and names at once, also a session 
   assert.equal(registry.find('https', 'a.test'), undefined)
   assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test')))
   assert.throws(() => registry.addSession(session()), refused(300))
+  assert.doesNotThrow(() => registry.addSession(session(), registry.changeCount))
   registry.close()
 })
 

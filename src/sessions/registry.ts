@@ -37,6 +37,8 @@ interface Kept {
 
 /** What happened to a credential lately: `undefined` rules mean that it is gone. */
 interface Change {
+  /** Its place among all changes. */
+  count: number
   rules: readonly string[] | undefined
   timer: NodeJS.Timeout
 }
@@ -57,6 +59,7 @@ export class Registry implements TunnelLookup {
   readonly #kept = new Map<SeatKey, Kept>()
   readonly #ports = new Set<number>()
   readonly #changes = new Map<string, Change>()
+  #changeCount = 0
   readonly #timers = new Set<NodeJS.Timeout>()
 
   constructor(options: RegistryOptions) {
@@ -103,13 +106,18 @@ export class Registry implements TunnelLookup {
     return this.#tunnels.has(session)
   }
 
+  /** How many changes of credentials there have been; remember it before checking one. */
+  get changeCount(): number {
+    return this.#changeCount
+  }
+
   /**
    * Registers a session. Older connections of the same agent stay until it has bound its tunnels again, then go.
-   * Throws when the credential was deleted while it was being checked.
+   * Changes made after `since`, while the credential was being checked, are applied; a deletion throws.
    */
-  addSession(session: LiveSession): void {
+  addSession(session: LiveSession, since = 0): void {
     const change = this.#changes.get(session.credentialId)
-    if (change !== undefined) {
+    if (change !== undefined && change.count > since) {
       if (change.rules === undefined) throw refusal('credential_revoked')
       session.acl = compileAcl(change.rules)
     }
@@ -278,7 +286,7 @@ export class Registry implements TunnelLookup {
     clearTimeout(this.#changes.get(credentialId)?.timer)
     const timer = setTimeout(() => this.#changes.delete(credentialId), CHANGES_KEPT_MS)
     timer.unref()
-    this.#changes.set(credentialId, { rules, timer })
+    this.#changes.set(credentialId, { count: ++this.#changeCount, rules, timer })
   }
 
   #emit(event: LiveEvent): void {
