@@ -5,7 +5,7 @@ import type { Target } from './backend.ts'
 import type { Connection } from './connection.ts'
 import type { Core } from './core.ts'
 import { Fields } from './fields.ts'
-import type { HeldBody } from './held-body.ts'
+import type { BodySource } from './held-body.ts'
 import type { Watch } from './observe.ts'
 import type { Refusal } from './refusals.ts'
 import type { RequestHead } from './request-head.ts'
@@ -52,8 +52,8 @@ export abstract class Exchange {
   tried: Target[] | undefined = undefined
   /** It was sent a second time, which happens once at most (P31). */
   resent = false
-  /** The request body, when a module had to see all of it before it may leave. */
-  held: HeldBody | undefined = undefined
+  /** Request body that was read and has not left: whoever is connected to gets it first. */
+  held: BodySource | undefined = undefined
   /** A byte of the request body has left: what follows cannot be repeated. */
   bodySent = false
   /** The response has begun. */

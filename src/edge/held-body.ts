@@ -2,11 +2,16 @@ import type { Exchange } from './exchange.ts'
 import { refusal } from './refusals.ts'
 import type { Upstream } from './upstream.ts'
 
+/** Body bytes that can be sent, to a second upstream when the first could not be reached. */
+export interface BodySource {
+  sendTo(upstream: Upstream): void
+}
+
 /**
  * A request body kept back until a module has seen all of it. It stands in for the upstream while the body arrives, and
  * is handed to the real one, or to a second one when the first could not be reached.
  */
-export class HeldBody implements Upstream {
+export class HeldBody implements Upstream, BodySource {
   readonly reused = false
   /** The whole body; undefined when the visitor left before. */
   readonly whole: Promise<Buffer | undefined>

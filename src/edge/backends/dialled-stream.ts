@@ -11,6 +11,8 @@ export class DialledStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
   /** Called when the other side is there. */
   onConnected: () => void = () => {}
+  /** Called when it cannot be reached, before the sink is told. */
+  onFailed: () => void = () => {}
   readonly #inner: SocketStream
   #connected = false
 
@@ -60,8 +62,11 @@ export class DialledStream implements ByteStream, StreamSink {
   }
 
   onClose(error?: Error): void {
-    this.sink.onClose(
-      this.#connected ? error : new DialFailed('The address was not reached.', { cause: error }),
-    )
+    if (this.#connected) {
+      this.sink.onClose(error)
+      return
+    }
+    this.onFailed()
+    this.sink.onClose(new DialFailed('The address was not reached.', { cause: error }))
   }
 }

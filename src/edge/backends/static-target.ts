@@ -1,21 +1,23 @@
 import { isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Dial } from '../../base/guarded-dial.ts'
-import type { ByteStream } from '../../base/stream.ts'
-import type { Target } from '../backend.ts'
+import type { Pool, Target } from '../backend.ts'
 import type { Core } from '../core.ts'
 import type { Visitor } from '../tunnels.ts'
 import { UpstreamPool } from '../upstream-pool.ts'
 import { DialledStream } from './dialled-stream.ts'
+import { DiallingUpstream } from './dialling-upstream.ts'
 
 /** An address with a port, dialled by the server itself for each connection. */
 export class StaticTarget implements Target {
   readonly name: string
-  readonly pool: UpstreamPool
+  readonly pool: Pool
   readonly #host: string
   readonly #port: number
   readonly #secure: boolean
   readonly #dial: Dial
+  /** The connection opened last. */
+  #opened: DialledStream | undefined
 
   constructor(core: Core, dial: Dial, address: string, secure: boolean, via: Visitor['via']) {
     const colon = address.lastIndexOf(':')
@@ -24,16 +26,29 @@ export class StaticTarget implements Target {
     this.#port = Number(address.slice(colon + 1))
     this.#secure = secure
     this.#dial = dial
-    this.pool = new UpstreamPool(core, {
+    const pool = new UpstreamPool(core, {
       via,
       proto: 'https',
       budget: { idle: 0 },
       shared: true,
       http2: false,
     })
+    this.pool = {
+      connect: (exchange, target, fresh) => {
+        this.#opened = undefined
+        const upstream = pool.connect(exchange, target, fresh)
+        if (this.#opened === undefined || !exchange.hasBody) return upstream
+        return new DiallingUpstream(exchange, upstream, this.#opened)
+      },
+    }
   }
 
-  open(): ByteStream {
+  open(): DialledStream {
+    this.#opened = this.#connect()
+    return this.#opened
+  }
+
+  #connect(): DialledStream {
     const transport = this.#dial({ host: this.#host, port: this.#port })
     if (!this.#secure) return new DialledStream(transport, transport, 'connect')
     const socket = connectTls({

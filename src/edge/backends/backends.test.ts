@@ -1,0 +1,406 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { createDial } from '../../base/guarded-dial.ts'
+import {
+  BACKEND_PREFIXES,
+  FailoverBackend,
+  HttpResponseBackend,
+  StaticBackend,
+  TcpEdge,
+  TunnelGroupBackend,
+  WeightedBackend,
+} from '../../resources/index.ts'
+import { testCertificates } from '../testing/certificates.ts'
+import { eventually, startTcp, startUpstream } from '../testing/edge.ts'
+import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { localTunnel } from '../testing/tunnels.ts'
+
+const dependencies = { dial: createDial({ allow: ['127.0.0.0/8'] }) }
+const startWorld = (t: TestContext) =>
+  startHttpsEdge(t, (_request, response) => response.end('shop'), { dependencies })
+
+type Kind = (typeof BACKEND_PREFIXES)[number]
+
+/** A backend that answers `one`, and how to make it answer `two`. */
+interface Case {
+  create(world: HttpsEdgeWorld, t: TestContext): Promise<string> | string
+  change(world: HttpsEdgeWorld, id: string, t: TestContext): Promise<void> | void
+}
+
+const answering = (text: string) => (t: TestContext) =>
+  startUpstream(t, (_request, response) => response.end(text))
+const response = ({ config }: HttpsEdgeWorld, body: string) => config.create(HttpResponseBackend, { body })
+
+const cases: Record<Kind, Case> = {
+  bkdhr: {
+    create: (world) => response(world, 'one'),
+    change: ({ config }, id) => config.update(id, { body: 'two', status_code: 200 }),
+  },
+  bkdtg: {
+    async create({ config, tunnels }, t) {
+      tunnels.tunnels.push(localTunnel(await answering('one')(t), { labels: { app: 'x', v: '1' } }))
+      tunnels.tunnels.push(localTunnel(await answering('two')(t), { labels: { app: 'x', v: '2' } }))
+      return config.create(TunnelGroupBackend, { labels: { v: '1' } })
+    },
+    change: ({ config }, id) => config.update(id, { labels: { app: 'x', v: '2' } }),
+  },
+  bkdwd: {
+    create: (world) => world.config.create(WeightedBackend, { backends: { [response(world, 'one')]: 5 } }),
+    change: (world, id) => world.config.update(id, { backends: { [response(world, 'two')]: 5 } }),
+  },
+  bkdfo: {
+    create: (world) => world.config.create(FailoverBackend, { backends: [response(world, 'one')] }),
+    change: (world, id) =>
+      world.config.update(id, { backends: [response(world, 'two'), response(world, 'one')] }),
+  },
+  bkdsc: {
+    create: async ({ config }, t) =>
+      config.create(StaticBackend, { address: `127.0.0.1:${await answering('one')(t)}` }),
+    change: async ({ config }, id, t) =>
+      config.update(id, { address: `localhost:${await answering('two')(t)}` }),
+  },
+}
+
+for (const prefix of BACKEND_PREFIXES) {
+  test(`a backend of kind ${prefix} answers, changes at once, and leaves 6528 behind`, async (t) => {
+    const world = await startWorld(t)
+    const { config, routeId, ask } = world
+    const id = await cases[prefix].create(world, t)
+
+    config.update(routeId, { backend: { backend_id: id } })
+    await config.applied()
+    const first = await ask()
+    await cases[prefix].change(world, id, t)
+    await config.applied()
+    const changed = await ask()
+    config.update(routeId, { backend: { backend_id: id, enabled: false } })
+    await config.applied()
+    const off = await ask()
+    config.update(routeId, { backend: { backend_id: id } })
+    config.remove(id)
+    await config.applied()
+    const removed = await ask()
+
+    assert.deepEqual([first.text, changed.text], ['one', 'two'])
+    for (const { status, headers } of [off, removed]) {
+      assert.deepEqual([status, headers['adit-error-code']], [503, 'ERR_ADIT_6528'])
+    }
+  })
+}
+
+test('a fixed response has its status and headers, and no body where there can be none', async (t) => {
+  const { config, routeId, ask } = await startWorld(t)
+  const id = config.create(HttpResponseBackend, {
+    status_code: 418,
+    body: 'grüße',
+    headers: {
+      'X-Tea': 'pot',
+      'content-type': 'text/plain; charset=utf-8',
+      'content-length': '3',
+      connection: 'x',
+    },
+  })
+  config.update(routeId, { backend: { backend_id: id } })
+  await config.applied()
+
+  const full = await ask({ method: 'POST', body: 'ignored' })
+  const head = await ask({ method: 'HEAD' })
+  config.update(id, { status_code: 204 })
+  await config.applied()
+  const empty = await ask()
+
+  assert.deepEqual([full.status, full.text, full.headers['x-tea']], [418, 'grüße', 'pot'])
+  assert.deepEqual([head.status, head.text, head.headers['content-length']], [418, '', '7'])
+  assert.deepEqual([empty.status, empty.text, empty.headers['content-length']], [204, '', undefined])
+})
+
+test('a tunnel group takes turns request by request, and follows who is online', async (t) => {
+  const { config, routeId, tunnels, ask } = await startWorld(t)
+  for (const name of ['a', 'b', 'c']) {
+    tunnels.tunnels.push(localTunnel(await answering(name)(t), { labels: { pool: 'x', name } }))
+  }
+  // The same labels in another account.
+  tunnels.tunnels.push(localTunnel(1, { labels: { pool: 'x' }, accountId: 'ac_other' }))
+  const id = config.create(TunnelGroupBackend, { labels: { pool: 'x' } })
+  config.update(routeId, { backend: { backend_id: id } })
+  await config.applied()
+
+  const first: string[] = []
+  for (let n = 0; n < 9; n++) first.push((await ask()).text)
+  tunnels.tunnels.splice(1, 1)
+  const second: string[] = []
+  for (let n = 0; n < 4; n++) second.push((await ask()).text)
+
+  assert.deepEqual(first.toSorted().join(''), 'aaabbbccc')
+  assert.deepEqual(second.toSorted().join(''), 'bbcc')
+})
+
+test('weights are kept within two percent over 10,000 requests, and 0 gets nothing', async (t) => {
+  const { edge, config, routeId, tunnels, ask } = await startWorld(t)
+  const counts = new Map<string, number>()
+  const counting = (name: string) => (_request: unknown, response: { end(text: string): void }) => {
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+    response.end(name)
+  }
+  const backends: Record<string, number> = {}
+  for (const [name, weight] of Object.entries({ a: 10_000, b: 2_500, c: 100, none: 0 })) {
+    tunnels.tunnels.push(localTunnel(await startUpstream(t, counting(name)), { labels: { name } }))
+    backends[config.create(TunnelGroupBackend, { labels: { name } })] = weight
+  }
+  config.update(routeId, { backend: { backend_id: config.create(WeightedBackend, { backends }) } })
+  await config.applied()
+
+  // Asked of the compiled backend itself: the network would add nothing but time.
+  const { routeFor } = edgeEntry(edge)
+  const chosen = new Map<string, number>()
+  for (let n = 0; n < 10_000; n++) {
+    const target = routeFor('/').backend({} as never, 0) as { name: string }
+    chosen.set(target.name, (chosen.get(target.name) ?? 0) + 1)
+  }
+  for (let n = 0; n < 50; n++) await ask()
+
+  const [a = 0, b = 0, c = 0] = [...chosen.values()]
+  assert.equal(chosen.size, 3)
+  assert.ok(Math.abs(a / 10_000 - 10_000 / 12_600) < 0.02)
+  assert.ok(Math.abs(b / 10_000 - 2_500 / 12_600) < 0.02)
+  assert.ok(Math.abs(c / 10_000 - 100 / 12_600) < 0.02)
+  assert.ok(c > 0)
+  assert.equal(counts.get('none'), undefined)
+  assert.ok(Math.abs((counts.get('a') ?? 0) - 40) <= 1)
+})
+
+/** What the edge compiled for the host of the test. */
+function edgeEntry(edge: HttpsEdgeWorld['edge']) {
+  const table = edge.follower as unknown as {
+    http(
+      scheme: 'https',
+      host: string,
+    ): { routeFor(path: string): { backend(exchange: never, attempt: number): unknown } }
+  }
+  return table.http('https', 'shop.adit.localhost')
+}
+
+test('what has nobody online is passed over, and gets its part again when it returns', async (t) => {
+  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const offline = config.create(TunnelGroupBackend, { labels: { name: 'late' } })
+  const fixed = config.create(HttpResponseBackend, { body: 'fixed' })
+  const weighted = config.create(WeightedBackend, { backends: { [offline]: 9, [fixed]: 1 } })
+  config.update(routeId, { backend: { backend_id: weighted } })
+  await config.applied()
+
+  const before: string[] = []
+  for (let n = 0; n < 10; n++) before.push((await ask()).text)
+  tunnels.tunnels.push(localTunnel(await answering('late')(t), { labels: { name: 'late' } }))
+  const after: string[] = []
+  for (let n = 0; n < 10; n++) after.push((await ask()).text)
+
+  assert.deepEqual(new Set(before), new Set(['fixed']))
+  assert.equal(after.filter((text) => text === 'late').length, 9)
+})
+
+test('failover goes to the next while the first has nobody online or refuses, and back when it returns', async (t) => {
+  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const closed = await closedPort()
+  const nobody = config.create(TunnelGroupBackend, { labels: { name: 'first' } })
+  const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
+  const last = config.create(HttpResponseBackend, { body: 'last' })
+  const failover = config.create(FailoverBackend, { backends: [nobody, refusing, last] })
+  config.update(routeId, { backend: { backend_id: failover } })
+  await config.applied()
+
+  const answers = [(await ask()).text, (await ask({ method: 'POST', body: 'never sent before' })).text]
+  const server = createHttpServer((_request, response) => response.end('second')).listen(closed, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  answers.push((await ask()).text)
+  tunnels.tunnels.push(localTunnel(await answering('first')(t), { labels: { name: 'first' } }))
+  answers.push((await ask()).text)
+  tunnels.tunnels.pop()
+  answers.push((await ask()).text)
+
+  assert.deepEqual(answers, ['last', 'last', 'second', 'first', 'second'])
+})
+
+test('a body that has begun goes whole to the next when an address cannot be dialled', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies })
+  const refusing = [await closedPort(), await closedPort()].map((port) =>
+    config.create(StaticBackend, { address: `127.0.0.1:${port}` }),
+  )
+  const shop = config.record(routeId).backend as { backend_id: string }
+  const failover = config.create(FailoverBackend, { backends: [...refusing, shop.backend_id] })
+  config.update(routeId, { backend: { backend_id: failover } })
+  await config.applied()
+  const body = Array.from({ length: 50_000 }, (_, n) => `${n}`).join()
+
+  const sized = await ask({ method: 'POST', body })
+  const chunked = await ask({ method: 'POST', body, headers: { 'transfer-encoding': 'chunked' } })
+
+  assert.equal(JSON.parse(sized.text).body, body)
+  assert.equal(JSON.parse(chunked.text).body, body)
+})
+
+test('an answer, however bad, is an answer: nothing fails over because of it', async (t) => {
+  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const upstream = await startUpstream(t, (_request, response) => response.writeHead(500).end('broken'))
+  tunnels.tunnels.push(localTunnel(upstream, { labels: { name: 'broken' } }))
+  const broken = config.create(TunnelGroupBackend, { labels: { name: 'broken' } })
+  const spare = config.create(HttpResponseBackend, { body: 'spare' })
+  const failover = config.create(FailoverBackend, { backends: [broken, spare] })
+  config.update(routeId, { backend: { backend_id: failover } })
+  await config.applied()
+
+  const { status, text } = await ask()
+
+  assert.deepEqual([status, text], [500, 'broken'])
+})
+
+test('a request that may have arrived is sent once more at most, and only when it may be repeated', async (t) => {
+  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const seen: string[] = []
+  for (const name of ['a', 'b', 'c']) {
+    const upstream = await startTcp(t, (socket) =>
+      socket.on('data', (chunk: Buffer) => {
+        seen.push(/x-id: (\S+)/i.exec(chunk.toString('latin1'))?.[1] ?? 'body')
+        socket.resetAndDestroy()
+      }),
+    )
+    tunnels.tunnels.push(localTunnel(upstream, { labels: { name } }))
+  }
+  const groups = ['a', 'b', 'c'].map((name) => config.create(TunnelGroupBackend, { labels: { name } }))
+  const failover = config.create(FailoverBackend, { backends: groups })
+  config.update(routeId, { backend: { backend_id: failover } })
+  await config.applied()
+
+  const get = await ask({ headers: { 'x-id': 'get' } })
+  const post = await ask({ method: 'POST', headers: { 'x-id': 'post' } })
+  const put = await ask({ method: 'PUT', body: 'with a body', headers: { 'x-id': 'put' } })
+
+  assert.deepEqual([get.status, post.status, put.status], [502, 502, 502])
+  const times = (id: string) => seen.filter((one) => one === id).length
+  assert.deepEqual([times('get'), times('post'), times('put')], [2, 1, 1])
+})
+
+test('a static address can be spoken to with TLS, which must be genuine', async (t) => {
+  const certificates = await testCertificates('localhost')
+  const { certificatePem, privateKeyPem } = await certificates.issue('localhost')
+  const server = createHttpsServer(
+    { cert: certificatePem, key: privateKeyPem.reveal() },
+    (request, response) => response.end(`secure ${request.headers['x-forwarded-proto']}`),
+  ).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { config, routeId, ask } = await startWorld(t)
+  const id = config.create(StaticBackend, {
+    address: `localhost:${(server.address() as AddressInfo).port}`,
+    tls: { enabled: true },
+  })
+  config.update(routeId, { backend: { backend_id: id } })
+  await config.applied()
+
+  const { status, headers } = await ask()
+
+  // Nobody on this machine trusts the test's authority, so the address must not be spoken to.
+  assert.deepEqual([status, headers['adit-error-code']], [502, 'ERR_ADIT_8012'])
+})
+
+test('a static address inside the network is not dialled unless the operator allows it', async (t) => {
+  let connections = 0
+  const upstream = await startTcp(t, () => connections++)
+  const world = await startHttpsEdge(t)
+  const { config, routeId, ask } = world
+  for (const address of [`127.0.0.1:${upstream}`, `localhost:${upstream}`, `[::1]:${upstream}`]) {
+    const id = config.create(StaticBackend, { address })
+    config.update(routeId, { backend: { backend_id: id } })
+    await config.applied()
+    assert.equal((await ask()).status, 502, address)
+  }
+
+  assert.equal(connections, 0)
+})
+
+test('raw connections are shared out one by one, and go on to the next when an address cannot be dialled', async (t) => {
+  const { config, tunnels } = await startWorld(t)
+  const port = 21_000 + Math.floor(Math.random() * 8000)
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (chunk: Buffer) => socket.end(`got ${chunk}`))
+  })
+  const closed = await closedPort()
+  const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
+  const answer = config.create(HttpResponseBackend, { body: 'not for raw connections' })
+  const good = config.create(StaticBackend, { address: `127.0.0.1:${upstream}` })
+  const group = config.create(TunnelGroupBackend, { labels: { raw: 'yes' } })
+  const failover = config.create(FailoverBackend, { backends: [answer, refusing, good] })
+  const edgeId = config.create(TcpEdge, {
+    hostports: [`localhost:${port}`],
+    backend: { backend_id: failover },
+  })
+  await config.applied()
+  const connect = () => rawClient(t, port).write('hello').untilClosed()
+  await eventually(() => true, 'the port is open')
+
+  const dialled = await retry(connect, ({ text }) => text !== '')
+  for (const name of ['a', 'b']) {
+    const named = await startTcp(t, (socket) => socket.end(name))
+    tunnels.tunnels.push(localTunnel(named, { labels: { raw: 'yes' } }))
+  }
+  config.update(edgeId, { backend: { backend_id: group } })
+  await config.applied()
+  const shared = [await connect(), await connect(), await connect(), await connect()]
+
+  assert.equal(dialled.text, 'got hello')
+  assert.equal(
+    shared
+      .map(({ text }) => text)
+      .toSorted()
+      .join(''),
+    'aabb',
+  )
+})
+
+test('backends that contain themselves or grow without end are left out, and nothing hangs', async (t) => {
+  const { config, routeId, ask } = await startWorld(t)
+  const one = config.create(FailoverBackend, { backends: [] })
+  const two = config.create(FailoverBackend, { backends: [one] })
+  config.update(one, { backends: [two] })
+  let layer = [config.create(HttpResponseBackend, { body: 'deep' })]
+  for (let depth = 0; depth < 7; depth++) {
+    layer = Array.from({ length: 10 }, () => config.create(FailoverBackend, { backends: layer }))
+  }
+  const wide = config.create(FailoverBackend, { backends: [two, ...layer] })
+  config.update(routeId, { backend: { backend_id: two } })
+  await config.applied()
+
+  const circular = await ask()
+  config.update(routeId, { backend: { backend_id: wide } })
+  const startedAt = performance.now()
+  await config.applied()
+  const deep = await ask()
+
+  assert.equal(circular.status, 503)
+  assert.ok([200, 503].includes(deep.status))
+  assert.ok(performance.now() - startedAt < 2000)
+})
+
+async function closedPort(): Promise<number> {
+  const server = createHttpServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Asks until the answer is good: a port is opened a moment after it was configured. */
+async function retry<T>(attempt: () => Promise<T>, good: (result: T) => boolean): Promise<T> {
+  const giveUp = Date.now() + 5000
+  for (;;) {
+    const result = await attempt()
+    if (good(result) || Date.now() > giveUp) return result
+  }
+}

@@ -1,0 +1,54 @@
+import type { Exchange } from '../exchange.ts'
+import type { BodySource } from '../held-body.ts'
+import type { Upstream } from '../upstream.ts'
+import type { DialledStream } from './dialled-stream.ts'
+
+/**
+ * An upstream whose address is still being dialled. The first of the body is kept until somebody is there and the rest
+ * waits, so that a request whose body has begun can still go elsewhere when nobody is.
+ */
+export class DiallingUpstream implements Upstream, BodySource {
+  readonly #inner: Upstream
+  #kept: Buffer[] | undefined = []
+  #trailers: string | undefined
+
+  constructor(exchange: Exchange, inner: Upstream, stream: DialledStream) {
+    this.#inner = inner
+    stream.onConnected = () => {
+      this.#kept = undefined
+      exchange.resumeBody()
+    }
+    stream.onFailed = () => {
+      exchange.bodySent = false
+      exchange.held = this
+    }
+  }
+
+  get reused(): boolean {
+    return this.#inner.reused
+  }
+
+  body(piece: Buffer): boolean {
+    const room = this.#inner.body(piece)
+    this.#kept?.push(Buffer.from(piece))
+    return room && this.#kept === undefined
+  }
+
+  end(trailers: string): void {
+    this.#trailers = trailers
+    this.#inner.end(trailers)
+  }
+
+  abort(): void {
+    this.#inner.abort()
+  }
+
+  consumed(bytes: number): void {
+    this.#inner.consumed(bytes)
+  }
+
+  sendTo(upstream: Upstream): void {
+    for (const piece of this.#kept ?? []) upstream.body(piece)
+    if (this.#trailers !== undefined) upstream.end(this.#trailers)
+  }
+}

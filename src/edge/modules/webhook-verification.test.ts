@@ -1,0 +1,416 @@
+import assert from 'node:assert/strict'
+import { createHash, createHmac, generateKeyPairSync, sign as signAsymmetric } from 'node:crypto'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { HttpsRoute, WEBHOOK_PROVIDERS } from '../../resources/index.ts'
+import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { uncheckedProviders, webhookSchemes } from './webhook-schemes.ts'
+
+const SECRET = Buffer.from('a secret of some length').toString('base64')
+const BODY = '{"event":"test","text":"grüße"}'
+const FORM = 'b=two&a=one'
+const sendgridKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+
+/** A webhook as its sender would send it. */
+interface Sent {
+  headers: Record<string, string>
+  body?: string | Buffer
+}
+
+type Signer = (sent: { body: string; url: string; path: string; now: number; secret: string }) => Sent
+
+const mac = (hash: string, key: string | Buffer, data: string) => createHmac(hash, key).update(data)
+const seconds = (now: number) => `${Math.floor(now / 1000)}`
+
+/** The body signed by itself. */
+const plain =
+  (field: string, hash: string, encoding: 'hex' | 'base64', prefix = ''): Signer =>
+  ({ body, secret }) => ({ headers: { [field]: prefix + mac(hash, secret, body).digest(encoding) } })
+
+/** Time and body together, both in one field. */
+const inOne =
+  (field: string, time = 't', signature = 'v1'): Signer =>
+  ({ body, secret, now }) => {
+    const at = seconds(now)
+    const value = mac('sha256', secret, `${at}.${body}`).digest('hex')
+    return { headers: { [field]: `${time}=${at},${signature}=${value}` } }
+  }
+
+/** Version, time and body, the time in a field of its own. */
+const versioned =
+  (field: string, timeField: string, version: string): Signer =>
+  ({ body, secret, now }) => {
+    const at = seconds(now)
+    const value = mac('sha256', secret, `${version}:${at}:${body}`).digest('hex')
+    return { headers: { [field]: `${version}=${value}`, [timeField]: at } }
+  }
+
+const standard =
+  (prefix: string): Signer =>
+  ({ body, secret, now }) => {
+    const at = seconds(now)
+    const value = mac('sha256', Buffer.from(secret, 'base64'), `msg_1.${at}.${body}`).digest('base64')
+    return {
+      headers: {
+        [`${prefix}-id`]: 'msg_1',
+        [`${prefix}-timestamp`]: at,
+        [`${prefix}-signature`]: `v1,b2xk v1,${value}`,
+      },
+    }
+  }
+
+const form =
+  (field: string, more: (secret: string, url: string) => Record<string, string> = () => ({})): Signer =>
+  ({ url, secret }) => ({
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      [field]: mac('sha1', secret, `${url}aonebtwo`).digest('base64'),
+      ...more(secret, url),
+    },
+    body: FORM,
+  })
+
+const meta = plain('X-Hub-Signature-256', 'sha256', 'hex', 'sha256=')
+
+/** How the services sign, said a second time and in other words than the table under test. */
+const signers: Record<string, Signer> = {
+  aftership: plain('Aftership-Hmac-Sha256', 'sha256', 'base64'),
+  airship: ({ body, secret, now }) => ({
+    headers: {
+      'X-UA-Timestamp': seconds(now),
+      'X-UA-Signature': mac('sha256', secret, `${seconds(now)}:${body}`).digest('hex'),
+      'Content-Encoding': 'gzip',
+    },
+    body: gzipSync(body),
+  }),
+  alchemy: plain('X-Alchemy-Signature', 'sha256', 'hex'),
+  autodesk: plain('X-Adsk-Signature', 'sha1', 'hex', 'sha1hash='),
+  bitbucket: plain('X-Hub-Signature', 'sha256', 'hex', 'sha256='),
+  bolt: plain('X-Bolt-Hmac-Sha256', 'sha256', 'base64'),
+  box: ({ body, secret, now }) => {
+    const at = new Date(now).toISOString()
+    return {
+      headers: {
+        'Box-Delivery-Timestamp': at,
+        'Box-Signature-Primary': mac('sha256', secret, body + at).digest('base64'),
+      },
+    }
+  },
+  brex: standard('Webhook'),
+  buildkite: inOne('X-Buildkite-Signature', 'timestamp', 'signature'),
+  calendly: inOne('Calendly-Webhook-Signature'),
+  castle: plain('X-Castle-Signature', 'sha256', 'base64'),
+  chargify: plain('X-Chargify-Webhook-Signature-Hmac-Sha-256', 'sha256', 'hex'),
+  circleci: plain('Circleci-Signature', 'sha256', 'hex', 'v1='),
+  clearbit: plain('X-Request-Signature', 'sha1', 'hex', 'sha1='),
+  clerk: standard('Svix'),
+  coinbase: plain('X-CC-Webhook-Signature', 'sha256', 'hex'),
+  contentful: ({ body, secret, now, path }) => {
+    const names = 'x-contentful-signed-headers,x-contentful-timestamp,x-contentful-topic'
+    const fields = `x-contentful-signed-headers:${names};x-contentful-timestamp:${now};x-contentful-topic:a`
+    const value = mac('sha256', secret, ['POST', path, fields, body].join('\n')).digest('hex')
+    return {
+      headers: {
+        'X-Contentful-Signature': value,
+        'X-Contentful-Signed-Headers': names,
+        'X-Contentful-Timestamp': `${now}`,
+        'X-Contentful-Topic': 'a',
+      },
+    }
+  },
+  docusign: plain('X-DocuSign-Signature-1', 'sha256', 'base64'),
+  dropbox: plain('X-Dropbox-Signature', 'sha256', 'hex'),
+  facebook_graph_api: meta,
+  facebook_messenger: meta,
+  frameio: versioned('X-Frameio-Signature', 'X-Frameio-Request-Timestamp', 'v0'),
+  github: meta,
+  gitlab: ({ secret }) => ({ headers: { 'X-Gitlab-Token': secret } }),
+  go1: inOne('Go1-Signature'),
+  graphcms: ({ body, secret, now }) => {
+    const signed = JSON.stringify({ Body: body, EnvironmentName: 'master', TimeStamp: now })
+    const value = mac('sha256', secret, signed).digest('base64')
+    return { headers: { 'Gcms-Signature': `sign=${value}, env=master, t=${now}` } }
+  },
+  heroku: plain('Heroku-Webhook-Hmac-SHA256', 'sha256', 'base64'),
+  hostedhooks: inOne('HostedHooks-Signature', 't', 's'),
+  hubspot: ({ body, secret, now, url }) => ({
+    headers: {
+      'X-HubSpot-Request-Timestamp': `${now}`,
+      'X-HubSpot-Signature-V3': mac('sha256', secret, `POST${url}${body}${now}`).digest('base64'),
+    },
+  }),
+  instagram: meta,
+  intercom: plain('X-Hub-Signature', 'sha1', 'hex', 'sha1='),
+  launch_darkly: plain('X-LD-Signature', 'sha256', 'hex'),
+  mailchimp: form('X-Mandrill-Signature'),
+  mailgun: ({ secret, now }) => {
+    const signature = mac('sha256', secret, `${seconds(now)}word`).digest('hex')
+    return {
+      headers: {},
+      body: JSON.stringify({
+        signature: { timestamp: seconds(now), token: 'word', signature },
+        'event-data': {},
+      }),
+    }
+  },
+  microsoft_teams: ({ body, secret }) => ({
+    headers: { Authorization: `HMAC ${mac('sha256', Buffer.from(secret, 'base64'), body).digest('base64')}` },
+  }),
+  modern_treasury: plain('X-Signature', 'sha256', 'hex'),
+  mongodb: plain('X-MMS-Signature', 'sha1', 'base64'),
+  mux: inOne('Mux-Signature'),
+  orb: ({ body, secret, now }) => {
+    const at = new Date(now).toISOString()
+    return {
+      headers: {
+        'X-Orb-Timestamp': at,
+        'X-Orb-Signature': `v1=${mac('sha256', secret, `v1:${at}:${body}`).digest('hex')}`,
+      },
+    }
+  },
+  orbit: plain('X-Orbit-Signature', 'sha256', 'hex', 'sha256='),
+  pagerduty: ({ body, secret }) => ({
+    headers: {
+      'X-PagerDuty-Signature': `v1=${'0'.repeat(64)},v1=${mac('sha256', secret, body).digest('hex')}`,
+    },
+  }),
+  pinwheel: versioned('X-Pinwheel-Signature', 'X-Timestamp', 'v2'),
+  plivo: ({ url, secret }) => ({
+    headers: {
+      'X-Plivo-Signature-V2-Nonce': '05429567804466091622',
+      'X-Plivo-Signature-V2': mac('sha256', secret, `${url}05429567804466091622`).digest('base64'),
+    },
+  }),
+  pusher: plain('X-Pusher-Signature', 'sha256', 'hex'),
+  sendgrid: ({ body, now }) => ({
+    headers: {
+      'X-Twilio-Email-Event-Webhook-Timestamp': seconds(now),
+      'X-Twilio-Email-Event-Webhook-Signature': signAsymmetric(
+        'sha256',
+        Buffer.from(seconds(now) + body),
+        sendgridKeys.privateKey,
+      ).toString('base64'),
+    },
+  }),
+  sentry: plain('Sentry-Hook-Signature', 'sha256', 'hex'),
+  shopify: plain('X-Shopify-Hmac-Sha256', 'sha256', 'base64'),
+  signal_sciences: plain('X-SigSci-Signature', 'sha256', 'hex'),
+  slack: versioned('X-Slack-Signature', 'X-Slack-Request-Timestamp', 'v0'),
+  sonatype: plain('X-Nexus-Webhook-Signature', 'sha1', 'hex'),
+  square: ({ body, url, secret }) => ({
+    headers: { 'X-Square-HmacSha256-Signature': mac('sha256', secret, url + body).digest('base64') },
+  }),
+  stripe: inOne('Stripe-Signature'),
+  svix: standard('Svix'),
+  terraform: plain('X-TFE-Notification-Signature', 'sha512', 'hex'),
+  tiktok: inOne('TikTok-Signature', 't', 's'),
+  trendmicro_conformity: plain('X-Conformity-Signature', 'sha256', 'hex'),
+  twilio: form('X-Twilio-Signature'),
+  twitter: plain('X-Twitter-Webhooks-Signature', 'sha256', 'base64', 'sha256='),
+  typeform: plain('Typeform-Signature', 'sha256', 'base64', 'sha256='),
+  webex: plain('X-Spark-Signature', 'sha1', 'hex'),
+  whatsapp: meta,
+  worldline: plain('X-GCS-Signature', 'sha256', 'base64'),
+  xero: plain('X-Xero-Signature', 'sha256', 'base64'),
+  zendesk: ({ body, secret, now }) => {
+    const at = new Date(now).toISOString()
+    return {
+      headers: {
+        'X-Zendesk-Webhook-Signature-Timestamp': at,
+        'X-Zendesk-Webhook-Signature': mac('sha256', secret, at + body).digest('base64'),
+      },
+    }
+  },
+  zoom: versioned('X-Zm-Signature', 'X-Zm-Request-Timestamp', 'v0'),
+}
+
+/** Schemes that do not cover the body: what they prove is who sends, not what. */
+const BODY_UNSIGNED = new Set(['gitlab', 'mailgun', 'plivo'])
+/** Schemes that say when they were made. */
+const TIMED = Object.keys(signers).filter((name) => {
+  const sign = (now: number) =>
+    JSON.stringify(signers[name]!({ body: BODY, url: '', path: '', now, secret: SECRET }))
+  return name !== 'sendgrid' && sign(1e12) !== sign(2e12)
+})
+
+function secretOf(provider: string): string {
+  if (provider !== 'sendgrid') return SECRET
+  return sendgridKeys.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+}
+
+test('every provider is either checked or refused with a reason', () => {
+  const known = [...Object.keys(webhookSchemes), ...Object.keys(uncheckedProviders)].sort()
+
+  assert.deepEqual(known, [...WEBHOOK_PROVIDERS].sort())
+  assert.deepEqual(Object.keys(signers).sort(), Object.keys(webhookSchemes).sort())
+  assert.ok(TIMED.length > 20)
+})
+
+test('genuine webhooks of every provider pass, forged, changed and stale ones do not', async (t) => {
+  const { config, edgeId, backendId, ask, tunnel } = await startHttpsEdge(t)
+  for (const provider of Object.keys(signers)) {
+    config.create(HttpsRoute, {
+      edge_id: edgeId,
+      match_type: 'exact_path',
+      match: `/${provider}`,
+      backend: { backend_id: backendId },
+      webhook_verification: { provider, secret: secretOf(provider) },
+    })
+  }
+  await config.applied()
+  const send = async (provider: string, change: (sent: Sent) => Sent, now = Date.now(), secret = SECRET) => {
+    const path = `/${provider}`
+    const sent = change(signers[provider]!({ body: BODY, path, url: `https://${HOST}${path}`, now, secret }))
+    const reply = await ask({ path, method: 'POST', headers: sent.headers, body: sent.body ?? BODY })
+    return reply.status
+  }
+  const refused = (provider: string) => (provider === 'xero' ? 401 : 403)
+
+  for (const provider of Object.keys(signers)) {
+    assert.equal(await send(provider, (sent) => sent), 200, `${provider}: genuine`)
+    const before = tunnel.visitors.length
+    // Mailgun's signature is part of the body.
+    if (provider !== 'mailgun') {
+      const unsigned = await send(provider, ({ body }) => ({ headers: {}, ...(body && { body }) }))
+      assert.equal(unsigned, refused(provider), `${provider}: unsigned`)
+    }
+    if (provider !== 'sendgrid') {
+      const other = Buffer.from('another secret').toString('base64')
+      assert.equal(
+        await send(provider, (sent) => sent, Date.now(), other),
+        refused(provider),
+        `${provider}: forged`,
+      )
+    }
+    if (!BODY_UNSIGNED.has(provider)) {
+      const changed = await send(provider, ({ headers, body }) => ({
+        headers: { ...headers, ...(headers['Content-Encoding'] && { 'Content-Encoding': 'identity' }) },
+        body: body === FORM ? `${FORM}&c=three` : `${BODY} `,
+      }))
+      assert.equal(changed, refused(provider), `${provider}: changed`)
+    }
+    if (TIMED.includes(provider)) {
+      assert.equal(
+        await send(provider, (sent) => sent, Date.now() - 3_600_000),
+        refused(provider),
+        `${provider}: stale`,
+      )
+      assert.equal(
+        await send(provider, (sent) => sent, Date.now() + 3_600_000),
+        refused(provider),
+        `${provider}: early`,
+      )
+    }
+    assert.equal(tunnel.visitors.length, before, 'the upstream is not even connected to')
+  }
+})
+
+test('signatures from the services’ own documentation are accepted', async (t) => {
+  const clock = { now: () => 0, monotonic: () => performance.now() }
+  const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies: { clock } })
+  const examples = [
+    {
+      provider: 'github',
+      secret: "It's a Secret to Everybody",
+      at: 0,
+      body: 'Hello, World!',
+      headers: {
+        'x-hub-signature-256': 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17',
+      },
+    },
+    {
+      provider: 'slack',
+      secret: '8f742231b10e8888abcd99yyyzzz85a5',
+      at: 1531420618,
+      body: 'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c',
+      headers: {
+        'x-slack-request-timestamp': '1531420618',
+        'x-slack-signature': 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503',
+      },
+    },
+    {
+      provider: 'svix',
+      secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      at: 1614265330,
+      body: '{"test": 2432232314}',
+      headers: {
+        'svix-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+        'svix-timestamp': '1614265330',
+        'svix-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+      },
+    },
+  ]
+
+  for (const { provider, secret, at, body, headers } of examples) {
+    clock.now = () => at * 1000
+    config.update(routeId, { webhook_verification: { provider, secret } })
+    await config.applied()
+    assert.equal((await ask({ method: 'POST', body, headers })).status, 200, provider)
+  }
+})
+
+test('challenges are answered by the edge, signed ones only when the signature fits', async (t) => {
+  const { config, routeId, ask, tunnel } = await startHttpsEdge(t)
+  const use = async (provider: string) => {
+    config.update(routeId, { webhook_verification: { provider, secret: SECRET } })
+    await config.applied()
+  }
+  const signed = (provider: string, body: string) => ({
+    method: 'POST',
+    body,
+    ...signers[provider]!({ body, url: '', path: '', now: Date.now(), secret: SECRET }),
+  })
+
+  await use('dropbox')
+  const dropbox = await ask({ path: '/?challenge=abc' })
+  const script = await ask({ path: '/?challenge=%3Cscript%3E' })
+  await use('whatsapp')
+  const whatsapp = await ask({ path: '/?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=x' })
+  await use('twitter')
+  const twitter = await ask({ path: '/?crc_token=abc' })
+  await use('slack')
+  const slack = await ask(signed('slack', '{"type":"url_verification","challenge":"3eZbrw1aB"}'))
+  const forged = await ask({ method: 'POST', body: '{"type":"url_verification","challenge":"3eZbrw1aB"}' })
+  await use('zoom')
+  const zoom = await ask(
+    signed('zoom', '{"event":"endpoint.url_validation","payload":{"plainToken":"q9ibPhGeRZ6ayx5WTrXjRw"}}'),
+  )
+
+  assert.deepEqual([dropbox.status, dropbox.text, script.status], [200, 'abc', 403])
+  assert.deepEqual([whatsapp.status, whatsapp.text], [200, '1158201444'])
+  const token = createHmac('sha256', SECRET).update('abc').digest('base64')
+  assert.deepEqual(JSON.parse(twitter.text), { response_token: `sha256=${token}` })
+  assert.deepEqual([slack.text, forged.status], ['3eZbrw1aB', 403])
+  assert.equal(
+    JSON.parse(zoom.text).encryptedToken,
+    createHmac('sha256', SECRET).update('q9ibPhGeRZ6ayx5WTrXjRw').digest('hex'),
+  )
+  assert.equal(tunnel.visitors.length, 0)
+})
+
+test('a body in chunks is held, checked and passed on whole; one too large is refused', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t)
+  config.update(routeId, { webhook_verification: { provider: 'shopify', secret: SECRET } })
+  await config.applied()
+  const body = 'x'.repeat(300_000)
+  const signature = createHmac('sha256', SECRET).update(body).digest('base64')
+
+  const chunked = await ask({
+    method: 'POST',
+    body,
+    headers: { 'x-shopify-hmac-sha256': signature, 'transfer-encoding': 'chunked', expect: '100-continue' },
+  })
+  const large = await ask({ method: 'POST', body: 'x'.repeat(1024 * 1024 + 1) })
+  const largeInChunks = await ask({
+    method: 'POST',
+    body: 'x'.repeat(1024 * 1024 + 1),
+    headers: { 'transfer-encoding': 'chunked' },
+  })
+
+  assert.equal(chunked.status, 200)
+  assert.equal(
+    createHash('sha1').update(JSON.parse(chunked.text).body).digest('hex'),
+    createHash('sha1').update(body).digest('hex'),
+  )
+  assert.deepEqual([large.status, largeInChunks.status], [413, 413])
+})
