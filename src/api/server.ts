@@ -12,6 +12,7 @@ import { type Call, createShowing } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditDone } from './crud.ts'
 import { isCommand, isOriginal, needsObjectForEmpty, readBody, writeBody } from './dialect.ts'
+import { createLazyCompilers } from './lazy-compilers.ts'
 import { createApiMetrics } from './metrics.ts'
 import type { Operation } from './operations.ts'
 import { mountPages } from './pages.ts'
@@ -29,6 +30,15 @@ declare module 'fastify' {
 }
 
 const BODY_LIMIT = 1024 * 1024
+// A body is taken as it is: nothing is converted, filled in or left out before it has been checked.
+const VALIDATION = {
+  coerceTypes: false,
+  useDefaults: false,
+  removeAdditional: false,
+  allErrors: false,
+  strict: false,
+  allowUnionTypes: true,
+} as const
 
 /** The management API on its listener. */
 export interface Api {
@@ -73,17 +83,11 @@ export function createApi(options: ApiOptions): Api {
     frameworkErrors: refuseUnreadable,
     clientErrorHandler: refuseConnection,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        useDefaults: false,
-        removeAdditional: false,
-        allErrors: false,
-        strict: false,
-        allowUnionTypes: true,
-      },
-    },
   })
+  const compilers = createLazyCompilers({ customOptions: VALIDATION })
+  http.addHook('onReady', compilers.ready)
+  http.setValidatorCompiler(compilers.validator)
+  http.setSerializerCompiler(compilers.serializer)
   http.decorateRequest('principal', undefined)
   http.decorateRequest('original', false)
 
