@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { CaptureStore } from './capture-store.ts'
 import { MAX_BODY } from './message-copy.ts'
@@ -76,7 +77,36 @@ test('memory stays within the limit however much passes, oldest first out', () =
   }
 
   assert.equal(store.size, 4)
+  assert.equal(store.list()[0]?.request.body().length, MAX_BODY)
   assert.equal(store.list()[0]?.id, last)
+})
+
+test('bodies come back byte for byte however they were cut', () => {
+  const store = new CaptureStore(20e6)
+  const sent = randomBytes(300_000)
+
+  for (const step of [1, 1000, 4096, 32_768, 70_000, 300_000]) {
+    const capture = store.begin('a', '', HEAD, 0)
+    const size = step === 1 ? 5000 : sent.length
+    for (let at = 0; at < size; at += step)
+      store.requestBody(capture, sent.subarray(at, Math.min(at + step, size)))
+    assert.ok(capture.request.body().equals(sent.subarray(0, size)), `pieces of ${step}`)
+  }
+})
+
+test('memory of evicted bodies is used again and never shows in others', () => {
+  const store = new CaptureStore(300_000)
+
+  for (let n = 0; n < 50; n++) {
+    const capture = store.begin('a', '', HEAD, 0)
+    store.requestBody(capture, Buffer.alloc(100_000, n))
+    store.end(capture, 1)
+    for (const kept of store.list()) {
+      const body = kept.request.body()
+      assert.ok(body.every((byte) => byte === body[0]))
+      assert.equal(body.length, 100_000)
+    }
+  }
 })
 
 test('an exchange evicted while under way is no longer recorded', () => {
@@ -129,4 +159,21 @@ test('followers hear of the request, its answer and its end until they stop', ()
   store.begin('a', '', HEAD, 0)
 
   assert.deepEqual(heard, ['asked', 'answered', 'answered'])
+})
+
+test('500 requests of one mebibyte cost the process little more than the limit', async () => {
+  const store = new CaptureStore(50e6)
+  const piece = Buffer.alloc(32_768)
+  const before = process.memoryUsage().rss
+
+  let most = 0
+  for (let n = 0; n < 500; n++) {
+    const capture = store.begin('a', '', HEAD, 0)
+    for (let bytes = 0; bytes < MAX_BODY; bytes += piece.length) store.requestBody(capture, piece)
+    store.end(capture, 1)
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, process.memoryUsage().rss)
+  }
+
+  assert.ok(most - before < 50e6 + 32 * 1024 * 1024, `${(most - before) / 1e6} MB`)
 })

@@ -1,3 +1,4 @@
+import { BlockPool } from './block-pool.ts'
 import { type MessageCopy, ownCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
 import { createSortableIds } from './sortable-id.ts'
@@ -44,6 +45,7 @@ export class CaptureStore {
   readonly #redact: ReadonlySet<string>
   readonly #nextId = createSortableIds('airt')
   readonly #captures = new Map<string, Capture>()
+  readonly #pool = new BlockPool()
   readonly #listeners = new Set<CaptureListener>()
   readonly #clearListeners = new Set<() => void>()
   #oldest: Capture | undefined
@@ -81,7 +83,7 @@ export class CaptureStore {
   }
 
   requestBody(capture: Capture, piece: Buffer): void {
-    if (capture.open) this.#grow(capture.request.add(piece))
+    if (capture.open) this.#add(capture.request, piece)
   }
 
   respond(capture: Capture, head: Buffer, durationNs: number): void {
@@ -93,7 +95,7 @@ export class CaptureStore {
   }
 
   responseBody(capture: Capture, piece: Buffer): void {
-    if (capture.open && capture.response) this.#grow(capture.response.add(piece))
+    if (capture.open && capture.response) this.#add(capture.response, piece)
   }
 
   /** The exchange is over; with an error when a message was cut short. */
@@ -126,6 +128,7 @@ export class CaptureStore {
   clear(): void {
     for (const capture of this.#captures.values()) capture.open = false
     this.#captures.clear()
+    this.#pool.clear()
     this.#oldest = undefined
     this.#newest = undefined
     this.#bytes = 0
@@ -146,6 +149,12 @@ export class CaptureStore {
     return redactHead(ownCopy(head), this.#redact)
   }
 
+  #add(message: MessageCopy, piece: Buffer): void {
+    const before = message.size
+    message.add(piece, this.#pool)
+    this.#grow(message.size - before)
+  }
+
   #grow(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes <= this.limit) return
@@ -158,6 +167,8 @@ export class CaptureStore {
       // Whoever still holds it must not hold all that came after it.
       evicted.newer = undefined
       this.#bytes -= OVERHEAD + evicted.request.size + (evicted.response?.size ?? 0)
+      evicted.request.release(this.#pool)
+      evicted.response?.release(this.#pool)
     }
   }
 

@@ -1,5 +1,10 @@
+import { BLOCK, type BlockPool } from './block-pool.ts'
+
 /** The most that is kept of one body. */
 export const MAX_BODY = 1024 * 1024
+
+/** Up to here a body is kept in a copy of its own; a block would waste more than it saves. */
+const SMALL = 4096
 
 /** What is kept of a message: its head, as much of its body as fits, and how much there was. */
 export class MessageCopy {
@@ -10,7 +15,8 @@ export class MessageCopy {
   truncated = false
   /** False once a header value was left out on purpose. */
   readonly exact: boolean
-  #body: Buffer[] | undefined
+  #small: Buffer | undefined
+  #blocks: Buffer[] | undefined
   #kept = 0
 
   constructor(head: Buffer, exact: boolean) {
@@ -20,37 +26,65 @@ export class MessageCopy {
 
   /** Bytes this copy holds in memory. */
   get size(): number {
-    return this.head.length + this.#kept
+    return this.head.length + (this.#small?.length ?? 0) + (this.#blocks?.length ?? 0) * BLOCK
   }
 
-  /** Takes a piece of the body as far as there is room; gives the number of bytes kept. */
-  add(piece: Buffer): number {
+  /** Takes a piece of the body as far as there is room. */
+  add(piece: Buffer, pool: BlockPool): void {
     this.bodyBytes += piece.length
-    const room = MAX_BODY - this.#kept
-    const kept = Math.min(room, piece.length)
+    const kept = Math.min(MAX_BODY - this.#kept, piece.length)
     if (kept < piece.length) this.truncated = true
-    if (kept <= 0) return 0
-    const copy = ownCopy(piece, kept)
-    if (this.#body) this.#body.push(copy)
-    else this.#body = [copy]
+    if (kept <= 0) return
+    if (this.#blocks === undefined && this.#kept + kept <= SMALL) {
+      const before = this.#small
+      const both = Buffer.allocUnsafe(this.#kept + kept)
+      before?.copy(both)
+      piece.copy(both, this.#kept, 0, kept)
+      this.#small = both
+    } else {
+      this.#fill(piece.subarray(0, kept), pool)
+    }
     this.#kept += kept
-    return kept
+  }
+
+  #fill(piece: Buffer, pool: BlockPool): void {
+    if (this.#blocks === undefined) {
+      this.#blocks = [pool.take()]
+      this.#small?.copy(this.#blocks[0]!)
+      this.#small = undefined
+    }
+    const blocks = this.#blocks
+    for (let from = 0; from < piece.length; ) {
+      const used = (this.#kept + from) % BLOCK
+      if (used === 0 && this.#kept + from > 0) blocks.push(pool.take())
+      from += piece.copy(blocks.at(-1)!, used, from)
+    }
+  }
+
+  /** Gives the memory of the body back; what is left says that it is not all. */
+  release(pool: BlockPool): void {
+    if (this.#blocks) {
+      pool.give(this.#blocks)
+      this.truncated = true
+    }
+    this.#blocks = undefined
   }
 
   /** Head and body as they stood on the wire. */
   raw(): Buffer {
-    return Buffer.concat([this.head, ...(this.#body ?? [])])
+    return Buffer.concat([this.head, this.body()])
   }
 
   /** The body alone, framing included. */
   body(): Buffer {
-    return Buffer.concat(this.#body ?? [])
+    if (this.#blocks) return Buffer.concat(this.#blocks, this.#kept)
+    return this.#small ?? Buffer.alloc(0)
   }
 }
 
-/** A copy that does not hold on to the block its piece was cut from; small ones share Node's pool. */
-export function ownCopy(piece: Buffer, length = piece.length): Buffer {
-  const copy = length < 2048 ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length)
-  piece.copy(copy, 0, 0, length)
+/** A copy that does not hold on to the block its piece was cut from. */
+export function ownCopy(piece: Buffer): Buffer {
+  const copy = Buffer.allocUnsafe(piece.length)
+  piece.copy(copy)
   return copy
 }
