@@ -1,3 +1,4 @@
+export { askServer, type DirectAnswer } from './ask.ts'
 export { createZones, type ZoneInputs, type Zones } from './follow-zones.ts'
 export type { RateLimitOptions } from './rate-limit.ts'
 export { createDns, type Dns, type DnsCounts, type DnsOptions } from './server.ts'

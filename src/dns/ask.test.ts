@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silentLog } from '../base/log.ts'
+import { askServer } from './ask.ts'
+import { createDns } from './server.ts'
+import { compileZones } from './zone.ts'
+import { zonesOf } from './zones.ts'
+
+for (const transport of ['udp', 'tcp'] as const)
+  test(`a server is asked directly over ${transport}`, async (t) => {
+    const table = compileZones(
+      zonesOf({
+        base: 'adit.test',
+        addresses: ['192.0.2.1'],
+        regions: [],
+        ingresses: [],
+        challenges: [],
+        caa: [],
+        serial: 1,
+      }),
+    )
+    const dns = createDns({ table: () => table, addr: { host: '127.0.0.1', port: 0 }, log: silentLog })
+    await dns.start()
+    t.after(() => dns.stop())
+
+    const own = await askServer(dns.address, { name: 'adit.test', type: 'SOA' }, transport)
+    const foreign = await askServer(dns.address, { name: 'example.org', type: 'SOA' }, transport)
+
+    assert.deepEqual(own, { rcode: 'NOERROR', authoritative: true, answers: 1 })
+    assert.deepEqual(foreign, { rcode: 'REFUSED', authoritative: false, answers: 0 })
+  })
+
+test('a server that is not there is an error', async () => {
+  const nowhere = { host: '127.0.0.1', port: 1 }
+
+  await assert.rejects(askServer(nowhere, { name: 'adit.test', type: 'SOA' }, 'tcp', 500))
+  await assert.rejects(askServer(nowhere, { name: 'adit.test', type: 'SOA' }, 'udp', 500))
+})

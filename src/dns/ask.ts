@@ -1,0 +1,65 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect, isIPv6 } from 'node:net'
+import { type DecodedPacket, decode, encode, type RecordType } from 'dns-packet'
+
+/** What one server says about one question, without anybody in between. */
+export interface DirectAnswer {
+  /** Such as `NOERROR` or `REFUSED`. */
+  readonly rcode: string
+  readonly authoritative: boolean
+  readonly answers: number
+}
+
+/** Asks a server directly over UDP or TCP; throws when it does not answer in time. */
+export async function askServer(
+  server: { host: string; port: number },
+  question: { name: string; type: RecordType },
+  transport: 'udp' | 'tcp',
+  milliseconds = 3000,
+): Promise<DirectAnswer> {
+  const query = encode({ type: 'query', id: Math.floor(Math.random() * 65_536), questions: [question] })
+  const signal = AbortSignal.timeout(milliseconds)
+  const reply = await (transport === 'udp' ? overUdp(server, query, signal) : overTcp(server, query, signal))
+  const packet = decode(reply) as DecodedPacket & { rcode: string }
+  return { rcode: packet.rcode, authoritative: packet.flag_aa, answers: packet.answers?.length ?? 0 }
+}
+
+async function overUdp(
+  { host, port }: { host: string; port: number },
+  query: Buffer,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
+  try {
+    socket.send(query, port, host)
+    const [reply] = (await once(socket, 'message', { signal })) as [Buffer]
+    return reply
+  } finally {
+    socket.close()
+  }
+}
+
+async function overTcp(
+  { host, port }: { host: string; port: number },
+  query: Buffer,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const socket = connect({ host, port, signal })
+  try {
+    await once(socket, 'connect', { signal })
+    const length = Buffer.alloc(2)
+    length.writeUInt16BE(query.length)
+    socket.write(Buffer.concat([length, query]))
+    let received = Buffer.alloc(0)
+    for (;;) {
+      if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0))
+        return received.subarray(2, 2 + received.readUInt16BE(0))
+      const [piece] = (await once(socket, 'data', { signal })) as [Buffer]
+      received = Buffer.concat([received, piece])
+    }
+  } finally {
+    socket.on('error', () => {})
+    socket.destroy()
+  }
+}

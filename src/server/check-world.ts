@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { connect as tlsConnect } from 'node:tls'
+import { systemClock } from '../base/clock.ts'
+import { createOutbound } from '../base/outbound.ts'
+import { createResolver } from '../certs/index.ts'
+import { askServer } from '../dns/index.ts'
+import { type CheckedSettings, checkSetup, describeFindings } from './check.ts'
+import type { Settings } from './settings.ts'
+
+/** `adit server check` against the real world. */
+export async function runCheck(
+  settings: CheckedSettings & Pick<Settings, 'dnsResolver' | 'acmeCa' | 'outboundAllow'>,
+): Promise<{ text: string; passed: boolean }> {
+  const outbound = createOutbound({
+    allow: settings.outboundAllow,
+    ...(settings.acmeCa === undefined ? {} : { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
+  })
+  try {
+    const findings = await checkSetup(settings, {
+      resolver: createResolver(settings.dnsResolver),
+      dial,
+      askDns: (host, port, name, transport) => askServer({ host, port }, { name, type: 'SOA' }, transport),
+      certificate: lookAtCertificate,
+      fetch: (url) => outbound.fetch(url),
+      clock: systemClock,
+    })
+    return { text: describeFindings(findings), passed: findings.every(({ state }) => state !== 'failed') }
+  } finally {
+    await outbound.close()
+  }
+}
+
+const DIAL_MS = 3000
+
+function dial(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, signal: AbortSignal.timeout(DIAL_MS) })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve()
+    })
+    socket.on('error', reject)
+  })
+}
+
+function lookAtCertificate(
+  host: string,
+  port: number,
+  servername: string,
+): Promise<{ trusted: boolean; reason: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = tlsConnect({ host, port, servername, rejectUnauthorized: false })
+    const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), DIAL_MS)
+    socket.once('secureConnect', () => {
+      const reason = String(socket.authorizationError ?? '')
+      resolve({ trusted: socket.authorized, reason })
+      socket.destroy()
+    })
+    socket.once('close', () => clearTimeout(timer))
+    socket.on('error', reject)
+  })
+}
