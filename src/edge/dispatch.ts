@@ -57,15 +57,22 @@ export function dispatch(exchange: Exchange): void {
   }
 }
 
-/** Whether a request that goes on for long, such as a WebSocket, would still be let in. */
-export function stillAllowed({ core, connection, head }: Exchange): boolean {
+/**
+ * Whether what is under way may go on after the configuration changed. A deny ends it, and so does a host that asks for
+ * other certificates now. A request whose host or path is merely no longer served finishes as it began; a WebSocket,
+ * which might never finish, does not.
+ */
+export function stillAllowed({ core, connection, head, upgrading }: Exchange): boolean {
   const entry = core.table.http(connection.scheme === 'https' ? 'https' : 'http', head.host)
-  if (entry === undefined || entry.policy?.key !== connection.policy?.key) return false
+  if (entry === undefined) return !upgrading
+  if (entry.policy?.key !== connection.policy?.key) {
+    if (upgrading || entry.policy?.settings.clientAuthorities !== undefined) return false
+  }
   try {
     for (const step of entry.routeFor(head.target).admission ?? []) step(connection)
     return true
-  } catch {
-    return false
+  } catch (error) {
+    return error instanceof Refusal && error.name === 'route_not_found' && !upgrading
   }
 }
 
