@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { InProcessEdge, readWithNode } from './testing/in-process.ts'
 import { payloads } from './testing/payloads.ts'
-import type { Recorder, SeenRequest } from './testing/recorder.ts'
+import { Recorder, type SeenRequest } from './testing/recorder.ts'
 
 /** Node must find the same requests, or refuse at some point; it must never find others. */
 async function sameForNode(
@@ -55,6 +55,19 @@ test('a payload is read alike however it is cut', async () => {
     const forwarded = recorders.flatMap(({ requests }) => requests)
     assert.equal(forwarded.length, out, `byte by byte: ${JSON.stringify(bytes)}`)
   }
+})
+
+test('without the guard the same payloads do make readers disagree', async () => {
+  let differences = 0
+  for (const { bytes } of payloads) {
+    const plain = new Recorder()
+    plain.write(Buffer.from(bytes, 'latin1'))
+    const [strict, lenient] = [await readWithNode(bytes, false), await readWithNode(bytes, true)]
+    const readings = [plain.requests, strict.seen, lenient.seen].map((seen) => JSON.stringify(seen))
+    if (new Set(readings).size > 1) differences++
+  }
+
+  assert.ok(differences > 40, `${differences} payloads`)
 })
 
 const SPICE = [

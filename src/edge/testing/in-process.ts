@@ -22,6 +22,8 @@ export class InProcessEdge {
   recorders: Recorder[] = []
   /** Requests the edge let in, as it understood them. */
   understood = 0
+  /** What upstreams answer each request with; undefined for a plain 200. */
+  upstreamAnswer: string | undefined
   readonly #core: Core
 
   constructor(...hosts: string[]) {
@@ -61,7 +63,7 @@ export class InProcessEdge {
         // Not shared, so that each visitor's bytes stand alone.
         ...localTunnel(1, { options: { proxyProto: 1 } }),
         open: () => {
-          const recorder = new Recorder()
+          const recorder = new Recorder(this.upstreamAnswer)
           this.recorders.push(recorder)
           return recorder
         },

@@ -62,7 +62,7 @@ function readRequest(text: string, at: number): { seen: SeenRequest; end: number
     const colon = field.indexOf(':')
     const name = field.slice(0, colon).trim().toLowerCase()
     const value = field.slice(colon + 1).trim()
-    if (name === 'content-length') length = Number.parseInt(value, 10)
+    if (name === 'content-length') length = Math.max(0, Number.parseInt(value, 10) || 0)
     if (name === 'transfer-encoding' && /chunked/i.test(value)) chunked = true
     if (name === 'host') host = value
   }

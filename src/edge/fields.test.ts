@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fields } from './fields.ts'
+
+const LINES = 'Accept: a\r\nX-Two:  1 \r\nx-two: 2\r\nEmpty:\r\n'
+
+test('untouched lines stay byte for byte', () => {
+  const fields = new Fields(LINES)
+
+  assert.equal(fields.text, LINES)
+  assert.equal(fields.get('x-two'), '1')
+  assert.deepEqual(fields.getAll('x-two'), ['1', '2'])
+  assert.equal(fields.get('empty'), '')
+  assert.equal(fields.get('none'), undefined)
+  assert.equal(fields.text, LINES)
+})
+
+test('fields are added, replaced and removed by name, whatever its case', () => {
+  const fields = new Fields(LINES)
+
+  fields.remove('x-two')
+  fields.add('X-Three', '3')
+  fields.set('ACCEPT', 'b')
+
+  assert.equal(fields.text, 'Empty:\r\nX-Three: 3\r\nACCEPT: b\r\n')
+})
+
+test('what would break a line is an error', () => {
+  const fields = new Fields('')
+
+  for (const [name, value] of [
+    ['a b', 'c'],
+    ['a', 'b\r\nc: d'],
+    ['a', 'b\nc'],
+    ['a', 'b\0'],
+    ['', 'b'],
+    ['a:', 'b'],
+  ] as const) {
+    assert.throws(() => fields.add(name, value), TypeError)
+  }
+  assert.equal(fields.text, '')
+})

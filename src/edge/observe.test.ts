@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ConnectionEvent, Observer, RequestEvent } from './observe.ts'
+import { eventually, startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { rawClient } from './testing/raw-client.ts'
+import { localTunnel, TestTunnels } from './testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+class Listener implements Observer {
+  readonly requests: RequestEvent[] = []
+  readonly connections: ConnectionEvent[] = []
+  readonly #account: string
+
+  constructor(account: string) {
+    this.#account = account
+  }
+
+  wantsRequests(account: string): boolean {
+    return account === this.#account
+  }
+
+  onRequest(event: RequestEvent): void {
+    this.requests.push(event)
+  }
+
+  wantsConnections(account: string): boolean {
+    return account === this.#account
+  }
+
+  onConnection(event: ConnectionEvent): void {
+    this.connections.push(event)
+  }
+}
+
+test('a finished request is told with what it was, to whoever wants its account', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    request.resume()
+    request.on('end', () => response.writeHead(201, { 'X-Made': 'yes' }).end('created'))
+  })
+  const observe = new Listener('ac_test')
+  const tunnel = localTunnel(upstream)
+  const foreign = localTunnel(upstream, { accountId: 'ac_other' })
+  const tunnels = new TestTunnels().add(HOST, tunnel).add('other.example', foreign)
+  const { port } = await startEdge(t, tunnels, {}, { observe })
+  const ask = (host: string) =>
+    `POST /a?b=c HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: me\r\nContent-Length: 5\r\n\r\nhello`
+
+  const client = await rawClient(t, port).write(ask(HOST)).untilText('created')
+  client.write(ask(HOST))
+  await rawClient(t, port).write(ask('other.example')).untilText('created')
+  await eventually(() => observe.requests.length === 2, 'both are told')
+
+  const [first, second] = observe.requests
+  assert.ok(first && second)
+  assert.equal(first.entryId, tunnel.id)
+  assert.deepEqual([first.method, first.host, first.target, first.status], ['POST', HOST, '/a?b=c', 201])
+  assert.deepEqual([first.requestBodyLength, first.responseBodyLength], [5, 7])
+  assert.match(first.requestFields, /User-Agent: me\r\n/)
+  assert.match(first.responseFields, /X-Made: yes\r\n/)
+  assert.equal(first.connection.remoteAddress, '127.0.0.1')
+  assert.deepEqual([first.connectionReused, second.connectionReused], [false, true])
+  assert.deepEqual([first.complete, first.refusal], [true, undefined])
+})
+
+test('a refusal and a broken answer are told as such', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', (head: Buffer) => {
+      if (head.includes('/half')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')
+      else socket.destroy()
+    })
+  })
+  const observe = new Listener('ac_test')
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {}, { observe })
+
+  await rawClient(t, port).write(`GET /none HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ERR_ADIT_8012')
+  await rawClient(t, port)
+    .write(`GET /half HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    .until(({ closed }) => closed)
+  await eventually(() => observe.requests.length === 2, 'both are told')
+
+  assert.deepEqual(
+    observe.requests.map(({ status, refusal, complete }) => ({ status, refusal, complete })),
+    [
+      { status: 502, refusal: 'ERR_ADIT_8012', complete: true },
+      { status: 200, refusal: 'ERR_ADIT_8012', complete: false },
+    ],
+  )
+})
