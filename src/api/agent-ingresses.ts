@@ -2,7 +2,7 @@ import { isWithin } from '../base/domain.ts'
 import { AgentIngress } from '../resources/index.ts'
 import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
-import { pendingCertificate } from './reserved-names.ts'
+import { pendingCertificate, refuseOverlap } from './reserved-names.ts'
 
 export const agentIngresses = crud(AgentIngress, {
   async prepare(record, writing) {
@@ -25,5 +25,10 @@ export const agentIngresses = crud(AgentIngress, {
     if (next.certificate_management_policy === null) next.certificate_management_status = null
     else next.certificate_management_status ??= pendingCertificate(writing)
     return { record: next }
+  },
+
+  async commit(record, committing) {
+    if (committing.before === undefined) await refuseOverlap(record.domain, committing)
+    return record
   },
 })

@@ -19,6 +19,7 @@ const toTheirs = new Map(RENAMED.map(([ours, theirs]) => [ours, theirs]))
 // Ids that some clients repeat in the body although the path names them.
 const PATH_IDS = ['id', 'edge_id', 'subscription_id']
 
+const SOURCE = /\/sources\/[^/]+$/
 const COMMAND = /^\/tunnel_sessions\/[^/]+\/(restart|stop|update)$/
 // Fields whose empty default some clients send on every update without meaning it.
 const EMPTY_MEANS_UNCHANGED = new Set([
@@ -57,11 +58,12 @@ export function isCommand(path: string): boolean {
 }
 
 /** A request body in our names. */
-export function readBody(method: string, body: unknown): unknown {
+export function readBody(method: string, path: string, body: unknown): unknown {
   if (!isObject(body)) return body
   const given = method === 'PUT' && isObject(body.module) ? body.module : body
+  const inPath = method === 'PATCH' && SOURCE.test(path) ? [...PATH_IDS, 'type'] : PATH_IDS
   const kept = Object.entries(given).filter(([key, value]) => {
-    if (PATH_IDS.includes(key)) return false
+    if (inPath.includes(key)) return false
     if (!isEmpty(value)) return true
     // Creation: empty means not given. Update: empty clears, except where clients send it unasked.
     return method === 'PATCH' && !EMPTY_MEANS_UNCHANGED.has(key)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { timestamp } from '../base/clock.ts'
 import { covers, isWithin, reversed } from '../base/domain.ts'
+import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
 import { ReservedAddr, ReservedDomain, type Stock } from '../resources/index.ts'
 import type { Committing, Writing } from './call.ts'
 import { crud } from './crud.ts'
@@ -15,34 +16,40 @@ export function opaqueLabel(length: number, ...parts: string[]): string {
 
 /** The state of a certificate that has been asked for and not been issued yet. */
 export function pendingCertificate(writing: Writing) {
-  const off =
-    'Automatic certificates are switched off on this server: no ACME directory is configured. Start it with --acme-directory and --acme-email to switch them on.'
   return {
     renews_at: null,
     provisioning_job: {
       error_code: null,
-      msg: writing.config.acme ? 'Managed certificate provisioning is in progress.' : off,
+      msg: writing.config.acme ? IN_PROGRESS : AUTOMATIC_OFF,
       started_at: timestamp(writing.clock.now()),
       retries_at: null,
     },
   }
 }
 
-/** Owning a name owns everything below it: nobody else may reserve there, nor around someone else's names. */
-async function refuseOverlap(domain: string, { tx, principal, config }: Committing): Promise<void> {
+/** What names can be held as; whoever holds one in any of these ways owns everything below it. */
+const NAME_SCOPES = ['domain', 'agent_ingress']
+
+/**
+ * Owning a name owns everything below it: nobody else may reserve there, nor around someone else's names. An agent
+ * ingress counts as well, since its zone is delegated to the platform and so proves nothing about anybody else.
+ */
+export async function refuseOverlap(domain: string, { tx, principal, config }: Committing): Promise<void> {
   const taken = problem('taken', `The domain ${domain} is reserved already.`)
   const plain = domain.replace(/^\*\./, '')
   const labels = plain.split('.')
-  for (let from = 0; from < labels.length; from++) {
-    const ancestor = labels.slice(from).join('.')
-    if (ancestor === config.domain) break
-    for (const name of [ancestor, `*.${ancestor}`]) {
-      const holder = await tx.holder('domain', reversed(name))
-      if (holder !== undefined && holder.account !== principal.accountId) throw taken
+  for (const scope of NAME_SCOPES) {
+    for (let from = 0; from < labels.length; from++) {
+      const ancestor = labels.slice(from).join('.')
+      if (ancestor === config.domain) break
+      for (const name of [ancestor, `*.${ancestor}`]) {
+        const holder = await tx.holder(scope, reversed(name))
+        if (holder !== undefined && holder.account !== principal.accountId) throw taken
+      }
     }
+    const below = await tx.holdersBelow(scope, `${reversed(plain)}.`, 1000)
+    if (below.some((holder) => holder.account !== principal.accountId)) throw taken
   }
-  const below = await tx.holdersBelow('domain', `${reversed(plain)}.`, 1000)
-  if (below.some((holder) => holder.account !== principal.accountId)) throw taken
 }
 
 /** Names under the platform's domain come with the platform's certificate. */

@@ -98,7 +98,7 @@ export function createApi(options: ApiOptions): Api {
     try {
       if (!isUtf8(body as Buffer)) throw new SyntaxError('it is not UTF-8.')
       const value = parseStrictJson(body.toString())
-      done(null, request.original ? readBody(request.method, value) : value)
+      done(null, request.original ? readBody(request.method, path, value) : value)
     } catch (error) {
       done(problem('malformed_json', (error as Error).message))
     }

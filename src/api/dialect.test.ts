@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Answer, shareApi, startApi, type TestApi } from '../../test/support/api.ts'
+import { createOnline } from '../../test/support/online.ts'
+import { next } from '../../test/support/samples.ts'
+
+const { fresh } = await shareApi()
+
+/** Calls as the original's clients do. */
+function original(api: TestApi, headers: Record<string, string> = {}) {
+  return (method: string, path: string, options: Parameters<TestApi['call']>[2] = {}): Promise<Answer> =>
+    api.call(method, path, { ...options, headers: { 'ngrok-version': '2', ...headers, ...options.headers } })
+}
+
+test('refusals have the statuses and codes of the original', async () => {
+  const api = await fresh()
+  const call = original(api)
+  const domain = `taken${next()}.example.com`
+  await call('POST', '/reserved_domains', { body: { domain } })
+  const policy = await call('POST', '/ip_policies', { body: {} })
+  await call('POST', '/edges/tcp', { body: { ip_restriction: { ip_policy_ids: [policy.body.id] } } })
+
+  for (const [answer, status, code] of [
+    [await call('GET', '/api_keys', { key: undefined }), 403, 'ERR_NGROK_200'],
+    [
+      await call('GET', '/api_keys', { key: undefined, headers: { authorization: 'x' } }),
+      403,
+      'ERR_NGROK_201',
+    ],
+    [await call('GET', '/api_keys', { key: 'x' }), 403, 'ERR_NGROK_203'],
+    [await call('GET', '/api_keys', { key: api.account.authtoken.reveal() }), 400, 'ERR_NGROK_206'],
+    [await call('POST', '/reserved_domains', { body: { domain } }), 400, 'ERR_NGROK_413'],
+    [await call('DELETE', `/ip_policies/${policy.body.id}`), 400, 'ERR_NGROK_446'],
+    [await call('PUT', '/api_keys', { body: {} }), 404, 'ERR_NGROK_406'],
+    [await call('GET', '/nothing'), 404, 'ERR_NGROK_405'],
+    [await call('GET', '/api_keys/x'), 404, 'ERR_NGROK_222'],
+    [await call('POST', '/api_keys', { body: { no_such: 1 } }), 400, 'ERR_NGROK_214'],
+    [await call('GET', '/api_keys', { headers: { 'ngrok-version': '1' } }), 400, 'ERR_NGROK_217'],
+  ] as const) {
+    assert.equal(answer.status, status, JSON.stringify(answer.body))
+    assert.equal(answer.body.status_code, status)
+    assert.equal(answer.body.error_code, code, answer.body.msg)
+    for (const fact of Object.values(answer.body.details)) assert.equal(typeof fact, 'string')
+    assert.equal(answer.headers.get('www-authenticate'), null)
+    assert.equal(answer.headers.get('ngrok-operation-id'), answer.body.details.operation_id)
+  }
+  assert.equal((await call('GET', '/nothing')).body.details.path, '/nothing')
+})
+
+test('both headers together mean the original', async () => {
+  const api = await fresh()
+
+  const answer = await original(api)('GET', '/api_keys', {
+    key: undefined,
+    headers: { 'service-version': '9' },
+  })
+
+  assert.equal(answer.body.error_code, 'ERR_NGROK_200')
+})
+
+test('empty values mean not given in creations', async () => {
+  const api = await fresh()
+  const call = original(api)
+
+  for (const [path, body] of [
+    ['/reserved_addrs', { description: '', metadata: '', region: '' }],
+    ['/ssh_certificate_authorities', { private_key_type: '', elliptic_curve: '', key_size: 0 }],
+    ['/credentials', { acl: [], owner_id: '' }],
+    ['/backends/http_response', { body: '', headers: {}, status_code: 0 }],
+    ['/edges/https', { hostports: [], mutual_tls: {}, tls_termination: {} }],
+  ] as const) {
+    const made = await call('POST', path, { body })
+    assert.equal(made.status, 201, JSON.stringify(made.body))
+    const strict = await api.call('POST', path, { body })
+    if (path === '/reserved_addrs' || path === '/backends/http_response')
+      assert.equal(strict.status, 400, 'our own dialect takes a value as it is')
+  }
+})
+
+test('empty values clear in updates, except where clients send them unasked', async () => {
+  const api = await fresh()
+  const call = original(api)
+  const credential = await api.call.create('/credentials', { acl: ['*'], description: 'x' })
+  const child = await api.call.create('/backends/http_response', {})
+  const backend = await api.call.create('/backends/failover', { backends: [child.id], description: 'x' })
+
+  const cleared = await call('PATCH', `/credentials/${credential.id}`, { body: { acl: [], description: '' } })
+  const kept = await call('PATCH', `/backends/failover/${backend.id}`, {
+    body: { backends: [], description: '' },
+  })
+
+  assert.deepEqual([cleared.body.acl, cleared.body.description], [[], ''])
+  assert.deepEqual([kept.body.backends, kept.body.description], [[child.id], ''])
+})
+
+test("words of the caller's own are never renamed", async () => {
+  const api = await fresh()
+  const labels = {
+    datadog: 'a',
+    monitoring: 'b',
+    aws_access_key_id: 'c',
+    policies: 'd',
+    transport: 'adit/e',
+    target: 'f',
+  }
+
+  const made = await original(api)('POST', '/backends/tunnel_group', { body: { labels } })
+
+  assert.deepEqual(made.body.labels, labels)
+  assert.deepEqual((await api.call('GET', `/backends/tunnel_group/${made.body.id}`)).body.labels, labels)
+  const [listed] = (await original(api)('GET', '/backends/tunnel_group')).body.backends
+  assert.deepEqual(listed.labels, labels)
+})
+
+test('targets are renamed both ways, and either spelling is taken', async () => {
+  const api = await fresh()
+  const call = original(api)
+  for (const member of ['datadog', 'monitoring']) {
+    const made = await call('POST', '/event_destinations', {
+      body: { format: 'json', target: { [member]: { api_key: 'k' } } },
+    })
+    assert.equal(made.status, 201, JSON.stringify(made.body))
+    assert.equal(made.body.target.datadog.api_key, null)
+    assert.ok(!('monitoring' in made.body.target))
+  }
+  const listed = (await call('GET', '/event_destinations')).body.event_destinations
+  assert.ok(listed.every(({ target }: { target: object }) => 'datadog' in target))
+})
+
+test('edges carry the names that their policies had over time', async () => {
+  const api = await fresh()
+  const call = original(api)
+  const edge = await call('POST', '/edges/https', { body: {} })
+  const route = { match_type: 'path_prefix', match: '/' }
+  await call('POST', `/edges/https/${edge.body.id}/routes`, { body: { ...route, edge_id: edge.body.id } })
+
+  const { body } = await call('GET', `/edges/https/${edge.body.id}`)
+  const listed = (await call('GET', '/edges/https')).body.https_edges[0]
+
+  for (const shown of [body, body.routes[0], listed, listed.routes[0]])
+    assert.deepEqual([shown.policies, shown.policy, shown.traffic_policy], [null, null, null])
+  assert.ok(!('policy' in (await api.call('GET', `/edges/https/${edge.body.id}`)).body))
+})
+
+test('ids in the body and the wrapping of modules are looked through', async () => {
+  const api = await fresh()
+  const call = original(api)
+  const { id } = await api.call.create('/edges/tcp', {})
+  const policy = await api.call.create('/ip_policies', {})
+  const module = { enabled: true, ip_policy_ids: [policy.id] }
+
+  const wrapped = await call('PUT', `/edges/tcp/${id}/ip_restriction`, { body: { id, module } })
+  const bare = await call('PUT', `/edges/tcp/${id}/ip_restriction`, { body: module })
+  const patched = await call('PATCH', `/edges/tcp/${id}`, { body: { id, description: 'x' } })
+
+  assert.deepEqual(wrapped.body, bare.body)
+  assert.equal(patched.body.description, 'x')
+  assert.equal((await api.call('PATCH', `/edges/tcp/${id}`, { body: { id } })).status, 400, 'not in our own')
+})
+
+test('clients that cannot read an empty answer get an empty object', async () => {
+  const api = await fresh()
+  for (const [agent, status] of [
+    ['ngrok-api-typescript/0.10.0/v26', 200],
+    ['ngrok-api-python/0.17/3.12', 200],
+    ['ngrok-api-go//go1.24', 204],
+    ['terraform-provider-ngrok/0.8', 204],
+  ] as const) {
+    const { id } = await api.call.create('/ip_policies', {})
+    const answer = await original(api, { 'user-agent': agent })('DELETE', `/ip_policies/${id}`)
+    assert.equal(answer.status, status, agent)
+    assert.deepEqual(answer.body, status === 200 ? {} : '', agent)
+  }
+})
+
+test('beforeId is taken for before_id', async () => {
+  const api = await fresh()
+  const [first, second] = [
+    await api.call.create('/ip_policies', {}),
+    await api.call.create('/ip_policies', {}),
+  ]
+
+  const { body } = await original(api)('GET', `/ip_policies?beforeId=${second.id}&limit=100`)
+
+  assert.deepEqual(
+    body.ip_policies.map(({ id }: { id: string }) => id),
+    [first.id],
+  )
+})
+
+test('commands take whatever body comes', async (t) => {
+  const online = createOnline()
+  const api = await startApi(t, { online })
+  const { session } = online.join(api.account.accountId, api.url)
+  const call = original(api)
+  const at = `/tunnel_sessions/${session}/restart`
+  for (const options of [
+    {},
+    { body: {} },
+    { raw: session },
+    { raw: session, headers: { 'content-type': 'text/plain;charset=UTF-8' } },
+    { headers: { 'content-type': 'application/json' } },
+  ])
+    assert.equal((await call('POST', at, options)).status, 204, JSON.stringify(options))
+  assert.equal((await api.call('POST', at, { raw: session })).status, 400, 'not in our own dialect')
+})
