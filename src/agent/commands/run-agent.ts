@@ -1,6 +1,5 @@
 import { Refusal } from '../../protocol/index.ts'
 import { Agent } from '../agent.ts'
-import { ConfigError } from '../config/error.ts'
 import type { Env } from '../config/paths.ts'
 import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
 import { jsonEvents, plainEvents, tellEvents } from '../screen/plain.ts'
@@ -64,7 +63,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
   } catch (error) {
     log.error('terminating with error', { obj: 'app', err: (error as Error).message })
     log.crit('command failed', { err: (error as Error).message })
-    throw asFailure(error)
+    throw asFailure(error, settings.location.authtoken.reveal())
   } finally {
     // Whatever hangs must not keep a stopped agent alive.
     setTimeout(() => process.exit(process.exitCode ?? 0), HARD_STOP_MS).unref()
@@ -134,9 +133,14 @@ function followSignals(onSignal: (signal: NodeJS.Signals) => void): () => void {
   }
 }
 
-function asFailure(error: unknown): Error {
-  if (error instanceof Refusal) return new Failure(`authentication failed: ${error.text}`)
-  if (error instanceof StartError)
-    return new Failure(`failed to start tunnel: ${error.message}${error.code ? `\n\n${error.code}` : ''}`)
-  return error instanceof ConfigError ? error : (error as Error)
+function asFailure(error: unknown, token: string): Error {
+  // Not every server keeps what it was sent to itself.
+  const shown = (text: string) => text.replaceAll(token, '[hidden]')
+  if (error instanceof Refusal) return new Failure(shown(`authentication failed: ${error.text}`))
+  if (error instanceof StartError) {
+    return new Failure(
+      shown(`failed to start tunnel: ${error.message}${error.code ? `\n\n${error.code}` : ''}`),
+    )
+  }
+  return error as Error
 }

@@ -159,7 +159,9 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number): Erro
   }
   switch (error.code) {
     case 'ECONNREFUSED':
-      return new Error(`nothing listens at ${place} (connection refused)`, { cause: error })
+      return new Error(`nothing listens at ${place} (connection refused); is the server running?`, {
+        cause: error,
+      })
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return new Error(`the name ${host} cannot be resolved`, { cause: error })

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
 import { fileURLToPath } from 'node:url'
 
 /** A place releases are published in: a directory, or the same directory behind a URL. */
@@ -41,7 +42,7 @@ function overHttp(base: string): Channel {
     async fetch(name, target, size) {
       const response = await get(`${base}/${name}`, undefined)
       if (!response.body) throw new Error(`${base}/${name} is empty`)
-      await pipeline(Readable.fromWeb(response.body), exactly(size), createWriteStream(target))
+      await pipeline(Readable.fromWeb(response.body as ReadableStream<Uint8Array>), exactly(size), createWriteStream(target))
     },
   }
 }
