@@ -113,3 +113,23 @@ test('garbage and silence on the TLS port are ended', async (t) => {
   await garbage.untilClosed()
   await silent.untilClosed()
 })
+
+test('an answer cut short is an error inside TLS as well', async (t) => {
+  const certificates = await testCertificates('adit.localhost')
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () =>
+      socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'),
+    )
+  })
+  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream, { proto: 'https' }))
+  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
+
+  for (const version of ['1.0', '1.1']) {
+    const client = tlsClient(t, tlsPort, HOST, certificates.ca)
+    client.write(`GET / HTTP/${version}\r\nHost: ${HOST}\r\n\r\n`)
+    await client.until(({ closed }) => closed)
+
+    assert.equal(client.error?.code, 'ECONNRESET')
+    assert.equal(client.ended, false)
+  }
+})

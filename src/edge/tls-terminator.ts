@@ -38,12 +38,18 @@ const NO_TICKETS = 0x4000
 export class TlsTerminator {
   readonly #policy: TlsPolicy
   readonly #server: Server
+  /** The context of a policy with a certificate of its own. */
+  readonly #own: SecureContext | undefined
   readonly #contexts = new WeakMap<ServerCertificate, SecureContext>()
   readonly #pending = new Map<string, (socket: TLSSocket) => void>()
 
   constructor(policy: TlsPolicy, certificates: CertificateLookup, handshakeTimeout: number) {
     this.#policy = policy
-    const { clientAuthorities, http } = policy.settings
+    const { clientAuthorities, certificate, http } = policy.settings
+    if (certificate !== undefined) {
+      const { certificatePem: cert, privateKeyPem: key } = certificate
+      this.#own = createSecureContext({ ...this.#contextOptions(), cert, key })
+    }
     this.#server = createServer({
       ...this.#contextOptions(),
       ...(http ? { ALPNProtocols: ['h2', 'http/1.1'] } : {}),
@@ -85,14 +91,7 @@ export class TlsTerminator {
   }
 
   async #context(name: string, certificates: CertificateLookup): Promise<SecureContext | undefined> {
-    const own = this.#policy.settings.certificate
-    if (own !== undefined) {
-      return createSecureContext({
-        ...this.#contextOptions(),
-        cert: own.certificatePem,
-        key: own.privateKeyPem,
-      })
-    }
+    if (this.#own !== undefined) return this.#own
     const certificate = await certificates(name.toLowerCase().replace(/\.$/, ''))
     if (certificate === undefined) return undefined
     const known = this.#contexts.get(certificate)
