@@ -13,8 +13,9 @@ import type { Logins } from './modules/login.ts'
 import type { Observer } from './observe.ts'
 import { type PortRange, TcpPorts } from './ports.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
+import type { HttpEntry, Table } from './table.ts'
 import { createTlsListener } from './tls-listener.ts'
-import { TlsPolicies } from './tls-policy.ts'
+import { TlsPolicies, type TlsPolicy } from './tls-policy.ts'
 import type { CertificateLookup } from './tls-terminator.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 
@@ -47,6 +48,8 @@ export interface EdgeDependencies {
   readonly observe?: Observer
   /** Sign-in of visitors; without it, what asks for it lets nobody in. */
   readonly logins?: Logins
+  /** The host that log-ins come back to, which is the platform's own. */
+  readonly loginHost?: { readonly name: string; entry(policy: TlsPolicy): HttpEntry }
   /** How static backends are dialled; public addresses only unless given. */
   readonly dial?: Dial
   /** Answers ACME validations, which come before any endpoint of the host. */
@@ -99,7 +102,10 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const ports = new TcpPorts(core, config.tcp)
   const { logins, dial = createDial() } = dependencies
   const edges = createEdgeTable({ core, tunnels, policies, ports, logins, dial })
-  core.table = edges.table
+  core.table =
+    dependencies.loginHost === undefined
+      ? edges.table
+      : withLoginHost(edges.table, dependencies.loginHost, policies)
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
   const maxConnections = config.maxConnections ?? MAX_CONNECTIONS
@@ -138,6 +144,24 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   }
 
   return { addresses, ports, kinds: edgeKinds, follower: edges.table, places: edges.table, start, stop }
+}
+
+/** The configured table, with one host more. */
+function withLoginHost(
+  table: Table,
+  host: NonNullable<EdgeDependencies['loginHost']>,
+  policies: TlsPolicies,
+): Table {
+  const secure = host.entry(policies.get({ http: true }))
+  const plain: HttpEntry = { ...secure, policy: undefined, redirectToHttps: true }
+  return {
+    http: (scheme, name) => {
+      if (name !== host.name) return table.http(scheme, name)
+      return scheme === 'https' ? secure : plain
+    },
+    tls: (name) => (name === host.name ? secure : table.tls(name)),
+    tcp: (port) => table.tcp(port),
+  }
 }
 
 /** Waits until no connection is left, or the time is over. */

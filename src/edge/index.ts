@@ -1,2 +1,3 @@
 export { createEdge, type Edge, type EdgeAddresses, type EdgeConfig, type EdgeDependencies } from './edge.ts'
+export { createLogins, type LoginOptions, type LoginPart, type OauthEndpoints } from './login/index.ts'
 export type { ConnectionEvent, Observer, RequestEvent } from './observe.ts'

@@ -77,6 +77,11 @@ const kinds = {
     text: (address: string) => `The IP restrictions of this account do not admit ${address}.`,
   },
   not_websocket: { code: 3206, status: 400, text: () => 'This endpoint speaks WebSocket only.' },
+  login_required: {
+    code: 3213,
+    status: 401,
+    text: () => 'You have to sign in first. Open the page in a browser.',
+  },
   login_denied: { code: 3207, status: 403, text: (why: string) => `You are not allowed in: ${why}.` },
   credentials_required: {
     code: 3208,

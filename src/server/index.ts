@@ -18,7 +18,7 @@ import { createOutbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
-import { createEdge } from '../edge/index.ts'
+import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
 import {
   createAgentGateway,
@@ -37,7 +37,7 @@ import { observers } from './observers.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
-import type { RoleName, Settings } from './settings.ts'
+import { BadSetting, type RoleName, type Settings } from './settings.ts'
 import { openSshHostIdentity } from './ssh-host-identity.ts'
 import { VERSION } from './version.ts'
 
@@ -72,6 +72,16 @@ async function secretSetting(store: Store, name: string): Promise<string> {
   const made = randomBytes(32).toString('base64')
   await store.putSetting(name, made, { secret: true })
   return made
+}
+
+/** Other addresses for OAuth providers, from the file the operator named. */
+async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoints> {
+  if (file === undefined) return {}
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as OauthEndpoints
+  } catch (error) {
+    throw new BadSetting(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
+  }
 }
 
 /** Starts parts one after the other; when one fails, those before it are stopped again. */
@@ -168,6 +178,16 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       endpoints: endpointsFrom(process.env),
     })
 
+    const idpHost = `idp.${settings.domain}`
+    const idpUrl = () => publicUrl('https', idpHost, publicAddress.httpsPort)
+    const logins = createLogins({
+      outbound,
+      clock,
+      idpUrl,
+      key: new Secret(Buffer.from(await secretSetting(store, 'login.key'), 'base64')),
+      oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
+    })
+
     // Traffic: agents bind tunnels in sessions, and the edge opens streams on them.
     const registry = new Registry({
       clock,
@@ -179,6 +199,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       tunnels: registry,
       observe: observers(events.observer, requestLog),
       challenge: certs.challenge,
+      logins,
+      loginHost: { name: idpHost, entry: logins.host },
       clock,
       log,
       certificates: servedCertificates(certs),
@@ -257,7 +279,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         apiUrl: () => bound.apiUrl,
         domain: settings.domain,
         region: settings.region,
-        idpUrl: () => publicUrl('https', `idp.${settings.domain}`, publicAddress.httpsPort),
+        idpUrl,
         httpsPort: () => publicAddress.httpsPort,
         tcpHost: publicAddress.tcpHost,
         tcpPorts: settings.tcpPorts,

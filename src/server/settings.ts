@@ -195,6 +195,13 @@ const settings = {
     '',
     words,
   ),
+  oauthEndpoints: setting(
+    'oauth-endpoints',
+    'FILE',
+    'JSON with other addresses for OAuth providers',
+    '',
+    optionalPath,
+  ),
   roles: setting('roles', 'LIST', `parts to run here: ${ROLES.join(',')}`, ROLES.join(','), (text, flag) => {
     const given = words(text)
     const unknown = given.find((word) => !(ROLES as readonly string[]).includes(word))

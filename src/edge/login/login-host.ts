@@ -1,0 +1,83 @@
+import { type Answer, page, pageFields, redirect } from '../answer.ts'
+import type { Exchange } from '../exchange.ts'
+import { holdBody } from '../held-body.ts'
+import { refusal } from '../refusals.ts'
+import { type HttpEntry, newCounters, type Route } from '../table.ts'
+import type { TlsPolicy } from '../tls-policy.ts'
+import { CALLBACK_PATH, type State } from './gate.ts'
+import type { SamlPlace } from './saml.ts'
+import type { Seal } from './seal.ts'
+import { SignInRefused } from './sign-in.ts'
+
+/** Where providers of every kind send visitors back to, so that one address can be registered with them. */
+export const PROVIDER_CALLBACK = '/oauth2/callback'
+const FORM_LIMIT = 512 * 1024
+const SAML_PATH = /^\/saml\/(edghtsrt_[0-9A-Za-z]{27})(\/acs|\/slo)?$/
+
+/** The host that log-ins come back to. It keeps nothing: it hands visitors on to the place a sealed state names. */
+export function loginHost(options: {
+  policy: TlsPolicy
+  seal: Seal
+  places: ReadonlyMap<string, SamlPlace>
+}): HttpEntry {
+  const { seal, places } = options
+  const route: Route = {
+    id: 'login',
+    admission: undefined,
+    steps: [(exchange) => answer(exchange).catch(denied)],
+    backend: () => undefined,
+    counters: newCounters(),
+  }
+
+  async function answer(exchange: Exchange): Promise<Answer> {
+    const { method, target } = exchange.head
+    const url = new URL(target, 'https://host')
+    if (url.pathname === PROVIDER_CALLBACK && method === 'GET') return handOn(url.searchParams)
+    const [, placeId, part] = SAML_PATH.exec(url.pathname) ?? []
+    const place = placeId === undefined ? undefined : places.get(placeId)
+    if (place === undefined) throw refusal('endpoint_not_found', exchange.head.host)
+    if (part === undefined && method === 'GET')
+      return {
+        status: 200,
+        fields: 'Content-Type: application/samlmetadata+xml\r\n',
+        body: Buffer.from(place.metadata()),
+      }
+    if (part === '/acs' && method === 'POST') {
+      const body = await holdBody(exchange, FORM_LIMIT)
+      return redirect(
+        303,
+        await place.consume(new URLSearchParams((body ?? '').toString())),
+        'Cache-Control: no-store\r\n',
+      )
+    }
+    if (part === '/slo' && method === 'GET') {
+      const next = await place.logout(url.searchParams)
+      if (next !== undefined) return redirect(303, next, 'Cache-Control: no-store\r\n')
+      return {
+        status: 200,
+        fields: pageFields,
+        body: page('You are signed out.', 'You can close this page.'),
+      }
+    }
+    throw refusal('method_refused', method)
+  }
+
+  function handOn(query: URLSearchParams): Answer {
+    const state = seal.open<State>('state', query.get('state') ?? '')
+    if (state === undefined) throw new SignInRefused('this sign-in did not begin here')
+    return redirect(302, `${state.origin}${CALLBACK_PATH}?${query}`, 'Cache-Control: no-store\r\n')
+  }
+
+  return {
+    kind: 'http',
+    id: 'login',
+    accountId: '',
+    policy: options.policy,
+    redirectToHttps: false,
+    routeFor: () => route,
+  }
+}
+
+function denied(error: unknown): never {
+  throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
+}

@@ -1,0 +1,60 @@
+import { DOMParser } from '@xmldom/xmldom'
+
+/** What an identity provider's description says. */
+export interface IdentityProvider {
+  readonly entityId: string
+  /** Where visitors are sent, by HTTP-Redirect. */
+  readonly ssoUrl: string
+  readonly sloUrl: string | undefined
+  /** Signing certificates, base64 without armour. */
+  readonly certificates: readonly string[]
+}
+
+const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata'
+const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#'
+const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
+const LARGEST = 256 * 1024
+
+/** XML that could make a parser do more than read is refused before one sees it (P46). */
+export function requirePlainXml(xml: string): void {
+  if (Buffer.byteLength(xml) > LARGEST) throw new Error(`the XML is larger than ${LARGEST} bytes`)
+  if (/<!DOCTYPE|<!ENTITY|<\?xml-stylesheet/i.test(xml))
+    throw new Error('the XML has a document type, which is not allowed')
+}
+
+/** Reads an EntityDescriptor; throws a plain sentence about what is missing. */
+export function readIdpMetadata(xml: string): IdentityProvider {
+  requirePlainXml(xml)
+  const problems: string[] = []
+  const document = new DOMParser({
+    errorHandler: {
+      warning: () => {},
+      error: (text: string) => problems.push(text),
+      fatalError: (text: string) => problems.push(text),
+    },
+  }).parseFromString(xml, 'text/xml')
+  if (document === undefined || problems.length > 0) throw new Error('the metadata is not well-formed XML')
+  const entity = document.getElementsByTagNameNS(METADATA, 'EntityDescriptor')[0]
+  const idp = entity?.getElementsByTagNameNS(METADATA, 'IDPSSODescriptor')[0]
+  if (entity === undefined || idp === undefined)
+    throw new Error('the metadata describes no identity provider')
+  const location = (name: string) =>
+    Array.from(idp.getElementsByTagNameNS(METADATA, name))
+      .find((element) => element.getAttribute('Binding') === REDIRECT)
+      ?.getAttribute('Location') ?? undefined
+  const ssoUrl = location('SingleSignOnService')
+  if (ssoUrl === undefined)
+    throw new Error('the metadata names no SingleSignOnService with the HTTP-Redirect binding')
+  const certificates = Array.from(idp.getElementsByTagNameNS(METADATA, 'KeyDescriptor'))
+    .filter((key) => key.getAttribute('use') !== 'encryption')
+    .flatMap((key) => Array.from(key.getElementsByTagNameNS(SIGNATURE, 'X509Certificate')))
+    .map((element) => (element.textContent ?? '').replace(/\s+/g, ''))
+    .filter((certificate) => certificate !== '')
+  if (certificates.length === 0) throw new Error('the metadata holds no signing certificate')
+  return {
+    entityId: entity.getAttribute('entityID') ?? '',
+    ssoUrl,
+    sloUrl: location('SingleLogoutService'),
+    certificates,
+  }
+}

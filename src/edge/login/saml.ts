@@ -1,0 +1,232 @@
+import { hash, randomBytes } from 'node:crypto'
+import {
+  generateServiceProviderMetadata,
+  type Profile,
+  SAML,
+  type SamlConfig,
+  ValidateInResponseTo,
+} from '@node-saml/node-saml'
+import type { Clock } from '../../base/clock.ts'
+import type { Outbound } from '../../base/outbound.ts'
+import type { Saml, Settings } from '../../resources/index.ts'
+import { CALLBACK_PATH, type State, type Ticket } from './gate.ts'
+import type { Once } from './once.ts'
+import { type IdentityProvider, readIdpMetadata, requirePlainXml } from './saml-metadata.ts'
+import type { Seal } from './seal.ts'
+import { type Identity, type Pending, type SignIn, SignInRefused } from './sign-in.ts'
+
+const SKEW_MS = 60_000
+const ASSERTION_MS = 15 * 60 * 1000
+const REFETCH_MS = 60 * 60 * 1000
+const GROUP_ATTRIBUTES = [
+  'groups',
+  'group',
+  'memberOf',
+  'http://schemas.xmlsoap.org/claims/Group',
+  'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
+]
+const EMAIL_ATTRIBUTES = [
+  'email',
+  'mail',
+  'urn:oid:0.9.2342.19200300.100.1.3',
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
+]
+const NAME_ATTRIBUTES = [
+  'name',
+  'displayName',
+  'cn',
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name',
+]
+
+export interface SamlOptions {
+  readonly placeId: string
+  readonly settings: Settings<typeof Saml>
+  /** Origins that belong to the place; a log-in the provider begins may lead to no other. */
+  readonly seal: Seal
+  readonly once: Once
+  readonly clock: Clock
+  readonly outbound: Pick<Outbound, 'fetch'>
+}
+
+/** The service provider of one route: what its gate and its addresses on the log-in host need. */
+export interface SamlPlace extends SignIn {
+  /** XML that describes this service provider to the identity provider. */
+  metadata(): string
+  /** Takes an answer of the identity provider; answers where the visitor goes on. */
+  consume(form: URLSearchParams): Promise<string>
+  /** Takes a log-out message; answers where the visitor goes on. */
+  logout(query: URLSearchParams): Promise<string | undefined>
+}
+
+/** Signs visitors in at a SAML identity provider. */
+export function createSamlPlace(options: SamlOptions): SamlPlace {
+  const { settings, placeId, seal, once, clock, outbound } = options
+  // Reading given metadata early makes a broken one deny at once instead of at the first visitor.
+  const fixed = settings.idp_metadata === '' ? undefined : readIdpMetadata(settings.idp_metadata)
+  let fetched: { idp: Promise<IdentityProvider>; at: number } | undefined
+
+  function provider(): Promise<IdentityProvider> {
+    if (fixed !== undefined) return Promise.resolve(fixed)
+    if (fetched !== undefined && performance.now() - fetched.at < REFETCH_MS) return fetched.idp
+    const idp = outbound
+      .fetch(settings.idp_metadata_url)
+      .then(async (response) => {
+        if (!response.ok) throw new Error(`the metadata address answered ${response.status}`)
+        return readIdpMetadata(await response.text())
+      })
+      .catch((error: unknown) => {
+        fetched = undefined
+        throw new SignInRefused('the identity provider cannot be reached right now; try again in a moment', {
+          cause: error,
+        })
+      })
+    fetched = { idp, at: performance.now() }
+    return idp
+  }
+
+  /** One sign-in at a time: its request id is the id of the sign-in, so that any node can check what it answers. */
+  function samlFor(idp: IdentityProvider, pendingId: string): SAML {
+    const requestId = `_${pendingId}`
+    const config: SamlConfig = {
+      callbackUrl: settings.assertion_consumer_service_url,
+      entryPoint: idp.ssoUrl,
+      ...(idp.sloUrl !== undefined && { logoutUrl: idp.sloUrl }),
+      issuer: settings.entity_id,
+      audience: settings.entity_id,
+      ...(idp.entityId !== '' && { idpIssuer: idp.entityId }),
+      idpCert: [...idp.certificates],
+      privateKey: settings.request_signing_key_pem ?? '',
+      signatureAlgorithm: 'sha256',
+      digestAlgorithm: 'sha256',
+      identifierFormat: settings.nameid_format,
+      forceAuthn: settings.force_authn,
+      disableRequestedAuthnContext: true,
+      wantAssertionsSigned: true,
+      wantAuthnResponseSigned: false,
+      acceptedClockSkewMs: SKEW_MS,
+      validateInResponseTo: pendingId === '' ? ValidateInResponseTo.never : ValidateInResponseTo.always,
+      generateUniqueId: () => (pendingId === '' ? `_${randomBytes(16).toString('hex')}` : requestId),
+      cacheProvider: {
+        saveAsync: async (key, value) => ({ value, createdAt: Date.now(), key }),
+        getAsync: async (key) => (key === requestId ? new Date(clock.now()).toISOString() : null),
+        removeAsync: async (key) => key,
+      },
+    }
+    return new SAML(config)
+  }
+
+  async function validate(form: URLSearchParams, pendingId: string): Promise<Profile> {
+    const idp = await provider()
+    const response = form.get('SAMLResponse') ?? ''
+    const xml = Buffer.from(response, 'base64').toString('utf8')
+    requirePlainXml(xml)
+    if (/xmldsig#(rsa-|dsa-|hmac-)?sha1"/.test(xml)) throw new Error('it is signed with SHA-1')
+    const { profile } = await samlFor(idp, pendingId).validatePostResponseAsync({ SAMLResponse: response })
+    if (profile === null) throw new Error('it says nothing about anybody')
+    const assertion = profile.getAssertionXml?.() ?? ''
+    const answersRequest = /<(?:[A-Za-z0-9]+:)?SubjectConfirmationData\b[^>]*\bInResponseTo=/.test(assertion)
+    if (pendingId === '' && answersRequest) throw new Error('it answers a request that is not this one')
+    const recipients = [...assertion.matchAll(/\bRecipient="([^"]*)"/g)].map((match) => match[1])
+    if (recipients.some((recipient) => recipient !== settings.assertion_consumer_service_url))
+      throw new Error('it is meant for another receiver')
+    if (!once.take(`assertion ${hash('sha256', assertion)}`, ASSERTION_MS))
+      throw new Error('it was used already')
+    return profile
+  }
+
+  function authorise(identity: Identity): Identity {
+    const wanted = settings.authorized_groups
+    if (wanted.length > 0 && !identity.groups.some((group) => wanted.includes(group)))
+      throw new SignInRefused('you are not a member of a group that may see this page')
+    return identity
+  }
+
+  return {
+    label: settings.entity_id,
+    remember: () => ({}),
+
+    async begin(pending: Pending, state: string) {
+      const idp = await provider()
+      return samlFor(idp, pending.id).getAuthorizeUrlAsync(state, undefined, {})
+    },
+
+    complete() {
+      // Answers come by POST to the log-in host, which hands a ticket on; nothing else may be completed here.
+      throw new SignInRefused('this is not how this provider answers')
+    },
+
+    metadata: () =>
+      generateServiceProviderMetadata({
+        issuer: settings.entity_id,
+        callbackUrl: settings.assertion_consumer_service_url,
+        logoutCallbackUrl: settings.single_logout_url,
+        identifierFormat: settings.nameid_format,
+        wantAssertionsSigned: true,
+        publicCerts: settings.request_signing_certificate_pem,
+        privateKey: settings.request_signing_key_pem ?? '',
+        signatureAlgorithm: 'sha256',
+        digestAlgorithm: 'sha256',
+      }),
+
+    async consume(form) {
+      const relay = form.get('RelayState') ?? ''
+      const state = seal.open<State>('state', relay)
+      if (state !== undefined && state.place !== placeId)
+        throw new SignInRefused('this sign-in belongs elsewhere')
+      const target = state === undefined ? startedByProvider(relay) : { origin: state.origin, path: '/' }
+      const profile = await validate(form, state?.id ?? '').catch((error: unknown) => {
+        if (error instanceof SignInRefused) throw error
+        throw new SignInRefused('the answer of the identity provider was not valid', { cause: error })
+      })
+      const ticket: Ticket = {
+        id: randomBytes(16).toString('base64url'),
+        place: placeId,
+        pending: state?.id ?? '',
+        identity: authorise(identityOf(profile)),
+        returnTo: target.path,
+        at: clock.now(),
+      }
+      return `${target.origin}${CALLBACK_PATH}?ticket=${seal.close('ticket', ticket)}`
+    },
+
+    async logout(query) {
+      const idp = await provider()
+      const saml = samlFor(idp, '')
+      const { profile, loggedOut } = await saml
+        .validateRedirectAsync(Object.fromEntries(query), query.toString())
+        .catch((error: unknown) => {
+          throw new SignInRefused('the log-out message was not valid', { cause: error })
+        })
+      if (profile === null || !loggedOut) return undefined
+      once.take(`logout ${placeId} ${profile.nameID}`, ASSERTION_MS)
+      return idp.sloUrl === undefined
+        ? undefined
+        : saml.getLogoutResponseUrlAsync(profile, query.get('RelayState') ?? '', {}, true)
+    },
+  }
+
+  /** A log-in the provider began by itself names the page to go on with, which has to be this place's own. */
+  function startedByProvider(relay: string): { origin: string; path: string } {
+    if (!settings.allow_idp_initiated) throw new SignInRefused('sign-ins have to begin at the page itself')
+    const url = URL.parse(relay)
+    if (url === null || url.protocol !== 'https:')
+      throw new SignInRefused('the provider did not say which page to open')
+    return { origin: url.origin, path: `${url.pathname}${url.search}` }
+  }
+}
+
+function identityOf(profile: Profile): Identity {
+  const values = (names: readonly string[]): string[] =>
+    names.flatMap((name) => {
+      const value = profile[name]
+      return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
+    })
+  const isAddress = profile.nameIDFormat?.endsWith(':emailAddress') === true
+  return {
+    id: profile.nameID,
+    name: values(NAME_ATTRIBUTES)[0] ?? '',
+    email: values(EMAIL_ATTRIBUTES)[0] ?? (isAddress ? profile.nameID : ''),
+    groups: values(GROUP_ATTRIBUTES).slice(0, 50),
+    claims: {},
+  }
+}

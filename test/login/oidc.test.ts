@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import Provider from 'oidc-provider'
+import { CookieClient } from '../support/browser-client.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+
+/** A real OpenID provider; everyone who says who they are is believed, because that is not what is tested. */
+async function startProvider(t: TestContext, redirectUri: string) {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const provider = new Provider(issuer, {
+    clients: [
+      { client_id: 'app', client_secret: 'app-secret-app-secret-app-secret', redirect_uris: [redirectUri] },
+    ],
+    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    conformIdTokenClaims: false,
+    findAccount: (_context: unknown, id: string) => ({
+      accountId: id,
+      claims: async () => ({ sub: id, name: 'Ada', email: `${id}@example.com`, email_verified: true }),
+    }),
+    cookies: { keys: ['test'] },
+    features: { devInteractions: { enabled: true } },
+  })
+  server.on('request', provider.callback())
+  return { issuer }
+}
+
+async function protectedPlace(t: TestContext, flags: string[] = []) {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags])
+  const { call, credentials } = platform
+  const port = new URL(credentials.https_url).port
+  const { issuer } = await startProvider(t, `https://idp.adit.localhost:${port}/oauth2/callback`)
+  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
+  upstream.listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  t.after(() => upstream.close())
+  await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
+  const backend = await call.create('/backends/static', {
+    address: `127.0.0.1:${(upstream.address() as AddressInfo).port}`,
+  })
+  const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backend.id },
+    oidc: { issuer, client_id: 'app', client_secret: 'app-secret-app-secret-app-secret' },
+  })
+  const path = `/edges/https/${edge.id}/routes/${route.id}`
+  const url = `https://app.adit.localhost:${port}`
+  await reached(platform, url)
+  return {
+    platform,
+    url,
+    path,
+    issuer,
+    oidc: { issuer, client_id: 'app', client_secret: 'app-secret-app-secret-app-secret' },
+  }
+}
+
+/** Configuration reaches traffic within a second of the API's answer. */
+async function reached(platform: TestPlatform, url: string): Promise<void> {
+  const deadline = performance.now() + 5000
+  while (performance.now() < deadline) {
+    const response = await platform.fetch(url, { redirect: 'manual' })
+    await response.text()
+    if (response.status === 302) return
+  }
+  assert.fail('the edge never asked for a sign-in')
+}
+
+/** Goes through the provider's own sign-in and consent pages. */
+async function signIn(browser: CookieClient, url: string, login = 'ada') {
+  let page = await browser.get(url)
+  for (let step = 0; step < 3 && page.text.includes('<form'); step++) {
+    const action = /action="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    const prompt = /name="prompt" value="([^"]+)"/.exec(page.text)?.[1] ?? 'login'
+    const form = new URLSearchParams({ prompt, ...(prompt === 'login' && { login, password: 'x' }) })
+    const answer = await browser.once(new URL(action, page.way.at(-1)).href, {
+      method: 'POST',
+      body: form.toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    await answer.text()
+    page = await browser.get(new URL(answer.headers.get('location') ?? '', page.way.at(-1)).href)
+  }
+  return page
+}
+
+test('a visitor signs in at the OpenID provider and comes back to the page asked for', async (t) => {
+  const { platform, url } = await protectedPlace(t)
+  const browser = new CookieClient(platform)
+
+  const page = await signIn(browser, `${url}/deep/page?x=1`)
+
+  assert.equal(page.status, 200, page.text.slice(0, 400))
+  const headers = JSON.parse(page.text) as Record<string, string>
+  assert.equal(page.way.at(-1), `${url}/deep/page?x=1`)
+  assert.equal(headers['adit-auth-user-id'], 'ada')
+  assert.equal(headers['adit-auth-user-email'], 'ada@example.com')
+  assert.equal(headers['adit-auth-user-name'], 'Ada')
+  assert.equal(headers.cookie, undefined, 'our cookies stay with us')
+})
+
+test('identity headers cannot be forged, and a session opens only its own place', async (t) => {
+  const { platform, url, path, oidc } = await protectedPlace(t)
+  const browser = new CookieClient(platform)
+  await signIn(browser, url)
+  const { host } = new URL(url)
+
+  const forged = await browser.once(url, {
+    headers: { 'adit-auth-user-id': 'root', Adit_Auth_User_Id: 'root' },
+  })
+  const headers = JSON.parse(await forged.text()) as Record<string, string>
+  assert.equal(headers['adit-auth-user-id'], 'ada')
+
+  const stranger = new CookieClient(platform)
+  for (const cookie of browser.cookies(host)) {
+    const [name = '', value = ''] = cookie.split('=')
+    stranger.setCookie(host, name, `${value.slice(0, -2)}AA`)
+  }
+  assert.equal((await stranger.once(url)).status, 302, 'a changed cookie is no cookie')
+
+  assert.equal(
+    (await platform.call('PUT', `${path}/oidc`, { body: { ...oidc, maximum_duration: 60 } })).status,
+    200,
+  )
+  const deadline = performance.now() + 5000
+  let status = 200
+  while (status === 200 && performance.now() < deadline) status = (await browser.once(url)).status
+  assert.equal(status, 302, 'a changed module ends sessions')
+})
+
+test('what is not a page load is told to sign in, and OPTIONS passes only when asked to', async (t) => {
+  const { platform, url, path, oidc } = await protectedPlace(t)
+  const ask = async (method: string) => {
+    const response = await platform.fetch(url, { method, redirect: 'manual' })
+    await response.text()
+    return response.status
+  }
+
+  assert.equal(await ask('POST'), 401)
+  assert.equal(await ask('OPTIONS'), 401)
+  await platform.call('PUT', `${path}/oidc`, { body: { ...oidc, options_passthrough: true } })
+  const deadline = performance.now() + 5000
+  let status = 401
+  while (status === 401 && performance.now() < deadline) status = await ask('OPTIONS')
+  assert.equal(status, 200)
+  assert.equal(await ask('POST'), 401)
+})
+
+test('signing out ends the session, also for whoever kept a copy of the cookie', async (t) => {
+  const { platform, url } = await protectedPlace(t)
+  const browser = new CookieClient(platform)
+  await signIn(browser, url)
+  const { host } = new URL(url)
+  const copy = browser.cookies(host)
+
+  const page = await browser.get(`${url}/auth/logout`)
+
+  assert.match(page.text, /You are signed out/)
+  const thief = new CookieClient(platform)
+  for (const cookie of copy)
+    thief.setCookie(host, cookie.slice(0, cookie.indexOf('=')), cookie.slice(cookie.indexOf('=') + 1))
+  assert.equal((await thief.once(url)).status, 302)
+})
+
+test('an answer for another browser, a used one and a made-up one are refused', async (t) => {
+  const { platform, url } = await protectedPlace(t)
+  const browser = new CookieClient(platform)
+  const page = await signIn(browser, url)
+  const callback = page.way.find((address) => address.includes('/auth/callback')) ?? ''
+  assert.notEqual(callback, '')
+
+  const again = await browser.get(callback)
+  const elsewhere = await new CookieClient(platform).get(callback)
+  const invented = await browser.get(`${url}/auth/callback?code=x&state=y`)
+
+  assert.deepEqual([again.status, elsewhere.status, invented.status], [403, 403, 403])
+})

@@ -1,0 +1,56 @@
+import type { TestPlatform } from './platform.ts'
+
+/** Follows redirects and keeps cookies by host, as a browser without a screen would. */
+export class CookieClient {
+  readonly #platform: TestPlatform
+  readonly #jar = new Map<string, Map<string, string>>()
+
+  constructor(platform: TestPlatform) {
+    this.#platform = platform
+  }
+
+  cookies(host: string): string[] {
+    return [...(this.#jar.get(host) ?? [])].map(([name, value]) => `${name}=${value}`)
+  }
+
+  setCookie(host: string, name: string, value: string): void {
+    this.#jarOf(host).set(name, value)
+  }
+
+  #jarOf(host: string): Map<string, string> {
+    const jar = this.#jar.get(host) ?? new Map<string, string>()
+    this.#jar.set(host, jar)
+    return jar
+  }
+
+  /** One request, no redirect followed. */
+  async once(url: string, init: { method?: string; body?: string; headers?: Record<string, string> } = {}) {
+    const { host } = new URL(url)
+    const response = await this.#platform.fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { accept: 'text/html', cookie: this.cookies(host).join('; '), ...init.headers },
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = '', ...attributes] = line.split(';')
+      const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
+      if (attributes.some((attribute) => attribute.trim().toLowerCase() === 'max-age=0'))
+        this.#jarOf(host).delete(name)
+      else this.#jarOf(host).set(name, value)
+    }
+    return response
+  }
+
+  /** Follows redirects until something else comes; answers with every address on the way. */
+  async get(url: string): Promise<{ status: number; text: string; way: string[] }> {
+    const way = [url]
+    for (;;) {
+      const response = await this.once(way.at(-1)!)
+      const location = response.headers.get('location')
+      if (location === null || way.length > 20)
+        return { status: response.status, text: await response.text(), way }
+      await response.text()
+      way.push(new URL(location, way.at(-1)).href)
+    }
+  }
+}
