@@ -18,8 +18,9 @@ import { openStore } from '../src/store/index.ts'
 
 /**
  * What telling of traffic costs: requests through an edge and a tunnel with no subscription, with one whose sink takes
- * everything, and with one whose sink is dead. The cost is the processor time of the edge's process for each request,
- * which other work on the machine disturbs least; the three take turns, and the median of all turns counts.
+ * everything, and with one whose sink is dead. The three take turns, and each is compared with the turn without a
+ * subscription just before it, so that other work on the machine disturbs little; the median of all turns counts.
+ * The tunnel is a plain socket, the cheapest there can be: with an agent behind it the same cost weighs less.
  */
 const MODES = ['off', 'on', 'dead'] as const
 type Mode = (typeof MODES)[number]
@@ -53,8 +54,7 @@ async function compare(): Promise<void> {
     const sinkUrl = mode === 'dead' ? 'http://127.0.0.1:1' : `http://127.0.0.1:${sinkPort}`
     edges[mode] = await startChild('edge', mode, String(upstream.port), sinkUrl)
   }
-  const costs: Record<Mode, number[]> = { off: [], on: [], dead: [] }
-  const rates: Record<Mode, number[]> = { off: [], on: [], dead: [] }
+  const turns: Record<Mode, Turn[]> = { off: [], on: [], dead: [] }
   // The first round warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
     for (const mode of MODES) {
@@ -63,26 +63,33 @@ async function compare(): Promise<void> {
       // What was told is delivered within a moment, and belongs to the cost.
       await delay(1500)
       const spent = (await usageOf(edges[mode])) - before
-      if (round === 0) continue
-      costs[mode].push(spent / requests)
-      rates[mode].push(requests / seconds)
+      if (round > 0) turns[mode].push({ rate: requests / seconds, cost: spent / requests })
     }
   }
-  for (const mode of MODES) {
-    const loss = median(costs[mode]) / median(costs.off) - 1
+  const losses = MODES.map((mode) => {
+    const rate = median(turns[mode].map((turn) => turn.rate))
+    const cost = median(turns[mode].map((turn) => turn.cost))
+    const loss = 1 - median(turns[mode].map((turn, index) => turn.rate / turns.off[index]!.rate))
     console.log(
-      `${mode.padEnd(5)} ${median(rates[mode]).toFixed(0).padStart(7)} requests/s  ${median(costs[mode]).toFixed(1).padStart(6)} µs each  ${(loss * 100).toFixed(1).padStart(5)} % more`,
+      `${mode.padEnd(5)}${rate.toFixed(0).padStart(8)} requests/s${cost.toFixed(1).padStart(7)} µs of the edge each${(loss * 100).toFixed(1).padStart(7)} % lost`,
     )
-  }
+    return loss
+  })
   for (const child of [upstream, ...Object.values(edges)]) child.process.kill()
   sink.close()
-  const worst = Math.max(median(costs.on), median(costs.dead)) / median(costs.off) - 1
+  const worst = Math.max(...losses)
   if (worst > ALLOWED_LOSS) {
     console.error(
-      `Telling of traffic costs ${(worst * 100).toFixed(1)} %; ${ALLOWED_LOSS * 100} % are allowed.`,
+      `Telling of traffic costs ${(worst * 100).toFixed(1)} % of the throughput; ${ALLOWED_LOSS * 100} % are allowed.`,
     )
     process.exitCode = 1
   }
+}
+
+interface Turn {
+  readonly rate: number
+  /** Microseconds of processor time for each request. */
+  readonly cost: number
 }
 
 interface Child {

@@ -36,7 +36,8 @@ export class TrafficBuffer implements LaneQueue {
   #fresh: Buffered[] = []
   #next = 0
   #retries: Buffered[] = []
-  readonly #sent = new Map<string, Buffered>()
+  /** The batch under way: a lane has one at a time. */
+  #sent: readonly Buffered[] = []
   #bytes = 0
   #goneRevision: number | undefined
   #tally = emptyTally()
@@ -48,7 +49,7 @@ export class TrafficBuffer implements LaneQueue {
   }
 
   get size(): number {
-    return this.#freshCount + this.#retries.length + this.#sent.size
+    return this.#freshCount + this.#retries.length + this.#sent.length
   }
 
   get goneRevision(): number | undefined {
@@ -78,12 +79,12 @@ export class TrafficBuffer implements LaneQueue {
 
   /** Drops what is left. */
   discard(): void {
-    const left = [...this.#fresh.slice(this.#next), ...this.#retries, ...this.#sent.values()]
+    const left = [...this.#fresh.slice(this.#next), ...this.#retries, ...this.#sent]
     for (const event of left) this.#drop(event)
     this.#fresh = []
     this.#next = 0
     this.#retries = []
-    this.#sent.clear()
+    this.#sent = []
   }
 
   /** What happened since the last time; undefined when nothing did. */
@@ -110,24 +111,33 @@ export class TrafficBuffer implements LaneQueue {
         this.#next = 0
       }
     }
-    for (const event of batch) this.#sent.set(event.id, event)
+    this.#sent = batch
     return batch
   }
 
   async settle({ delivered, failed, goneRevision }: Settled): Promise<void> {
-    for (const id of delivered) this.#release(this.#sent.get(id))
-    this.#tally.delivered += delivered.length
-    for (const { ids, error, dueAt } of failed) {
-      this.#tally.failed += ids.length
-      this.#tally.error = error
-      for (const id of ids) {
-        const event = this.#sent.get(id)
-        if (event === undefined) continue
-        this.#sent.delete(id)
-        if (dueAt === undefined) this.#drop(event)
-        else this.#retries.push(Object.assign(event, { attempts: event.attempts + 1, dueAt }))
-      }
+    if (failed.length === 0 && delivered.length === this.#sent.length) {
+      this.#hold(-this.#sent.reduce((sum, { bytes }) => sum + bytes, 0))
+      this.#sent = []
+      this.#tally.delivered += delivered.length
+      return
     }
+    const fates = new Map(failed.flatMap((fate) => fate.ids.map((id) => [id, fate] as const)))
+    const taken = new Set(delivered)
+    // Cut short by our own end.
+    const unknown: Buffered[] = []
+    for (const event of this.#sent) {
+      const fate = fates.get(event.id)
+      if (fate === undefined) {
+        if (taken.has(event.id)) this.#hold(-event.bytes)
+        else unknown.push(event)
+      } else if (fate.dueAt === undefined) this.#drop(event)
+      else this.#retries.push(Object.assign(event, { attempts: event.attempts + 1, dueAt: fate.dueAt }))
+    }
+    this.#sent = unknown
+    this.#tally.delivered += delivered.length
+    this.#tally.failed += fates.size
+    this.#tally.error = failed.at(-1)?.error ?? this.#tally.error
     if (goneRevision === undefined) return
     this.#goneRevision = goneRevision
     this.#tally.goneRevision = goneRevision
@@ -165,12 +175,6 @@ export class TrafficBuffer implements LaneQueue {
   #hold(bytes: number): void {
     this.#bytes += bytes
     this.#budget.bytesLeft -= bytes
-  }
-
-  #release(event: Buffered | undefined): void {
-    if (event === undefined) return
-    this.#sent.delete(event.id)
-    this.#hold(-event.bytes)
   }
 
   #drop(event: Buffered): void {

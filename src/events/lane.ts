@@ -119,21 +119,22 @@ export class Lane {
 
   async #attempt(destination: Destination, target: Target, batch: readonly LaneEvent[]): Promise<Settled> {
     const { queue, clock, random } = this.#options
-    const outcomes = new Map<LaneEvent, Outcome>()
+    const gone = queue.goneRevision === destination.revision
+    const tally = new BatchTally(destination.revision, random)
+    const sent: LaneEvent[] = []
     for (const event of batch) {
-      const hopeless = hopelessness(event, target.limits, queue.goneRevision === destination.revision)
-      if (hopeless !== undefined) outcomes.set(event, { delivered: false, error: hopeless, final: true })
+      const hopeless = hopelessness(event, target.limits, gone)
+      if (hopeless === undefined) sent.push(event)
+      else tally.add(event, { delivered: false, error: hopeless, final: true }, clock.now())
     }
-    const sent = batch.filter((event) => !outcomes.has(event))
-    if (sent.length > 0) {
-      const answers = await deliver(target, sent, this.#ending.signal)
-      for (const [index, event] of sent.entries()) {
-        const answer = answers[index] ?? failed(new DeliveryFailed('The target gave no answer.'))
-        // What was cut short by our own end says nothing about the receiver.
-        if (answer.delivered || !this.#ending.signal.aborted) outcomes.set(event, answer)
-      }
+    const answers = sent.length === 0 ? [] : await deliver(target, sent, this.#ending.signal)
+    const now = clock.now()
+    for (const [index, event] of sent.entries()) {
+      const answer = answers[index] ?? failed(new DeliveryFailed('The target gave no answer.'))
+      // What was cut short by our own end says nothing about the receiver.
+      if (answer.delivered || !this.#ending.signal.aborted) tally.add(event, answer, now)
     }
-    return settle(outcomes, destination.revision, clock.now(), random)
+    return tally.settled(now)
   }
 }
 
@@ -167,28 +168,38 @@ function hopelessness({ body }: Parcel, { maxEventBytes }: BatchLimits, gone: bo
   return large ? `The event is larger than the ${maxEventBytes} bytes that the target takes.` : undefined
 }
 
-/** Sorts the outcomes; events that share a fate share the time of their next attempt, and so their next batch. */
-function settle(
-  outcomes: ReadonlyMap<LaneEvent, Outcome>,
-  revision: number,
-  now: number,
-  random: () => number,
-): Settled {
-  const delivered: string[] = []
-  const groups = new Map<string, { ids: string[]; error: string; dueAt: number | undefined }>()
-  let gone = false
-  for (const [{ id, attempts }, outcome] of outcomes) {
-    if (outcome.delivered) {
-      delivered.push(id)
-      continue
-    }
-    gone ||= outcome.gone === true
-    const error = outcome.error.slice(0, 500)
-    const key = JSON.stringify([attempts, error, outcome.retryAfterMs, outcome.final])
-    const dueAt = outcome.final ? undefined : nextAttempt(attempts + 1, now, outcome.retryAfterMs, random)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, { ids: [id], error, dueAt })
-    else group.ids.push(id)
+/** Sorts outcomes; events that share a fate share the time of their next attempt, and so their next batch. */
+class BatchTally {
+  readonly #revision: number
+  readonly #random: () => number
+  readonly #delivered: string[] = []
+  readonly #failed = new Map<string, { ids: string[]; error: string; dueAt: number | undefined }>()
+  #gone = false
+
+  constructor(revision: number, random: () => number) {
+    this.#revision = revision
+    this.#random = random
   }
-  return { now, delivered, failed: [...groups.values()], goneRevision: gone ? revision : undefined }
+
+  add({ id, attempts }: LaneEvent, outcome: Outcome, now: number): void {
+    if (outcome.delivered) {
+      this.#delivered.push(id)
+      return
+    }
+    const { retryAfterMs, final } = outcome
+    this.#gone ||= outcome.gone === true
+    const error = outcome.error.slice(0, 500)
+    const key = JSON.stringify([attempts, error, retryAfterMs, final])
+    const group = this.#failed.get(key)
+    if (group !== undefined) group.ids.push(id)
+    else {
+      const dueAt = final ? undefined : nextAttempt(attempts + 1, now, retryAfterMs, this.#random)
+      this.#failed.set(key, { ids: [id], error, dueAt })
+    }
+  }
+
+  settled(now: number): Settled {
+    const goneRevision = this.#gone ? this.#revision : undefined
+    return { now, delivered: this.#delivered, failed: [...this.#failed.values()], goneRevision }
+  }
 }
