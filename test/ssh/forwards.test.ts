@@ -93,7 +93,7 @@ test('half-close passes: the answer to a finished question arrives whole', { ski
   const { platform, identity } = await online(t)
   const port = await startTcp(t, (socket) => {
     const question: Buffer[] = []
-    socket.on('data', (chunk) => question.push(chunk))
+    socket.on('data', (chunk: Buffer) => question.push(chunk))
     socket.on('end', () => socket.end(`${Buffer.concat(question)}, and the answer ${'!'.repeat(300_000)}`))
   })
   const client = startSsh(t, platform, identity, ['-R', `0:127.0.0.1:${port}`])
@@ -101,7 +101,7 @@ test('half-close passes: the answer to a finished question arrives whole', { ski
 
   visitor.end('a question')
   const answer: Buffer[] = []
-  visitor.on('data', (chunk) => answer.push(chunk))
+  visitor.on('data', (chunk: Buffer) => answer.push(chunk))
   await once(visitor, 'end')
 
   assert.equal(Buffer.concat(answer).toString(), `a question, and the answer ${'!'.repeat(300_000)}`)
@@ -167,13 +167,11 @@ test('the word tls passes TLS through to the service', { skip }, async (t) => {
 
 test('WebSockets pass', { skip }, async (t) => {
   const { platform, identity } = await online(t)
-  const port = await startHttp(t, (_request, response) => response.end())
   const echo = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(echo, 'listening')
   t.after(() => echo.close())
   echo.on('connection', (socket) => socket.on('message', (message) => socket.send(`echo ${message}`)))
   const { port: echoPort } = echo.address() as { port: number }
-  assert.ok(port)
 
   const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${echoPort}`])
   const url = new URL(await urlShownBy(client))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -8,6 +9,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import ssh2, { type Client as LibraryClient } from 'ssh2'
 import { tempDir } from '../support/api.ts'
 import type { TestPlatform } from '../support/platform.ts'
 
@@ -169,4 +171,21 @@ export async function tempFile(t: TestContext, name: string, content: string): P
   const file = join(await tempDir(t), name)
   await writeFile(file, content, { mode: 0o600 })
   return file
+}
+
+/** A logged-in client of another make: it asks for things that OpenSSH does not ask for. */
+export async function connectLibrary(t: TestContext, platform: TestPlatform): Promise<LibraryClient> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pem = privateKey.export({ type: 'sec1', format: 'pem' }).toString()
+  const parsed = ssh2.utils.parseKey(pem)
+  assert.ok(!(parsed instanceof Error))
+  const text = `ecdsa-sha2-nistp256 ${parsed.getPublicSSH().toString('base64')}`
+  await platform.call.create('/ssh_credentials', { public_key: text })
+  const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
+  const client = new ssh2.Client()
+  t.after(() => client.destroy())
+  client.connect({ host, port: Number(port), username: 'x', privateKey: pem })
+  await once(client, 'ready')
+  client.on('error', () => {})
+  return client
 }

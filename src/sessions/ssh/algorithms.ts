@@ -24,3 +24,8 @@ export function isKeyTaken(algorithm: string, hash: string | undefined): boolean
   if (algorithm === 'ssh-rsa') return hash === 'sha256' || hash === 'sha512'
   return algorithm === 'ssh-ed25519' || /^ecdsa-sha2-nistp(256|384|521)$/.test(algorithm)
 }
+
+/** Without strict key exchange a stranger can cut messages from the beginning of this cipher's text (Terrapin). */
+export function needsStrictExchange(cipher: string): boolean {
+  return cipher.startsWith('chacha20')
+}

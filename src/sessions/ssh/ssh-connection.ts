@@ -10,7 +10,7 @@ import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-url.ts'
 import type { Registry } from '../registry.ts'
 import type { Visitor } from '../tunnel.ts'
-import { CIPHERS, KEX, MACS } from './algorithms.ts'
+import { CIPHERS, KEX, MACS, needsStrictExchange } from './algorithms.ts'
 import { Channels } from './channels.ts'
 import { BadCommand, NO_COMMAND, readCommand, type SshCommand } from './command-line.ts'
 import { wantedBy } from './forward-request.ts'
@@ -145,8 +145,12 @@ export class SshConnection implements LiveSession {
   }
 
   end(reason: string): void {
+    const watched = this.#screens.size > 0
     this.#tell((screen) => screen.end(reason, 1))
-    this.#close()
+    this.#retire()
+    // OpenSSH leaves by itself once its terminal has ended, and only then with the status it was told.
+    if (watched) setTimeout(() => this.#close(), LINGER_MS).unref()
+    else this.#close()
   }
 
   tunnelEnded(tunnel: LiveTunnel, reason: string): void {
@@ -171,19 +175,27 @@ export class SshConnection implements LiveSession {
     this.#socket.on('data', () => {
       this.#silentTicks = 0
     })
-    this.#socket.once('close', () => this.#closed())
+    this.#socket.once('close', () => {
+      this.#retire()
+      this.#options.onClose()
+    })
     this.#client.on('error', (error) => {
       this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection failed')
       this.#linger()
     })
+    this.#client.on('handshake', ({ cs, sc }) => {
+      const strict = this.#client._protocol._strictMode === true
+      if (!strict && (needsStrictExchange(cs.cipher) || needsStrictExchange(sc.cipher))) this.#close()
+    })
     this.#client.on('authentication', (context) => void this.#login.attempt(context))
     this.#client.on('request', (accept, reject, name, target) => {
-      if (name === 'tcpip-forward') this.#forward(target, accept, reject)
+      if (this.#over) reject?.()
+      else if (name === 'tcpip-forward') this.#forward(target, accept, reject)
       else if (name === 'cancel-tcpip-forward' && this.#forwards.cancel(target)) accept?.()
       else reject?.()
     })
     this.#client.on('session', (accept, reject) => {
-      const requests = this.#opening < MOST_SCREENS ? accept() : undefined
+      const requests = this.#opening < MOST_SCREENS && !this.#over ? accept() : undefined
       if (requests === undefined) reject()
       else this.#opened(requests)
     })
@@ -336,7 +348,8 @@ export class SshConnection implements LiveSession {
     this.#socket.destroy()
   }
 
-  #closed(): void {
+  /** The session is over, though its connection may still be saying so. */
+  #retire(): void {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#wordsDue)
@@ -344,7 +357,6 @@ export class SshConnection implements LiveSession {
     if (this.authenticated) this.#options.registry.removeSession(this, 'orderly')
     this.#forwards.close()
     this.#channels.close(new Error('The SSH connection is over.'))
-    this.#options.onClose()
   }
 }
 

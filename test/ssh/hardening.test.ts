@@ -1,0 +1,434 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import ssh2, { type ClientChannel } from 'ssh2'
+import { tempDir } from '../support/api.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import {
+  connectLibrary,
+  type Identity,
+  keyscan,
+  makeIdentity,
+  sshArgs,
+  startHttp,
+  startSsh,
+  urlShownBy,
+  withoutOpenSsh,
+} from './openssh.ts'
+
+const skip = withoutOpenSsh
+const { Client: SshClient } = ssh2
+const run = promisify(execFile)
+
+/** How a run of `ssh` ended. */
+interface Ended {
+  status: number
+  output: string
+}
+
+async function ssh(
+  platform: TestPlatform,
+  identity: Pick<Identity, 'keyFile'>,
+  flags: readonly string[],
+  words: readonly string[] = [],
+): Promise<Ended> {
+  try {
+    const args = [...flags, ...sshArgs(platform, identity), ...words]
+    const { stdout, stderr } = await run('ssh', args, { timeout: 15_000 })
+    return { status: 0, output: stdout + stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { status: code, output: stdout + stderr }
+  }
+}
+
+async function strangerKey(t: TestContext): Promise<{ keyFile: string }> {
+  const keyFile = join(await tempDir(t), 'stranger')
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
+  return { keyFile }
+}
+
+test('forbidden requests are refused, each with its reason or by closing the channel', {
+  skip,
+}, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform)
+  const folder = await tempDir(t)
+  const R80 = ['-R', '80:127.0.0.1:9']
+  const cases: [what: string, flags: string[], words: string[], expected: RegExp][] = [
+    ['a command', [], ['ls', '-l'], /"ls" cannot be run/],
+    ['a command with a forward', R80, ['id'], /"id" cannot be run/],
+    ['a command behind a known word', [], ['http', ';', 'id'], /one word too many|cannot/],
+    ['an unknown option', R80, ['http', '--exec=id'], /Unknown option '--exec'/],
+    ['a shell with nothing to forward', [], [], /Nothing to forward/],
+    ['a shell in a terminal', ['-tt'], [], /Nothing to forward/],
+    ['the sftp subsystem', ['-s'], ['sftp'], /subsystem request failed/],
+    ['another subsystem', ['-s'], ['netconf'], /subsystem request failed/],
+    ['stdio forwarding to a host', ['-W', '127.0.0.1:22'], [], /administratively prohibited|open failed/],
+    ['stdio forwarding to the API', ['-W', '127.0.0.1:4080'], [], /administratively prohibited|open failed/],
+    [
+      'a remote unix socket',
+      ['-o', 'ExitOnForwardFailure=yes', '-R', `${folder}/s:127.0.0.1:9`],
+      [],
+      /failed/,
+    ],
+    [
+      'another privileged port',
+      ['-o', 'ExitOnForwardFailure=yes', '-R', '22:127.0.0.1:9'],
+      [],
+      /forwarding failed/,
+    ],
+    [
+      'a remote SOCKS proxy on a port',
+      ['-o', 'ExitOnForwardFailure=yes', '-R', '1080'],
+      [],
+      /forwarding failed/,
+    ],
+    ['a name with a forbidden character', ['-R', 'a_b!:80:127.0.0.1:9'], ['http'], /refused/],
+    ['the name of the platform itself', ['-R', 'idp:80:127.0.0.1:9'], ['http'], /refused: .*another account/],
+  ]
+
+  for (const [what, flags, words, expected] of cases) {
+    const { status, output } = await ssh(platform, identity, flags, words)
+
+    assert.match(output, expected, what)
+    assert.notEqual(status, 0, what)
+  }
+  assert.deepEqual((await platform.call('GET', '/tunnels')).body.tunnels, [])
+})
+
+test('local forwards, environment and agent get nothing, and the tunnel goes on', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform)
+  const port = await startHttp(t, (_request, response) => response.end('still here'))
+  const folder = await tempDir(t)
+  const toHost = join(folder, 'host.sock')
+  const toSocket = join(folder, 'socket.sock')
+
+  const client = startSsh(
+    t,
+    platform,
+    identity,
+    [
+      ...[
+        '-A',
+        '-o',
+        'SetEnv=SECRET=1',
+        '-L',
+        `${toHost}:127.0.0.1:${port}`,
+        '-L',
+        `${toSocket}:/run/x.sock`,
+      ],
+      ...['-R', `80:127.0.0.1:${port}`],
+    ],
+    ['http'],
+  )
+  const url = await urlShownBy(client)
+  for (const path of [toHost, toSocket]) {
+    const socket = connect(path)
+    const heard: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => heard.push(chunk))
+    socket.on('error', () => {})
+    socket.write('GET / HTTP/1.0\r\n\r\n')
+    await new Promise((resolve) => socket.once('close', resolve))
+    assert.equal(Buffer.concat(heard).length, 0)
+  }
+
+  assert.equal(await (await platform.fetch(url)).text(), 'still here')
+  assert.match(client.output(), /open failed: (administratively prohibited|.*prohibited)/)
+})
+
+test('a client that asks in its own way is refused as well', async (t) => {
+  const platform = await startPlatform(t)
+  const client = await connectLibrary(t, platform)
+
+  const refused: Record<string, unknown> = {
+    shellWithX11: await answerOf((done) => client.shell({}, { x11: true }, done)),
+    environment: await answerOf((done) => client.exec('rm -rf /', { env: { A: '1' } }, done)),
+    subsystem: await answerOf((done) => client.subsys('sftp', done)),
+    sftp: await answerOf((done) => client.sftp(done as never)),
+    directTcp: await answerOf((done) => client.forwardOut('127.0.0.1', 1, '127.0.0.1', 22, done)),
+    directSocket: await answerOf((done) => client.openssh_forwardOutStreamLocal('/run/x', done)),
+    remoteSocket: await answerOf((done) => client.openssh_forwardInStreamLocal('/run/x', done as never)),
+    unforward: await answerOf((done) => client.unforwardIn('localhost', 80, done as never)),
+  }
+
+  for (const [what, answer] of Object.entries(refused))
+    if (what === 'environment') assert.equal(answer, 'exit 1', what)
+    else assert.ok(answer instanceof Error, `${what}: ${String(answer)}`)
+})
+
+test('passwords, keyboards and hosts cannot log in', async (t) => {
+  const platform = await startPlatform(t)
+  const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
+
+  for (const method of ['password', 'keyboard-interactive', 'none'] as const) {
+    const client = new SshClient()
+    client.on('keyboard-interactive', (_n, _i, _l, _p, finish) => finish(['']))
+    const ended = new Promise<string>((resolve) => {
+      client.on('ready', () => resolve('in')).on('error', (error) => resolve(error.message))
+    })
+    client.connect({
+      host,
+      port: Number(port),
+      username: 'root',
+      authHandler: [{ type: method, username: 'root', password: 'root' }] as never,
+    })
+    assert.match(await ended, /All configured authentication methods failed/, method)
+    client.destroy()
+  }
+})
+
+test('the seventh attempt of a connection is not heard any more', async (t) => {
+  const platform = await startPlatform(t)
+  const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
+  let attempts = 0
+  const client = new SshClient()
+  const ended = new Promise<void>((resolve) => client.on('close', resolve))
+  client.on('error', () => {})
+
+  client.connect({
+    host,
+    port: Number(port),
+    username: 'root',
+    authHandler: ((_left: unknown, _partial: unknown, next: (method: unknown) => void) => {
+      attempts++
+      next({ type: 'password', username: 'root', password: String(attempts) })
+    }) as never,
+  })
+  await ended
+
+  assert.equal(attempts, 6)
+})
+
+test('the algorithms offered are the strong ones, with strict key exchange', async (t) => {
+  const platform = await startPlatform(t)
+  const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
+  const socket = connect(Number(port), host)
+  t.after(() => socket.destroy())
+  socket.write('SSH-2.0-scan\r\n')
+
+  const lists = await kexLists(socket)
+
+  const all = lists.flat()
+  assert.deepEqual(
+    all.filter(
+      (name) =>
+        !/^(curve25519-sha256(@libssh\.org)?|ecdh-sha2-nistp\d+|kex-strict-s-v00@openssh\.com|ssh-ed25519|ecdsa-sha2-nistp256|aes\d+-gcm@openssh\.com|aes\d+-ctr|chacha20-poly1305@openssh\.com|hmac-sha2-\d+-etm@openssh\.com|none)$/.test(
+          name,
+        ),
+    ),
+    [],
+  )
+  assert.ok(all.includes('kex-strict-s-v00@openssh.com'))
+})
+
+test('keys of every supported type log in, others do not', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const types = [
+    ['-t', 'ed25519'],
+    ['-t', 'rsa', '-b', '2048'],
+    ['-t', 'ecdsa', '-b', '256'],
+    ['-t', 'ecdsa', '-b', '384'],
+    ['-t', 'ecdsa', '-b', '521'],
+  ]
+
+  for (const type of types) {
+    const identity = await makeIdentity(t, platform, { type })
+    const { output } = await ssh(platform, identity, [])
+    assert.match(output, /Nothing to forward/, type.join(' '))
+  }
+  const { status, output } = await ssh(platform, await strangerKey(t), [])
+
+  assert.equal(status, 255)
+  assert.match(output, /Permission denied \(publickey\)/)
+})
+
+test('an RSA key that signs with SHA-1 is refused', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform, { type: ['-t', 'rsa', '-b', '2048'] })
+
+  const { output } = await ssh(platform, identity, ['-o', 'PubkeyAcceptedAlgorithms=ssh-rsa'])
+
+  assert.match(output, /Permission denied|no mutual signature/)
+})
+
+test('a source that keeps failing is refused before it can try again', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform)
+  const stranger = await strangerKey(t)
+  const from = ['-o', 'BindAddress=127.0.0.7']
+
+  const failures = await Promise.all([1, 2, 3, 4].map(() => ssh(platform, stranger, from)))
+  const afterwards = await ssh(platform, identity, from)
+  const elsewhere = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.8'])
+
+  assert.ok(failures.every(({ output }) => /Permission denied/.test(output)))
+  assert.doesNotMatch(afterwards.output, /Nothing to forward/)
+  assert.match(elsewhere.output, /Nothing to forward/)
+})
+
+test('an eleventh connection of one source that does not log in is refused', async (t) => {
+  const platform = await startPlatform(t)
+  const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
+  const dial = (localAddress: string) => {
+    const socket = connect({ host, port: Number(port), localAddress })
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    return socket
+  }
+  const first = Array.from({ length: 10 }, () => dial('127.0.0.9'))
+  await Promise.all(first.map((socket) => once(socket, 'data')))
+
+  const eleventh = dial('127.0.0.9')
+  const [refused, other] = await Promise.all([once(eleventh, 'close'), once(dial('127.0.0.10'), 'data')])
+
+  assert.ok(refused)
+  assert.match(String(other[0]), /^SSH-2\.0-Adit\r\n/)
+})
+
+test("the account's IP restrictions hold for SSH clients as for agents", { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform)
+  const policy = await platform.call.create('/ip_policies', {})
+  await platform.call.create('/ip_policy_rules', {
+    cidr: '127.0.0.5/32',
+    action: 'allow',
+    ip_policy_id: policy.id,
+  })
+  await platform.call.create('/ip_restrictions', {
+    type: 'agent',
+    enforced: true,
+    ip_policy_ids: [policy.id],
+  })
+
+  const inside = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.5'])
+  const outside = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.6'])
+
+  assert.match(inside.output, /Nothing to forward/)
+  assert.match(outside.output, /Permission denied/)
+})
+
+test('an eleventh forward is refused, with its reason on the terminal', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform)
+  const flags = Array.from({ length: 11 }, (_, n) => ['-R', `0:127.0.0.1:${n + 9}`]).flat()
+
+  const client = startSsh(t, platform, identity, flags)
+  await client.says(/was refused: A connection may have 10 forwards/)
+
+  assert.equal((await platform.call('GET', '/tunnels')).body.tunnels.length, 10)
+})
+
+test('bind rules hold for each forward', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform, { acl: ['bind:good.adit.localhost', 'bind:app=web'] })
+
+  const client = startSsh(t, platform, identity, [
+    ...[
+      '-R',
+      'good:80:127.0.0.1:9',
+      '-R',
+      'bad:80:127.0.0.1:9',
+      '-R',
+      '80:127.0.0.1:9',
+      '-R',
+      '0:127.0.0.1:9',
+    ],
+  ])
+  await client.says(/(was refused.*){3}/s)
+  const labels = await ssh(platform, identity, ['-R', '80:127.0.0.1:9'], ['http', '--label', 'app=other'])
+
+  assert.match(client.output(), /http:\/\/good\.adit\.localhost/)
+  assert.match(client.output(), /-R bad:80 was refused: The credential's ACL does not allow the name/)
+  assert.match(labels.output, /ACL does not allow the label app=other/)
+  assert.equal((await platform.call('GET', '/tunnels')).body.tunnels.length, 1)
+})
+
+test('malformed packets never end the process, nor anyone else', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform)
+  const port = await startHttp(t, (_request, response) => response.end('alive'))
+  const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`])
+  const url = await urlShownBy(client)
+  const [host = '', sshPort = ''] = platform.credentials.ssh_addr.split(':')
+
+  for (let round = 0; round < 100; round++) {
+    const socket = connect(Number(sshPort), host)
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    const size = Math.floor(Math.random() * 2000)
+    const parts = ['SSH-2.0-fuzz\r\n', 'GET / HTTP/1.1\r\n', '', 'SSH-1.5-old\r\n', 'SSH-2.0-\r\n']
+    socket.write(parts[round % parts.length]!)
+    const packet = randomBytes(size + 16)
+    // Half of them with a length that could be true, so that more than the first check is reached.
+    if (round % 2 === 0) {
+      packet.writeUInt32BE(size + 12)
+      packet[4] = 4
+      packet[5] = round % 256
+    }
+    socket.end(packet)
+    socket.resume()
+    await once(socket, 'close')
+  }
+
+  assert.equal(await (await platform.fetch(url)).text(), 'alive')
+})
+
+test('ssh-keyscan sees the same keys after a restart', { skip }, async (t) => {
+  const dataDir = await tempDir(t)
+  const first = await startPlatform(t, ['--data-dir', dataDir])
+  const before = await keyscan(first)
+  const { ssh_addr } = first.credentials
+  await first.stop()
+
+  const second = await startPlatform(t, ['--data-dir', dataDir, '--ssh-addr', ssh_addr])
+  const after = await keyscan(second)
+
+  assert.equal(before.length, 2)
+  assert.deepEqual(after, before)
+})
+
+/** The error of a request, or how the command it started ended. */
+function answerOf(ask: (done: (error: Error | undefined, stream: ClientChannel) => void) => void) {
+  return new Promise<unknown>((resolve) => {
+    try {
+      ask((error, stream) => {
+        if (error !== undefined && error !== null) resolve(error)
+        else if (stream === undefined) resolve('accepted')
+        else stream.on('exit', (status) => resolve(`exit ${status}`)).resume()
+      })
+    } catch (error) {
+      resolve(error)
+    }
+  })
+}
+
+/** The name lists of the server's KEXINIT (RFC 4253 section 7.1). */
+async function kexLists(socket: ReturnType<typeof connect>): Promise<string[][]> {
+  let bytes = Buffer.alloc(0)
+  for await (const chunk of socket) {
+    bytes = Buffer.concat([bytes, chunk as Buffer])
+    const start = bytes.indexOf('\r\n') + 2
+    if (start < 2 || bytes.length < start + 4 || bytes.length < start + 4 + bytes.readUInt32BE(start))
+      continue
+    const lists: string[][] = []
+    for (let at = start + 5 + 1 + 16; lists.length < 8; ) {
+      const length = bytes.readUInt32BE(at)
+      lists.push(
+        bytes
+          .subarray(at + 4, at + 4 + length)
+          .toString()
+          .split(','),
+      )
+      at += 4 + length
+    }
+    return lists
+  }
+  throw new Error('the server said nothing')
+}

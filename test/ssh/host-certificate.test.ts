@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startServer } from '../../src/server/index.ts'
+import { readSettings } from '../../src/server/settings.ts'
+import { tempDir } from '../support/api.ts'
+import { startPlatform } from '../support/platform.ts'
+import { makeIdentity, startHttp, startSsh, tempFile, urlShownBy, withoutOpenSsh } from './openssh.ts'
+
+const skip = withoutOpenSsh
+
+for (const type of ['ed25519', 'ecdsa', 'rsa']) {
+  test(`a client that trusts the ${type} authority connects without a question`, { skip }, async (t) => {
+    const dataDir = await tempDir(t)
+    const first = await startPlatform(t, ['--data-dir', dataDir])
+    const authority = await first.call.create('/ssh_certificate_authorities', { private_key_type: type })
+    await first.stop()
+    const platform = await startPlatform(t, ['--data-dir', dataDir, '--ssh-host-ca', authority.id])
+    const identity = await makeIdentity(t, platform)
+    const port = await startHttp(t, (_request, response) => response.end('certified'))
+    const known = await tempFile(t, 'known_hosts', `@cert-authority * ${authority.public_key}\n`)
+    const trusting = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${known}`]
+
+    // A new key exchange after a few bytes, so that the certificate is shown more than once.
+    const client = startSsh(t, platform, identity, [
+      ...trusting,
+      '-v',
+      '-o',
+      'RekeyLimit=64K',
+      '-R',
+      `80:127.0.0.1:${port}`,
+    ])
+    const url = await urlShownBy(client)
+    for (let n = 0; n < 5; n++)
+      assert.equal(
+        await (await platform.fetch(url, { method: 'POST', body: 'x'.repeat(50_000) })).text(),
+        'certified',
+      )
+
+    assert.match(client.output(), /Server host certificate: ssh-ed25519-cert-v01@openssh\.com/)
+    assert.match(client.output(), /rekey/i)
+  })
+}
+
+test('a client that trusts another authority does not connect', { skip }, async (t) => {
+  const dataDir = await tempDir(t)
+  const first = await startPlatform(t, ['--data-dir', dataDir])
+  const authority = await first.call.create('/ssh_certificate_authorities', {})
+  const other = await first.call.create('/ssh_certificate_authorities', {})
+  await first.stop()
+  const platform = await startPlatform(t, ['--data-dir', dataDir, '--ssh-host-ca', authority.id])
+  const identity = await makeIdentity(t, platform)
+  const known = await tempFile(t, 'known_hosts', `@cert-authority * ${other.public_key}\n`)
+
+  const client = startSsh(t, platform, identity, [
+    ...['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${known}`],
+  ])
+
+  assert.equal(await client.ended(), 255)
+  assert.match(client.output(), /Host key verification failed/)
+})
+
+test('an authority that does not exist stops the start with a sentence', async (t) => {
+  const dataDir = await tempDir(t)
+  const addresses = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
+    `--${name}-addr`,
+    'false',
+  ])
+
+  const start = startServer(
+    readSettings(
+      ['--data-dir', dataDir, ...addresses, '--ssh-host-ca', 'sshca_none', '--log-level', 'silent'],
+      {},
+    ),
+  )
+
+  await assert.rejects(start, /--ssh-host-ca is "sshca_none", and there is no SSH certificate authority/)
+})

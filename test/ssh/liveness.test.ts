@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { silentLog } from '../../src/base/log.ts'
+import { Secret } from '../../src/base/secret.ts'
+import {
+  createBinder,
+  createResume,
+  createSshGateway,
+  makeHostKeys,
+  openHostIdentity,
+  Registry,
+  RequestLog,
+} from '../../src/sessions/index.ts'
+import { tempDir } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import type { TestPlatform } from '../support/platform.ts'
+import { startSsh, urlShownBy, withoutOpenSsh } from './openssh.ts'
+
+const skip = withoutOpenSsh
+const KEEPALIVE_MS = 200
+const SILENCE_MS = 500
+
+/** The gateway alone, with hearts that beat faster; one key may come in. */
+async function startGateway(t: TestContext) {
+  const keyFile = join(await tempDir(t), 'id')
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
+  const [, blob = ''] = (await readFile(`${keyFile}.pub`, 'utf8')).split(' ')
+  const ports = { acquire: async (port?: number) => port ?? 20_000, release() {} }
+  const registry = new Registry({ ports })
+  const address = { domain: 'adit.test', httpPort: 80, httpsPort: 443, tcpHost: 'tcp.adit.test' }
+  const names = { domain: async () => undefined, address: async () => undefined, edgeAt: async () => false }
+  const resume = createResume(new Secret(randomBytes(32)))
+  const gateway = createSshGateway({
+    registry,
+    binder: createBinder({ registry, names, address, resume }),
+    address,
+    hostIdentity: openHostIdentity(new Secret(makeHostKeys())),
+    requestLog: new RequestLog(),
+    authenticate: async (key) =>
+      key.toString('base64') === blob
+        ? { accountId: 'ac_1', credentialId: 'sshcr_1', ownerId: 'usr_1', acl: [] }
+        : undefined,
+    region: 'us',
+    log: silentLog,
+    limits: { keepaliveMs: KEEPALIVE_MS, silenceMs: SILENCE_MS, loginMs: 400 },
+  })
+  const { port } = await gateway.listen(0, '127.0.0.1')
+  t.after(async () => {
+    await gateway.close()
+    registry.close()
+  })
+  return { registry, gateway, port, keyFile }
+}
+
+/** What `startSsh` needs to know of a platform. */
+function at(port: number): TestPlatform {
+  return { credentials: { ssh_addr: `127.0.0.1:${port}` } } as TestPlatform
+}
+
+test('a stopped client loses its name when its silence has lasted too long', { skip }, async (t) => {
+  const { registry, port, keyFile } = await startGateway(t)
+  const client = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await urlShownBy(client)
+
+  client.process.kill('SIGSTOP')
+  const stoppedAt = performance.now()
+  await eventually(() => registry.find('http', 'mine.adit.test') === undefined, 'the name is free', 3000)
+
+  assert.ok(performance.now() - stoppedAt < SILENCE_MS + 2 * KEEPALIVE_MS)
+})
+
+test('a link that swallows everything frees the name as well', { skip }, async (t) => {
+  const { registry, port, keyFile } = await startGateway(t)
+  const pairs: Socket[] = []
+  const relay = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    pairs.push(near, far)
+    for (const socket of [near, far]) socket.on('error', () => {})
+    near.pipe(far)
+    far.pipe(near)
+  }).listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  t.after(() => {
+    for (const socket of pairs) socket.destroy()
+    relay.close()
+  })
+  const relayed = at((relay.address() as AddressInfo).port)
+  const client = startSsh(t, relayed, { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await urlShownBy(client)
+
+  for (const socket of pairs) {
+    socket.unpipe()
+    socket.pause()
+  }
+  await eventually(() => registry.find('http', 'mine.adit.test') === undefined, 'the name is free', 3000)
+
+  assert.equal(registry.sessionsOf('ac_1').length, 0)
+})
+
+test('a client that answers stays, however quiet its tunnel is', { skip }, async (t) => {
+  const { registry, port, keyFile } = await startGateway(t)
+  const client = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await urlShownBy(client)
+  const [session] = registry.sessionsOf('ac_1')
+  const until = performance.now() + 3 * SILENCE_MS
+
+  await eventually(() => performance.now() > until, 'several silences have passed')
+
+  assert.equal(registry.sessionsOf('ac_1')[0], session)
+})
+
+test('a connection that does not log in is closed in time', async (t) => {
+  const { gateway, port } = await startGateway(t)
+  const socket = connect(port, '127.0.0.1')
+  socket.resume()
+  await once(socket, 'connect')
+
+  await once(socket, 'close')
+
+  await eventually(() => gateway.connections === 0, 'the gateway has forgotten it')
+})
+
+test('stopping the gateway tells clients why and ends them', { skip }, async (t) => {
+  const { registry, gateway, port, keyFile } = await startGateway(t)
+  const client = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await urlShownBy(client)
+
+  await gateway.close()
+
+  assert.equal(await client.ended(), 1)
+  assert.match(client.output(), /The server is shutting down/)
+  assert.equal(registry.find('http', 'mine.adit.test'), undefined)
+})
