@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer, get, type RequestListener } from 'node:http'
 import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
@@ -186,32 +188,115 @@ test('restart, stop and update reach the agent through the management API', asyn
   assert.equal(await program.ended(), 0)
 })
 
-test('a name is served again within two seconds of the return of a server that was killed', async (t) => {
+/** A server and an agent as two processes, with short heartbeats, and a way to ask for the agent's name. */
+async function startPair(t: TestContext) {
   const home = makeHome(t)
-  const env = cleanEnv(home)
+  const env = cleanEnv(home, { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
   const ports = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
     `--${name}-addr`,
     '127.0.0.1:0',
   ])
+  const port = await startLocal(t, (_request, response) => response.end('again'))
   const startServer = async () => {
     const server = startProgram(t, ['server', ...ports], { env })
     await server.until(({ stdout }) => /Adit is ready/.test(stdout))
-    return server
+    const publicPort = Number(new URL(/Public HTTP +(\S+)/.exec(server.stdout)![1]!).port)
+    return { server, ask: () => getFrom(publicPort, `again.adit.localhost:${publicPort}`) }
   }
-  const port = await startLocal(t, (_request, response) => response.end('again'))
-  const server = await startServer()
-  const agent = startProgram(t, ['http', String(port), '--web-addr=false', '--scheme=http'], { env })
-  await agent.until(({ stdout }) => /Forwarding/.test(stdout))
-  const name = new URL(/Forwarding +(\S+)/.exec(agent.stdout)![1]!).hostname
+  const startAgent = async (more: Record<string, string> = {}) => {
+    const args = ['http', String(port), '--web-addr=false', '--url=http://again.adit.localhost']
+    const agent = startProgram(t, args, { env: { ...env, ...more } })
+    await agent.until(({ stdout }) => /Forwarding/.test(stdout))
+    return agent
+  }
+  return { home, startServer, startAgent }
+}
 
-  server.child.kill('SIGKILL')
-  await server.ended()
-  const second = await startServer()
+/** Milliseconds until the name is served, which must be less than two seconds. */
+async function servesSoon(ask: () => Promise<string>): Promise<void> {
   const back = performance.now()
-  await agent.until(({ stdout }) => stdout.split('Session        online').length === 3)
-  const taken = performance.now() - back
+  for (;;) {
+    const answer = await ask().catch(() => '')
+    const taken = performance.now() - back
+    assert.ok(taken < 2000, `not served after ${Math.round(taken)} ms`)
+    if (answer === 'again') return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
 
-  assert.ok(taken < 2000, `${taken} ms`)
-  const httpUrl = new URL(/Public HTTP +(\S+)/.exec(second.stdout)![1]!)
-  assert.equal(await getFrom(Number(httpUrl.port), `${name}:${httpUrl.port}`), 'again')
+test('a server that was killed serves the same name within two seconds of its return', async (t) => {
+  const { startServer, startAgent } = await startPair(t)
+  const first = await startServer()
+  await startAgent()
+  assert.equal(await first.ask(), 'again')
+
+  first.server.child.kill('SIGKILL')
+  await first.server.ended()
+  const second = await startServer()
+
+  await servesSoon(second.ask)
+})
+
+test('an agent that was killed has its name back at once', async (t) => {
+  const { startServer, startAgent } = await startPair(t)
+  const { ask } = await startServer()
+  const agent = await startAgent()
+
+  agent.child.kill('SIGKILL')
+  await agent.ended()
+  await startAgent()
+
+  await servesSoon(ask)
+})
+
+test('a server, and an agent, that stood still for longer than allowed go on within two seconds', async (t) => {
+  const { startServer, startAgent } = await startPair(t)
+  const { server, ask } = await startServer()
+  const agent = await startAgent()
+
+  for (const program of [server, agent]) {
+    program.child.kill('SIGSTOP')
+    await new Promise((resolve) => setTimeout(resolve, 3500))
+    program.child.kill('SIGCONT')
+
+    await servesSoon(ask)
+  }
+})
+
+test('a link that swallows everything is given up, and its return is found within two seconds', async (t) => {
+  const { home, startServer, startAgent } = await startPair(t)
+  const { ask } = await startServer()
+  const { agent_addr } = JSON.parse(readFileSync(join(home, 'data', 'credentials.json'), 'utf8')) as Record<
+    string,
+    string
+  >
+  // While dark, the relay takes every byte and every connection and passes nothing on.
+  let dark = false
+  const relay = await startTcp(t, (near) => {
+    if (dark) {
+      near.resume()
+      return
+    }
+    const far = connectTcp({ host: '127.0.0.1', port: Number(agent_addr!.split(':')[1]) })
+    far.on('error', () => near.destroy())
+    near.on('close', () => far.destroy())
+    near.on('data', (chunk) => !dark && far.write(chunk))
+    far.on('data', (chunk) => !dark && near.write(chunk))
+  })
+  const { authtoken, ca_file } = JSON.parse(
+    readFileSync(join(home, 'data', 'credentials.json'), 'utf8'),
+  ) as Record<string, string>
+  const agent = await startAgent({
+    ADIT_CONNECT_URL: `127.0.0.1:${relay}`,
+    ADIT_AUTHTOKEN: authtoken!,
+    ADIT_ROOT_CAS: ca_file!,
+  })
+  assert.equal(await ask(), 'again')
+
+  dark = true
+  await agent.until(({ stdout }) => /reconnecting/.test(stdout))
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  dark = false
+
+  await servesSoon(ask)
 })

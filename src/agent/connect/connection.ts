@@ -1,3 +1,4 @@
+import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import type { ByteStream } from '../../base/stream.ts'
 import {
@@ -15,6 +16,7 @@ import type { AgentLog } from '../log/log.ts'
 import { Backoff } from './backoff.ts'
 import { type DialSettings, dialServer, UntrustedServer } from './dial.ts'
 import type { ServerLocation } from './location.ts'
+import { staggered } from './staggered.ts'
 
 /** How the session stands, in the words of the screen and the local API. */
 export type SessionStatus = 'connecting' | 'online' | 'reconnecting' | 'closed'
@@ -51,6 +53,7 @@ const FIRST_DELAY_MS = 1000
 const MOST_DELAY_MS = 30_000
 /** On this machine nobody is crowded, and a server that was restarted should be found at once. */
 const MOST_DELAY_LOOPBACK_MS = 1000
+const STAGGER_LOOPBACK_MS = 1000
 
 /** Thrown by calls that need a session when there is none. */
 export class NoSession extends Error {
@@ -180,7 +183,7 @@ export class Connection {
   async #oneSession(): Promise<void> {
     const { dial, identity, heartbeat, clock, log } = this.#options
     const location = this.#locate()
-    const transport = await dialServer(location, dial, this.#abort.signal)
+    const transport = await this.#dial(location)
     if (this.#closing) {
       transport.destroy()
       return
@@ -219,6 +222,14 @@ export class Connection {
     this.#session = undefined
     if (clock.monotonic() - began >= LASTING_MS) this.#backoff.reset()
     if (!this.#closing) throw error ?? new Error('the session was closed')
+  }
+
+  #dial(location: ServerLocation): Promise<TLSSocket> {
+    const attempt = (signal: AbortSignal) => dialServer(location, this.#options.dial, signal)
+    // Elsewhere a crowd of agents that all try twice could keep a slow server from recovering.
+    return location.loopback
+      ? staggered(attempt, STAGGER_LOOPBACK_MS, this.#abort.signal)
+      : attempt(this.#abort.signal)
   }
 
   #locate(): ServerLocation {

@@ -42,7 +42,11 @@ function overHttp(base: string): Channel {
     async fetch(name, target, size) {
       const response = await get(`${base}/${name}`, undefined)
       if (!response.body) throw new Error(`${base}/${name} is empty`)
-      await pipeline(Readable.fromWeb(response.body as ReadableStream<Uint8Array>), exactly(size), createWriteStream(target))
+      await pipeline(
+        Readable.fromWeb(response.body as ReadableStream<Uint8Array>),
+        exactly(size),
+        createWriteStream(target),
+      )
     },
   }
 }
