@@ -46,8 +46,9 @@ export class Lookup {
   }
 
   /**
-   * The certificate an agent gets: that of the agent ingress it came through, or one of the private root, which agents
-   * of this platform know. Undefined for a name that leads to neither.
+   * The certificate an agent gets: that of the agent ingress it came through, or the platform's. `connect.<domain>` and
+   * the domain itself always show the private root, for agents that were given it to trust; other names below the domain
+   * show the public certificate once there is one. Undefined for a name that leads to none of these.
    */
   forAgent(serverName: string): MaybeLater<ServedCertificate | undefined> {
     const name = normal(serverName)
@@ -55,7 +56,9 @@ export class Lookup {
     const ingress = this.#inventory.ingressNamed(name)
     if (ingress !== undefined)
       return this.#issued(ingress.id, name) ?? this.#leaves.get([ingress.domain, ...ingress.regionDomains])
-    return name === base || parentOf(name) === base ? this.#leaves.get([base, `*.${base}`]) : undefined
+    const own = () => this.#leaves.get([base, `*.${base}`])
+    if (name === base || name === `connect.${base}`) return own()
+    return parentOf(name) === base ? (this.#issued(PLATFORM) ?? own()) : undefined
   }
 
   /** The reserved domains that cover a name, the closest first. */

@@ -212,4 +212,8 @@ test('the platform has a wildcard of its own, also below its domain', async (t) 
 
   for (const name of ['adit.test', 'any.adit.test', 'api.team.adit.test', 'x.team.adit.test'])
     assert.ok(await until(`a public certificate for ${name}`, () => isPublic(name)), name)
+  const issuer = async (name: string) =>
+    new X509Certificate((await platform.certs.agentCertificate(name))!.certPem).issuer
+  assert.match(await issuer('tunnel.adit.test'), /Pebble/, 'agents without a root of ours can come here')
+  assert.match(await issuer('connect.adit.test'), /Adit private root/, 'and those that were given it here')
 })
