@@ -306,6 +306,11 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         stop: async () => following?.stop(),
       }
     }
+    let edgeStopped: Promise<void> | undefined
+    const stopEdge = () => {
+      edgeStopped ??= edge.stop()
+      return edgeStopped
+    }
     const stopParts = await startInOrder([
       { start: restrictions.start, stop: async () => restrictions.stop() },
       follow(CREDENTIAL_KINDS, createCredentialWatch(registry)),
@@ -325,7 +330,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
           bound.httpPort = edge.addresses.http?.port ?? 80
           bound.httpsPort = edge.addresses.https?.port ?? 443
         },
-        stop: edge.stop,
+        stop: stopEdge,
       },
       {
         async start() {
@@ -350,6 +355,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
           sshHost.stop()
         },
       },
+      // Visitors under way finish while the sessions they run through are still there.
+      { start: async () => {}, stop: stopEdge },
       {
         async start() {
           if (settings.apiAddr === undefined || !has('api')) return
