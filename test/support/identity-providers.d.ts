@@ -9,24 +9,21 @@ declare module 'oidc-provider' {
 }
 
 declare module 'samlp' {
-  import type { IncomingMessage, ServerResponse } from 'node:http'
-
-  type Handler = (
-    request: IncomingMessage & Record<string, unknown>,
-    response: ServerResponse & Record<string, unknown>,
-    next: (error?: unknown) => void,
-  ) => void
+  interface Parsed {
+    id: string
+    issuer: string
+    assertionConsumerServiceURL?: string
+  }
   const samlp: {
-    auth(options: Record<string, unknown>): Handler
-    logout(options: Record<string, unknown>): Handler
-    metadata(options: Record<string, unknown>): Handler
     parseRequest(
       request: unknown,
       options: Record<string, unknown>,
-      done: (
-        error: unknown,
-        data: { id: string; issuer: string; assertionConsumerServiceURL?: string },
-      ) => void,
+      done: (error: unknown, data: Parsed) => void,
+    ): void
+    getSamlResponse(
+      options: Record<string, unknown>,
+      user: unknown,
+      done: (error: unknown, xml: string) => void,
     ): void
   }
   export default samlp

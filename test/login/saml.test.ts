@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import samlp from 'samlp'
+import { createSelfSigned } from '../../src/certs/index.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { startPlatform } from '../support/platform.ts'
+
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
+
+interface Answering {
+  cert?: string
+  key?: string
+  audience?: string
+  recipient?: string
+  inResponseTo?: string | undefined
+  signAssertion?: boolean
+  signatureAlgorithm?: string
+  lifetimeInSeconds?: number
+  groups?: string[]
+}
+
+/** A real identity provider package, asked for one answer at a time so that each test can spoil it in its own way. */
+async function createIdp() {
+  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
+  const pem = { cert: certificatePem, key: privateKeyPem.reveal() }
+  const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor
+    protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
+    <X509Data><X509Certificate>${pem.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
+    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`
+
+  async function request(url: string) {
+    const query = Object.fromEntries(new URL(url).searchParams)
+    return new Promise<{
+      id: string
+      issuer: string
+      assertionConsumerServiceURL: string
+      relayState: string
+    }>((resolve, reject) => {
+      samlp.parseRequest({ method: 'GET', query, originalUrl: url }, {}, (error, data) => {
+        if (error) reject(error)
+        else
+          resolve({
+            ...data,
+            assertionConsumerServiceURL: data.assertionConsumerServiceURL ?? '',
+            relayState: query.RelayState ?? '',
+          })
+      })
+    })
+  }
+
+  async function respond(entityId: string, acs: string, given: Answering = {}): Promise<string> {
+    const options = {
+      ...pem,
+      issuer: 'urn:test:idp',
+      signatureAlgorithm: 'rsa-sha256',
+      digestAlgorithm: 'sha256',
+      audience: entityId,
+      recipient: acs,
+      destination: acs,
+      nameIdentifierFormat: PERSISTENT,
+      profileMapper: () => ({
+        getClaims: () => ({ email: 'ada@example.com', groups: given.groups ?? ['staff'] }),
+        getNameIdentifier: () => ({ nameIdentifier: 'ada-id', nameIdentifierFormat: PERSISTENT }),
+      }),
+      ...given,
+    }
+    return new Promise((resolve, reject) => {
+      samlp.getSamlResponse(options, { id: 'ada' }, (error, xml) => (error ? reject(error) : resolve(xml)))
+    })
+  }
+
+  return { metadata, request, respond }
+}
+
+async function samlPlace(t: TestContext, settings: Record<string, unknown> = {}) {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
+  const { call } = platform
+  const idp = await createIdp()
+  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers))).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(upstream, 'listening')
+  t.after(() => upstream.close())
+  await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
+  const backend = await call.create('/backends/static', {
+    address: `127.0.0.1:${(upstream.address() as AddressInfo).port}`,
+  })
+  const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backend.id },
+    saml: { idp_metadata: idp.metadata, ...settings },
+  })
+  const url = `https://app.adit.localhost:${new URL(platform.credentials.https_url).port}`
+  const browser = new CookieClient(platform)
+  const deadline = performance.now() + 5000
+  while ((await browser.once(url)).status !== 302 && performance.now() < deadline);
+
+  /** Begins at the page, lets the provider answer as told, and posts that answer. */
+  async function attempt(given: Answering = {}, spoil: (xml: string) => string = (xml) => xml) {
+    const begun = await browser.once(`${url}/page`)
+    const asked = await idp.request(begun.headers.get('location') ?? '')
+    const xml = await idp.respond(asked.issuer, asked.assertionConsumerServiceURL, {
+      inResponseTo: asked.id,
+      ...given,
+    })
+    return post(spoil(xml), asked.relayState)
+  }
+
+  async function post(xml: string, relayState: string, client = browser) {
+    const answer = await client.once(route.saml.assertion_consumer_service_url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        SAMLResponse: Buffer.from(xml).toString('base64'),
+        RelayState: relayState,
+      }).toString(),
+    })
+    await answer.text()
+    const next = answer.headers.get('location')
+    return next === null ? { status: answer.status, text: '' } : client.get(next)
+  }
+
+  return { platform, url, browser, idp, saml: route.saml, attempt, post }
+}
+
+test('a visitor signs in at the SAML identity provider and comes back to the page asked for', async (t) => {
+  const { url, attempt, platform, saml } = await samlPlace(t)
+
+  const page = await attempt()
+
+  assert.equal(page.status, 200, page.text)
+  const headers = JSON.parse(page.text) as Record<string, string>
+  assert.equal('way' in page && page.way.at(-1), `${url}/page`)
+  assert.equal(headers['adit-auth-user-id'], 'ada-id')
+  assert.equal(headers['adit-auth-user-email'], 'ada@example.com')
+  assert.equal(headers['adit-auth-user-groups'], 'staff')
+  const metadata = await (await platform.fetch(saml.metadata_url)).text()
+  assert.ok(
+    metadata.includes(`entityID="${saml.entity_id}"`) &&
+      metadata.includes(saml.assertion_consumer_service_url),
+  )
+})
+
+test('only members of an authorized group come in', async (t) => {
+  const { attempt } = await samlPlace(t, { authorized_groups: ['admins'] })
+
+  assert.equal((await attempt({ groups: ['admin', 'admins2'] })).status, 403)
+  assert.equal((await attempt({ groups: ['staff', 'admins'] })).status, 200)
+})
+
+test('an answer that is not exactly what was signed for this place is refused', async (t) => {
+  const { attempt, post, idp, saml, browser, url } = await samlPlace(t)
+  const other = await createSelfSigned({ commonName: 'other' })
+  const foreign = { cert: other.certificatePem, key: other.privateKeyPem.reveal() }
+  const swap = (xml: string) => xml.replace('>ada-id<', '>root<')
+  const wrapped = (xml: string) => {
+    const assertion = /<saml:Assertion[\s\S]*<\/saml:Assertion>/.exec(xml)?.[0] ?? ''
+    const evil = assertion
+      .replace(/ID="[^"]+"/, 'ID="_evil"')
+      .replace('>ada-id<', '>root<')
+      .replace(/<Signature[\s\S]*<\/Signature>/, '')
+    return xml.replace(assertion, `${evil}<Extensions>${assertion}</Extensions>`)
+  }
+  const before = (xml: string) => {
+    const assertion = /<saml:Assertion[\s\S]*<\/saml:Assertion>/.exec(xml)?.[0] ?? ''
+    const evil = assertion
+      .replace(/ID="[^"]+"/, 'ID="_evil"')
+      .replace('>ada-id<', '>root<')
+      .replace(/<Signature[\s\S]*<\/Signature>/, '')
+    return xml.replace(assertion, evil + assertion)
+  }
+  const cases: [string, Answering, ((xml: string) => string)?][] = [
+    ['unsigned', { signAssertion: false }],
+    ['signed by another key', foreign],
+    ['for another audience', { audience: 'urn:someone:else' }],
+    ['for another receiver', { recipient: 'https://evil.example/acs' }],
+    ['signed with SHA-1', { signatureAlgorithm: 'rsa-sha1' }],
+    ['answering another request', { inResponseTo: '_other' }],
+    ['expired', { lifetimeInSeconds: -3600 }],
+    ['with a changed name', {}, swap],
+    ['with a second assertion before the signed one', {}, before],
+    ['with the signed assertion wrapped away', {}, wrapped],
+    ['with a comment inside the name', {}, (xml) => xml.replace('>ada-id<', '>ada<!-- x -->-id<')],
+    ['with a document type', {}, (xml) => `<!DOCTYPE x [<!ENTITY e "x">]>${xml}`],
+    ['that is no XML', {}, () => 'hello'],
+    ['that is empty', {}, () => ''],
+  ]
+  for (const [what, given, spoil] of cases) assert.notEqual((await attempt(given, spoil)).status, 200, what)
+
+  const begun = await browser.once(`${url}/page`)
+  const asked = await idp.request(begun.headers.get('location') ?? '')
+  const xml = await idp.respond(saml.entity_id, saml.assertion_consumer_service_url, {
+    inResponseTo: asked.id,
+  })
+  assert.equal((await post(xml, asked.relayState)).status, 200)
+  assert.equal((await post(xml, asked.relayState)).status, 403, 'a second time')
+})
+
+test('an answer that arrives in another browser signs nobody in', async (t) => {
+  const { platform, url, browser, idp, post } = await samlPlace(t)
+  const begun = await browser.once(`${url}/page`)
+  const asked = await idp.request(begun.headers.get('location') ?? '')
+  const xml = await idp.respond(asked.issuer, asked.assertionConsumerServiceURL, { inResponseTo: asked.id })
+
+  const victim = new CookieClient(platform)
+
+  assert.equal((await post(xml, asked.relayState, victim)).status, 403)
+})
+
+test('a log-in the provider begins leads to the page it names, and only where that is allowed', async (t) => {
+  const open = await samlPlace(t)
+  const answer = async (place: typeof open, relay: string) =>
+    place.post(
+      await place.idp.respond(place.saml.entity_id, place.saml.assertion_consumer_service_url),
+      relay,
+      new CookieClient(place.platform),
+    )
+
+  assert.equal((await answer(open, `${open.url}/from/portal`)).status, 200)
+  assert.equal((await answer(open, '')).status, 403)
+
+  const closed = await samlPlace(t, { allow_idp_initiated: false })
+  assert.equal((await answer(closed, `${closed.url}/from/portal`)).status, 403)
+})
