@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BadCommand, NO_COMMAND, readCommand, shown } from './command-line.ts'
+
+test('no words at all ask for nothing', () => {
+  assert.deepEqual(NO_COMMAND, {
+    proto: undefined,
+    forwardsTo: '',
+    output: 'text',
+    requestLog: true,
+    name: '',
+    description: '',
+    metadata: '',
+    pooling: false,
+    labels: undefined,
+    opts: {},
+    plain: true,
+  })
+})
+
+const OBEYED: [line: string, expected: object][] = [
+  ['http', { proto: 'http', plain: true }],
+  ['http 3000', { proto: 'http', forwardsTo: 'localhost:3000', plain: false }],
+  ['tcp 192.168.0.2:22', { proto: 'tcp', forwardsTo: '192.168.0.2:22' }],
+  ['tls --domain a.example.com', { proto: 'tls', opts: { Domain: 'a.example.com' } }],
+  ['--output json', { proto: undefined, output: 'json', plain: true }],
+  ['http --output=json --inspect=false', { output: 'json', requestLog: false, plain: true }],
+  ['http -inspect=false', { requestLog: false }],
+  ['http --metadata \'a b\' --name "c \\"d\\""', { metadata: 'a b', name: 'c "d"' }],
+  ['http --label a=b --label c=d=e', { labels: { a: 'b', c: 'd=e' } }],
+  [
+    'http --basic-auth u:p --auth v:q:r',
+    {
+      opts: {
+        BasicAuth: {
+          credentials: [
+            { username: 'u', cleartext_password: 'p' },
+            { username: 'v', cleartext_password: 'q:r' },
+          ],
+        },
+      },
+    },
+  ],
+  ['http 80 --host-header rewrite', { opts: { RequestHeaders: { add: ['host:localhost:80'] } } }],
+  ['http --host-header a.test', { opts: { RequestHeaders: { add: ['host:a.test'] } } }],
+  [
+    'tcp --cidr-allow 10.0.0.0/8 --cidr-deny ::/0 --proxy-proto 2',
+    { opts: { ProxyProto: 2, IPRestriction: { allow_cidrs: ['10.0.0.0/8'], deny_cidrs: ['::/0'] } } },
+  ],
+  ['tls --terminate-at edge', { opts: { TLSTermination: {} } }],
+  [
+    'http --compression --circuit-breaker 0.5',
+    { opts: { Compression: {}, CircuitBreaker: { error_threshold: 0.5 } } },
+  ],
+]
+
+for (const [line, expected] of OBEYED)
+  test(`"${line}" is understood`, () => {
+    const command = readCommand(line) as unknown as Record<string, unknown>
+
+    for (const [key, value] of Object.entries(expected)) assert.deepEqual(command[key], value, key)
+  })
+
+const REFUSED: [line: string, reason: RegExp][] = [
+  ['ls -l', /"ls" cannot be run/],
+  ['/bin/sh -c id', /cannot be run/],
+  ['http 80 81', /one word too many/],
+  ['http --nonsense', /Unknown option '--nonsense'/],
+  ['http --metadata', /--metadata/],
+  ['tcp --basic-auth a:b', /http only/],
+  ['http --basic-auth nocolon', /user:password/],
+  ['http --label =x', /key=value/],
+  ['http --host-header rewrite', /needs the address/],
+  ['http --output xml', /text or json/],
+  ['http --proxy-proto 3', /--proxy-proto/],
+  ['http --circuit-breaker lots', /0 to 1/],
+  ["http --metadata 'open", /quote without its partner/],
+  [`http --metadata ${'x'.repeat(20_000)}`, /longer than/],
+]
+
+for (const [line, reason] of REFUSED)
+  test(`"${line.slice(0, 40)}" is refused with a reason`, () => {
+    assert.throws(
+      () => readCommand(line),
+      (error) => error instanceof BadCommand && reason.test(error.message),
+    )
+  })
+
+test('foreign text cannot drive a terminal', () => {
+  assert.equal(shown('a\u001b[2Jb\r\nc\u009bd\u202ee'), 'a\ufffd[2Jb\ufffd\ufffdc\ufffdd\ufffde')
+  assert.equal(shown('x'.repeat(200), 5), 'xxxxx…')
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Carrier, ForwardedChannel, WINDOW } from './forwarded-channel.ts'
+
+/** A connection that writes down what it is asked to send. */
+function startCarrier() {
+  const sent: string[] = []
+  let bytes = 0
+  const carrier = {
+    congested: false as boolean,
+    waiting: 0,
+    forgotten: 0,
+    sent,
+    bytes: () => bytes,
+    wait() {
+      carrier.waiting++
+    },
+    sendData(_peer: number, data: Buffer) {
+      bytes += data.length
+      sent.push(`data ${data.length}`)
+    },
+    sendEnd: () => void sent.push('end'),
+    sendClose: () => void sent.push('close'),
+    sendGrant: (_peer: number, count: number) => void sent.push(`grant ${count}`),
+    forget() {
+      carrier.forgotten++
+    },
+  } satisfies Carrier & Record<string, unknown>
+  return carrier
+}
+
+function listen(channel: ForwardedChannel) {
+  const heard: string[] = []
+  channel.sink = {
+    onData: (chunk) => heard.push(`data ${chunk.length}`),
+    onEnd: () => heard.push('end'),
+    onDrain: () => heard.push('drain'),
+    onClose: (error) => heard.push(error === undefined ? 'close' : `lost: ${error.message}`),
+  }
+  return heard
+}
+
+test('what is written before the channel is open is sent once it is, in packets the client takes', () => {
+  const carrier = startCarrier()
+  const channel = new ForwardedChannel(1, carrier)
+
+  const room = channel.write(Buffer.alloc(1000))
+  channel.end()
+  channel.onOpened(7, 10_000, 400)
+
+  assert.equal(room, true)
+  assert.deepEqual(carrier.sent, ['data 400', 'data 400', 'data 200', 'end'])
+})
+
+test('a client that takes nothing holds up its visitor after a bounded number of bytes', () => {
+  const carrier = startCarrier()
+  const channel = new ForwardedChannel(1, carrier)
+  const heard = listen(channel)
+  channel.onOpened(7, 0, 32_768)
+
+  let written = 0
+  while (channel.write(Buffer.alloc(16_384))) written += 16_384
+  channel.onWindow(1024 * 1024)
+
+  assert.ok(written <= 256 * 1024)
+  assert.deepEqual(heard, ['drain'])
+  assert.equal(carrier.bytes(), written + 16_384)
+})
+
+test('a congested connection is waited for', () => {
+  const carrier = startCarrier()
+  const channel = new ForwardedChannel(1, carrier)
+  channel.onOpened(7, 1024 * 1024, 32_768)
+  carrier.congested = true
+
+  channel.write(Buffer.alloc(100))
+  assert.equal(carrier.waiting, 1)
+  carrier.congested = false
+  channel.flush()
+
+  assert.deepEqual(carrier.sent, ['data 100'])
+})
+
+test('the window is granted again as bytes are consumed, and more than it is not taken', async () => {
+  const carrier = startCarrier()
+  const channel = new ForwardedChannel(1, carrier)
+  const heard = listen(channel)
+  channel.onOpened(7, 1, 32_768)
+
+  channel.onData(Buffer.alloc(WINDOW))
+  channel.consumed(WINDOW / 2)
+  channel.onData(Buffer.alloc(WINDOW / 2))
+  channel.onData(Buffer.alloc(1))
+  await new Promise((resolve) => setImmediate(resolve))
+
+  assert.deepEqual(carrier.sent, [`grant ${WINDOW / 2}`, 'close'])
+  assert.deepEqual(heard.at(-1), 'lost: The SSH client sent more than its window.')
+})
+
+test('each direction ends for itself; the channel closes when both have', () => {
+  const carrier = startCarrier()
+  const channel = new ForwardedChannel(1, carrier)
+  const heard = listen(channel)
+  channel.onOpened(7, 100, 32_768)
+
+  channel.end()
+  channel.onData(Buffer.alloc(5))
+  assert.deepEqual(carrier.sent, ['end'])
+  channel.onEnd()
+  assert.deepEqual(carrier.sent, ['end', 'close'])
+  channel.onClosed()
+
+  assert.deepEqual(heard, ['data 5', 'end', 'close'])
+  assert.equal(carrier.forgotten, 1)
+})
+
+test('a channel closed without an end, refused or lost is an error, told once', () => {
+  for (const end of ['onClosed', 'onRefused', 'onLost'] as const) {
+    const channel = new ForwardedChannel(1, startCarrier())
+    const heard = listen(channel)
+    if (end !== 'onRefused') channel.onOpened(7, 100, 32_768)
+
+    if (end === 'onClosed') channel.onClosed()
+    else if (end === 'onRefused') channel.onRefused('no')
+    else channel.onLost(new Error('gone'))
+    channel.onLost(new Error('again'))
+
+    assert.equal(heard.length, 1, end)
+    assert.match(heard[0]!, /^lost: /, end)
+  }
+})
+
+test('a reset before the client has answered closes the channel as soon as it exists', async () => {
+  const carrier = startCarrier()
+  const channel = new ForwardedChannel(1, carrier)
+  const heard = listen(channel)
+
+  channel.write(Buffer.alloc(10))
+  channel.reset()
+  await new Promise((resolve) => setImmediate(resolve))
+  channel.onOpened(7, 100, 32_768)
+
+  assert.deepEqual(heard, ['lost: The connection was reset.'])
+  assert.deepEqual(carrier.sent, ['close'])
+})

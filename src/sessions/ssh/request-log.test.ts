@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type LoggedRequest, RequestLog } from './request-log.ts'
+
+function request(entryId: string): LoggedRequest {
+  return {
+    accountId: 'ac_1',
+    entryId,
+    connection: { remoteAddress: '192.0.2.1' },
+    startedAt: 1,
+    endedAt: 2,
+    method: 'GET',
+    target: '/',
+    status: 200,
+  }
+}
+
+test('requests are wanted only of accounts that somebody watches, and told to whoever watches the tunnel', () => {
+  const log = new RequestLog()
+  const heard: string[] = []
+  const before = log.wantsRequests('ac_1')
+
+  const stopOne = log.watch('ac_1', 'tn_1', ({ entryId }) => heard.push(entryId))
+  const stopTwo = log.watch('ac_1', 'tn_2', ({ entryId }) => heard.push(entryId))
+  for (const id of ['tn_1', 'tn_2', 'tn_3']) log.onRequest(request(id))
+  stopOne()
+  stopOne()
+  log.onRequest(request('tn_1'))
+
+  assert.equal(before, false)
+  assert.deepEqual(heard, ['tn_1', 'tn_2'])
+  assert.equal(log.wantsRequests('ac_1'), true)
+  assert.equal(log.wantsRequests('ac_2'), false)
+  stopTwo()
+  assert.equal(log.wantsRequests('ac_1'), false)
+})
