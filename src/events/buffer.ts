@@ -24,6 +24,8 @@ interface Buffered extends LaneEvent {
 
 // A batch of traffic is worth waiting a moment for.
 const MIN_LINGER_MS = 1000
+// A receiver that wanted nothing more is asked again now and then: nobody tells this process that it does.
+const GONE_MS = 15 * 60 * 1000
 
 /**
  * Traffic events of one destination, in memory alone: too many to be written down, and dropped, and counted, when the
@@ -40,6 +42,7 @@ export class TrafficBuffer implements LaneQueue {
   #sent: readonly Buffered[] = []
   #bytes = 0
   #goneRevision: number | undefined
+  #goneAt = 0
   #tally = emptyTally()
   #flushing = false
 
@@ -96,6 +99,7 @@ export class TrafficBuffer implements LaneQueue {
   }
 
   async take(limits: BatchLimits, now: number): Promise<readonly LaneEvent[]> {
+    if (now - this.#goneAt > GONE_MS) this.#goneRevision = undefined
     const batch = this.#dueRetries(limits, now)
     if (batch.length === 0 && this.#isReady(limits, now)) {
       let bytes = 0
@@ -115,7 +119,7 @@ export class TrafficBuffer implements LaneQueue {
     return batch
   }
 
-  async settle({ delivered, failed, goneRevision }: Settled): Promise<void> {
+  async settle({ now, delivered, failed, goneRevision }: Settled): Promise<void> {
     if (failed.length === 0 && delivered.length === this.#sent.length) {
       this.#hold(-this.#sent.reduce((sum, { bytes }) => sum + bytes, 0))
       this.#sent = []
@@ -140,6 +144,7 @@ export class TrafficBuffer implements LaneQueue {
     this.#tally.error = failed.at(-1)?.error ?? this.#tally.error
     if (goneRevision === undefined) return
     this.#goneRevision = goneRevision
+    this.#goneAt = now
     this.#tally.goneRevision = goneRevision
   }
 

@@ -91,6 +91,31 @@ test('of a batch that is taken in part only the rest is sent again, as one batch
   ])
 })
 
+test('a receiver that wants nothing more is left alone for a quarter of an hour', async () => {
+  const clock = new HandClock()
+  const buffer = createBuffer()
+  const sent: string[] = []
+  const { lane } = createLane(buffer, clock, async (batch) => {
+    sent.push(...batch.map(({ id }) => id))
+    return batch.map(() => ({ delivered: false, error: 'gone', final: true, gone: true }))
+  })
+  const offer = async (id: string) => {
+    buffer.push(parcel(id), clock.now())
+    clock.forward(1000)
+    await until(() => {
+      lane.poke()
+      return buffer.size === 0
+    })
+  }
+
+  await offer('ev_1')
+  await offer('ev_2')
+  clock.forward(15 * 60 * 1000)
+  await offer('ev_3')
+
+  assert.deepEqual(sent, ['ev_1', 'ev_3'])
+})
+
 test('a delivery cut short by our own end counts neither as delivered nor as failed', async () => {
   const clock = new HandClock()
   const buffer = createBuffer()
