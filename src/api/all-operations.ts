@@ -13,7 +13,7 @@ import { certificateAuthorities, tlsCertificates } from './certificates.ts'
 import { type Behaviour, crud } from './crud.ts'
 import { detachOperations } from './detach.ts'
 import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
-import { eventDestinations, eventSubscriptions } from './event-destinations.ts'
+import { eventDestinations, eventSubscriptions, testEventOperation } from './event-destinations.ts'
 import { eventSourceOperations } from './event-sources.ts'
 import { ipRestrictions } from './ip-restrictions.ts'
 import { type Operation, operationsOf } from './operations.ts'
@@ -60,6 +60,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(behaviours).flatMap(operationsOf),
   ...detachOperations,
   ...eventSourceOperations,
+  testEventOperation,
   ...sessionOperations,
   ...auditOperations,
 ]

@@ -1,4 +1,5 @@
 import type { Auth, IpRestrictions } from '../auth/index.ts'
+import type { DestinationStatus } from '../events/index.ts'
 import type { Online } from './sessions.ts'
 
 /** What the API has to know about the server it belongs to. */
@@ -26,10 +27,19 @@ export interface ApiConfig {
   readonly version: string
 }
 
+/** What the API asks of the delivery of events. */
+export interface Delivery {
+  /** Sends one event now, past the queue; throws `TestEventFailed` with the sink's reason. */
+  sendTest(accountId: string, destinationId: string): Promise<{ event_id: string }>
+  status(accountId: string, destinationId: string): Promise<Record<keyof DestinationStatus, unknown>>
+}
+
 /** The parts the API acts through. */
 export interface ApiParts {
   readonly auth: Auth
   readonly online: Online
+  /** Deliveries to event destinations; destinations show no status without it. */
+  readonly events?: Delivery
   /** Which addresses an account lets use its API; all of them when absent. */
   readonly restrictions?: Pick<IpRestrictions, 'admits'>
 }

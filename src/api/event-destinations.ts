@@ -1,6 +1,9 @@
+import { TestEventFailed } from '../events/index.ts'
 import { EventDestination, EventSubscription } from '../resources/index.ts'
-import { crud } from './crud.ts'
+import { auditDone, crud, find } from './crud.ts'
+import type { Operation } from './operations.ts'
 import { problem } from './problems.ts'
+import { testEventRoute } from './test-event-route.ts'
 
 type Target = Record<string, unknown>
 
@@ -14,6 +17,9 @@ export const eventDestinations = crud(EventDestination, {
       throw problem('target_kind_fixed')
     return { record }
   },
+  async view(row, _record, { parts, principal }) {
+    return { status: (await parts.events?.status(principal.accountId, row.id)) ?? null }
+  },
 })
 
 export const eventSubscriptions = crud(EventSubscription, {
@@ -22,3 +28,19 @@ export const eventSubscriptions = crud(EventSubscription, {
     return { sources: sources.map((source) => ({ ...source, uri: `${address}/${source.type}` })) }
   },
 })
+
+/** Tries a destination out: one event, sent at once, whose failure is the answer. */
+export const testEventOperation: Operation = {
+  ...testEventRoute,
+  async run(call, { params }) {
+    const id = params.id!
+    await find(EventDestination, call, id, {})
+    const { events } = call.parts
+    if (events === undefined) throw problem('delivery_off')
+    const sent = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
+      throw error instanceof TestEventFailed ? problem('test_event_failed', error.message) : error
+    })
+    await call.store.write({}, (tx) => tx.audit(auditDone(call, id)))
+    return { ...sent }
+  },
+}

@@ -1,4 +1,3 @@
-import { allResources, refSchema } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
 import { catalogue } from './problems.ts'
 
@@ -38,32 +37,48 @@ const PARENT_NAMES: Record<string, string> = {
   type: 'The event type.',
 }
 
-/** Schemas that many routes share, by the name they have in the document. */
-const shared = new Map<unknown, string>([
-  [refSchema, 'Ref'],
-  ...allResources.map(({ viewSchema, name }) => [viewSchema, componentName(name)] as const),
-])
-
-/** `IPPolicyRule` of `IP policy rule`. */
-function componentName(name: string): string {
-  return name
-    .split(/\s+/)
+/** `IPPolicyRule` of `IP policy rule`, `IpRestriction` of `ip_restriction`. */
+function componentName(title: string): string {
+  return title
+    .split(/[\s_]+/)
     .map((word) => word[0]!.toUpperCase() + word.slice(1))
     .join('')
 }
 
-/** A copy in which shared schemas are named instead of repeated; `whole` keeps the outermost as it is. */
-function named(schema: unknown, whole = false): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => named(item))
-  if (typeof schema !== 'object' || schema === null) return schema
-  const name = whole ? undefined : shared.get(schema)
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, named(value)]))
+/** Collects schemas that have a title, so that the document names them instead of repeating them. */
+class Components {
+  readonly #names = new Map<string, string>()
+  readonly schemas: Record<string, unknown> = {}
+
+  /** A copy in which titled schemas are references; `suffix` keeps requests and answers of one title apart. */
+  share(schema: unknown, suffix: string, tag: string): unknown {
+    if (Array.isArray(schema)) return schema.map((item) => this.share(item, suffix, tag))
+    if (typeof schema !== 'object' || schema === null) return schema
+    const shared = Object.fromEntries(
+      Object.entries(schema).map(([key, value]) => [key, this.share(value, suffix, tag)]),
+    )
+    const { title, type } = shared
+    if (typeof title !== 'string' || shared.properties === undefined) return shared
+    const $ref = `#/components/schemas/${this.#keep({ ...shared, type: 'object' }, title, suffix, tag)}`
+    return Array.isArray(type) ? { anyOf: [{ $ref }, { type: 'null' }] } : { $ref }
+  }
+
+  #keep(schema: Json, title: string, suffix: string, tag: string): string {
+    const key = JSON.stringify(schema)
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const plain = `${componentName(title)}${suffix}`
+    const name = plain in this.schemas ? `${componentName(tag)}${plain}` : plain
+    this.#names.set(key, name)
+    this.schemas[name] = schema
+    return name
+  }
 }
 
 /** The OpenAPI 3.1 document of all routes, worked out from the same list that serves them. */
 export function createOpenApi(options: { serverUrl: string; version: string }): Json {
   const paths: Record<string, Json> = {}
+  const components = new Components()
   for (const operation of routes) {
     paths[operation.path] ??= {}
     paths[operation.path]![operation.method.toLowerCase()] = {
@@ -83,17 +98,21 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
       ...(operation.body && {
         requestBody: {
           required: hasRequired(operation.body),
-          content: { 'application/json': { schema: named(operation.body) } },
+          content: {
+            'application/json': { schema: components.share(operation.body, 'Request', operation.tag) },
+          },
         },
       }),
       responses: {
         [operation.status]: operation.answer
-          ? { description: 'Done.', content: { 'application/json': { schema: named(operation.answer) } } }
+          ? {
+              description: 'Done.',
+              content: {
+                'application/json': { schema: components.share(operation.answer, '', operation.tag) },
+              },
+            }
           : { description: 'Done; no body.' },
-        default: {
-          description: 'Refused.',
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
-        },
+        default: { $ref: '#/components/responses/Refused' },
       },
     }
   }
@@ -112,8 +131,14 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      responses: {
+        Refused: {
+          description: 'Refused; docs/errors.md explains every code.',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        },
+      },
       schemas: {
-        ...Object.fromEntries([...shared].map(([schema, name]) => [name, named(schema, true)])),
+        ...components.schemas,
         Problem: {
           ...problemSchema,
           'x-codes': Object.fromEntries(
@@ -127,4 +152,9 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
 
 function hasRequired(schema: unknown): boolean {
   return ((schema as { required?: string[] }).required ?? []).length > 0
+}
+
+/** The document as it is committed: of no server in particular, so that only changes of the API change it. */
+export function documentedOpenApi(): Json {
+  return createOpenApi({ serverUrl: 'http://127.0.0.1:4080', version: '2' })
 }

@@ -1,4 +1,4 @@
-import { common, defineResource, editable } from './define.ts'
+import { common, defineResource, editable, live } from './define.ts'
 import { httpUrl } from './formats.ts'
 import { flag, integer, nullable, object, required, secret, text } from './value.ts'
 
@@ -123,5 +123,21 @@ export const EventDestination = defineResource({
       fallback: 'json',
     }),
     target: editable(required(eventTarget)),
+    status: live(
+      nullable(
+        object(
+          {
+            last_success_at: nullable(text(64)),
+            last_error_at: nullable(text(64)),
+            last_error: nullable(text(4096)),
+            backlog: integer(0, Number.MAX_SAFE_INTEGER, 0),
+            dead: integer(0, Number.MAX_SAFE_INTEGER, 0),
+            dropped: integer(0, Number.MAX_SAFE_INTEGER, 0),
+            disabled: flag(false),
+          },
+          { name: 'EventDestinationStatus' },
+        ),
+      ),
+    ),
   },
 })

@@ -100,7 +100,7 @@ export { UserAgentFilter } from './modules/user-agent-filter.ts'
 export { WEBHOOK_PROVIDERS, WebhookVerification } from './modules/webhook-verification.ts'
 export { WebsocketTcpConverter } from './modules/websocket-tcp-converter.ts'
 export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
-export { InvalidValue, orNull, type Pointer, type Ref, refSchema, type Showing } from './value.ts'
+export { InvalidValue, orNull, type Pointer, type Ref, type Showing } from './value.ts'
 export {
   AgentIngress,
   ApiKey,

@@ -26,7 +26,7 @@ export function defineModule<const N extends string, F extends Fields>(
 ): ModuleShape<N, F & typeof enabled> {
   return {
     name,
-    value: object({ ...enabled, ...fields }, { name, ...options }) as ModuleShape<
+    value: object({ ...enabled, ...fields }, { name: `${name} module`, ...options }) as ModuleShape<
       N,
       F & typeof enabled
     >['value'],

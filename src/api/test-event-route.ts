@@ -1,0 +1,13 @@
+import { Type } from 'typebox'
+import { emptyBody, type Route } from './routes.ts'
+
+export const testEventRoute: Route = {
+  id: 'event_destinations.send_test_event',
+  summary: 'Send a test event to an event destination, now and past the queue',
+  tag: 'event_destinations',
+  method: 'POST',
+  path: '/event_destinations/{id}/send_test_event',
+  body: emptyBody,
+  answer: Type.Object({ event_id: Type.String() }),
+  status: 200,
+}
