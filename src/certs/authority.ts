@@ -1,4 +1,4 @@
-import { X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto'
+import { X509Certificate as NodeCertificate, randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { Secret } from '../base/secret.ts'
 import {
@@ -17,7 +17,8 @@ import {
 import { writePem } from './pem.ts'
 import { problem } from './problem.ts'
 
-const { subtle } = webcrypto
+// The global one: libraries that declare the types of browsers declare its types too, and then only these fit.
+const { subtle } = crypto
 const DAY = 24 * 60 * 60 * 1000
 // Machines whose clocks are a little behind must take a certificate made this moment (P54).
 const BACKDATE = 60 * 1000
@@ -141,18 +142,18 @@ export async function createSelfSigned(options: {
   return keyed(certificate, keys.privateKey)
 }
 
-async function keyed(certificate: X509Certificate, key: webcrypto.CryptoKey): Promise<KeyedCertificate> {
+async function keyed(certificate: X509Certificate, key: CryptoKey): Promise<KeyedCertificate> {
   return {
     certificatePem: writePem('CERTIFICATE', new Uint8Array(certificate.rawData)),
     privateKeyPem: new Secret(writePem('PRIVATE KEY', new Uint8Array(await subtle.exportKey('pkcs8', key)))),
   }
 }
 
-async function refuseForeignKey(root: X509Certificate, key: webcrypto.CryptoKey): Promise<void> {
+async function refuseForeignKey(root: X509Certificate, key: CryptoKey): Promise<void> {
   const { publicKey } = new NodeCertificate(Buffer.from(root.rawData))
   const probe = randomBytes(32)
   const signature = await subtle.sign(EC, key, probe)
-  const verifying = publicKey.toCryptoKey(EC, true, ['verify'])
+  const verifying = publicKey.toCryptoKey(EC, true, ['verify']) as CryptoKey
   if (!(await subtle.verify(EC, verifying, signature, probe)))
     throw problem('private_key_pem', 'key_mismatch')
 }
