@@ -178,6 +178,23 @@ test('an agent that comes back takes its name from its ghost, and the ghost’s 
   ])
 })
 
+test('a ghost goes as soon as everything it had has come back, labels included', () => {
+  const { registry } = createRegistry()
+  const ghost = add(registry, { clientId: 'same' })
+  registry.bind(ghost, named('name', 'a.test'))
+  registry.bind(ghost, labelled('labels', { app: 'web' }))
+  const back = add(registry, { clientId: 'same' })
+
+  registry.bind(back, named('name', 'a.test'))
+  const endedEarly = ghost.ends.length
+  const tunnel = registry.bind(back, labelled('labels', { app: 'web' }))
+
+  assert.equal(endedEarly, 0)
+  assert.equal(ghost.ends.length, 1)
+  assert.equal(registry.has(ghost), false)
+  assert.deepEqual(registry.labelled('ac_1', { app: 'web' }), [tunnel])
+})
+
 test('another client of the same credential does not take a name that is online', () => {
   const { registry } = createRegistry()
   registry.bind(add(registry, { clientId: 'one' }), named('b', 'a.test'))

@@ -151,7 +151,8 @@ export class Registry implements TunnelLookup {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) throw refusal('not_authenticated')
     const key = seatKey({ proto: spec.proto, host: spec.host, port: spec.port })
-    const leaving = key === undefined ? [] : this.#makeRoom(session, spec, key)
+    const leaving =
+      key === undefined ? this.#labelledGhosts(session, spec) : this.#makeRoom(session, spec, key)
     const again = tunnels.get(spec.bindId)
     if (again !== undefined && !leaving.includes(again)) leaving.push(again)
 
@@ -162,6 +163,10 @@ export class Registry implements TunnelLookup {
     for (const old of leaving) this.#stop(old, false)
     tunnels.set(spec.bindId, tunnel)
     this.#emit({ what: 'tunnel_started', tunnel })
+    for (const old of new Set(leaving.map((left) => left.session))) {
+      // All it had has come back, so whoever still waits for an answer through it waits in vain.
+      if (old !== session && this.tunnelsIn(old).length === 0) this.#dismiss(old)
+    }
     return tunnel
   }
 
@@ -243,6 +248,19 @@ export class Registry implements TunnelLookup {
     return own
   }
 
+  /** The same labels in former connections of the agent, which would go on getting their share of visitors. */
+  #labelledGhosts(session: LiveSession, { labels = {} }: TunnelSpec): LiveTunnel[] {
+    const wanted = Object.entries(labels)
+    return this.#labels
+      .find(session.accountId, labels)
+      .filter(
+        (tunnel) =>
+          tunnel.session !== session &&
+          isSameAgent(tunnel.session, session) &&
+          Object.keys(tunnel.labels ?? {}).length === wanted.length,
+      )
+  }
+
   #stop(tunnel: LiveTunnel, keepName: boolean): void {
     const tunnels = this.#tunnels.get(tunnel.session)
     if (tunnels?.get(tunnel.bindId) !== tunnel) return
@@ -274,12 +292,16 @@ export class Registry implements TunnelLookup {
   #supersede(old: LiveSession): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      if (!this.has(old)) return
-      this.removeSession(old, 'lost')
-      old.end('The agent has connected again.')
+      this.#dismiss(old)
     }, this.#options.supersededMs ?? SUPERSEDED_MS)
     timer.unref()
     this.#timers.add(timer)
+  }
+
+  #dismiss(old: LiveSession): void {
+    if (!this.has(old)) return
+    this.removeSession(old, 'lost')
+    old.end('The agent has connected again.')
   }
 
   #note(credentialId: string, rules: readonly string[] | undefined): void {
