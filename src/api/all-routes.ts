@@ -4,6 +4,7 @@ import { detachRoutes } from './detach-routes.ts'
 import { eventSourceRoutes } from './event-source-routes.ts'
 import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes.ts'
 import { commandRoutes } from './session-routes.ts'
+import { testEventRoute } from './test-event-route.ts'
 
 function stored(resource: Resource): Route[] {
   const routes = resourceRoutes(resource)
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...allResources.filter(({ online }) => !online).flatMap(stored),
   ...Object.values(detachRoutes),
   ...Object.values(eventSourceRoutes),
+  testEventRoute,
   ...[resources.tunnel_sessions, resources.tunnels, resources.endpoints].flatMap((resource) =>
     Object.values(onlineRoutes(resource as unknown as Resource)),
   ),

@@ -1,8 +1,8 @@
-import { TestEventFailed } from '../events/index.ts'
+import { checkFilter, FilterProblem, TestEventFailed } from '../events/index.ts'
 import { EventDestination, EventSubscription } from '../resources/index.ts'
 import { auditDone, crud, find } from './crud.ts'
 import type { Operation } from './operations.ts'
-import { problem } from './problems.ts'
+import { fieldProblem, problem } from './problems.ts'
 import { testEventRoute } from './test-event-route.ts'
 
 type Target = Record<string, unknown>
@@ -22,7 +22,25 @@ export const eventDestinations = crud(EventDestination, {
   },
 })
 
+/** A filter that could never be applied is refused when it is written. */
+function checkFilters(sources: readonly { type: string; filter: string }[]): void {
+  for (const [index, { type, filter }] of sources.entries()) {
+    try {
+      checkFilter(type, filter)
+    } catch (error) {
+      const field = `sources[${index}].filter`
+      throw error instanceof FilterProblem
+        ? fieldProblem(field, 'invalid_field', `${field}: ${error.message}`)
+        : error
+    }
+  }
+}
+
 export const eventSubscriptions = crud(EventSubscription, {
+  async prepare(record) {
+    checkFilters(record.sources)
+    return { record }
+  },
   async view(row, { sources }, { config }) {
     const address = `${config.apiUrl()}/event_subscriptions/${row.id}/sources`
     return { sources: sources.map((source) => ({ ...source, uri: `${address}/${source.type}` })) }

@@ -33,6 +33,7 @@ import { type Follower, openStore, type Store } from '../store/index.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { createGatewayCertificate } from './gateway-certificate.ts'
+import { nodeId } from './node-id.ts'
 import { observers } from './observers.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
@@ -170,6 +171,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const events = createEvents({
       store,
       outbound,
+      node: await nodeId(settings.dataDir),
       clock,
       log,
       metrics,
@@ -270,6 +272,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       parts: {
         auth,
         restrictions,
+        events,
         online: createOnline(
           registry,
           createShowing(() => bound.apiUrl),

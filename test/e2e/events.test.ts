@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { startPlatform } from '../support/platform.ts'
+
+test('a change made through the API reaches a webhook, and the destination shows it', async (t) => {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
+  const { call } = platform
+  const received: { event_type: string; object: { description: string } }[] = []
+  const sink = createServer((request, response) => {
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(pieces).toString())
+      received.push(...(Array.isArray(body) ? body : [body]))
+      response.writeHead(204).end(() => sink.emit('event'))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(sink, 'listening')
+  t.after(() => sink.close())
+  const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/hook`
+  const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
+  const destination = await call.create('/event_destinations', { target: { webhook: { url, secret } } })
+  await call.create('/event_subscriptions', {
+    sources: [{ type: 'ip_policy_created.v0' }],
+    destination_ids: [destination.id],
+  })
+
+  const tested = await call('POST', `/event_destinations/${destination.id}/send_test_event`, { body: {} })
+  assert.equal(tested.status, 200, JSON.stringify(tested.body))
+  assert.match(tested.body.event_id, /^ev_/)
+  await call.create('/ip_policies', { description: 'watch me' })
+  const seen = () => received.find(({ event_type }) => event_type === 'ip_policy_created.v0')
+  while (seen() === undefined) await once(sink, 'event')
+
+  assert.equal(seen()?.object.description, 'watch me')
+  const deadline = performance.now() + 5000
+  let status: { last_success_at: string | null; backlog: number }
+  do ({ status } = (await call('GET', `/event_destinations/${destination.id}`)).body)
+  while ((status.last_success_at === null || status.backlog > 0) && performance.now() < deadline)
+  assert.notEqual(status.last_success_at, null)
+})
+
+test('a sink that refuses makes the test call say why, and a bad filter is refused when written', async (t) => {
+  const { call } = await startPlatform(t)
+  const destination = await call.create('/event_destinations', {
+    target: {
+      webhook: {
+        url: 'https://127.0.0.1:9/hook',
+        secret: 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+      },
+    },
+  })
+
+  const tested = await call('POST', `/event_destinations/${destination.id}/send_test_event`, { body: {} })
+  const filtered = await call('POST', '/event_subscriptions', {
+    body: {
+      sources: [{ type: 'http_request_complete.v0', fields: ['conn.client_ip'], filter: 'ev.nope == 1' }],
+    },
+  })
+
+  assert.equal(tested.status, 400)
+  assert.equal(tested.body.error_code, 'ERR_ADIT_5132')
+  assert.equal(filtered.status, 400)
+  assert.equal(filtered.body.details.field, 'sources[0].filter')
+})
