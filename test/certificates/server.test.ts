@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { startServer } from '../../src/server/index.ts'
+import { readSettings } from '../../src/server/settings.ts'
+import { tempDir } from '../support/api.ts'
+import { until } from '../support/names.ts'
+import { startPebble } from '../support/pebble.ts'
+
+const run = promisify(execFile)
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+/** The whole server with its own DNS and HTTP as what a real authority looks at. */
+async function startAll(t: TestContext) {
+  const [dnsPort, httpPort] = [await freePort(), await freePort()]
+  const pebble = await startPebble(t, { dnsPort, httpPort })
+  const dir = await tempDir(t)
+  await writeFile(join(dir, 'acme-ca.pem'), pebble.ca)
+  await writeFile(join(dir, 'root.pem'), await pebble.root())
+  const flags = {
+    'data-dir': join(dir, 'data'),
+    domain: 'adit.test',
+    'api-addr': '127.0.0.1:0',
+    'http-addr': `127.0.0.1:${httpPort}`,
+    'https-addr': '127.0.0.1:0',
+    'agent-addr': '127.0.0.1:0',
+    'ssh-addr': 'false',
+    'dns-addr': `127.0.0.1:${dnsPort}`,
+    'dns-resolver': `127.0.0.1:${dnsPort}`,
+    'acme-directory': pebble.directory,
+    'acme-ca': join(dir, 'acme-ca.pem'),
+    'acme-email': 'operator@adit.test',
+    'outbound-allow': 'localhost,127.0.0.1',
+    'log-level': process.env.TEST_LOG ?? 'silent',
+  }
+  const server = await startServer(
+    readSettings(
+      Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
+      {},
+    ),
+  )
+  t.after(() => server.stop())
+  return { server, pebble, rootFile: join(dir, 'root.pem') }
+}
+
+test('curl and openssl accept what the edge serves, with nothing set but the directory', async (t) => {
+  const { server, rootFile } = await startAll(t)
+  const { api_url, api_key, https_url } = server.credentials
+  const { port } = new URL(https_url!)
+  const created = await fetch(`${api_url}/reserved_domains`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ domain: 'api.team.adit.test' }),
+  })
+  assert.equal(created.status, 201)
+
+  // Below the wildcard by DNS, two labels down over HTTP through the edge itself.
+  for (const name of ['adit.test', 'any.adit.test', 'api.team.adit.test'])
+    await until(`curl accepts ${name}`, async () => {
+      const to = ['--cacert', rootFile, '--resolve', `${name}:${port}:127.0.0.1`]
+      return run('curl', ['-sS', '-o', '/dev/null', ...to, `https://${name}:${port}/`]).then(
+        () => true,
+        () => false,
+      )
+    })
+  const looking = run('openssl', [
+    's_client',
+    ...['-connect', `127.0.0.1:${port}`, '-servername', 'api.team.adit.test', '-CAfile', rootFile],
+    ...['-verify_return_error', '-verify_hostname', 'api.team.adit.test'],
+  ])
+  // With nothing more to say it ends the connection itself, after it has looked.
+  looking.child.stdin?.end()
+  const seen = await looking
+
+  assert.match(seen.stdout, /Verify return code: 0 \(ok\)/)
+})
