@@ -76,7 +76,9 @@ test('-R 0 gives any TCP port and carries bulk both ways, byte for byte', { skip
     })
   })
 
-  const client = startSsh(t, platform, identity, ['-R', `0:127.0.0.1:${port}`], ['tcp', String(port)])
+  // With new keys every few megabytes, so that nothing is lost between the old ones and the new.
+  const flags = ['-o', 'RekeyLimit=5M', '-R', `0:127.0.0.1:${port}`]
+  const client = startSsh(t, platform, identity, flags, ['tcp', String(port)])
   const url = await urlShownBy(client, 'tcp')
   const visitor = await dial(url)
   const received = createHash('sha256')

@@ -34,6 +34,9 @@ export interface ForwardsOptions {
 
 const MOST_FORWARDS = 10
 
+/** Requests that may wait for an answer; those on top get theirs without a reason. */
+const MOST_ASKED = 3 * MOST_FORWARDS
+
 /** The forwards of one connection: those asked for, which wait for the words that come with them, and those online. */
 export class Forwards {
   readonly #options: ForwardsOptions
@@ -60,6 +63,10 @@ export class Forwards {
   }
 
   add(request: Omit<Asked, 'port'>): void {
+    if (this.#asked.length + this.#busy >= MOST_ASKED) {
+      request.reject()
+      return
+    }
     this.#asked.push({ ...request, port: request.target.bindPort })
   }
 

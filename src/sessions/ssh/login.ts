@@ -55,13 +55,9 @@ export class Login {
       context.reject(METHODS)
       return
     }
-    try {
-      if (await this.#convinces(context)) {
-        context.accept()
-        return
-      }
-    } catch (error) {
-      this.#options.log.error({ err: error, ip: this.#ip }, 'an SSH login could not be checked')
+    if (await this.#convinces(context)) {
+      context.accept()
+      return
     }
     this.#failures++
     if (this.#failures >= MOST_FAILURES) this.#onTooMany()
@@ -70,12 +66,20 @@ export class Login {
 
   async #convinces({ method, key, hashAlgo, signature, blob }: AuthContext): Promise<boolean> {
     if (method !== 'publickey' || key === undefined || !isKeyTaken(key.algo, hashAlgo)) return false
-    const principal = await this.#options.authenticate(key.data)
+    const principal = await this.#holderOf(key.data)
     if (principal === undefined) return false
     if (this.#options.admits?.(principal.accountId, this.#ip) === false) return false
     // Without a signature the client only asks whether the key would do; accepting then means saying yes to that.
     if (signature === undefined) return true
     if (blob === undefined || !signatureHolds(key.data, key.algo, hashAlgo, blob, signature)) return false
     return this.#onProved(principal)
+  }
+  async #holderOf(publicKey: Buffer): Promise<TunnelPrincipal | undefined> {
+    try {
+      return await this.#options.authenticate(publicKey)
+    } catch (error) {
+      this.#options.log.error({ err: error, ip: this.#ip }, 'an SSH login could not be checked')
+      return undefined
+    }
   }
 }

@@ -12,7 +12,7 @@ import type { Registry } from '../registry.ts'
 import type { Visitor } from '../tunnel.ts'
 import { CIPHERS, KEX, MACS, needsStrictExchange } from './algorithms.ts'
 import { Channels } from './channels.ts'
-import { BadCommand, NO_COMMAND, readCommand, type SshCommand } from './command-line.ts'
+import { BadCommand, NO_COMMAND, readCommand, type SshCommand, shown } from './command-line.ts'
 import { wantedBy } from './forward-request.ts'
 import { type Forward, Forwards } from './forwards.ts'
 import type { HostIdentity } from './host-key.ts'
@@ -92,7 +92,7 @@ export class SshConnection implements LiveSession {
     const { hostIdentity } = options
     const offer = { kex: KEX, hostKeys: hostIdentity.algorithms, ciphers: CIPHERS, macs: MACS }
     this.#client = speakSsh(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
-      this.agentVersion = [versions.software, comments ?? ''].join(' ').trim().slice(0, 200)
+      this.agentVersion = shown(`${versions.software} ${comments ?? ''}`.trim(), 200)
     })
     this.#channels = new Channels(this.#client, socket)
     this.#login = new Login(
@@ -179,15 +179,15 @@ export class SshConnection implements LiveSession {
       this.#retire()
       this.#options.onClose()
     })
-    this.#client.on('error', (error) => {
-      this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection failed')
-      this.#linger()
-    })
+    this.#client.on('error', (error) => this.#failed(error))
     this.#client.on('handshake', ({ cs, sc }) => {
       const strict = this.#client._protocol._strictMode === true
       if (!strict && (needsStrictExchange(cs.cipher) || needsStrictExchange(sc.cipher))) this.#close()
     })
-    this.#client.on('authentication', (context) => void this.#login.attempt(context))
+    this.#client.on('authentication', (context) => {
+      // The library throws when a client asks in an order it cannot follow.
+      this.#login.attempt(context).catch((error: Error) => this.#failed(error))
+    })
     this.#client.on('request', (accept, reject, name, target) => {
       if (this.#over) reject?.()
       else if (name === 'tcpip-forward') this.#forward(target, accept, reject)
@@ -335,6 +335,12 @@ export class SshConnection implements LiveSession {
 
   #close(): void {
     this.#client.end()
+    this.#linger()
+  }
+
+  #failed(error: Error): void {
+    this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection failed')
+    this.#retire()
     this.#linger()
   }
 
