@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { makeHome } from '../../src/agent/testing/program.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+
+/** Types a command into a shell with an empty home directory, and waits for a line of its output. */
+async function type(
+  t: TestContext,
+  home: string,
+  command: string,
+  awaited: RegExp,
+): Promise<RegExpExecArray> {
+  const env = { PATH: process.env.PATH, HOME: home, npm_config_update_notifier: 'false' }
+  // A process group of its own, so that everything the command starts ends with the test.
+  const child = spawn('sh', ['-c', command], { cwd: root, env: env as NodeJS.ProcessEnv, detached: true })
+  const exited = once(child, 'exit')
+  t.after(async () => {
+    process.kill(-child.pid!, 'SIGTERM')
+    await exited
+  })
+  let said = ''
+  const found = Promise.withResolvers<RegExpExecArray>()
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (piece: string) => {
+      said += piece
+      const match = awaited.exec(said)
+      if (match !== null) found.resolve(match)
+    })
+  void exited.then(() => found.reject(new Error(`${command} ended:\n${said}`)))
+  return found.promise
+}
+
+async function curl(...args: string[]): Promise<string> {
+  const child = spawn('curl', ['-sS', '--max-time', '20', ...args])
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (piece: string) => {
+      said += piece
+    })
+  await once(child, 'close')
+  return said
+}
+
+test('the quick start of the README, word for word, gives a URL that works', async (t) => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const section = readme.slice(readme.indexOf('## Quick start'), readme.indexOf('## Test'))
+  const [start, forward, ...rest] = [...section.matchAll(/```sh\n(.+)\n```/g)].map(([, command]) => command!)
+  const port = Number(forward?.split(' ').at(-1))
+  const home = makeHome(t)
+  if (!(await isInstalled())) return t.skip('the dependencies are not those of the lock file; run: npm test')
+  if (await anyInUse([port, 4080, 8080, 8443, 4443, 2222, 5354]))
+    return t.skip('a default port is in use here')
+  const local = createServer((request, response) => response.end(`local ${request.url}`))
+  await once(local.listen(port, '127.0.0.1'), 'listening')
+  t.after(() => local.close())
+
+  await type(t, home, start!, /Adit is ready\./)
+  const [, url] = await type(t, home, forward!, /Forwarding +(https:\S+)/)
+  const credentials = join(home, '.local', 'share', 'adit', 'credentials.json')
+  const { ca_file: authority } = JSON.parse(await readFile(credentials, 'utf8'))
+  const answer = await curl('--cacert', authority, `${url}/hello`)
+
+  assert.deepEqual(rest, [])
+  assert.equal(answer, 'local /hello')
+})
+
+/** Whether `npm start` will find everything in place, as it does after `npm test` has begun. */
+async function isInstalled(): Promise<boolean> {
+  const script = `[ "$(cat node_modules/.installed)" = "$(cksum package-lock.json | cut -d' ' -f1,2)" ]`
+  const [code] = await once(spawn('sh', ['-c', script], { cwd: root }), 'exit')
+  return code === 0
+}
+
+async function anyInUse(ports: number[]): Promise<boolean> {
+  for (const port of ports) {
+    const probe = createServer()
+    const error = await once(probe.listen(port, '127.0.0.1'), 'listening').then(
+      () => undefined,
+      (failure) => failure,
+    )
+    probe.close()
+    if (error !== undefined) return true
+  }
+  return false
+}

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** A cable between agent and server that can go dead without anybody being told. */
+export interface Relay {
+  readonly port: number
+  /** Where new connections lead. */
+  target: number
+  /** From now on nothing passes, neither on connections there are nor on new ones, and none of them is closed. */
+  freeze(): void
+  /** New connections pass again; those from before stay dead, as behind a router that forgot them. */
+  thaw(): void
+}
+
+/** Starts the cable; it is torn out with the test. */
+export async function startRelay(t: TestContext, target: number): Promise<Relay> {
+  const sockets = new Set<Socket>()
+  const dead = new WeakSet<Socket>()
+  let frozen = false
+  const server = createServer((near) => {
+    if (frozen) dead.add(near)
+    const far = connect(relay.target, '127.0.0.1')
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      if (frozen) dead.add(from)
+      from.on('data', (chunk) => void (dead.has(from) || to.write(chunk)))
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        if (!dead.has(from)) to.destroy()
+      })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const relay: Relay = {
+    port: (server.address() as AddressInfo).port,
+    target,
+    freeze() {
+      frozen = true
+      for (const socket of sockets) dead.add(socket)
+    },
+    thaw() {
+      frozen = false
+    },
+  }
+  return relay
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { startLocal, startWorld, textOf, until } from './world.ts'
+
+test('a server asked to stop lets running requests finish, takes no new ones and exits with 0', async (t) => {
+  const world = await startWorld(t)
+  const waiting = new Map<string, ServerResponse>()
+  const port = await startLocal(t, (request, response) => {
+    waiting.set(request.url!, response)
+    // One has begun its answer when the signal comes, the other has not.
+    if (request.url === '/begun') response.write('first half, ')
+    request.resume()
+  })
+  const agent = world.startAgent(['http', String(port), '--url=http://slow.adit.localhost'])
+  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+  const begun = await world.ask('slow.adit.localhost', '/begun')
+  const unanswered = world.ask('slow.adit.localhost', '/unanswered')
+  await until(async () => waiting.size === 2, 'both requests reach the service')
+
+  world.server.child.kill('SIGTERM')
+  await until(async () => (await refused(world.httpPort)) === true, 'new visitors are refused')
+  waiting.get('/begun')!.end('second half')
+  waiting.get('/unanswered')!.end('complete')
+
+  assert.equal(await textOf(begun), 'first half, second half')
+  const answer = await unanswered
+  assert.equal(await textOf(answer), 'complete')
+  assert.equal(answer.headers.connection, 'close')
+  assert.equal(await world.server.ended(), 0)
+})
+
+test('an idle server asked to stop ends, however many agents and kept connections there are', async (t) => {
+  const world = await startWorld(t)
+  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const agent = world.startAgent(['http', String(port), '--url=http://idle.adit.localhost'])
+  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+  const kept = connect(world.httpPort, '127.0.0.1')
+  kept.write(`GET / HTTP/1.1\r\nHost: idle.adit.localhost:${world.httpPort}\r\n\r\n`)
+  await once(kept, 'data')
+  const gone = once(kept, 'close')
+
+  world.server.child.kill('SIGTERM')
+
+  assert.equal(await world.server.ended(), 0)
+  await gone
+})
+
+async function refused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  const [error] = await Promise.race([once(socket, 'connect'), once(socket, 'error')]).catch((e) => [e])
+  socket.destroy()
+  return error?.code === 'ECONNREFUSED'
+}

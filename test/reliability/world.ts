@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer, get, type IncomingMessage, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { availableParallelism, loadavg } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { cleanEnv, makeHome, type Program, startProgram } from '../../src/agent/testing/program.ts'
+
+/** What the running server wrote down for its users. */
+export interface Credentials {
+  readonly api_url: string
+  readonly api_key: string
+  readonly authtoken: string
+  readonly agent_addr: string
+  readonly ca_file: string
+  readonly http_url: string
+}
+
+/** A server and agents as processes of their own, on a data directory and ports that outlive them. */
+export interface World {
+  readonly credentials: Credentials
+  readonly httpPort: number
+  readonly agentPort: number
+  server: Program
+  /** Starts the server again where it was. */
+  restart(): Promise<void>
+  startAgent(args: readonly string[], env?: Record<string, string>): Program
+  /** One GET at the public listener; the body is read by the caller. */
+  ask(host: string, path?: string): Promise<IncomingMessage>
+  /** A list of the management API. */
+  list(path: string): Promise<unknown[]>
+}
+
+const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns']
+const listenOn = (ports: readonly string[]) =>
+  LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
+
+/** Starts `adit server` with an empty home directory; everything ends with the test. */
+export async function startWorld(t: TestContext, flags: readonly string[] = []): Promise<World> {
+  const env = cleanEnv(makeHome(t))
+  const start = async (ports: readonly string[]) => {
+    const server = startProgram(t, ['server', '--log-level', 'error', ...listenOn(ports), ...flags], { env })
+    await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
+    return server
+  }
+  const server = await start([])
+  const read = async () => JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
+  const credentials: Credentials & Record<string, string> = await read()
+  const portOf = (url: string | undefined) => /:(\d+)$/.exec(url ?? '')?.[1] ?? '0'
+  const ports = [
+    credentials.api_url,
+    credentials.http_url,
+    credentials.https_url,
+    credentials.agent_addr,
+    credentials.ssh_addr,
+  ].map(portOf)
+  const httpPort = Number(ports[1])
+  const world: World = {
+    credentials,
+    httpPort,
+    agentPort: Number(ports[3]),
+    server,
+    async restart() {
+      world.server = await start(ports)
+    },
+    startAgent: (args, more = {}) =>
+      startProgram(t, [...args, '--web-addr=false'], { env: { ...env, ...more } }),
+    async ask(host, path = '/') {
+      const headers = { Host: `${host}:${httpPort}` }
+      const request = get({ host: '127.0.0.1', port: httpPort, path, headers, agent: false })
+      const [response] = await once(request, 'response')
+      return response
+    },
+    async list(path) {
+      const headers = { authorization: `Bearer ${credentials.api_key}`, 'service-version': '2' }
+      const answer = await fetch(`${credentials.api_url}${path}`, { headers })
+      return ((await answer.json()) as Record<string, unknown[]>)[path.slice(1)]!
+    },
+  }
+  return world
+}
+
+/** A local HTTP service; its port. */
+export async function startLocal(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** The whole body as text; rejects when it is cut short. */
+export async function textOf(response: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const piece of response.setEncoding('utf8')) body += piece
+  return body
+}
+
+/** Asks again until it holds; how many milliseconds that took. A failure to ask counts as not yet. */
+export async function until(holds: () => Promise<boolean>, what: string, within = 15_000): Promise<number> {
+  const start = performance.now()
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() - start > within) throw new Error(`Not within ${within} ms: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return performance.now() - start
+}
+
+/** A promised time, stretched by as much as other work on this machine crowds out ours. */
+export function promised(milliseconds: number): number {
+  return milliseconds * Math.max(1, loadavg()[0]! / availableParallelism())
+}
