@@ -162,6 +162,16 @@ for (const [name, change, world, link, todo] of broken)
     assert.match(describeFindings([found]), /^FAILED/)
   })
 
+test('a domain that stays with another provider is fine when its records are complete', async () => {
+  const ns = async (name: string) => (name.startsWith('acme-challenge.') ? servers : ['ns.provider.example'])
+
+  const findings = await checkSetup(settings, { ...fine, resolver: { ...fine.resolver, ns } })
+
+  const delegation = findings.find(({ link }) => link === 'delegation')
+  assert.equal(delegation?.state, 'skipped')
+  assert.match(delegation.found, /ns\.provider\.example, and its records there are complete/)
+})
+
 test('what is switched off is not called broken', async () => {
   const found = await failures(
     { sshAddr: undefined, dnsAddr: undefined, httpsAddr: undefined },

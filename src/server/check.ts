@@ -209,8 +209,7 @@ async function checkNames(
 
   const whole = await delegated('delegation', domain, delegation)
   const records = `Delegate ${domain} as above, or create where it is managed:\n`
-  return [
-    whole,
+  const parts = [
     await leadsHere('domain', domain, `${records}${addressRecords(domain)}`),
     await leadsHere('wildcard', `${label}.${domain}`, `${records}${addressRecords(`*.${domain}`)}`),
     await leadsHere(
@@ -223,6 +222,14 @@ async function checkNames(
       `acme-challenge.${domain}`,
       `${records}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.`,
     ),
+  ]
+  // A domain may stay with another provider, if all that it needs is there.
+  const complete = whole.state === 'failed' && parts.every(({ state }) => state === 'ok')
+  return [
+    complete
+      ? { link: whole.link, state: 'skipped', found: `${whole.found}, and its records there are complete` }
+      : whole,
+    ...parts,
   ]
 }
 

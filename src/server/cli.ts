@@ -1,155 +1,27 @@
 import { join } from 'node:path'
-import { createAccount } from '../auth/index.ts'
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
 import {
   BackupRefused,
-  backup,
   DatabaseRefused,
   MasterKeyRefused,
-  NameTaken,
   NewerSchema,
-  openStore,
-  restore,
-  rotateMasterKey,
-  type Store,
   StoreUnavailable,
 } from '../store/index.ts'
 import { type RunningServer, startServer } from './index.ts'
 import { BadSetting, readSettings, type Settings, settingsHelp } from './settings.ts'
-
-interface Subcommand {
-  readonly words: string
-  readonly help: string
-  run(args: string[], settings: Settings): Promise<void>
-}
-
-/** A command that cannot be carried out: one sentence for the terminal. */
-class Refused extends Error {}
-
-function storeOptions(settings: Settings) {
-  return {
-    url: settings.databaseUrl,
-    dataDir: settings.dataDir,
-    masterKeyFile: settings.masterKeyFile ?? join(settings.dataDir, 'master.key'),
-    clock: systemClock,
-    log: silentLog,
-  }
-}
-
-async function withStore(settings: Settings, work: (store: Store) => Promise<void>): Promise<void> {
-  const store = await openStore(storeOptions(settings))
-  try {
-    await work(store)
-  } finally {
-    await store.close()
-  }
-}
-
-const subcommands: readonly Subcommand[] = [
-  {
-    words: 'account create NAME',
-    help: 'make another account, with its own administrator, API key and authtoken',
-    async run([name], settings) {
-      if (name === undefined || name.trim() === '')
-        throw new Refused('Give the new account a name: adit server account create NAME.')
-      await withStore(settings, async (store) => {
-        const made = await createAccount(store, {
-          name,
-          email: `admin@${settings.domain}`,
-          clock: systemClock,
-        }).catch((error) => {
-          throw error instanceof NameTaken
-            ? new Refused(`There is an account called ${name} already.`)
-            : error
-        })
-        const shown = {
-          account_id: made.accountId,
-          api_key: made.apiKey.reveal(),
-          authtoken: made.authtoken.reveal(),
-        }
-        process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`)
-      })
-    },
-  },
-  {
-    words: 'account list',
-    help: 'list all accounts',
-    async run(_args, settings) {
-      await withStore(settings, async (store) => {
-        let after: string | undefined
-        for (;;) {
-          const rows = await store.scan('accounts', { limit: 100, after })
-          for (const row of rows) process.stdout.write(`${row.id}  ${String(row.data.name)}\n`)
-          if (rows.length < 100) return
-          after = rows.at(-1)!.id
-        }
-      })
-    },
-  },
-  {
-    words: 'backup FILE',
-    help: 'write all state to one file, while the server runs; the master key is not in it',
-    async run([file], settings) {
-      if (file === undefined) throw new Refused('Say where to: adit server backup FILE.')
-      await backup({ url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog }, file)
-      process.stdout.write(
-        `Backup written to ${file}. Keep the master key apart from it; a restored server needs both.\n`,
-      )
-    },
-  },
-  {
-    words: 'restore FILE',
-    help: 'fill an empty data directory or database from a backup',
-    async run([file], settings) {
-      if (file === undefined) throw new Refused('Say from where: adit server restore FILE.')
-      await restore({ url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog }, file)
-      process.stdout.write(`Restored from ${file}. Put the master key back, then start the server.\n`)
-    },
-  },
-  {
-    words: 'rotate-key',
-    help: 'seal all secrets under a new master key, while the server runs',
-    async run(_args, settings) {
-      const store = await openStore(storeOptions(settings))
-      try {
-        await rotateMasterKey(store)
-      } finally {
-        await store.close()
-      }
-      process.stdout.write('All secrets are sealed under the new master key.\n')
-    },
-  },
-]
+import { findSubcommand, Refused, subcommands } from './subcommands.ts'
 
 function help(): string {
   return `adit server: the platform, in one process
 
 Usage
   adit server [--flags]
-${subcommands.map(({ words, help: text }) => `  adit server ${words.padEnd(24)}${text}`).join('\n')}
+${subcommands.map(({ words, help: text }) => `  adit server ${words.padEnd(28)}${text}`).join('\n')}
 
 Flags, each with its environment variable
 ${settingsHelp()}
 
 An address with port 0 means any free port; false switches that listener off.
 `
-}
-
-/** Finds the subcommand the arguments begin with, and splits what follows into its words and the flags. */
-function findSubcommand(
-  args: readonly string[],
-): { command: Subcommand; words: string[]; flags: string[] } | undefined {
-  for (const command of subcommands) {
-    const fixed = command.words.split(' ').filter((word) => word === word.toLowerCase())
-    if (!fixed.every((word, index) => args[index] === word)) continue
-    const rest = args.slice(fixed.length)
-    const flagsFrom = rest.findIndex((word) => word.startsWith('--'))
-    return flagsFrom === -1
-      ? { command, words: rest, flags: [] }
-      : { command, words: rest.slice(0, flagsFrom), flags: rest.slice(flagsFrom) }
-  }
-  return undefined
 }
 
 function welcome({ credentials, made }: RunningServer, settings: Settings): string {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { createApi, createShowing } from '../api/index.ts'
 import {
@@ -38,7 +37,7 @@ import { observers } from './observers.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
-import { BadSetting, type RoleName, type Settings } from './settings.ts'
+import { BadSetting, masterKeyFileOf, type RoleName, type Settings } from './settings.ts'
 import { openSshHostIdentity } from './ssh-host-identity.ts'
 import { VERSION } from './version.ts'
 
@@ -111,7 +110,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   const store = await openStore({
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
-    masterKeyFile: settings.masterKeyFile ?? join(settings.dataDir, 'master.key'),
+    masterKeyFile: masterKeyFileOf(settings),
     clock,
     log,
   })
@@ -232,6 +231,11 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const binder = createBinder({ registry, names, address: publicAddress, resume })
     const admits = (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip)
     const gateway = createAgentGateway({
+      describeAccount: async (accountId) => ({
+        name: String((await store.get('accounts', accountId, accountId))?.data.name ?? ''),
+        plan: '',
+        banner: '',
+      }),
       registry,
       resume,
       binder,

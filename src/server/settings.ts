@@ -221,6 +221,11 @@ export type Settings = {
   readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']>
 }
 
+/** Where the master key is: where the operator said, or in the data directory. */
+export function masterKeyFileOf({ masterKeyFile, dataDir }: Settings): string {
+  return masterKeyFile ?? join(dataDir, 'master.key')
+}
+
 const byFlag = new Map(Object.entries(settings).map(([name, { flag }]) => [flag, name as keyof Settings]))
 
 /** The environment variable of a flag. */
