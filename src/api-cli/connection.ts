@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { Failure } from './failure.ts'
+import type { Common } from './parse.ts'
+
+/** Where the API is, and the key to call it with. */
+export interface Connection {
+  readonly url: string
+  readonly key: string
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:4080'
+
+/** Finds the API: what was said, then the environment, then what a server on this machine has written down. */
+export function findConnection({ apiKey, apiUrl }: Common, environment: NodeJS.ProcessEnv): Connection {
+  const local = localServer(environment)
+  const url = (apiUrl ?? (environment.ADIT_API_URL || local?.api_url || DEFAULT_URL)).replace(/\/+$/, '')
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new Failure(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
+  // The key of a server on this machine is for that server alone.
+  const own = local?.api_url === url ? local.api_key : undefined
+  const key = apiKey ?? (environment.ADIT_API_KEY || own)
+  if (!key)
+    throw new Failure(
+      'No API key was found. Give one with --api-key or in ADIT_API_KEY, or save it with "adit config add-api-key KEY".',
+    )
+  return { url, key }
+}
+
+function localServer(environment: NodeJS.ProcessEnv): { api_url?: string; api_key?: string } | undefined {
+  const shared = environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share')
+  const dataDir = environment.ADIT_DATA_DIR || join(shared, 'adit')
+  try {
+    return JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
+  } catch {
+    return undefined
+  }
+}

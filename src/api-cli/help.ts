@@ -1,0 +1,75 @@
+import type { ApiCommand } from './commands.ts'
+import { placeholder } from './flags.ts'
+
+const COMMON = `Flags of every command
+  --api-key KEY   the API key; else ADIT_API_KEY, the agent's configuration, or the key of a server on this machine
+  --api-url URL   address of the API; else ADIT_API_URL, or that of a server on this machine
+  --help          what can be written here
+
+A text that begins with @ is read from the file named after it, @- from the input.
+`
+
+function listed(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.min(Math.max(...rows.map(([left]) => left.length)), 48)
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n')
+}
+
+/** All resources, each with what can be done to it. */
+export function allHelp(commands: readonly ApiCommand[]): string {
+  const resources = Map.groupBy(commands, ({ words }) => words[0]!)
+  const rows = [...resources].map(([resource, own]) => {
+    const verbs = own.map(({ words }) => words.slice(1).join(' ')).filter((verb) => !verb.includes(' '))
+    return [resource, verbs.join(', ')] as const
+  })
+  return `adit api: call the management API
+
+Usage
+  adit api RESOURCE VERB [ID] [--flags]
+
+The answer is printed as JSON. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
+
+Resources
+${listed(rows)}
+
+${COMMON}`
+}
+
+/** The commands whose words begin with these. */
+export function groupHelp(commands: readonly ApiCommand[], words: readonly string[]): string {
+  const rows = commands.map(
+    (command) =>
+      [
+        [...command.words.slice(words.length), ...command.ids.map((id) => id.toUpperCase())].join(' '),
+        command.route.summary,
+      ] as const,
+  )
+  return `adit api ${words.join(' ')}
+
+Commands
+${listed(rows)}
+
+${COMMON}`
+}
+
+/** One command with its flags. */
+export function commandHelp({ words, ids, flags, route }: ApiCommand): string {
+  const rows = flags.map(
+    (flag) => [`--${flag.name} ${placeholder(flag)}`, flag.required ? 'required' : ''] as const,
+  )
+  const body =
+    route.body === undefined ? '' : '  --json JSON   the whole body, beside or instead of single flags\n'
+  const usage = [
+    'adit api',
+    ...words,
+    ...ids.map((id) => id.toUpperCase()),
+    ...(flags.length > 0 ? ['[--flags]'] : []),
+  ]
+  return `${route.summary}.
+
+Usage
+  ${usage.join(' ')}
+
+${flags.length === 0 ? '' : `Flags\n${listed(rows)}\n${body}\n`}${COMMON}
+It calls ${route.method} ${route.path}.
+`
+}

@@ -1,0 +1,1 @@
+export { runApi } from './run.ts'

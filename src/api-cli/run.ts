@@ -1,0 +1,140 @@
+import { type ApiCommand, commandsOf } from './commands.ts'
+import { type Connection, findConnection } from './connection.ts'
+import { Failure } from './failure.ts'
+import { allHelp, commandHelp, groupHelp } from './help.ts'
+import { type Parsed, parse, takeCommon } from './parse.ts'
+
+const TIMEOUT_MS = 60_000
+
+/** What a command line runs in. */
+export interface Terminal {
+  readonly environment: NodeJS.ProcessEnv
+  out(text: string): void
+  error(text: string): void
+}
+
+const ownProcess: Terminal = {
+  environment: process.env,
+  out: (text) => {
+    process.stdout.write(text)
+  },
+  error: (text) => {
+    process.stderr.write(text)
+  },
+}
+
+/** `adit api …`: one call of the management API. JSON goes to the output, sentences to the error output. */
+export async function runApi(args: readonly string[], terminal: Terminal = ownProcess): Promise<number> {
+  try {
+    const { common, rest } = takeCommon(args)
+    // Not by the front door of the API, which would load the whole server.
+    const { routes } = await import('../api/all-routes.ts')
+    const commands = commandsOf(routes)
+    if (rest.length === 0) return print(terminal, allHelp(commands))
+    const { command, group, words } = find(commands, rest)
+    if (command === undefined) {
+      const help = groupHelp(group, words)
+      if (common.help) return print(terminal, help)
+      terminal.error(help)
+      return 1
+    }
+    if (common.help) return print(terminal, commandHelp(command))
+    const parsed = parse(command, rest.slice(words.length))
+    return await call(command, parsed, findConnection(common, terminal.environment), terminal)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return fail(terminal, error.message)
+  }
+}
+
+/** The command that the words name, or all those that begin with them. */
+function find(commands: readonly ApiCommand[], args: readonly string[]) {
+  const flags = args.findIndex((word) => word.startsWith('-'))
+  const given = flags === -1 ? args : args.slice(0, flags)
+  let group = commands
+  const words: string[] = []
+  for (const word of given) {
+    const below = group.filter((command) => command.words[words.length] === word)
+    if (below.length === 0) break
+    group = below
+    words.push(word)
+    const exact = group.find((command) => command.words.length === words.length)
+    if (exact !== undefined && group.length === 1) return { command: exact, group, words }
+  }
+  const command = group.find((each) => each.words.length === words.length)
+  if (command === undefined && words.length < given.length) throw misspelt(group, words, given[words.length]!)
+  if (words.length === 0) throw misspelt(group, words, args[0]!)
+  return { command, group, words }
+}
+
+function misspelt(group: readonly ApiCommand[], words: readonly string[], word: string): Failure {
+  const known = [
+    ...new Set(group.map((command) => command.words[words.length]).filter((each) => each !== undefined)),
+  ]
+  const at = ['adit api', ...words].join(' ')
+  return new Failure(`"${at}" does not know "${word}". It knows: ${known.join(', ')}.`)
+}
+
+async function call(
+  { route, ids: names }: ApiCommand,
+  parsed: Parsed,
+  { url, key }: Connection,
+  terminal: Terminal,
+): Promise<number> {
+  const path = names.reduce(
+    (text, name, index) => text.replace(`{${name}}`, encodeURIComponent(parsed.ids[index]!)),
+    route.path,
+  )
+  const query = new URLSearchParams(parsed.query).toString()
+  const address = `${url}${path}${query === '' ? '' : `?${query}`}`
+  let response: Response
+  try {
+    response = await fetch(address, {
+      method: route.method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'service-version': '2',
+        ...(parsed.body && { 'content-type': 'application/json' }),
+      },
+      ...(parsed.body && { body: JSON.stringify(parsed.body) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+  } catch {
+    return fail(
+      terminal,
+      `The API at ${url} cannot be reached. Is the server running? Name another one with --api-url.`,
+    )
+  }
+  const text = await response.text()
+  if (response.ok) return text === '' ? 0 : print(terminal, `${pretty(text)}\n`)
+  return fail(terminal, complaint(response.status, text))
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+function complaint(status: number, text: string): string {
+  try {
+    const { msg, error_code } = JSON.parse(text) as { msg?: unknown; error_code?: unknown }
+    if (typeof msg === 'string') return `${msg}\n${String(error_code)} (status ${status})`
+  } catch {
+    // Whatever answered is not the API.
+  }
+  return `The answer has status ${status} and is none of the management API. Check --api-url.`
+}
+
+function print(terminal: Terminal, text: string): number {
+  terminal.out(text)
+  return 0
+}
+
+function fail(terminal: Terminal, message: string): number {
+  for (const line of message.split('\n')) terminal.error(`ERROR:  ${line}\n`)
+  return 1
+}
