@@ -37,8 +37,7 @@ export class RuleSets {
     const accounts = new Set<string>()
     for (const id of ids) if (this.#restrictions.has(id)) accounts.add(id)
     for (const { id, accountId, ip_policy_ids } of this.#snapshot.restrictions.values()) {
-      if (ids.has(id) || ids.has(accountId) || ip_policy_ids.some((policy) => ids.has(policy)))
-        accounts.add(accountId)
+      if (ids.has(id) || ids.has(accountId) || usesAny(ip_policy_ids, ids)) accounts.add(accountId)
     }
     for (const accountId of accounts) this.#restrict(accountId)
   }
@@ -71,4 +70,9 @@ export class RuleSets {
       this.#restrictions.set(accountId, () => false)
     }
   }
+}
+
+/** Also true for what cannot be read: it has to be looked at again. */
+function usesAny(policyIds: readonly string[], ids: ReadonlySet<string>): boolean {
+  return !Array.isArray(policyIds) || policyIds.some((id) => ids.has(id))
 }

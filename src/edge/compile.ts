@@ -60,6 +60,21 @@ export function compileHttpsEdge(edge: Kept<typeof HttpsEdge>, parts: CompilerPa
   }
 }
 
+/** An edge that cannot be read any more: nobody is let in where it stood, and nobody else takes its place (P36). */
+export function denyEdge(before: CompiledEdge, error: unknown): CompiledEdge {
+  const { secure, plain, names, ports } = before
+  const { module, message } = new BrokenModule('configuration', error)
+  const broken = [{ placeId: secure.id, module, reason: message }]
+  const denied = { names, ports, broken, uses: new Set<string>() }
+  if (secure.kind === 'raw') {
+    const entry: RawEntry = { ...secure, policy: undefined, admission: [denyAll(module)] }
+    return { ...denied, secure: entry, plain, places: [entry] }
+  }
+  const route = deniedRoute(secure.id, module)
+  const entry: HttpEntry = { ...secure, policy: brokenPolicy(secure.id), routeFor: () => route }
+  return { ...denied, secure: entry, plain, places: [route] }
+}
+
 export function compileTlsEdge(edge: Kept<typeof TlsEdge>, parts: CompilerParts): CompiledEdge {
   const { mutual_tls, tls_termination } = edge
   const making = new Making(parts, edge.accountId)

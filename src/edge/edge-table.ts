@@ -1,4 +1,4 @@
-import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge } from './compile.ts'
+import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './compile.ts'
 import type { BrokenPlace, CompilerParts } from './compile-making.ts'
 import { NameIndex } from './edge-table-names.ts'
 import type { EdgeChange, EdgeFollower, EdgeRow, Snapshot } from './snapshot.ts'
@@ -170,7 +170,7 @@ export class EdgeTable implements Table, EdgeFollower {
 
   #compile(id: string): void {
     const before = this.#compiled.get(id)
-    const after = this.#make(id)
+    const after = this.#make(id, before)
     if (after === undefined) this.#compiled.delete(id)
     else {
       this.#compiled.set(id, after)
@@ -190,14 +190,19 @@ export class EdgeTable implements Table, EdgeFollower {
     if (after === undefined) this.#parts.states.abandon(id)
   }
 
-  #make(id: string): CompiledEdge | undefined {
+  #make(id: string, before: CompiledEdge | undefined): CompiledEdge | undefined {
     const { httpsEdges, tlsEdges, tcpEdges } = this.#snapshot
-    const https = httpsEdges.get(id)
-    if (https !== undefined) return compileHttpsEdge(https, this.#parts)
-    const tls = tlsEdges.get(id)
-    if (tls !== undefined) return compileTlsEdge(tls, this.#parts)
-    const tcp = tcpEdges.get(id)
-    return tcp === undefined ? undefined : compileTcpEdge(tcp, this.#parts)
+    try {
+      const https = httpsEdges.get(id)
+      if (https !== undefined) return compileHttpsEdge(https, this.#parts)
+      const tls = tlsEdges.get(id)
+      if (tls !== undefined) return compileTlsEdge(tls, this.#parts)
+      const tcp = tcpEdges.get(id)
+      return tcp === undefined ? undefined : compileTcpEdge(tcp, this.#parts)
+    } catch (error) {
+      this.#parts.core.log.error({ err: error, id }, 'an edge cannot be read and lets nobody in')
+      return before === undefined ? undefined : denyEdge(before, error)
+    }
   }
 
   #use(used: string, by: string): void {

@@ -144,15 +144,34 @@ export class HandshakeFacts implements TlsFacts {
 function readPeer(socket: TLSSocket): PeerCertificate {
   const certificate = socket.getPeerX509Certificate()!
   const legacy = certificate.toLegacyObject()
-  const names = (certificate.subjectAltName ?? '').split(', ')
-  const named = (prefix: string) =>
-    names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length))
+  const named = alternativeNames(certificate.subjectAltName ?? '')
   const { CN } = legacy.subject
   return {
     commonName: Array.isArray(CN) ? (CN[0] ?? '') : (CN ?? ''),
-    dnsNames: named('DNS:'),
-    emailAddresses: named('email:'),
+    dnsNames: named('DNS'),
+    emailAddresses: named('email'),
     serialNumber: certificate.serialNumber.toLowerCase(),
     fingerprint: certificate.fingerprint256,
+  }
+}
+
+/** Kind and name; one that holds a comma or the like is written as a JSON string, so that it cannot pass for several. */
+const ALTERNATIVE_NAME = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
+
+/** The names of one kind in the text form that Node gives to a subject's alternative names. */
+function alternativeNames(text: string): (kind: string) => string[] {
+  const names = [...text.matchAll(ALTERNATIVE_NAME)].map(([, kind, name = '']) => ({
+    kind,
+    name: name.startsWith('"') ? unquoted(name) : name,
+  }))
+  return (kind) => names.filter((one) => one.kind === kind).map(({ name }) => name)
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text))
+  } catch {
+    // A certificate must never end a connection by an exception (P12); a name that cannot be read is none.
+    return ''
   }
 }

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { Agent, get } from 'node:https'
+import { test } from 'node:test'
+import {
+  CertificateAuthority,
+  FailoverBackend,
+  HttpResponseBackend,
+  HttpsEdge,
+  HttpsRoute,
+  IpPolicy,
+  IpPolicyRule,
+  type Resource,
+  StaticBackend,
+  TcpEdge,
+  TlsEdge,
+  TunnelGroupBackend,
+  WeightedBackend,
+} from '../resources/index.ts'
+import { clientAuthority } from './testing/client-certificates.ts'
+import { eventually } from './testing/edge.ts'
+import { HOST, type HttpsEdgeWorld, startHttpsEdge } from './testing/https-edge.ts'
+
+const CHANGES = 500
+
+/** Numbers that are the same for the same seed. */
+function randomness(seed: number) {
+  let state = seed
+  const below = (limit: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+  return { below, one: <T>(items: readonly T[]): T => items[below(items.length)]! }
+}
+
+type Random = ReturnType<typeof randomness>
+
+/** What nobody would write on purpose, and what must not hurt anyone else. */
+const NONSENSE = [
+  null,
+  undefined,
+  '',
+  'x',
+  0,
+  -1,
+  1e99,
+  [],
+  {},
+  [null],
+  { enabled: true },
+  true,
+  '\u0000',
+  ['ipp_none'],
+]
+
+/** One change of somebody's configuration, sensible or not. */
+function change(world: HttpsEdgeWorld, random: Random, ids: string[], ca: string): void {
+  const { config } = world
+  const made = (prefix: string) => ids.filter((id) => id.startsWith(`${prefix}_`))
+  const backend = () =>
+    random.one([...made('bkdhr'), ...made('bkdwd'), ...made('bkdfo'), ...made('bkdtg'), 'bkdhr_none'])
+  const name = () => `other-${random.below(20)}.adit.localhost:443`
+  const creations: (() => [Resource<never>, Record<string, unknown>])[] = [
+    () => [
+      HttpResponseBackend as never,
+      { body: `${random.below(100)}`, status_code: 200 + random.below(300) },
+    ],
+    () => [TunnelGroupBackend as never, { labels: { app: random.one(['shop', 'none']) } }],
+    () => [WeightedBackend as never, { backends: {} }],
+    () => [FailoverBackend as never, { backends: [] }],
+    () => [StaticBackend as never, { address: '127.0.0.1:1' }],
+    () => [IpPolicy as never, {}],
+    () => [
+      IpPolicyRule as never,
+      {
+        ip_policy_id: random.one([...made('ipp'), 'ipp_000000000000000000000000000']),
+        cidr: '127.0.0.0/8',
+        action: random.one(['allow', 'deny']),
+      },
+    ],
+    () => [CertificateAuthority as never, { ca_pem: random.one([ca, 'broken']) }],
+    () => [HttpsEdge as never, { hostports: [name()] }],
+    () => [TlsEdge as never, { hostports: [name()] }],
+    () => [TcpEdge as never, { hostports: [`localhost:${30_000 + random.below(10)}`] }],
+    () => [
+      HttpsRoute as never,
+      {
+        edge_id: random.one([...made('edghts'), 'edghts_000000000000000000000000000']),
+        match_type: random.one(['exact_path', 'path_prefix']),
+        match: random.one(['/', '/a', '/a/b']),
+      },
+    ],
+  ]
+  const kind = random.below(10)
+  if (kind < 4 || ids.length < 20) {
+    const [resource, body] = random.one(creations)()
+    ids.push(config.create(resource, body))
+    return
+  }
+  const id = random.one(ids)
+  if (kind === 4) {
+    config.remove(id)
+    ids.splice(ids.indexOf(id), 1)
+    return
+  }
+  const record = config.record(id)
+  const fields: Record<string, () => unknown> = {
+    hostports: () => [name(), name()],
+    backends: () => random.one<unknown>([[backend(), backend()], { [backend()]: random.below(10) }]),
+    backend: () => ({ enabled: true, backend_id: backend() }),
+    ip_restriction: () => ({ enabled: true, ip_policy_ids: made('ipp').slice(0, 3) }),
+    mutual_tls: () => ({ enabled: true, certificate_authority_ids: made('ca').slice(0, 2) }),
+    tls_termination: () => ({
+      enabled: true,
+      terminate_at: random.one(['edge', 'upstream']),
+      min_version: '1.2',
+    }),
+    compression: () => ({ enabled: true }),
+    request_headers: () => ({
+      enabled: true,
+      add: { x: random.one(['y', 'ü', '→', '\u0001']) },
+      remove: ['accept'],
+    }),
+    user_agent_filter: () => ({ enabled: true, allow: [], deny: [random.one(['x', '(', '(a)\\1'])] }),
+    circuit_breaker: () => ({
+      enabled: true,
+      num_buckets: random.one([0, 1, 10]),
+      rolling_window: 1,
+      tripped_duration: 1,
+      volume_threshold: 1,
+      error_threshold_percentage: 0.5,
+    }),
+  }
+  const field = random.one(Object.keys(record).concat('nonsense'))
+  const sensible = fields[field]
+  const value = sensible !== undefined && random.below(3) > 0 ? sensible() : random.one(NONSENSE)
+  config.write(resourceOf(id), id, { ...record, [field]: value })
+}
+
+function resourceOf(id: string): Resource {
+  const all = [
+    HttpsEdge,
+    HttpsRoute,
+    TlsEdge,
+    TcpEdge,
+    HttpResponseBackend,
+    TunnelGroupBackend,
+    WeightedBackend,
+    FailoverBackend,
+    StaticBackend,
+    IpPolicy,
+    IpPolicyRule,
+    CertificateAuthority,
+  ]
+  return all.find(({ prefix }) => id.startsWith(`${prefix}_`)) as unknown as Resource
+}
+
+test(`${CHANGES} random changes, sensible or not, hurt nobody but themselves (P10)`, async (t) => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  t.diagnostic(`seed ${seed}`)
+  const random = randomness(seed)
+  const world = await startHttpsEdge(t)
+  const { config, tlsPort, ca } = world
+  const { ca: clients } = await clientAuthority('clients')
+  const neighbours = [HOST, 'fixed.adit.localhost', 'own.adit.localhost']
+  for (const host of neighbours.slice(1)) {
+    const edge_id = config.create(HttpsEdge, { hostports: [`${host}:443`] })
+    const backend = { backend_id: config.create(HttpResponseBackend, { body: host }) }
+    config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
+  }
+  await config.applied()
+
+  const faults: string[] = []
+  let answered = 0
+  let stopped = false
+  const kept = new Agent({ keepAlive: true, maxSockets: 4, ca })
+  t.after(() => kept.destroy())
+  const ask = (host: string, agent: Agent | false, expected: (status: number) => boolean) =>
+    new Promise<void>((resolve) => {
+      const request = get(
+        { port: tlsPort, host: '127.0.0.1', servername: host, headers: { host }, agent, ca, timeout: 5000 },
+        (response) => {
+          if (!expected(response.statusCode ?? 0)) faults.push(`${host}: ${response.statusCode}`)
+          response.resume()
+          response.on('end', () => {
+            answered++
+            resolve()
+          })
+          response.on('error', (error) => {
+            faults.push(`${host}: ${error.message}`)
+            resolve()
+          })
+        },
+      )
+      request.on('timeout', () => request.destroy(new Error('timeout')))
+      request.on('error', (error) => {
+        // Those that are changed may turn visitors away already in the handshake.
+        if (neighbours.includes(host)) faults.push(`${host}: ${error.message}`)
+        resolve()
+      })
+    })
+  const visitors = [
+    ...neighbours.flatMap((host) => [
+      [host, kept],
+      [host, false],
+    ]),
+  ].map(async ([host, agent]) => {
+    while (!stopped) await ask(host as string, agent as Agent | false, (status) => status === 200)
+  })
+  const others = Array.from({ length: 2 }, async () => {
+    for (let n = 0; !stopped; n++)
+      await ask(`other-${n % 20}.adit.localhost`, false, (status) => status !== 500)
+  })
+  const ids: string[] = []
+  try {
+    for (let n = 0; n < CHANGES; n++) {
+      change(world, random, ids, clients)
+      if (n % 10 === 9) await eventually(() => world.edge.places.settled, 'the changes are applied', 1000)
+    }
+  } finally {
+    stopped = true
+    await Promise.all([...visitors, ...others])
+  }
+
+  assert.deepEqual(faults.slice(0, 5), [], `seed ${seed}`)
+  assert.ok(answered > 100, `${answered} requests were answered meanwhile`)
+})
