@@ -19,10 +19,17 @@ export class AcmeRefused extends Error {
 export class AcmeUnavailable extends Error {
   override name = 'AcmeUnavailable'
   readonly retryAfterMs: number | undefined
+  /** What was being asked. */
+  readonly url: string | undefined
 
-  constructor(message: string, retryAfterMs?: number, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    facts: { url?: string; retryAfterMs?: number | undefined } = {},
+    options?: ErrorOptions,
+  ) {
     super(message, options)
-    this.retryAfterMs = retryAfterMs
+    this.retryAfterMs = facts.retryAfterMs
+    this.url = facts.url
   }
 }
 
@@ -75,18 +82,18 @@ async function send(outbound: Outbound, url: string, method: string, data: unkno
     .catch((error) => {
       throw new AcmeUnavailable(
         error instanceof OutboundProblem ? error.message : 'The certificate authority could not be reached.',
-        undefined,
+        { url },
         { cause: error },
       )
     })
-  const body = readBody(await response.text(), response.headers.get('content-type') ?? '')
+  const body = readBody(url, await response.text(), response.headers.get('content-type') ?? '')
   const retryAfterMs = readRetryAfter(response.headers.get('retry-after'))
   const problem = body as AcmeProblem
   const type = problemType(problem)
   if (response.status >= 500)
     throw new AcmeUnavailable(
       `The certificate authority answered with ${response.status}: ${problem?.detail ?? 'no reason given'}.`,
-      retryAfterMs,
+      { url, retryAfterMs },
     )
   if (response.status >= 400 && type !== BAD_NONCE)
     throw new AcmeRefused(
@@ -97,12 +104,12 @@ async function send(outbound: Outbound, url: string, method: string, data: unkno
   return { status: response.status, headers: Object.fromEntries(response.headers), data: body }
 }
 
-function readBody(text: string, contentType: string): unknown {
+function readBody(url: string, text: string, contentType: string): unknown {
   if (!contentType.includes('json')) return text
   try {
     return JSON.parse(text)
   } catch {
-    throw new AcmeUnavailable('The certificate authority answered with something that is not JSON.')
+    throw new AcmeUnavailable('The certificate authority answered with something that is not JSON.', { url })
   }
 }
 

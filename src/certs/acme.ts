@@ -15,10 +15,12 @@ export interface AcmeSettings {
 
 /** What an ACME directory offers beside the addresses the library knows. */
 interface Directory {
+  readonly newOrder?: string
   readonly renewalInfo?: string
   readonly meta?: { readonly caaIdentities?: readonly string[] }
 }
 
+const PREDECESSOR_PROBLEMS = ['alreadyReplaced', 'malformed', 'conflict']
 const ACCOUNT_LEASE_MS = 30_000
 const TRIES = 4
 const FIRST_WAIT_MS = 500
@@ -53,22 +55,25 @@ export class Acme {
     this.#holder = options.holder
   }
 
-  /** Never tried twice by itself: an order that was made although no answer came would then exist twice. */
-  async newOrder(names: readonly string[], replaces: string | undefined): Promise<Order> {
-    const client = await this.#account()
-    const identifiers = names.map((value) => ({ type: 'dns', value }))
-    const renewalInfo = (await this.#directory(client)).renewalInfo
-    const order = { identifiers, ...(replaces && renewalInfo ? { replaces } : {}) }
-    try {
-      return await client.createOrder(order)
-    } catch (error) {
-      if (!(error instanceof AcmeRefused)) throw error
-      // RFC 9773 section 5: a predecessor that the server does not accept is no reason to go without a certificate.
-      if (error.type === 'alreadyReplaced' || ('replaces' in order && error.type === 'malformed'))
-        return client.createOrder({ identifiers })
-      if (error.type === 'accountDoesNotExist') await this.#forgetAccount()
-      throw error
-    }
+  /** The order itself is never asked for twice: one that was made although no answer came would then exist twice. */
+  newOrder(names: readonly string[], replaces: string | undefined): Promise<Order> {
+    let place: string | undefined
+    return this.#patiently(
+      async (client) => {
+        const directory = await this.#directory(client)
+        place = directory.newOrder
+        const identifiers = names.map((value) => ({ type: 'dns', value }))
+        if (replaces === undefined || directory.renewalInfo === undefined)
+          return this.#createOrder(client, { identifiers })
+        return this.#createOrder(client, { identifiers, replaces }).catch((error) => {
+          // RFC 9773 section 5: a predecessor that is not accepted is no reason to go without a certificate.
+          const accepted = !(error instanceof AcmeRefused) || !PREDECESSOR_PROBLEMS.includes(error.type)
+          if (accepted) throw error
+          return this.#createOrder(client, { identifiers })
+        })
+      },
+      (error) => error.url === place,
+    )
   }
 
   order(url: string): Promise<Order> {
@@ -121,13 +126,25 @@ export class Acme {
     return meta?.caaIdentities?.filter((name) => typeof name === 'string') ?? []
   }
 
+  async #createOrder(client: Client, order: Parameters<Client['createOrder']>[0] & { replaces?: string }) {
+    try {
+      return await client.createOrder(order)
+    } catch (error) {
+      if (error instanceof AcmeRefused && error.type === 'accountDoesNotExist') await this.#forgetAccount()
+      throw error
+    }
+  }
+
   /** A server that stumbles is given a few moments; a longer trouble is for the job to wait out. */
-  async #patiently<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async #patiently<T>(
+    work: (client: Client) => Promise<T>,
+    isFinal: (error: AcmeUnavailable) => boolean = () => false,
+  ): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await work(await this.#account())
       } catch (error) {
-        if (!(error instanceof AcmeUnavailable) || tries === TRIES) throw error
+        if (!(error instanceof AcmeUnavailable) || tries === TRIES || isFinal(error)) throw error
         const wait = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
         if (wait > LONGEST_WAIT_MS) throw error
         await delay(wait)

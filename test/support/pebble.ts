@@ -21,7 +21,7 @@ export interface Pebble {
   readonly ca: string
   /** PEM of the root it signs with. */
   root(): Promise<string>
-  /** How many requests to this kind of resource have come: `order`, `finalize`, `challenge`. */
+  /** How many requests of a kind were carried out; those refused for a stale nonce come again and do not count. */
   count(what: keyof typeof PATHS): number
   /** Answers with a status instead of passing a request on, or waits before it does. */
   hook: Hook | undefined
@@ -105,8 +105,6 @@ export async function startPebble(
   const proxy = createHttpsServer({ cert, key }, (incoming, outgoing) => {
     void (async () => {
       const path = incoming.url ?? ''
-      for (const [what, prefix] of Object.entries(PATHS))
-        if (path.startsWith(prefix)) counts.set(what, (counts.get(what) ?? 0) + 1)
       const status = await pebble.hook?.(path)
       if (status !== undefined) {
         outgoing.writeHead(status, { 'content-type': 'text/plain' }).end('out of order')
@@ -127,7 +125,10 @@ export async function startPebble(
         outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(own))
         return
       }
-      passOn(incoming, outgoing, port, ca.caPem)
+      passOn(incoming, outgoing, port, ca.caPem, (status) => {
+        for (const [what, prefix] of Object.entries(PATHS))
+          if (status < 300 && path.startsWith(prefix)) counts.set(what, (counts.get(what) ?? 0) + 1)
+      })
     })().catch(() => outgoing.destroy())
   })
   proxy.listen(0, '127.0.0.1')
@@ -141,9 +142,16 @@ export async function startPebble(
 }
 
 /** The host stays as it was asked for: the server makes its addresses, and checks signatures, by it. */
-function passOn(incoming: IncomingMessage, outgoing: ServerResponse, port: number, ca: string): void {
+function passOn(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  port: number,
+  ca: string,
+  answered: (status: number) => void,
+): void {
   const { method, url, headers } = incoming
   const onward = httpsRequest({ host: '127.0.0.1', port, method, path: url, headers, ca }, (answer) => {
+    answered(answer.statusCode!)
     outgoing.writeHead(answer.statusCode!, answer.headers)
     answer.pipe(outgoing)
   })
