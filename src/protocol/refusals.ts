@@ -28,6 +28,11 @@ export const refusals = {
     115,
     (ip: string) => `The account's IP restrictions do not let agents connect from ${ip}.`,
   ),
+  ingress_of_other_account: kind(
+    122,
+    (name: string) =>
+      `The agent ingress ${name} belongs to another account. Connect through the server's own address.`,
+  ),
   token_unknown: kind(
     107,
     () =>

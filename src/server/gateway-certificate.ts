@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { Authority } from '../certs/index.ts'
+import type { Authority, Certs } from '../certs/index.ts'
 
 const RENEW_AFTER_MS = 20 * 24 * 60 * 60 * 1000
 const CIPHERS =
@@ -13,14 +13,7 @@ export async function createGatewayCertificate(authority: Authority, hosts: read
       names: hosts.filter((host) => isIP(host) === 0),
       ips: hosts.filter((host) => isIP(host) !== 0),
     })
-    return createSecureContext({
-      cert: leaf.certificatePem,
-      key: leaf.privateKeyPem.reveal(),
-      minVersion: 'TLSv1.2',
-      // AES-128 costs the least CPU for each byte of a tunnel and is as safe.
-      ciphers: CIPHERS,
-      honorCipherOrder: true,
-    })
+    return agentContext(leaf.certificatePem, leaf.privateKeyPem.reveal())
   }
   let context = await issue()
   const timer = setInterval(() => {
@@ -30,4 +23,32 @@ export async function createGatewayCertificate(authority: Authority, hosts: read
   }, RENEW_AFTER_MS)
   timer.unref()
   return { context: () => context, stop: () => clearInterval(timer) }
+}
+
+const CONTEXTS_KEPT = 1000
+
+/** Certificates of agent ingresses, which have names of their own. */
+export function agentContexts(certs: Pick<Certs, 'agentCertificate'>) {
+  const byVersion = new Map<string, SecureContext>()
+  return async (serverName: string): Promise<SecureContext | undefined> => {
+    const found = await certs.agentCertificate(serverName)
+    if (found === undefined) return undefined
+    const known = byVersion.get(found.version)
+    if (known !== undefined) return known
+    if (byVersion.size >= CONTEXTS_KEPT) byVersion.clear()
+    const context = agentContext(found.certPem, found.keyPem)
+    byVersion.set(found.version, context)
+    return context
+  }
+}
+
+function agentContext(cert: string, key: string): SecureContext {
+  return createSecureContext({
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    // AES-128 costs the least CPU for each byte of a tunnel and is as safe.
+    ciphers: CIPHERS,
+    honorCipherOrder: true,
+  })
 }

@@ -31,7 +31,7 @@ import {
 import { type Follower, openStore, type Store } from '../store/index.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
-import { createGatewayCertificate } from './gateway-certificate.ts'
+import { agentContexts, createGatewayCertificate } from './gateway-certificate.ts'
 import { nodeId } from './node-id.ts'
 import { observers } from './observers.ts'
 import { createReservedNames } from './reserved-names.ts'
@@ -242,6 +242,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       authenticate: auth.authtoken,
       admits,
       secureContext: certificate.context,
+      namedContext: agentContexts(certs),
+      ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
       region: settings.region,
       serverVersion: VERSION,
       clock,

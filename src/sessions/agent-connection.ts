@@ -42,6 +42,10 @@ export interface AgentConnectionOptions {
   resume: Resume
   /** Who holds this token; undefined when nobody does. */
   authenticate(token: string): Promise<TunnelPrincipal | undefined>
+  /** The name the agent dialled. */
+  serverName?: string | undefined
+  /** The account whose agent ingress has this name; only its agents may come through it. */
+  ingressAccount?(serverName: string): string | undefined
   /** Whether the account lets agents connect from this address. */
   admits?(accountId: string, ip: string): boolean
   /** What agents show people about the account. */
@@ -233,6 +237,12 @@ export class AgentConnection implements LiveSession {
     }
   }
 
+  #requireIngress(accountId: string): void {
+    const { serverName, ingressAccount } = this.#options
+    const owner = serverName === undefined ? undefined : ingressAccount?.(serverName)
+    if (owner !== undefined && owner !== accountId) throw refusal('ingress_of_other_account', serverName!)
+  }
+
   async #welcome(request: AuthRequest): Promise<AuthResponse> {
     const { resume, registry, authenticate, clock } = this.#options
     const extra = request.Extra ?? {}
@@ -247,6 +257,7 @@ export class AgentConnection implements LiveSession {
     if (principal === undefined) throw refusal(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
     if (this.#options.admits?.(principal.accountId, this.ip) === false)
       throw refusal('address_refused', this.ip)
+    this.#requireIngress(principal.accountId)
     const account = await this.#options.describeAccount?.(principal.accountId)
     if (this.#served.over) throw refusal('unavailable')
 

@@ -8,9 +8,11 @@ import { AgentConnection, type AgentConnectionOptions } from './agent-connection
 import { SourceLimit } from './source-limit.ts'
 
 export interface AgentGatewayOptions
-  extends Omit<AgentConnectionOptions, 'onAuthenticated' | 'onClose' | 'clock' | 'pool'> {
-  /** The certificate for a server name; undefined is asked for when the agent dialled an address. */
-  secureContext(serverName: string | undefined): SecureContext | undefined
+  extends Omit<AgentConnectionOptions, 'onAuthenticated' | 'onClose' | 'clock' | 'pool' | 'serverName'> {
+  /** The certificate for agents that dialled an address, or a name nobody has one for. */
+  secureContext(): SecureContext | undefined
+  /** The certificate for a server name; undefined when there is none of its own. */
+  namedContext?(serverName: string): Promise<SecureContext | undefined>
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
   limits?: Partial<GatewayLimits>
@@ -55,7 +57,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     const ip = plainAddress(raw.remoteAddress ?? '')
     const leave = sources.take(ip)
     raw.on('error', () => {})
-    const fallback = options.secureContext(undefined)
+    const fallback = options.secureContext()
     if (leave === undefined || fallback === undefined) {
       leave?.()
       raw.destroy()
@@ -82,19 +84,21 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       isServer: true,
       secureContext,
       SNICallback(serverName, answer) {
+        const named = options.namedContext?.(serverName.toLowerCase()) ?? Promise.resolve(undefined)
         // Thrown from here, an error would end the process.
-        try {
-          answer(null, options.secureContext(serverName.toLowerCase()) ?? secureContext)
-        } catch (error) {
-          answer(error as Error)
-        }
+        named.then(
+          (context) => answer(null, context ?? secureContext),
+          (error: Error) => answer(error),
+        )
       },
     })
   }
 
   function serve(socket: TLSSocket, ip: string, leave: () => void): void {
+    const serverName = (socket as { servername?: string | false | null }).servername || undefined
     const connection = new AgentConnection(socket, ip, {
       ...options,
+      serverName,
       clock,
       pool,
       onAuthenticated() {
