@@ -3,7 +3,7 @@ import { defineModule, type RequestStep } from '../module.ts'
 import { Broken, type World } from './world.ts'
 
 /** Where a sign-in stands: whose it is, the route or tunnel that is protected, and who may pass there. */
-export type LoginPlace = Pick<World, 'accountId' | 'placeId' | 'allowedVisitors' | 'clock'>
+export type LoginPlace = Pick<World, 'accountId' | 'placeId' | 'allowedVisitors' | 'clock' | 'keep'>
 
 /** What makes visitors sign in. Declared here, because the modules ask for it; given to the edge when it is made. */
 export interface Logins {

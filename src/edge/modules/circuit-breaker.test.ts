@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHttpsEdge } from '../testing/https-edge.ts'
+import { Breaker } from './breaker.ts'
+
+const settings = {
+  tripped_duration: 10,
+  rolling_window: 10,
+  num_buckets: 10,
+  volume_threshold: 10,
+  error_threshold_percentage: 0.5,
+}
+
+/** Notes answers at one moment. */
+function note(breaker: Breaker, now: number, good: number, bad: number): void {
+  for (let n = 0; n < good; n++) breaker.note(false, false, now)
+  for (let n = 0; n < bad; n++) breaker.note(true, false, now)
+}
+
+test('a breaker trips when enough of enough requests fail within the window', () => {
+  const few = new Breaker(settings)
+  const mostlyGood = new Breaker(settings)
+  const spread = new Breaker(settings)
+  const tripped = new Breaker(settings)
+
+  note(few, 0, 0, 9)
+  note(mostlyGood, 0, 20, 9)
+  note(spread, 0, 0, 9)
+  note(spread, 11_000, 0, 1)
+  note(tripped, 0, 5, 4)
+  note(tripped, 9_000, 0, 1)
+
+  assert.deepEqual(
+    [few, mostlyGood, spread, tripped].map((breaker) => breaker.decide(11_500, true)),
+    ['allow', 'allow', 'allow', 'block'],
+  )
+})
+
+test('an open breaker lets one request at a time see how the upstream does', () => {
+  const breaker = new Breaker(settings)
+  note(breaker, 0, 0, 10)
+
+  assert.equal(breaker.decide(9_999, true), 'block')
+  assert.equal(breaker.decide(10_000, false), 'block')
+  assert.equal(breaker.decide(10_000, true), 'allow_while_open')
+  assert.equal(breaker.decide(10_001, true), 'block')
+  breaker.note(true, true, 10_500)
+  assert.equal(breaker.decide(20_000, true), 'block')
+  assert.equal(breaker.decide(20_500, true), 'allow_while_open')
+  breaker.abandon(true)
+  assert.equal(breaker.decide(20_600, true), 'allow_while_open')
+  breaker.note(false, true, 20_700)
+  assert.equal(breaker.decide(20_700, true), 'allow')
+  note(breaker, 20_700, 0, 9)
+  assert.equal(breaker.decide(20_700, true), 'allow')
+})
+
+test('refused connections count, the visitor is told when to come back, and changes elsewhere keep what was counted', async (t) => {
+  let now = 0
+  const clock = { now: () => Date.now(), monotonic: () => now }
+  let broken = true
+  const { config, routeId, edgeId, ask } = await startHttpsEdge(
+    t,
+    (request, response) => {
+      if (broken) request.socket.destroy()
+      else response.end('well again')
+    },
+    { dependencies: { clock } },
+  )
+  config.update(routeId, { circuit_breaker: { volume_threshold: 3, tripped_duration: 5 } })
+  await config.applied()
+
+  const statuses: number[] = []
+  for (let n = 0; n < 4; n++) statuses.push((await ask({ method: 'POST' })).status)
+  config.update(edgeId, { metadata: 'changed' })
+  config.update(routeId, { response_headers: { add: { x: 'y' } } })
+  await config.applied()
+  const open = await ask()
+  broken = false
+  now = 5_000
+  const probe = await ask()
+  const closed = await ask()
+
+  assert.deepEqual(statuses, [502, 502, 502, 503])
+  assert.deepEqual(
+    [open.status, open.headers['adit-error-code'], open.headers['retry-after']],
+    [503, 'ERR_ADIT_3202', '5'],
+  )
+  assert.deepEqual([probe.text, closed.text], ['well again', 'well again'])
+})

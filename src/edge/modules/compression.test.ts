@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { request } from 'node:https'
+import { test } from 'node:test'
+import { brotliDecompressSync, createGunzip, gunzipSync, inflateSync } from 'node:zlib'
+import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { acceptedCoding } from './accepted-coding.ts'
+
+const TEXT = 'the same words again and again. '.repeat(200)
+
+test('the coding a visitor likes best is chosen by its weight', () => {
+  const codings = ['br', 'gzip', 'deflate'] as const
+  const chosen: Record<string, string | undefined> = {
+    '': undefined,
+    gzip: 'gzip',
+    'x-gzip': 'gzip',
+    'gzip, deflate, br': 'br',
+    'gzip;q=0.9, br;q=0.1': 'gzip',
+    'gzip;q=0, br;q=0': undefined,
+    '*': 'br',
+    '*;q=0.5, br;q=0': 'gzip',
+    'identity;q=1, gzip;q=0.5': undefined,
+    'identity;q=0, deflate;q=0.001': 'deflate',
+    'gzip;q=2': undefined,
+    'gzip;q=abc': undefined,
+    zstd: undefined,
+    'GZIP ; Q=0.5': 'gzip',
+  }
+
+  for (const [accept, wanted] of Object.entries(chosen))
+    assert.equal(acceptedCoding(accept, codings), wanted, accept)
+})
+
+test('text is compressed as the visitor likes it, with everything that goes with it', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t, (_request, response) => {
+    response.writeHead(200, {
+      'content-type': 'text/html; charset=utf-8',
+      etag: '"abc"',
+      'accept-ranges': 'bytes',
+    })
+    response.end(TEXT)
+  })
+  config.update(routeId, { compression: {} })
+  await config.applied()
+  const unpack = { br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync }
+
+  for (const coding of ['br', 'gzip', 'deflate'] as const) {
+    const { headers, body } = await ask({ headers: { 'accept-encoding': coding } })
+    assert.equal(headers['content-encoding'], coding)
+    assert.equal(unpack[coding](body).toString(), TEXT)
+    assert.ok(body.length < TEXT.length / 5)
+    assert.equal(headers.etag, 'W/"abc"')
+    assert.equal(headers.vary, 'Accept-Encoding')
+    assert.deepEqual([headers['accept-ranges'], headers['content-length']], [undefined, undefined])
+  }
+  const plain = await ask()
+  assert.deepEqual([plain.text, plain.headers.vary, plain.headers.etag], [TEXT, 'Accept-Encoding', '"abc"'])
+  const head = await ask({ method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
+  assert.deepEqual([head.headers['content-encoding'], head.headers.etag, head.text], ['gzip', 'W/"abc"', ''])
+})
+
+test('what is compressed already, partial, small, digested or not text is left alone', async (t) => {
+  const responses: Record<string, [number, Record<string, string>, string]> = {
+    '/encoded': [200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, TEXT],
+    '/partial': [206, { 'content-type': 'text/plain', 'content-range': 'bytes 0-9/100' }, TEXT],
+    '/small': [200, { 'content-type': 'text/plain' }, 'small'],
+    '/image': [200, { 'content-type': 'image/png' }, TEXT],
+    '/unknown': [200, {}, TEXT],
+    '/digest': [200, { 'content-type': 'text/plain', 'repr-digest': 'sha-256=:x:' }, TEXT],
+    '/no-transform': [200, { 'content-type': 'text/plain', 'cache-control': 'private, no-transform' }, TEXT],
+  }
+  const { config, routeId, ask } = await startHttpsEdge(t, (request, response) => {
+    const [status, headers, body] = responses[request.url!]!
+    response.writeHead(status, { ...headers, 'content-length': body.length }).end(body)
+  })
+  config.update(routeId, { compression: {} })
+  await config.applied()
+
+  for (const [path, [status, given, body]] of Object.entries(responses)) {
+    const reply = await ask({ path, headers: { 'accept-encoding': 'gzip, br' } })
+    assert.equal(reply.status, status, path)
+    assert.equal(reply.text, body, path)
+    assert.equal(reply.headers['content-encoding'], given['content-encoding'], path)
+  }
+})
+
+test('a stream of events stays a stream', async (t) => {
+  let send: (text: string) => void = () => {}
+  const { config, routeId, tlsPort, ca } = await startHttpsEdge(t, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    send = (text) => response.write(text)
+    send('data: one\n\n')
+  })
+  config.update(routeId, { compression: {} })
+  await config.applied()
+  const headers = { host: HOST, 'accept-encoding': 'gzip' }
+  const asked = request({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca, headers, agent: false })
+  t.after(() => asked.destroy())
+  const events: string[] = []
+
+  await new Promise<void>((resolve) => {
+    asked.on('response', (response) => {
+      const unpacked = response.pipe(createGunzip({ finishFlush: 2 }))
+      unpacked.on('error', () => {})
+      unpacked.on('data', (piece: Buffer) => {
+        events.push(piece.toString())
+        if (events.length === 1) send('data: two\n\n')
+        else resolve()
+      })
+    })
+    asked.on('error', () => {})
+    asked.end()
+  })
+
+  assert.deepEqual(events, ['data: one\n\n', 'data: two\n\n'])
+})
+
+test('a large response is compressed piece by piece, and a broken one is seen to be broken', async (t) => {
+  const large = Buffer.concat(
+    Array.from({ length: 64 }, () => Buffer.from(randomBytes(32_768).toString('base64'))),
+  )
+  const { config, routeId, ask } = await startHttpsEdge(t, (request, response) => {
+    response.writeHead(200, {
+      'content-type': 'text/plain',
+      ...(request.url === '/cut' && { 'content-length': '5000000' }),
+    })
+    if (request.url === '/cut') response.write(large, () => response.destroy())
+    else response.end(large)
+  })
+  config.update(routeId, { compression: {} })
+  await config.applied()
+
+  const whole = await ask({ headers: { 'accept-encoding': 'gzip' } })
+  const cut = await ask({ path: '/cut', headers: { 'accept-encoding': 'gzip' } })
+
+  assert.ok(gunzipSync(whole.body).equals(large))
+  assert.equal(cut.status, 0)
+})

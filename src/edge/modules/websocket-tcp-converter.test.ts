@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import WebSocket from 'ws'
+import { eventually, startTcp } from '../testing/edge.ts'
+import { HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { RawClient } from '../testing/raw-client.ts'
+import { localTunnel } from '../testing/tunnels.ts'
+import { FrameReader } from './websocket-frames.ts'
+
+/** An edge that turns WebSocket into TCP for this service. */
+async function startConverter(
+  t: TestContext,
+  onConnection: (socket: Socket) => void,
+): Promise<HttpsEdgeWorld> {
+  const world = await startHttpsEdge(t)
+  const { config, routeId, tunnels } = world
+  tunnels.tunnels.splice(0, 1, localTunnel(await startTcp(t, onConnection), { labels: { app: 'shop' } }))
+  config.update(routeId, { websocket_tcp_converter: {} })
+  await config.applied()
+  return world
+}
+
+function open(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, protocols: string[] = []): WebSocket {
+  const socket = new WebSocket(`wss://${HOST}:${tlsPort}/`, protocols, {
+    ca,
+    lookup: (_host, options, done) =>
+      options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4),
+  })
+  t.after(() => socket.terminate())
+  return socket
+}
+
+test('bytes pass both ways, whatever their number', async (t) => {
+  const world = await startConverter(t, (socket) => socket.pipe(socket))
+  const socket = open(t, world, ['chat', 'binary'])
+  await once(socket, 'open')
+  const sent = [
+    randomBytes(1),
+    randomBytes(125),
+    randomBytes(126),
+    randomBytes(70_000),
+    randomBytes(1_000_000),
+  ]
+  const total = sent.reduce((sum, { length }) => sum + length, 0)
+  const received: Buffer[] = []
+  socket.on('message', (data: Buffer) => received.push(data))
+
+  for (const piece of sent) socket.send(piece)
+  socket.ping('alive?')
+  const [pong] = await once(socket, 'pong')
+  await eventually(() => Buffer.concat(received).length === total, 'everything came back')
+  socket.send('text is bytes too')
+  await eventually(() => Buffer.concat(received).length > total, 'the text came back')
+
+  const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+  assert.equal(digest(Buffer.concat(received).subarray(0, total)), digest(Buffer.concat(sent)))
+  assert.equal(Buffer.concat(received).subarray(total).toString(), 'text is bytes too')
+  assert.equal(String(pong), 'alive?')
+  assert.equal(socket.protocol, 'binary')
+})
+
+test('what one side ends, the other side sees, and what was sent last arrives', async (t) => {
+  let seen = ''
+  let ended = false
+  const world = await startConverter(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      seen += chunk
+      if (String(chunk) === 'bye') socket.end('last words')
+    })
+    socket.on('end', () => {
+      ended = true
+      socket.end()
+    })
+  })
+
+  const leaving = open(t, world)
+  await once(leaving, 'open')
+  leaving.send('hello')
+  leaving.close()
+  await eventually(() => ended && seen === 'hello', 'the service saw all of it and the end')
+  const left = open(t, world)
+  await once(left, 'open')
+  const messages: string[] = []
+  left.on('message', (data: Buffer) => messages.push(String(data)))
+  left.send('bye')
+  const [code] = await once(left, 'close')
+
+  assert.deepEqual(messages, ['last words'])
+  assert.equal(code, 1000)
+})
+
+test('what is not WebSocket is turned away, and malformed frames end the connection alone', async (t) => {
+  const world = await startConverter(t, (socket) => socket.pipe(socket))
+  const { ask, tlsPort, ca } = world
+  const plain = await ask()
+  const neighbour = open(t, world)
+  await once(neighbour, 'open')
+  const frames = {
+    unmasked: [0x82, 0x01, 0x41],
+    reserved: [0xc2, 0x81, 0, 0, 0, 0, 0x41],
+    unknown: [0x83, 0x81, 0, 0, 0, 0, 0x41],
+    'long control': [0x89, 0xfe, 0, 200, 0, 0, 0, 0],
+    'split control': [0x09, 0x81, 0, 0, 0, 0, 0x41],
+    huge: [0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
+  }
+
+  for (const [what, frame] of Object.entries(frames)) {
+    const socket = connectTls({
+      port: tlsPort,
+      host: '127.0.0.1',
+      servername: HOST,
+      ca,
+      ALPNProtocols: ['http/1.1'],
+    })
+    t.after(() => socket.destroy())
+    const client = new RawClient(socket).write(
+      `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    )
+    await client.untilText('s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
+    client.write(Buffer.from(frame))
+    await client.untilClosed()
+    assert.deepEqual([...client.received.subarray(-4)], [0x88, 0x02, 0x03, 0xea], what)
+  }
+  neighbour.send('still here')
+  const [data] = await once(neighbour, 'message')
+
+  assert.equal(plain.status, 400)
+  assert.equal(String(data), 'still here')
+})
+
+test('frames are read however they are cut', () => {
+  const payload = randomBytes(300)
+  const mask = Buffer.from([1, 2, 3, 4])
+  const masked = Buffer.from(payload.map((byte, at) => byte ^ mask[at & 3]!))
+  const ping = Buffer.from([0x89, 0x82, 1, 2, 3, 4, 0x41 ^ 1, 0x42 ^ 2])
+  const stream = Buffer.concat([
+    Buffer.from([0x02, 0xfe, 1, 44]),
+    mask,
+    masked,
+    ping,
+    Buffer.from([0x80, 0x80, 0, 0, 0, 0]),
+    ping,
+  ])
+
+  for (let size = 1; size <= stream.length; size++) {
+    const pieces: Buffer[] = []
+    const pings: string[] = []
+    const reader = new FrameReader({
+      onPayload: (bytes) => pieces.push(bytes),
+      onPing: (bytes) => pings.push(bytes.toString()),
+      onClose: () => assert.fail('nobody closed'),
+    })
+    for (let at = 0; at < stream.length; at += size) {
+      assert.equal(reader.take(stream.subarray(at, at + size)), undefined)
+    }
+    assert.ok(Buffer.concat(pieces).equals(payload), `in pieces of ${size}`)
+    assert.deepEqual(pings, ['AB', 'AB'])
+  }
+})
