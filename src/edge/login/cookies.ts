@@ -7,9 +7,9 @@ export function readCookie({ fields }: Exchange, name: string): string | undefin
 }
 
 /** Takes our cookies out of the request: the upstream has no use for them, and could replay them. */
-export function hideCookies({ fields }: Exchange, prefix: string): void {
+export function hideCookies({ fields }: Exchange, isOurs: (name: string) => boolean): void {
   const all = cookiesOf(fields.getAll('cookie'))
-  const kept = all.filter((cookie) => !cookie.startsWith(prefix))
+  const kept = all.filter((cookie) => !isOurs(cookie.split('=', 1)[0]!))
   if (kept.length === all.length) return
   fields.remove('cookie')
   if (kept.length > 0) fields.add('cookie', kept.join('; '))
@@ -25,7 +25,7 @@ function cookiesOf(lines: readonly string[]): string[] {
 export function setCookie(
   name: string,
   value: string,
-  { path = '/', secure, seconds }: { path?: string; secure: boolean; seconds?: number },
+  { path = '/', secure, seconds }: { path?: string; secure: boolean; seconds?: number | undefined },
 ): string {
   const age = seconds === undefined ? '' : `; Max-Age=${seconds}`
   return `Set-Cookie: ${name}=${value}; Path=${path}${age}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}\r\n`

@@ -5,8 +5,13 @@ import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { refusal } from '../refusals.ts'
 import { hideCookies, readCookie, setCookie } from './cookies.ts'
+import { identityFields } from './identity-fields.ts'
+import { fitIdentity, isKeepable } from './identity-size.ts'
 import type { Once } from './once.ts'
+import type { OpenSessions } from './open-sessions.ts'
+import { locationAt, returnPath } from './return-to.ts'
 import type { Seal } from './seal.ts'
+import { lifetimeOf, type Session, type SessionSettings } from './session.ts'
 import {
   type Allowed,
   type Identity,
@@ -16,24 +21,24 @@ import {
   SignInRefused,
 } from './sign-in.ts'
 
-/** Settings shared by everything that makes visitors sign in. */
-export interface SessionSettings {
-  readonly options_passthrough: boolean
-  readonly cookie_prefix: string
-  readonly inactivity_timeout: number
-  readonly maximum_duration: number
-}
-
 /** What gates share. */
 export interface GateParts {
   readonly seal: Seal
+  /** Sign-ins that were used up. */
   readonly once: Once
+  /** Sessions that were signed out of. Apart from sign-ins, so that beginning many of those revives none of these. */
+  readonly ended: Once
+  readonly open: OpenSessions
+  /** The version that counts now, by place. */
+  readonly versions: Map<string, string>
   readonly clock: Clock
 }
 
 export interface GateOptions extends GateParts {
   readonly placeId: string
   readonly settings: SessionSettings
+  /** Seconds after which the provider is asked anew; 0 for never. */
+  readonly checkEvery: number
   /** Anything that makes sessions of before void when it changes. */
   readonly version: string
   readonly signIn: SignIn
@@ -43,27 +48,21 @@ export interface GateOptions extends GateParts {
 /** Paths of a protected place that are ours and never the upstream's. */
 export const CALLBACK_PATH = '/auth/callback'
 const LOGOUT_PATH = '/auth/logout'
+/** Marks the same two on a page of a route that does not have those paths. */
+const CALLBACK_MARK = 'adit-login'
+const LOGOUT_MARK = 'adit-logout'
 const DEFAULT_PREFIX = 'adit.'
 const LOGIN_SECONDS = 600
-// A session without limits of its own still ends some day.
-const LONGEST_SECONDS = 30 * 24 * 60 * 60
-
-/** A session as its cookie holds it. */
-interface Session {
-  readonly id: string
-  readonly place: string
-  readonly version: string
-  readonly identity: Identity
-  /** Wall-clock seconds. */
-  readonly since: number
-  readonly seen: number
-}
+/** What browsers load pages into; scripts and images cannot sign in, and each try would leave a cookie. */
+const PAGES = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
 
 /** What comes back through the provider: for whom and which sign-in. */
 export interface State {
   readonly place: string
   /** `scheme://host:port` of the place. */
   readonly origin: string
+  /** Where on it answers are taken. */
+  readonly path: string
   readonly id: string
 }
 
@@ -78,43 +77,62 @@ export interface Ticket {
   readonly at: number
 }
 
+/** Where a place takes the answer of a provider. */
+export function callbackAt({ origin, path }: Pick<State, 'origin' | 'path'>, query: URLSearchParams): string {
+  return locationAt(origin, `${path}?${path === CALLBACK_PATH ? '' : `${CALLBACK_MARK}&`}${query}`)
+}
+
 /** Lets visitors through that have signed in, and sends the others to do so. */
 export function createGate(options: GateOptions): RequestStep {
-  const { seal, once, clock, placeId, settings, signIn, allowed } = options
+  const { seal, once, ended, open, versions, clock, placeId, settings, signIn, allowed } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
   const cookie = `${prefix}session`
+  // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
+  const proof = `__Host-${prefix}session`
+  const isOurs = (name: string) => name === cookie || name === proof || name.startsWith(`${prefix}login.`)
   const version = hash('sha256', options.version).slice(0, 16)
+  const lifetime = lifetimeOf(settings, options.checkEvery)
   const now = () => Math.floor(clock.now() / 1000)
+  versions.set(placeId, version)
+
+  function isAlive(session: Session): boolean {
+    return (
+      !lifetime.isOver(session, now()) &&
+      !ended.has(session.id) &&
+      signIn.signedOutSince?.(session.identity, session.since) !== true
+    )
+  }
 
   function sessionOf(exchange: Exchange): Session | undefined {
     const text = readCookie(exchange, cookie)
     const session = text === undefined ? undefined : seal.open<Session>('session', text)
     if (session === undefined || session.place !== placeId || session.version !== version) return undefined
-    const at = now()
-    const longest = settings.maximum_duration === 0 ? LONGEST_SECONDS : settings.maximum_duration
-    if (at - session.since >= longest || once.has(`session ${session.id}`)) return undefined
-    if (settings.inactivity_timeout > 0 && at - session.seen >= settings.inactivity_timeout) return undefined
-    return session
+    if (isSecure(exchange) && readCookie(exchange, proof) !== session.id) return undefined
+    return isAlive(session) ? session : undefined
   }
 
   function sessionCookie(session: Session, secure: boolean): string {
-    const longest =
-      settings.maximum_duration === 0 ? undefined : session.since + settings.maximum_duration - now()
-    return setCookie(cookie, seal.close('session', session), {
-      secure,
-      ...(longest !== undefined && { seconds: Math.max(1, longest) }),
-    })
+    const seconds = lifetime.isSet ? Math.max(1, session.since + lifetime.longest - now()) : undefined
+    return setCookie(cookie, seal.close('session', session), { secure, seconds })
   }
 
   function pass(exchange: Exchange, session: Session): undefined {
-    hideCookies(exchange, prefix)
-    const { identity } = session
-    for (const [name, value] of identityFields(identity)) exchange.fields.add(name, value)
+    const at = now()
+    hideCookies(exchange, isOurs)
+    for (const [name, value] of identityFields(session.identity)) exchange.fields.add(name, value)
     exchange.note('oauth.decision', 'allow')
-    exchange.note('oauth.user.id', identity.id)
-    exchange.note('oauth.user.name', identity.name)
-    if (settings.inactivity_timeout > 0 && now() > session.seen) {
-      const fresh = sessionCookie({ ...session, seen: now() }, isSecure(exchange))
+    exchange.note('oauth.user.id', session.identity.id)
+    exchange.note('oauth.user.name', session.identity.name)
+    open.touch(session.id, at)
+    if (exchange.upgrading)
+      open.watch(
+        exchange,
+        session.id,
+        at,
+        (seen) => versions.get(placeId) === version && isAlive({ ...session, seen }),
+      )
+    else if (settings.inactivity_timeout > 0 && at > session.seen) {
+      const fresh = sessionCookie({ ...session, seen: at }, isSecure(exchange))
       exchange.whenAnswered(({ fields }) => fields.add('Set-Cookie', fresh.slice('Set-Cookie: '.length, -2)))
     }
     return undefined
@@ -125,21 +143,24 @@ export function createGate(options: GateOptions): RequestStep {
     exchange.note('oauth.decision', 'block')
     exchange.note('oauth.app_client_id', signIn.label)
     // Only a page load can follow a redirect to a sign-in page and come back; anything else is told plainly.
-    if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading) throw refusal('login_required')
+    const into = exchange.fields.get('sec-fetch-dest') ?? 'document'
+    if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading || !PAGES.has(into))
+      throw refusal('login_required')
     const pending: Pending = {
       id: randomBytes(16).toString('base64url'),
-      returnTo: target.startsWith('/') && !target.startsWith('//') ? target : '/',
+      returnTo: returnPath(target),
       at: clock.now(),
       memory: signIn.remember(),
     }
-    const state: State = { place: placeId, origin: originOf(exchange), id: pending.id }
+    const path = callbackPath(exchange)
+    const state: State = { place: placeId, origin: originOf(exchange), path, id: pending.id }
     const url = await signIn.begin(pending, seal.close('state', state))
     const held = setCookie(`${prefix}login.${pending.id}`, seal.close(`login ${placeId}`, pending), {
-      path: CALLBACK_PATH,
+      path,
       secure: isSecure(exchange),
       seconds: LOGIN_SECONDS,
     })
-    return redirect(302, url, `${held}Cache-Control: no-store\r\n`)
+    return redirect(302, url, held)
   }
 
   function pendingOf(exchange: Exchange, id: string): Pending {
@@ -155,26 +176,29 @@ export function createGate(options: GateOptions): RequestStep {
   function admit(exchange: Exchange, identity: Identity, returnTo: string, pendingId: string): Answer {
     if (!isAllowed(identity, allowed))
       throw new SignInRefused(`${identity.email || identity.name || identity.id} may not see this page`)
+    if (!isKeepable(identity)) throw new SignInRefused('the provider gave a name that is too long to keep')
     const secure = isSecure(exchange)
     const at = now()
-    const session = {
+    const session: Session = {
       id: randomBytes(16).toString('base64url'),
       place: placeId,
       version,
-      identity,
+      identity: fitIdentity(identity),
       since: at,
       seen: at,
     }
-    const done = setCookie(`${prefix}login.${pendingId}`, '', { path: CALLBACK_PATH, secure, seconds: 0 })
-    return redirect(
-      303,
-      returnTo,
-      `${sessionCookie(session, secure)}${pendingId === '' ? '' : done}Cache-Control: no-store\r\n`,
-    )
+    const seconds = lifetime.isSet ? lifetime.longest : undefined
+    const fields =
+      sessionCookie(session, secure) +
+      (secure ? setCookie(proof, session.id, { secure, seconds }) : '') +
+      (pendingId === ''
+        ? ''
+        : setCookie(`${prefix}login.${pendingId}`, '', { path: pathOf(exchange), secure, seconds: 0 }))
+    return redirect(303, locationAt(originOf(exchange), returnTo), fields)
   }
 
   async function callback(exchange: Exchange): Promise<Answer> {
-    const query = new URL(exchange.head.target, 'http://place').searchParams
+    const query = queryOf(exchange)
     const ticketText = query.get('ticket')
     if (ticketText !== null) {
       const ticket = seal.open<Ticket>('ticket', ticketText)
@@ -193,10 +217,14 @@ export function createGate(options: GateOptions): RequestStep {
 
   async function logout(exchange: Exchange): Promise<Answer> {
     const session = sessionOf(exchange)
-    const gone = setCookie(cookie, '', { secure: isSecure(exchange), seconds: 0 })
-    if (session !== undefined) once.take(`session ${session.id}`, LONGEST_SECONDS * 1000)
-    const elsewhere = session && (await signIn.logoutUrl?.(session.identity))
-    if (elsewhere !== undefined) return redirect(303, elsewhere, `${gone}Cache-Control: no-store\r\n`)
+    const secure = isSecure(exchange)
+    const gone =
+      setCookie(cookie, '', { secure, seconds: 0 }) +
+      (secure ? setCookie(proof, '', { secure, seconds: 0 }) : '')
+    if (session !== undefined) ended.take(session.id, lifetime.longest * 1000)
+    // Here the session is over in any case, also while the provider cannot be reached.
+    const elsewhere = session && (await signIn.logoutUrl?.(session.identity).catch(() => undefined))
+    if (elsewhere !== undefined) return redirect(303, elsewhere, gone)
     return {
       status: 200,
       fields: `${gone}${pageFields}`,
@@ -205,12 +233,14 @@ export function createGate(options: GateOptions): RequestStep {
   }
 
   return (exchange) => {
-    const { method, target } = exchange.head
-    const path = target.split('?', 1)[0]
-    if (path === CALLBACK_PATH) return callback(exchange).catch(denied)
-    if (path === LOGOUT_PATH) return logout(exchange)
+    const { method } = exchange.head
+    const path = pathOf(exchange)
+    const query = exchange.head.target.slice(path.length + 1)
+    if (path === CALLBACK_PATH || query.startsWith(`${CALLBACK_MARK}&`))
+      return callback(exchange).catch(denied)
+    if (path === LOGOUT_PATH || query === LOGOUT_MARK) return logout(exchange)
     if (method === 'OPTIONS' && settings.options_passthrough) {
-      hideCookies(exchange, prefix)
+      hideCookies(exchange, isOurs)
       return undefined
     }
     const session = sessionOf(exchange)
@@ -222,26 +252,23 @@ function denied(error: unknown): never {
   throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
 }
 
-/** What the upstream is told of the visitor. Clients cannot forge these: the edge drops every field that begins with `adit-`. */
-function identityFields({ id, name, email, groups, claims }: Identity): [string, string][] {
-  const text = (value: string) =>
-    Buffer.from(value, 'utf8')
-      .toString('latin1')
-      .replace(/[\r\n\0]/g, ' ')
-  return [
-    ['adit-auth-user-id', text(id)],
-    ['adit-auth-user-name', text(name)],
-    ['adit-auth-user-email', text(email)],
-    ...(groups.length > 0 ? [['adit-auth-user-groups', text(groups.join(','))] as [string, string]] : []),
-    ...(Object.keys(claims).length > 0
-      ? [
-          ['adit-auth-user-claims', Buffer.from(JSON.stringify(claims)).toString('base64url')] as [
-            string,
-            string,
-          ],
-        ]
-      : []),
-  ]
+/** The usual address where the route has it, else the page itself, which has to be of the route. */
+function callbackPath(exchange: Exchange): string {
+  const { entry, route } = exchange
+  try {
+    if (entry?.routeFor(CALLBACK_PATH) === route) return CALLBACK_PATH
+  } catch {
+    // No route has it.
+  }
+  return pathOf(exchange)
+}
+
+function pathOf({ head }: Exchange): string {
+  return head.target.split('?', 1)[0]!
+}
+
+function queryOf(exchange: Exchange): URLSearchParams {
+  return new URLSearchParams(exchange.head.target.slice(pathOf(exchange).length + 1))
 }
 
 function isSecure({ connection }: Exchange): boolean {
@@ -249,6 +276,6 @@ function isSecure({ connection }: Exchange): boolean {
 }
 
 /** The address the visitor used, as it came in. */
-export function originOf({ connection, head }: Exchange): string {
+function originOf({ connection, head }: Exchange): string {
   return `${connection.scheme === 'https' ? 'https' : 'http'}://${head.authority.toLowerCase()}`
 }

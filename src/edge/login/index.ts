@@ -5,15 +5,18 @@ import type { LoginPlace, Logins } from '../modules/login.ts'
 import { Broken } from '../modules/world.ts'
 import type { HttpEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
-import { createGate, type SessionSettings } from './gate.ts'
+import { createGate } from './gate.ts'
 import { loginHost, PROVIDER_CALLBACK } from './login-host.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { type OauthEndpoints, type OauthProviderName, providerNamed } from './oauth-providers.ts'
 import { createOidcSignIn } from './oidc.ts'
 import { Once } from './once.ts'
+import { OpenSessions } from './open-sessions.ts'
 import { createSamlPlace, type SamlPlace } from './saml.ts'
 import { createSeal } from './seal.ts'
+import type { SessionSettings } from './session.ts'
 import type { Allowed, SignIn } from './sign-in.ts'
+import { SignOuts } from './sign-outs.ts'
 
 export type { OauthEndpoints } from './oauth-providers.ts'
 
@@ -39,20 +42,41 @@ export function createLogins(options: LoginOptions): LoginPart {
   const { outbound, clock, idpUrl } = options
   const seal = createSeal(options.key)
   const once = new Once(clock)
+  const signOuts = new SignOuts(clock)
+  const shared = {
+    seal,
+    once,
+    clock,
+    ended: new Once(clock),
+    open: new OpenSessions(),
+    versions: new Map<string, string>(),
+  }
   const places = new Map<string, SamlPlace>()
   const callbackUrl = () => `${idpUrl()}${PROVIDER_CALLBACK}`
 
-  function gate(place: LoginPlace, settings: SessionSettings, signIn: SignIn, allowed: Allowed) {
+  /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
+  function gate<S extends SignIn>(
+    { placeId, keep }: LoginPlace,
+    settings: SessionSettings & { readonly auth_check_interval?: number },
+    allowed: Allowed,
+    make: () => S,
+  ) {
     const version = JSON.stringify([settings, allowed])
-    return createGate({ seal, once, clock, placeId: place.placeId, settings, version, signIn, allowed })
+    const signIn = keep('login', version, make)
+    const checkEvery = settings.auth_check_interval ?? 0
+    const step = createGate({ ...shared, placeId, settings, checkEvery, version, signIn, allowed })
+    return { signIn, step }
   }
 
   return {
     oidc(settings, place) {
       const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = settings
       if (clientSecret === null) throw new Broken('the client secret cannot be read')
-      const signIn = createOidcSignIn({ issuer, clientId, clientSecret, scopes, outbound, callbackUrl })
-      return gate(place, settings, signIn, place.allowedVisitors ?? EVERYONE)
+      if (issuer.includes('/.well-known/'))
+        throw new Broken('the issuer has to be the base URL, without /.well-known/')
+      return gate(place, settings, place.allowedVisitors ?? EVERYONE, () =>
+        createOidcSignIn({ issuer, clientId, clientSecret, scopes, outbound, callbackUrl, clock }),
+      ).step
     },
 
     oauth(settings, place) {
@@ -60,28 +84,33 @@ export function createLogins(options: LoginOptions): LoginPart {
       const [name, given] = chosen ?? []
       if (name === undefined || !given?.client_id || !given.client_secret)
         throw new Broken('the provider has no client id and secret')
+      const { client_id: clientId, client_secret: clientSecret, scopes } = given
       const { teams = [], organizations = [] } = given as { teams?: string[]; organizations?: string[] }
-      const signIn = createOauthSignIn({
-        provider: providerNamed(name as OauthProviderName, options.oauthEndpoints ?? {}),
-        clientId: given.client_id,
-        clientSecret: given.client_secret,
-        scopes: given.scopes,
-        groups: [...teams, ...organizations],
-        outbound,
-        callbackUrl,
-      })
-      return gate(place, settings, signIn, { emails: given.email_addresses, domains: given.email_domains })
+      const allowed = { emails: given.email_addresses, domains: given.email_domains }
+      return gate(place, settings, allowed, () =>
+        createOauthSignIn({
+          provider: providerNamed(name as OauthProviderName, options.oauthEndpoints ?? {}),
+          clientId,
+          clientSecret,
+          scopes,
+          groups: [...teams, ...organizations],
+          outbound,
+          callbackUrl,
+        }),
+      ).step
     },
 
     saml(settings, place) {
-      let signIn: SamlPlace
+      const { placeId } = place
       try {
-        signIn = createSamlPlace({ placeId: place.placeId, settings, seal, once, clock, outbound })
+        const { signIn, step } = gate(place, settings, EVERYONE, () =>
+          createSamlPlace({ placeId, settings, seal, once, clock, outbound, signOuts }),
+        )
+        places.set(placeId, signIn)
+        return step
       } catch (error) {
         throw new Broken((error as Error).message)
       }
-      places.set(place.placeId, signIn)
-      return gate(place, settings, signIn, EVERYONE)
     },
 
     host: (policy) => loginHost({ policy, seal, places }),

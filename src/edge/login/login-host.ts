@@ -4,7 +4,7 @@ import { holdBody } from '../held-body.ts'
 import { refusal } from '../refusals.ts'
 import { type HttpEntry, newCounters, type Route } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
-import { CALLBACK_PATH, type State } from './gate.ts'
+import { callbackAt, type State } from './gate.ts'
 import type { SamlPlace } from './saml.ts'
 import type { Seal } from './seal.ts'
 import { SignInRefused } from './sign-in.ts'
@@ -43,16 +43,15 @@ export function loginHost(options: {
         body: Buffer.from(place.metadata()),
       }
     if (part === '/acs' && method === 'POST') {
-      const body = await holdBody(exchange, FORM_LIMIT)
-      return redirect(
-        303,
-        await place.consume(new URLSearchParams((body ?? '').toString())),
-        'Cache-Control: no-store\r\n',
-      )
+      const serves = (host: string, path: string) => routeIdAt(exchange, host, path) === placeId
+      return redirect(303, await place.consume(await formOf(exchange), serves))
     }
-    if (part === '/slo' && method === 'GET') {
-      const next = await place.logout(url.searchParams)
-      if (next !== undefined) return redirect(303, next, 'Cache-Control: no-store\r\n')
+    if (part === '/slo' && (method === 'GET' || method === 'POST')) {
+      const next =
+        method === 'GET'
+          ? await place.logout(url.search.slice(1))
+          : await place.logoutPosted(await formOf(exchange))
+      if (next !== undefined) return redirect(303, next)
       return {
         status: 200,
         fields: pageFields,
@@ -65,7 +64,7 @@ export function loginHost(options: {
   function handOn(query: URLSearchParams): Answer {
     const state = seal.open<State>('state', query.get('state') ?? '')
     if (state === undefined) throw new SignInRefused('this sign-in did not begin here')
-    return redirect(302, `${state.origin}${CALLBACK_PATH}?${query}`, 'Cache-Control: no-store\r\n')
+    return redirect(302, callbackAt(state, query))
   }
 
   return {
@@ -75,6 +74,19 @@ export function loginHost(options: {
     policy: options.policy,
     redirectToHttps: false,
     routeFor: () => route,
+  }
+}
+
+async function formOf(exchange: Exchange): Promise<URLSearchParams> {
+  return new URLSearchParams(((await holdBody(exchange, FORM_LIMIT)) ?? '').toString())
+}
+
+/** Who answers for an address of this edge. */
+function routeIdAt({ core }: Exchange, host: string, path: string): string | undefined {
+  try {
+    return core.table.http('https', host)?.routeFor(path).id
+  } catch {
+    return undefined
   }
 }
 

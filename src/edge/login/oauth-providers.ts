@@ -12,6 +12,8 @@ export interface OauthProvider {
   /** Addresses to fetch with the access token; the first one says who it is. */
   readonly about: Readonly<Record<string, string>>
   readonly scopes: readonly string[]
+  /** What else its sign-in page is asked with. */
+  readonly parameters?: Readonly<Record<string, string>>
   read(fetched: Fetched): { id: string; name: string; email: string; groups: string[] }
 }
 
@@ -21,13 +23,25 @@ const text = (value: unknown) =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 const json = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 
-/** The usual answer of an OpenID userinfo endpoint; an address that is not verified is none. */
+/** The usual answer of an OpenID userinfo endpoint; an address that is not said to be verified is none. */
 function userinfo({ user }: Fetched) {
   const about = json(user)
+  const verified = about.email_verified === true || about.email_verified === 'true'
   return {
-    id: text(about.sub ?? about.id ?? about.user_id),
-    name: text(about.name ?? about.preferred_username),
-    email: about.email_verified === false ? '' : text(about.email),
+    id: text(about.sub),
+    name: text(about.name) || text(about.preferred_username),
+    email: verified ? text(about.email) : '',
+    groups: [],
+  }
+}
+
+/** The answer of a provider that only tells addresses it has confirmed, and does not say so each time. */
+function confirmed({ user }: Fetched) {
+  const about = json(user)
+  return {
+    id: text(about.user_id ?? about.id),
+    name: text(about.name),
+    email: text(about.email),
     groups: [],
   }
 }
@@ -39,14 +53,14 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
     token: 'https://api.amazon.com/auth/o2/token',
     about: { user: 'https://api.amazon.com/user/profile' },
     scopes: ['profile'],
-    read: userinfo,
+    read: confirmed,
   },
   facebook: {
     authorize: 'https://www.facebook.com/v21.0/dialog/oauth',
     token: 'https://graph.facebook.com/v21.0/oauth/access_token',
     about: { user: 'https://graph.facebook.com/v21.0/me?fields=id,name,email' },
     scopes: ['email', 'public_profile'],
-    read: userinfo,
+    read: confirmed,
   },
   github: {
     authorize: 'https://github.com/login/oauth/authorize',
@@ -103,15 +117,29 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
   microsoft: {
     authorize: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
     token: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
-    about: { user: 'https://graph.microsoft.com/oidc/userinfo' },
-    scopes: ['openid', 'profile', 'email'],
-    read: userinfo,
+    about: { user: 'https://graph.microsoft.com/v1.0/me' },
+    scopes: ['openid', 'profile', 'email', 'User.Read'],
+    read({ user }) {
+      const about = json(user)
+      // Anybody can write any address into `mail`; only a principal name has a domain that was verified.
+      const principal = text(about.userPrincipalName)
+      return {
+        id: text(about.id),
+        name: text(about.displayName),
+        email: principal.includes('#') ? '' : principal,
+        groups: [],
+      }
+    },
   },
   twitch: {
     authorize: 'https://id.twitch.tv/oauth2/authorize',
     token: 'https://id.twitch.tv/oauth2/token',
     about: { user: 'https://id.twitch.tv/oauth2/userinfo' },
     scopes: ['openid', 'user:read:email'],
+    // It tells nothing but the id unless asked.
+    parameters: {
+      claims: JSON.stringify({ userinfo: { email: null, email_verified: null, preferred_username: null } }),
+    },
     read: userinfo,
   },
 }

@@ -27,10 +27,11 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     clientSecret,
     client.ClientSecretPost(clientSecret),
   )
-  config[client.customFetch] = outbound.fetch as client.CustomFetch
+  config[client.customFetch] = readingTokens(outbound) as client.CustomFetch
   // The guarded client lets plain http through only to hosts the operator listed.
   client.allowInsecureRequests(config)
-  const scopes = options.scopes.length === 0 ? provider.scopes : options.scopes
+  // Without the provider's own ones it would not say who somebody is.
+  const scopes = [...new Set([...provider.scopes, ...options.scopes])]
 
   async function about(url: string, accessToken: string): Promise<unknown> {
     const response = await outbound.fetch(url, {
@@ -50,10 +51,14 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
         code_challenge: await client.calculatePKCECodeChallenge(memory.verifier!),
         code_challenge_method: 'S256',
         state,
+        ...provider.parameters,
       }).href
     },
 
-    async complete(query, { memory }) {
+    async complete(given, { memory }) {
+      const query = new URLSearchParams(given)
+      // Who answered is settled by the state, which belongs to a place with one provider.
+      query.delete('iss')
       const tokens = await client
         .authorizationCodeGrant(config, new URL(`${options.callbackUrl()}?${query}`), {
           pkceCodeVerifier: memory.verifier!,
@@ -82,5 +87,25 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
         throw new SignInRefused('you are not a member of a team or organization that may see this page')
       return { ...person, groups: [], claims: {} }
     },
+  }
+}
+
+/**
+ * Providers differ in how they hand out tokens: as a form, with a list of scopes, without a type. All that is needed is
+ * the access token; an ID token is left out, because the provider itself is asked who somebody is.
+ */
+function readingTokens({ fetch }: Pick<Outbound, 'fetch'>): typeof fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init)
+    const text = await response.text()
+    const given = text.trimStart().startsWith('{')
+      ? (JSON.parse(text) as Record<string, unknown>)
+      : Object.fromEntries(new URLSearchParams(text))
+    const { access_token, error, error_description } = given
+    const failed = typeof access_token !== 'string'
+    const answer = failed
+      ? { error: error ?? 'invalid_grant', error_description }
+      : { access_token, token_type: 'bearer' }
+    return Response.json(answer, { status: failed && response.ok ? 400 : response.status })
   }
 }

@@ -1,11 +1,10 @@
 import * as client from 'openid-client'
+import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound.ts'
-import type { Identity, Pending, SignIn } from './sign-in.ts'
-import { SignInRefused } from './sign-in.ts'
+import { createProviderDocuments } from './provider-documents.ts'
+import { type Identity, type Pending, type SignIn, SignInRefused } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
-const REDISCOVER_MS = 60 * 60 * 1000
-const CLAIMS_AT_MOST = 1500
 
 export interface OidcOptions {
   readonly issuer: string
@@ -15,48 +14,40 @@ export interface OidcOptions {
   readonly outbound: Pick<Outbound, 'fetch'>
   /** The one address that is registered at providers. */
   readonly callbackUrl: () => string
-}
-
-/** Finds the provider out once, and again from time to time; a failure is not remembered. */
-function createDiscovery({ issuer, clientId, clientSecret, outbound }: OidcOptions) {
-  let found: { config: Promise<client.Configuration>; at: number } | undefined
-  return (): Promise<client.Configuration> => {
-    if (found !== undefined && performance.now() - found.at < REDISCOVER_MS) return found.config
-    const config = client
-      .discovery(
-        new URL(issuer),
-        clientId,
-        { client_secret: clientSecret, [client.clockTolerance]: CLOCK_SKEW_SECONDS },
-        undefined,
-        {
-          [client.customFetch]: outbound.fetch as client.CustomFetch,
-          // The guarded client lets plain http through only to hosts the operator listed.
-          execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
-        },
-      )
-      .catch((error: unknown) => {
-        found = undefined
-        throw error
-      })
-    found = { config, at: performance.now() }
-    return config
-  }
+  readonly clock: Clock
 }
 
 /** Signs visitors in at an OpenID provider: code flow with PKCE, state and nonce, and a verified signature. */
 export function createOidcSignIn(options: OidcOptions): SignIn {
-  const discover = createDiscovery(options)
+  const { clientId, clientSecret, clock } = options
+  const issuer = new URL(options.issuer)
+  const documents = createProviderDocuments(options)
   const scopes = [
     ...new Set(['openid', ...(options.scopes.length === 0 ? ['profile', 'email'] : options.scopes)]),
   ]
 
+  /** Anew for each sign-in, from documents that are kept. */
+  const configuration = () =>
+    client
+      .discovery(
+        issuer,
+        clientId,
+        { client_secret: clientSecret, [client.clockTolerance]: CLOCK_SKEW_SECONDS },
+        undefined,
+        {
+          [client.customFetch]: documents() as client.CustomFetch,
+          // The guarded client lets plain http through only to hosts the operator listed.
+          execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
+        },
+      )
+      .catch(unreachable)
+
   return {
-    label: options.clientId,
+    label: clientId,
     remember: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
 
     async begin({ memory }: Pending, state: string) {
-      const config = await discover().catch(unreachable)
-      return client.buildAuthorizationUrl(config, {
+      return client.buildAuthorizationUrl(await configuration(), {
         redirect_uri: options.callbackUrl(),
         scope: scopes.join(' '),
         code_challenge: await client.calculatePKCECodeChallenge(memory.verifier!),
@@ -67,9 +58,8 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     },
 
     async complete(query, { memory }) {
-      const config = await discover().catch(unreachable)
       const tokens = await client
-        .authorizationCodeGrant(config, new URL(`${options.callbackUrl()}?${query}`), {
+        .authorizationCodeGrant(await configuration(), new URL(`${options.callbackUrl()}?${query}`), {
           pkceCodeVerifier: memory.verifier!,
           expectedState: query.get('state')!,
           expectedNonce: memory.nonce!,
@@ -78,7 +68,17 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         .catch(refused)
       const claims = tokens.claims()
       if (claims === undefined) throw new SignInRefused('the provider said nothing about who you are')
+      if (claims.iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
+        refused(new Error('the token comes from the future'))
+      if (claims.azp !== undefined && claims.azp !== clientId)
+        refused(new Error('the token was given to somebody else'))
       return identityOf(claims)
+    },
+
+    async logoutUrl() {
+      const config = await configuration()
+      if (config.serverMetadata().end_session_endpoint === undefined) return undefined
+      return client.buildEndSessionUrl(config, {}).href
     },
   }
 }
@@ -123,7 +123,6 @@ function identityOf(claims: Readonly<Record<string, unknown>>): Identity {
     name: text('name') || text('preferred_username'),
     email,
     groups: Array.isArray(claims.groups) ? claims.groups.filter((group) => typeof group === 'string') : [],
-    // The session lives in a cookie, which browsers cut at 4 KiB.
-    claims: JSON.stringify(rest).length <= CLAIMS_AT_MOST ? rest : {},
+    claims: rest,
   }
 }

@@ -9,11 +9,15 @@ import {
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound.ts'
 import type { Saml, Settings } from '../../resources/index.ts'
-import { CALLBACK_PATH, type State, type Ticket } from './gate.ts'
+import { CALLBACK_PATH, callbackAt, type State, type Ticket } from './gate.ts'
+import { fitIdentity } from './identity-size.ts'
 import type { Once } from './once.ts'
+import { returnPath } from './return-to.ts'
+import { readSignedQuery } from './saml-logout.ts'
 import { type IdentityProvider, readIdpMetadata, requirePlainXml } from './saml-metadata.ts'
 import type { Seal } from './seal.ts'
 import { type Identity, type Pending, type SignIn, SignInRefused } from './sign-in.ts'
+import type { SignOuts } from './sign-outs.ts'
 
 const SKEW_MS = 60_000
 const ASSERTION_MS = 15 * 60 * 1000
@@ -45,21 +49,26 @@ export interface SamlOptions {
   readonly once: Once
   readonly clock: Clock
   readonly outbound: Pick<Outbound, 'fetch'>
+  readonly signOuts: SignOuts
 }
+
+/** Whether an address of this edge is answered by this place. */
+export type Serves = (host: string, path: string) => boolean
 
 /** The service provider of one route: what its gate and its addresses on the log-in host need. */
 export interface SamlPlace extends SignIn {
   /** XML that describes this service provider to the identity provider. */
   metadata(): string
   /** Takes an answer of the identity provider; answers where the visitor goes on. */
-  consume(form: URLSearchParams): Promise<string>
-  /** Takes a log-out message; answers where the visitor goes on. */
-  logout(query: URLSearchParams): Promise<string | undefined>
+  consume(form: URLSearchParams, serves: Serves): Promise<string>
+  /** Takes a log-out message, as a query or as a form; answers where the visitor goes on. */
+  logout(query: string): Promise<string | undefined>
+  logoutPosted(form: URLSearchParams): Promise<string | undefined>
 }
 
 /** Signs visitors in at a SAML identity provider. */
 export function createSamlPlace(options: SamlOptions): SamlPlace {
-  const { settings, placeId, seal, once, clock, outbound } = options
+  const { settings, placeId, seal, once, clock, outbound, signOuts } = options
   // Reading given metadata early makes a broken one deny at once instead of at the first visitor.
   const fixed = settings.idp_metadata === '' ? undefined : readIdpMetadata(settings.idp_metadata)
   let fetched: { idp: Promise<IdentityProvider>; at: number } | undefined
@@ -103,6 +112,8 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
       wantAssertionsSigned: true,
       wantAuthnResponseSigned: false,
       acceptedClockSkewMs: SKEW_MS,
+      // For as long as it is remembered that one was used.
+      maxAssertionAgeMs: ASSERTION_MS,
       validateInResponseTo: pendingId === '' ? ValidateInResponseTo.never : ValidateInResponseTo.always,
       generateUniqueId: () => (pendingId === '' ? `_${randomBytes(16).toString('hex')}` : requestId),
       cacheProvider: {
@@ -118,10 +129,7 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
     const idp = await provider()
     const response = form.get('SAMLResponse') ?? ''
     const xml = Buffer.from(response, 'base64').toString('utf8')
-    requirePlainXml(xml)
-    // The signature does not cover comments, and where text is cut by one, readers differ about what it says.
-    if (/<!--|<!\[CDATA\[/.test(xml)) throw new Error('it holds a comment or raw text')
-    if (/xmldsig#(rsa-|dsa-|hmac-)?sha1"/.test(xml)) throw new Error('it is signed with SHA-1')
+    requireExactXml(xml)
     const { profile } = await samlFor(idp, pendingId).validatePostResponseAsync({ SAMLResponse: response })
     if (profile === null) throw new Error('it says nothing about anybody')
     const assertion = profile.getAssertionXml?.() ?? ''
@@ -130,7 +138,7 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
     const recipients = [...assertion.matchAll(/\bRecipient="([^"]*)"/g)].map((match) => match[1])
     if (recipients.some((recipient) => recipient !== settings.assertion_consumer_service_url))
       throw new Error('it is meant for another receiver')
-    if (!once.take(`assertion ${hash('sha256', assertion)}`, ASSERTION_MS))
+    if (!once.take(`assertion ${hash('sha256', assertion)}`, ASSERTION_MS + 2 * SKEW_MS))
       throw new Error('it was used already')
     return profile
   }
@@ -169,12 +177,12 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
         digestAlgorithm: 'sha256',
       }),
 
-    async consume(form) {
+    async consume(form, serves) {
       const relay = form.get('RelayState') ?? ''
       const state = seal.open<State>('state', relay)
       if (state !== undefined && state.place !== placeId)
         throw new SignInRefused('this sign-in belongs elsewhere')
-      const target = state === undefined ? startedByProvider(relay) : { origin: state.origin, path: '/' }
+      const target = state === undefined ? startedByProvider(relay, serves) : { ...state, returnTo: '/' }
       const profile = await validate(form, state?.id ?? '').catch((error: unknown) => {
         if (error instanceof SignInRefused) throw error
         throw new SignInRefused('the answer of the identity provider was not valid', { cause: error })
@@ -183,37 +191,105 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
         id: randomBytes(16).toString('base64url'),
         place: placeId,
         pending: state?.id ?? '',
-        identity: authorise(identityOf(profile)),
-        returnTo: target.path,
+        identity: fitIdentity(authorise(identityOf(profile))),
+        returnTo: target.returnTo,
         at: clock.now(),
       }
-      return `${target.origin}${CALLBACK_PATH}?ticket=${seal.close('ticket', ticket)}`
+      return callbackAt(target, new URLSearchParams({ ticket: seal.close('ticket', ticket) }))
     },
 
-    async logout(query) {
+    async logoutUrl({ id, atProvider = {} }) {
       const idp = await provider()
-      const saml = samlFor(idp, '')
-      const { profile, loggedOut } = await saml
-        .validateRedirectAsync(Object.fromEntries(query), query.toString())
-        .catch((error: unknown) => {
-          throw new SignInRefused('the log-out message was not valid', { cause: error })
-        })
-      if (profile === null || !loggedOut) return undefined
-      once.take(`logout ${placeId} ${profile.nameID}`, ASSERTION_MS)
-      return idp.sloUrl === undefined
-        ? undefined
-        : saml.getLogoutResponseUrlAsync(profile, query.get('RelayState') ?? '', {}, true)
+      if (idp.sloUrl === undefined) return undefined
+      const profile: Profile = {
+        issuer: idp.entityId,
+        nameID: id,
+        nameIDFormat: atProvider.format ?? settings.nameid_format,
+        ...(atProvider.index !== undefined && { sessionIndex: atProvider.index }),
+      }
+      return samlFor(idp, '').getLogoutUrlAsync(profile, '', {})
     },
+
+    signedOutSince: ({ id }, since) => signOuts.endedSince(placeId, id, since),
+
+    async logout(query) {
+      const message = await readSignedQuery(query, requirePlainXml).catch(invalidLogout)
+      // The answer to a log-out that began here: that session is over already.
+      if (message === undefined) return undefined
+      const { container, ordered } = message
+      return signOut(
+        (saml) => saml.validateRedirectAsync(container, ordered),
+        message.xml,
+        container.RelayState ?? '',
+      )
+    },
+
+    async logoutPosted(form) {
+      const SAMLRequest = form.get('SAMLRequest')
+      if (SAMLRequest === null) return undefined
+      const xml = Buffer.from(SAMLRequest, 'base64').toString('utf8')
+      return signOut(
+        (saml) => {
+          requireExactXml(xml)
+          return saml.validatePostRequestAsync({ SAMLRequest })
+        },
+        xml,
+        form.get('RelayState') ?? '',
+      )
+    },
+  }
+
+  /** Ends all sessions here of the person a log-out request names. */
+  async function signOut(
+    check: (saml: SAML) => Promise<{ profile: Profile | null }>,
+    xml: string,
+    relay: string,
+  ): Promise<string | undefined> {
+    const idp = await provider()
+    const saml = samlFor(idp, '')
+    const { profile } = await Promise.resolve()
+      .then(() => check(saml))
+      .catch(invalidLogout)
+    if (profile === null) return undefined
+    const destination = /<(?:[\w-]+:)?LogoutRequest\b[^>]*?\sDestination="([^"]*)"/.exec(xml)?.[1]
+    if (destination !== undefined && destination !== settings.single_logout_url)
+      throw new SignInRefused('the log-out message was meant for another receiver')
+    if (!once.take(`log-out ${placeId} ${profile.ID}`, ASSERTION_MS))
+      throw new SignInRefused('the log-out message was used already')
+    signOuts.note(placeId, profile.nameID)
+    return idp.sloUrl === undefined ? undefined : saml.getLogoutResponseUrlAsync(profile, relay, {}, true)
   }
 
   /** A log-in the provider began by itself names the page to go on with, which has to be this place's own. */
-  function startedByProvider(relay: string): { origin: string; path: string } {
+  function startedByProvider(
+    relay: string,
+    serves: Serves,
+  ): Pick<State, 'origin' | 'path'> & { returnTo: string } {
     if (!settings.allow_idp_initiated) throw new SignInRefused('sign-ins have to begin at the page itself')
     const url = URL.parse(relay)
-    if (url === null || url.protocol !== 'https:')
+    const { port } = new URL(settings.assertion_consumer_service_url)
+    if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.hostname, url.pathname))
       throw new SignInRefused('the provider did not say which page to open')
-    return { origin: url.origin, path: `${url.pathname}${url.search}` }
+    return {
+      origin: url.origin,
+      path: serves(url.hostname, CALLBACK_PATH) ? CALLBACK_PATH : url.pathname,
+      returnTo: returnPath(`${url.pathname}${url.search}`),
+    }
   }
+}
+
+function invalidLogout(error: unknown): never {
+  throw error instanceof SignInRefused
+    ? error
+    : new SignInRefused('the log-out message was not valid', { cause: error })
+}
+
+/** XML in which what is read can only be what was signed. */
+function requireExactXml(xml: string): void {
+  requirePlainXml(xml)
+  // The signature does not cover comments, and where text is cut by one, readers differ about what it says.
+  if (/<!--|<!\[CDATA\[/.test(xml)) throw new Error('it holds a comment or raw text')
+  if (/xmldsig#(rsa-|dsa-|hmac-)?sha1"/.test(xml)) throw new Error('it is signed with SHA-1')
 }
 
 function identityOf(profile: Profile): Identity {
@@ -227,7 +303,11 @@ function identityOf(profile: Profile): Identity {
     id: profile.nameID,
     name: values(NAME_ATTRIBUTES)[0] ?? '',
     email: values(EMAIL_ATTRIBUTES)[0] ?? (isAddress ? profile.nameID : ''),
-    groups: values(GROUP_ATTRIBUTES).slice(0, 50),
+    groups: values(GROUP_ATTRIBUTES),
     claims: {},
+    atProvider: {
+      ...(profile.nameIDFormat && { format: profile.nameIDFormat }),
+      ...(profile.sessionIndex && { index: profile.sessionIndex.slice(0, 256) }),
+    },
   }
 }

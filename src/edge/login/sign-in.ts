@@ -7,6 +7,8 @@ export interface Identity {
   readonly groups: readonly string[]
   /** What else the provider said, for the upstream. */
   readonly claims: Readonly<Record<string, unknown>>
+  /** What the provider wants to hear again when the person signs out. */
+  readonly atProvider?: Readonly<Record<string, string>>
 }
 
 /** A sign-in that has begun: kept sealed in the visitor's browser until it comes back. */
@@ -32,6 +34,8 @@ export interface SignIn {
   complete(query: URLSearchParams, pending: Pending): Promise<Identity>
   /** Where else to go for a complete sign-out, if the provider has such a place. */
   logoutUrl?(identity: Identity): Promise<string | undefined>
+  /** Whether the provider has signed this person out since, in wall-clock seconds. */
+  signedOutSince?(identity: Identity, since: number): boolean
 }
 
 /** A sign-in that did not succeed; the message may be shown to the visitor. */

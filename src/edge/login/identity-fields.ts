@@ -1,0 +1,19 @@
+import type { Identity } from './sign-in.ts'
+
+/** What the upstream is told of the visitor. Clients cannot forge these: the edge drops every field that begins with `adit-`. */
+export function identityFields({ id, name, email, groups, claims }: Identity): [string, string][] {
+  const fields: [string, string][] = [
+    ['adit-auth-user-id', text(id)],
+    ['adit-auth-user-name', text(name)],
+    ['adit-auth-user-email', text(email)],
+  ]
+  if (groups.length > 0) fields.push(['adit-auth-user-groups', text(groups.join(','))])
+  if (Object.keys(claims).length > 0)
+    fields.push(['adit-auth-user-claims', Buffer.from(JSON.stringify(claims)).toString('base64url')])
+  return fields
+}
+
+/** UTF-8 as it is, without anything that could end the line. */
+function text(value: string): string {
+  return Buffer.from(value.replace(/[\x00-\x1f\x7f]/g, ' '), 'utf8').toString('latin1')
+}

@@ -1,0 +1,47 @@
+import { promisify } from 'node:util'
+import { inflateRaw } from 'node:zlib'
+
+const inflate = promisify(inflateRaw)
+const LARGEST = 256 * 1024
+const STRONG = /^http:\/\/www\.w3\.org\/2001\/04\/xmldsig-more#rsa-sha(256|384|512)$/
+
+/** A log-out request as a query carries it. */
+export interface SignedQuery {
+  /** Each parameter once, so that what is read is what was signed. */
+  readonly container: Record<string, string>
+  /** The query as it was written, in the order in which the library looks for its parts. */
+  readonly ordered: string
+  readonly xml: string
+}
+
+/**
+ * Takes a redirected message apart before the library sees it, which takes unsigned ones for valid, unpacks without
+ * limit, and reads the first of two parameters but the last one's content. Undefined for an answer, which asks nothing.
+ */
+export async function readSignedQuery(
+  query: string,
+  check: (xml: string) => void,
+): Promise<SignedQuery | undefined> {
+  const written = new Map<string, string>()
+  for (const pair of query.split('&')) {
+    const name = pair.split('=', 1)[0]!
+    if (written.has(name)) throw new Error(`${name} is there twice`)
+    written.set(name, pair)
+  }
+  if (!written.has('SAMLRequest')) {
+    if (written.has('SAMLResponse')) return undefined
+    throw new Error('there is no message')
+  }
+  if (written.has('SAMLResponse')) throw new Error('it is a request and an answer')
+  const ordered = ['SAMLRequest', 'SigAlg', 'RelayState', 'Signature'].flatMap(
+    (name) => written.get(name) ?? [],
+  )
+  const container = Object.fromEntries(new URLSearchParams(ordered.join('&')))
+  const { SAMLRequest = '', SigAlg = '', Signature = '' } = container
+  if (Signature === '' || !STRONG.test(SigAlg)) throw new Error('it is not signed, or too weakly')
+  const xml = (await inflate(Buffer.from(SAMLRequest, 'base64'), { maxOutputLength: LARGEST })).toString(
+    'utf8',
+  )
+  check(xml)
+  return { container, ordered: ordered.join('&'), xml }
+}
