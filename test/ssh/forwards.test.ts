@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
 import { WebSocket, WebSocketServer } from 'ws'
+import { eventually } from '../support/eventually.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import { makeIdentity, startHttp, startSsh, startTcp, urlShownBy, withoutOpenSsh } from './openssh.ts'
@@ -107,6 +108,49 @@ test('half-close passes: the answer to a finished question arrives whole', { ski
   await once(visitor, 'end')
 
   assert.equal(Buffer.concat(answer).toString(), `a question, and the answer ${'!'.repeat(300_000)}`)
+})
+
+test('visitors that read nothing, and services that take nothing, hold up nobody else', {
+  skip,
+}, async (t) => {
+  const { platform, identity } = await online(t)
+  const block = randomBytes(64 * 1024)
+  const endless = await startTcp(t, (socket) => {
+    const more = () => {
+      while (socket.write(block));
+    }
+    socket.on('drain', more)
+    more()
+  })
+  const deaf = await startTcp(t, (socket) => socket.pause())
+  const client = startSsh(t, platform, identity, [
+    ...['-R', `0:127.0.0.1:${endless}`, '-R', `0:127.0.0.1:${deaf}`],
+  ])
+  await client.says(/(:\/\/.*){2}/s)
+  const [first = '', second = ''] = client.output().match(/tcp:\/\/\S+/g)!
+  const stalled = await Promise.all(Array.from({ length: 20 }, () => dial(first)))
+  const shouting = await Promise.all(Array.from({ length: 20 }, () => dial(second)))
+  const shout = (socket: Socket) => {
+    while (socket.write(block));
+  }
+  for (const socket of shouting) {
+    socket.on('drain', () => shout(socket))
+    shout(socket)
+  }
+
+  const visitor = await dial(first)
+  let received = 0
+  for await (const chunk of visitor) {
+    received += (chunk as Buffer).length
+    if (received > 8 * 1024 * 1024) break
+  }
+  const held = () => shouting.every((socket) => socket.writableNeedDrain)
+  await eventually(held, 'those that shout are made to wait', 10_000)
+  for (const socket of [...stalled, ...shouting]) socket.destroy()
+  // The edge would otherwise let the visitors under way finish before the platform stops.
+  client.process.kill('SIGKILL')
+
+  assert.ok(received > 8 * 1024 * 1024)
 })
 
 test('a service that is not there is an error for the visitor, not an empty answer', { skip }, async (t) => {

@@ -63,8 +63,6 @@ export interface SessionRequests {
 
 interface ClientEvents {
   authentication(context: AuthContext): void
-  /** Keys were exchanged, for the first time or again. */
-  handshake(negotiated: { cs: { cipher: string }; sc: { cipher: string } }): void
   rekey(): void
   error(error: Error): void
   close(): void
@@ -96,8 +94,6 @@ export interface Protocol {
   channelFailure(peerId: number): void
   /** Set while keys are exchanged: what is sent meanwhile is queued without limit. */
   readonly _kexinit: unknown
-  /** True when both sides use strict key exchange. */
-  readonly _strictMode: boolean | undefined
   readonly _kex: { negotiated: { serverHostKey: string } } | undefined
   readonly _handlers: Handlers
 }

@@ -10,7 +10,7 @@ import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-url.ts'
 import type { Registry } from '../registry.ts'
 import type { Visitor } from '../tunnel.ts'
-import { CIPHERS, KEX, MACS, needsStrictExchange } from './algorithms.ts'
+import { CIPHERS, KEX, MACS } from './algorithms.ts'
 import { Channels } from './channels.ts'
 import { BadCommand, NO_COMMAND, readCommand, type SshCommand, shown } from './command-line.ts'
 import { wantedBy } from './forward-request.ts'
@@ -180,10 +180,6 @@ export class SshConnection implements LiveSession {
       this.#options.onClose()
     })
     this.#client.on('error', (error) => this.#failed(error))
-    this.#client.on('handshake', ({ cs, sc }) => {
-      const strict = this.#client._protocol._strictMode === true
-      if (!strict && (needsStrictExchange(cs.cipher) || needsStrictExchange(sc.cipher))) this.#close()
-    })
     this.#client.on('authentication', (context) => {
       // The library throws when a client asks in an order it cannot follow.
       this.#login.attempt(context).catch((error: Error) => this.#failed(error))
