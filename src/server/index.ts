@@ -137,14 +137,16 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       },
     }
 
-    const outbound = createOutbound({
+    const outbound = createOutbound({ allow: settings.outboundAllow })
+    // Only calls to the ACME server trust the authority of a private one.
+    const acmeOutbound = createOutbound({
       allow: settings.outboundAllow,
       ...(settings.acmeCa !== undefined && { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
     })
     const certs = createCerts({
       store,
       authority,
-      outbound,
+      outbound: acmeOutbound,
       clock,
       log,
       base: settings.domain,
@@ -397,7 +399,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       made,
       async stop() {
         await stopParts()
-        await outbound.close()
+        await Promise.all([outbound.close(), acmeOutbound.close()])
         await store.close()
       },
     }

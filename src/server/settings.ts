@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseDomain } from '../base/domain.ts'
@@ -145,7 +146,11 @@ const settings = {
     'LIST',
     'addresses visitors reach this server at, for its DNS answers',
     '127.0.0.1',
-    words,
+    (text, flag) => {
+      const wrong = words(text).find((word) => isIP(word) === 0)
+      if (wrong !== undefined) throw new BadSetting(`--${flag}: "${wrong}" is not an IP address.`)
+      return words(text)
+    },
   ),
   dnsResolver: setting(
     'dns-resolver',
