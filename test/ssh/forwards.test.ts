@@ -230,9 +230,17 @@ test('WebSockets pass', { skip }, async (t) => {
   assert.equal(String(message), 'echo hello')
 })
 
-test('labels make a tunnel for a tunnel group, which the API shows', { skip }, async (t) => {
+test('labels make a tunnel for a tunnel group, and its edge reaches the service', { skip }, async (t) => {
   const { platform, identity } = await online(t)
-  const port = await startHttp(t, (_request, response) => response.end())
+  const port = await startHttp(t, (_request, response) => response.end('through the edge'))
+  await platform.call.create('/reserved_domains', { domain: 'group.adit.localhost' })
+  const backend = await platform.call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
+  const edge = await platform.call.create('/edges/https', { hostports: ['group.adit.localhost:443'] })
+  await platform.call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { enabled: true, backend_id: backend.id },
+  })
 
   const client = startSsh(
     t,
@@ -243,8 +251,11 @@ test('labels make a tunnel for a tunnel group, which the API shows', { skip }, a
   )
   await client.says(/app=shop -> ssh/)
   const [tunnel] = (await platform.call('GET', '/tunnels')).body.tunnels
+  const { port: httpsPort } = new URL(platform.credentials.https_url)
+  const response = await platform.fetch(`https://group.adit.localhost:${httpsPort}/`)
 
   assert.deepEqual(tunnel.labels, { app: 'shop' })
+  assert.equal(await response.text(), 'through the edge')
 })
 
 test('-N works without a terminal, and OpenSSH is told the port it was given', { skip }, async (t) => {
