@@ -1,0 +1,48 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort, start } from './processes.ts'
+
+/** The services behind every tunnel: files over HTTP, and a TCP service that takes or gives all it can. */
+export interface Upstream {
+  readonly http: number
+  readonly tcp: number
+}
+
+/** The bodies that are asked for, by path. */
+export const BODIES = { '128 B': 128, '64 KB': 64 * 1024, '10 MB': 10 * 1024 * 1024 } as const
+export type Body = keyof typeof BODIES
+
+export const pathOf = (body: Body) => `/${body.replace(' ', '')}`
+
+export async function startUpstream(dir: string): Promise<Upstream> {
+  const www = join(dir, 'www')
+  mkdirSync(www)
+  for (const [body, bytes] of Object.entries(BODIES))
+    writeFileSync(join(www, pathOf(body as Body)), Buffer.alloc(bytes, 'x'))
+  const [http, tcp] = [await freePort(), await freePort()]
+  await startNginx(dir, 'upstream', http, `root ${www}; sendfile on;`)
+  await start('iperf3', ['-s', '-p', String(tcp)], { listens: tcp })
+  return { http, tcp }
+}
+
+/** An nginx of one worker with the given contents of its one server; its process group. */
+export function startNginx(
+  dir: string,
+  name: string,
+  port: number,
+  server: string,
+  before = '',
+): Promise<number> {
+  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((kind) => `${kind}_temp_path ${dir}/${name}-${kind};`)
+    .join(' ')
+  const file = join(dir, `${name}.conf`)
+  writeFileSync(
+    file,
+    `worker_processes 1; daemon off; pid ${dir}/${name}.pid; error_log ${dir}/${name}.log;
+    events { worker_connections 8192; }
+    http { access_log off; ${temp} keepalive_requests 100000000; ${before}
+      server { listen 127.0.0.1:${port} backlog=4096; ${server} } }`,
+  )
+  return start('nginx', ['-c', file, '-e', `${dir}/${name}.log`], { listens: port })
+}
