@@ -56,13 +56,14 @@ export function createLogins(options: LoginOptions): LoginPart {
 
   /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
   function gate<S extends SignIn>(
-    { placeId, keep }: LoginPlace,
+    place: LoginPlace,
     settings: SessionSettings & { readonly auth_check_interval?: number },
     allowed: Allowed,
     make: () => S,
   ) {
     const version = JSON.stringify([settings, allowed])
-    const signIn = keep('login', version, make)
+    const { placeId } = place
+    const signIn = place.keep('login', version, make)
     const checkEvery = settings.auth_check_interval ?? 0
     const step = createGate({ ...shared, placeId, settings, checkEvery, version, signIn, allowed })
     return { signIn, step }

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { connect } from 'node:tls'
+import { Secret } from '../../base/secret.ts'
+import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../resources/index.ts'
+import { askSecurely, type Reply } from '../testing/client.ts'
+import { eventually, startTcp } from '../testing/edge.ts'
+import { echo, HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { localTunnel } from '../testing/tunnels.ts'
+import { createLogins } from './index.ts'
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+const AGREE = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
+const TOKEN = 'https://oauth2.googleapis.com/token'
+
+function setCookies(headers: Reply['headers']): string[] {
+  return [headers['set-cookie'] ?? []].flat()
+}
+
+/** An edge behind a Google sign-in whose clock stands still until it is moved. */
+async function start(
+  t: TestContext,
+  login: Record<string, unknown> = {},
+  person: Record<string, unknown> = {},
+) {
+  const time = { now: 1_700_000_000_000 }
+  const clock = { now: () => time.now, monotonic: () => time.now }
+  const outbound = {
+    fetch: async (url: string | URL) =>
+      String(url) === TOKEN
+        ? Response.json({ access_token: 'x', token_type: 'Bearer', id_token: 'not.ours.toread' })
+        : Response.json({
+            sub: '42',
+            name: 'Ada',
+            email: 'ada@example.com',
+            email_verified: true,
+            ...person,
+          }),
+  }
+  const logins = createLogins({
+    outbound,
+    clock,
+    key: new Secret(randomBytes(32)),
+    idpUrl: () => 'https://idp.adit.localhost',
+  })
+  const world = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins } })
+  const { config, routeId, ask } = world
+  const provider = { google: { client_id: 'app', client_secret: 'secret', scopes: [] } }
+  const oauth = { provider, ...login }
+  config.update(routeId, { oauth })
+  await config.applied()
+
+  const cookiesOf = (lines: readonly string[]) =>
+    lines.filter((line) => !line.includes('Max-Age=0')).map((line) => line.split(';', 1)[0]!)
+
+  /** Begins, and gives what the provider would send the browser back with. */
+  async function begin(path = '/page?x=1') {
+    const { status, headers } = await ask({ path })
+    assert.equal(status, 302)
+    const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
+    return { state, cookies: cookiesOf(setCookies(headers)), lines: setCookies(headers) }
+  }
+
+  const finish = (state: string, cookies: readonly string[]) =>
+    ask({ path: `/auth/callback?code=c&state=${state}`, headers: { cookie: cookies.join('; ') } })
+
+  async function signIn() {
+    const { state, cookies } = await begin()
+    const { status, headers, text } = await finish(state, cookies)
+    assert.equal(status, 303, text)
+    const lines = setCookies(headers)
+    return { cookies: cookiesOf(lines), lines, location: String(headers.location) }
+  }
+
+  const visit = (cookies: readonly string[], question: Parameters<typeof ask>[0] = {}) =>
+    ask({ ...question, headers: { cookie: cookies.join('; '), ...question?.headers } })
+
+  return { ...world, time, oauth, begin, finish, signIn, visit, cookiesOf }
+}
+
+test('cookies of a session are bound to host, https and this browser, and small', async (t) => {
+  const groups = Array.from({ length: 2000 }, (_, at) => `group-${at}`)
+  const { signIn, visit, begin } = await start(t, {}, { name: 'Ä'.repeat(5000), groups })
+
+  const { lines, cookies } = await signIn()
+  const { lines: begun } = await begin(`/${'x'.repeat(6000)}`)
+
+  const kept = lines.filter((line) => !line.includes('Max-Age=0'))
+  assert.deepEqual(
+    kept.map((line) => line.replace(/=[^;]+/, '=')),
+    [
+      'adit.session=; Path=/; HttpOnly; SameSite=Lax; Secure',
+      '__Host-adit.session=; Path=/; HttpOnly; SameSite=Lax; Secure',
+    ],
+  )
+  for (const line of [...kept, ...begun]) assert.ok(line.length < 4096, `${line.length} bytes`)
+  assert.match(
+    begun[0]!,
+    /^adit\.login\.[\w-]+=[\w-]+; Path=\/auth\/callback; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+  )
+  assert.equal((await visit(cookies)).status, 200)
+})
+
+test('a session ends with its longest duration, to the second, however active', async (t) => {
+  const { signIn, visit, time } = await start(t, { maximum_duration: 100 })
+  const { cookies, lines } = await signIn()
+  assert.match(lines[0]!, /Max-Age=100;/)
+
+  for (let second = 10; second < 100; second += 10) {
+    time.now += 10_000
+    assert.equal((await visit(cookies)).status, 200)
+  }
+  time.now += 9_000
+  assert.equal((await visit(cookies)).status, 200)
+  time.now += 1_000
+  assert.equal((await visit(cookies)).status, 302)
+})
+
+test('a session ends when nothing came for long enough, to the second', async (t) => {
+  const { signIn, visit, time, cookiesOf } = await start(t, { inactivity_timeout: 60 })
+  const { cookies } = await signIn()
+  time.now += 59_000
+
+  const { status, headers } = await visit(cookies)
+
+  assert.equal(status, 200)
+  const fresh = [...cookiesOf(setCookies(headers)), cookies[1]!]
+  time.now += 1_000
+  assert.equal((await visit(cookies)).status, 302, 'the cookie of before')
+  time.now += 58_000
+  assert.equal((await visit(fresh)).status, 200)
+  time.now += 1_000
+  assert.equal((await visit(fresh)).status, 302)
+})
+
+test('the provider is asked anew after auth_check_interval', async (t) => {
+  const { signIn, visit, time } = await start(t, { auth_check_interval: 30, maximum_duration: 1000 })
+  const { cookies } = await signIn()
+
+  time.now += 29_000
+  assert.equal((await visit(cookies)).status, 200)
+  time.now += 1_000
+  assert.equal((await visit(cookies)).status, 302)
+})
+
+test('OPTIONS passes without a session only where that is set', async (t) => {
+  const open = await start(t, { options_passthrough: true })
+  const closed = await start(t)
+
+  assert.equal((await open.ask({ method: 'OPTIONS' })).status, 200)
+  assert.equal((await open.ask({ method: 'POST' })).status, 401)
+  assert.equal((await closed.ask({ method: 'OPTIONS' })).status, 401)
+})
+
+test('scripts are told to sign in, pages are sent to do so', async (t) => {
+  const { ask } = await start(t)
+
+  assert.equal((await ask({ headers: { 'sec-fetch-dest': 'empty' } })).status, 401)
+  assert.equal((await ask({ headers: { 'sec-fetch-dest': 'document' } })).status, 302)
+})
+
+test('the cookie prefix is used, and only our own cookies are kept from the upstream', async (t) => {
+  const { signIn, visit } = await start(t, { cookie_prefix: 'shop_' })
+  const { cookies } = await signIn()
+  assert.ok(cookies.some((cookie) => cookie.startsWith('shop_session=')))
+
+  const { text } = await visit([...cookies, 'shop_theme=dark', 'a=b', 'shop_login.x=y'])
+
+  const { headers } = JSON.parse(text) as { headers: Record<string, string> }
+  assert.equal(headers.cookie, 'shop_theme=dark; a=b')
+  assert.equal(headers['adit-auth-user-id'], '42')
+})
+
+test('a cookie that was planted, doubled or taken elsewhere opens nothing', async (t) => {
+  const { signIn, visit, config, backendId, oauth, tlsPort, ca } = await start(t)
+  const { cookies } = await signIn()
+  const again = await signIn()
+  const edgeId = config.create(HttpsEdge, { hostports: ['other.adit.localhost:443'] })
+  config.create(HttpsRoute, {
+    edge_id: edgeId,
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backendId },
+    oauth,
+  })
+  await config.applied()
+  const [session = '', proof = ''] = cookies
+
+  assert.equal((await visit([session])).status, 302, 'without what only this host can set')
+  assert.equal((await visit([session, again.cookies[1]!])).status, 302, 'with that of another session')
+  assert.equal((await visit([session, session, proof])).status, 302, 'twice')
+  assert.notEqual(again.cookies[0], session, 'each sign-in is a new session')
+  const elsewhere = await askSecurely(tlsPort, ca, {
+    host: 'other.adit.localhost',
+    headers: { cookie: cookies.join('; ') },
+  })
+  assert.equal(elsewhere.status, 302)
+  assert.equal((await visit(cookies)).status, 200)
+})
+
+test('a sign-in is completed once, by whom it was begun, within ten minutes', async (t) => {
+  const { begin, finish, time } = await start(t)
+  const first = await begin()
+  const second = await begin()
+
+  assert.equal((await finish(first.state, second.cookies)).status, 403, 'the cookie of another sign-in')
+  assert.equal((await finish(first.state, [])).status, 403, 'another browser')
+  assert.equal((await finish(first.state, first.cookies)).status, 303)
+  assert.equal((await finish(first.state, first.cookies)).status, 403, 'again')
+  time.now += 600_001
+  assert.equal((await finish(second.state, second.cookies)).status, 403, 'too late')
+})
+
+test('changed settings end sessions, and changes elsewhere on the edge do not', async (t) => {
+  const { signIn, visit, config, routeId, oauth } = await start(t)
+  const { cookies } = await signIn()
+
+  config.update(routeId, { description: 'another' })
+  await config.applied()
+  assert.equal((await visit(cookies)).status, 200)
+  config.update(routeId, { oauth: { ...oauth, maximum_duration: 5000 } })
+  await config.applied()
+  assert.equal((await visit(cookies)).status, 302)
+})
+
+test('a route that does not have /auth/ takes sign-ins and sign-outs on its own pages', async (t) => {
+  const { config, routeId, begin, ask, visit, cookiesOf } = await start(t)
+  config.update(routeId, { match: '/app/' })
+  await config.applied()
+  const { state, cookies, lines } = await begin('/app/x?y=1')
+  assert.match(lines[0]!, /Path=\/app\/x;/)
+
+  const { status, headers } = await ask({
+    path: `/app/x?adit-login&code=c&state=${state}`,
+    headers: { cookie: cookies.join('; ') },
+  })
+
+  assert.deepEqual([status, headers.location], [303, `https://${HOST}/app/x?y=1`])
+  const session = cookiesOf(setCookies(headers))
+  assert.equal((await visit(session, { path: '/app/' })).status, 200)
+  assert.match((await visit(session, { path: '/app/?adit-logout' })).text, /signed out/)
+  assert.equal((await visit(session, { path: '/app/' })).status, 302)
+})
+
+test('an open WebSocket ends with its session', async (t) => {
+  const { signIn, visit, tlsPort, ca, tunnels, config, routeId } = await start(t)
+  const upstream = await startTcp(t, (socket) => socket.once('data', () => socket.write(AGREE)))
+  tunnels.tunnels.push(localTunnel(upstream, { labels: { app: 'ws' } }))
+  const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'ws' } })
+  config.update(routeId, { backend: { backend_id } })
+  await config.applied()
+  const { cookies } = await signIn()
+  const socket = connect({
+    port: tlsPort,
+    host: '127.0.0.1',
+    servername: HOST,
+    ca,
+    ALPNProtocols: ['http/1.1'],
+  })
+  t.after(() => socket.destroy())
+  let closed = false
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    closed = true
+  })
+  await once(socket, 'secureConnect')
+  socket.write(
+    `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
+      `Sec-WebSocket-Key: ${KEY}\r\nCookie: ${cookies.join('; ')}\r\n\r\n`,
+  )
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  assert.match(head.toString(), /^HTTP\/1\.1 101 /)
+
+  await visit(cookies, { path: '/auth/logout' })
+
+  await eventually(() => closed, 'the WebSocket ended', 20_000)
+})

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isFieldValue } from '../ascii.ts'
+import { identityFields } from './identity-fields.ts'
+import { fitIdentity, isKeepable } from './identity-size.ts'
+import { isAllowed } from './sign-in.ts'
+
+const ada = { id: '1', name: 'Ada', email: 'ada@example.com', groups: ['staff'], claims: { dept: 'x' } }
+
+test('what fits is kept whole; of the rest claims go first, then the last groups', () => {
+  const groups = Array.from({ length: 500 }, (_, at) => `group ${at}`)
+
+  const many = fitIdentity({ ...ada, groups })
+
+  assert.deepEqual(fitIdentity(ada), ada)
+  assert.deepEqual(many.claims, {})
+  assert.ok(many.groups.length > 50 && many.groups.length < 500)
+  assert.deepEqual(many.groups, groups.slice(0, many.groups.length))
+  assert.ok(JSON.stringify(many).length <= 2400)
+  assert.deepEqual([isKeepable(ada), isKeepable({ ...ada, id: 'x'.repeat(3000) })], [true, false])
+})
+
+test('whatever a provider says can be sent to the upstream, and cannot add a field', () => {
+  const odd = { ...ada, id: 'a\r\nx: y', name: 'Ädä\u0000\u0007 雪', groups: ['a\nb', '\u007f'] }
+
+  for (const [name, value] of identityFields(odd)) assert.ok(isFieldValue(value), name)
+})
+
+test('addresses and domains are compared whole and without case', () => {
+  const allowed = { emails: ['ada@example.com'], domains: ['corp.test'] }
+  const may = (email: string) => isAllowed({ ...ada, email }, allowed)
+
+  assert.deepEqual(['Ada@Example.com', 'x@corp.test', 'x@CORP.test'].map(may), [true, true, true])
+  assert.deepEqual(
+    [
+      '',
+      'corp.test',
+      'x@evilcorp.test',
+      'x@corp.test.evil',
+      'bob@example.com',
+      'x@sub.corp.test',
+      'a@corp.test@evil',
+    ].map(may),
+    [false, false, false, false, false, false, false],
+  )
+  assert.equal(isAllowed({ ...ada, email: '' }, { emails: [], domains: [] }), true)
+})

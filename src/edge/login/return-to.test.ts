@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { locationAt, returnPath } from './return-to.ts'
+
+const ORIGIN = 'https://app.example.com'
+
+/** Ways in which targets have been made to lead elsewhere, by what stands before the host and between its parts. */
+function* payloads(): Generator<string> {
+  const hosts = ['evil.example', 'evil.example%2f@app.example.com', '[::1]', '2130706433', 'evil。example']
+  const starts = [
+    '//',
+    '///',
+    '////',
+    '/\\',
+    '/\\/',
+    '\\\\',
+    '\\/',
+    '/\t/',
+    '/\n/',
+    '/\r/',
+    '/%09/',
+    '/%2f',
+    '/%5c',
+    '%2f%2f',
+    'https://',
+    'http:',
+    'https:/',
+    'https:///',
+    'HTTPS:\\\\',
+    'javascript:',
+    'data:text/html,',
+    'ftp://',
+    '@',
+    '.',
+    '/.//',
+    '/..//',
+    '/x/..//',
+    '/;@',
+    '//app.example.com@',
+    '//;@',
+    '/?next=//',
+    '/#//',
+    ' //',
+    '\u0000//',
+    '\u2028//',
+    '／／',
+  ]
+  for (const start of starts) for (const host of hosts) yield `${start}${host}`
+}
+
+test('no spelling of another address leads away from the host', () => {
+  const all = [...payloads()]
+  assert.ok(all.length >= 100)
+
+  for (const payload of all) {
+    const { origin, username } = new URL(locationAt(ORIGIN, returnPath(payload)), ORIGIN)
+    assert.deepEqual([origin, username], [ORIGIN, ''], JSON.stringify(payload))
+  }
+})
+
+test('a page of the host is gone on with as it was asked for', () => {
+  for (const path of ['/', '/a/b?c=d&e=%20', '/~x;y=1', '/a//b'])
+    assert.equal(locationAt(ORIGIN, returnPath(path)), `${ORIGIN}${path}`)
+  assert.equal(returnPath(`/${'x'.repeat(3000)}`), '/')
+})
