@@ -16,6 +16,20 @@ test('ids of a later second sort after those of an earlier one', () => {
   assert.ok(earlier < later)
 })
 
+test('the second it was made in stands in the first four bytes', () => {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  const decode = (text: string) =>
+    [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
+
+  for (const second of [1_400_000_000, 1_800_000_000, 5_000_000_000]) {
+    const ids = [0, 1, 2].map(() => decode(ksuid(second * 1000 + 999)))
+    for (const id of ids) {
+      assert.equal(Number(id >> 128n) + 1_400_000_000, second)
+      assert.ok(id < 2n ** 160n)
+    }
+  }
+})
+
 test('an id is its prefix and 27 characters', () => {
   const id = newId('ak')
 
