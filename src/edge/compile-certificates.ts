@@ -24,9 +24,10 @@ export function certificateFault(
 }
 
 /** The name itself, then the wildcards that cover it, the most specific first. */
-function coveringNames(name: string): string[] {
-  const labels = name.split('.')
-  return [name, ...labels.slice(1, -1).map((_, at) => `*.${labels.slice(at + 1).join('.')}`)].filter(
-    (covering, at, all) => all.indexOf(covering) === at,
-  )
+function* coveringNames(name: string): Generator<string> {
+  yield name
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+    const wildcard = `*${name.slice(dot)}`
+    if (wildcard !== name) yield wildcard
+  }
 }

@@ -1,3 +1,5 @@
+import type { Clock } from '../base/clock.ts'
+import type { Admits } from '../base/ip-rules.ts'
 import type { Choice } from './backends/choice.ts'
 import { authorityCertificates } from './compile-authorities.ts'
 import type { Choices, EdgeVia } from './compile-backends.ts'
@@ -31,41 +33,31 @@ export interface BrokenPlace {
 
 /** One edge while it is compiled. */
 export class Making {
-  readonly uses = new Set<string>()
-  readonly broken: BrokenPlace[] = []
+  readonly accountId: string
+  readonly parts: CompilerParts
   readonly accountAdmission: ConnectionStep
-  readonly #parts: CompilerParts
-  readonly #accountId: string
+  readonly uses: string[] = []
+  readonly broken: BrokenPlace[] = []
 
   constructor(parts: CompilerParts, accountId: string) {
-    this.#parts = parts
-    this.#accountId = accountId
+    this.parts = parts
+    this.accountId = accountId
     this.accountAdmission = parts.rules.accountAdmission(accountId)
+  }
+
+  /** Notes that the edge is made with this object, and has to be made anew when it changes. */
+  use(id: string): void {
+    if (!this.uses.includes(id)) this.uses.push(id)
   }
 
   /** What modules on this place may ask. */
   world(placeId: string): World {
-    const { core, snapshot, rules, states, logins } = this.#parts
-    return {
-      accountId: this.#accountId,
-      placeId,
-      clock: core.clock,
-      logins,
-      admits: (ids) => {
-        for (const id of ids) this.uses.add(id)
-        return rules.admits(ids)
-      },
-      authorities: (ids) => {
-        for (const id of ids) this.uses.add(id)
-        return authorityCertificates(snapshot, ids)
-      },
-      keep: (name, key, make) => states.keep(placeId, name, key, make),
-    }
+    return new PlaceWorld(this, placeId)
   }
 
   choice(backendId: string, via: EdgeVia): Choice {
-    const { choice, uses } = this.#parts.choices.get(backendId, this.#accountId, via)
-    for (const id of uses) this.uses.add(id)
+    const { choice, uses } = this.parts.choices.get(backendId, this.accountId, via)
+    for (const id of uses) this.use(id)
     return choice
   }
 
@@ -74,10 +66,47 @@ export class Making {
     const { module, message } =
       error instanceof BrokenModule ? error : new BrokenModule('configuration', error)
     this.broken.push({ placeId, module, reason: message })
-    this.#parts.core.log.warn(
+    this.parts.core.log.warn(
       { id: placeId, module, reason: message },
       'a module is broken and lets nobody in',
     )
     return module
+  }
+}
+
+/** What the modules of one place on an edge may ask. */
+class PlaceWorld implements World {
+  readonly placeId: string
+  readonly #making: Making
+
+  constructor(making: Making, placeId: string) {
+    this.#making = making
+    this.placeId = placeId
+  }
+
+  get accountId(): string {
+    return this.#making.accountId
+  }
+
+  get clock(): Clock {
+    return this.#making.parts.core.clock
+  }
+
+  get logins(): Logins | undefined {
+    return this.#making.parts.logins
+  }
+
+  admits(policyIds: readonly string[]): Admits {
+    for (const id of policyIds) this.#making.use(id)
+    return this.#making.parts.rules.admits(policyIds)
+  }
+
+  authorities(ids: readonly string[]): readonly string[] {
+    for (const id of ids) this.#making.use(id)
+    return authorityCertificates(this.#making.parts.snapshot, ids)
+  }
+
+  keep<T extends object>(name: string, key: string, make: () => T): T {
+    return this.#making.parts.states.keep(this.placeId, name, key, make)
   }
 }

@@ -23,7 +23,7 @@ export interface CompiledEdge {
   readonly places: readonly { readonly id: string; readonly counters: RawEntry['counters'] }[]
   readonly broken: readonly BrokenPlace[]
   /** Ids of everything that went into it: when one changes, it is compiled anew. */
-  readonly uses: ReadonlySet<string>
+  readonly uses: readonly string[]
 }
 
 export function compileHttpsEdge(edge: Kept<typeof HttpsEdge>, parts: CompilerParts): CompiledEdge {
@@ -65,7 +65,7 @@ export function denyEdge(before: CompiledEdge, error: unknown): CompiledEdge {
   const { secure, plain, names, ports } = before
   const { module, message } = new BrokenModule('configuration', error)
   const broken = [{ placeId: secure.id, module, reason: message }]
-  const denied = { names, ports, broken, uses: new Set<string>() }
+  const denied = { names, ports, broken, uses: [] }
   if (secure.kind === 'raw') {
     const entry: RawEntry = { ...secure, policy: undefined, admission: [denyAll(module)] }
     return { ...denied, secure: entry, plain, places: [entry] }
@@ -145,7 +145,7 @@ function tlsSettings(
 /** A certificate that an owner chose and that is gone must not be replaced by another one unasked (P36). */
 function requireCertificates(names: readonly string[], snapshot: Snapshot, making: Making): void {
   for (const name of names) {
-    const fault = certificateFault(name, snapshot, (id) => making.uses.add(id))
+    const fault = certificateFault(name, snapshot, (id) => making.use(id))
     if (fault !== undefined) throw new BrokenModule('tls_certificate', new Broken(fault))
   }
 }

@@ -39,8 +39,8 @@ export class EdgeTable implements Table, EdgeFollower {
   readonly #compiled = new Map<string, CompiledEdge>()
   readonly #names = new NameIndex<CompiledEdge>()
   readonly #ports = new Map<number, CompiledEdge>()
-  /** Which edges were made with an object. */
-  readonly #users = new Map<string, Set<string>>()
+  /** Which edges were made with an object: mostly one, at times all of them. */
+  readonly #users = new Map<string, string | Set<string>>()
   readonly #changed = new Set<string>()
   readonly #dirty = new Set<string>()
   #timer: NodeJS.Timeout | undefined
@@ -158,7 +158,9 @@ export class EdgeTable implements Table, EdgeFollower {
     this.#parts.choices.changed(changed)
     for (const id of changed) {
       if (this.#isEdge(id)) this.#dirty.add(id)
-      for (const user of this.#users.get(id) ?? []) this.#dirty.add(user)
+      const users = this.#users.get(id)
+      if (typeof users === 'string') this.#dirty.add(users)
+      else for (const user of users ?? []) this.#dirty.add(user)
       if (!this.#snapshot.routes.has(id) && !this.#isEdge(id)) this.#parts.states.abandon(id)
     }
   }
@@ -181,12 +183,7 @@ export class EdgeTable implements Table, EdgeFollower {
     if (before === undefined) return
     for (const name of before.names) this.#names.remove(name, before)
     for (const port of before.ports) if (this.#ports.get(port) === before) this.#ports.delete(port)
-    for (const used of before.uses) {
-      if (after?.uses.has(used)) continue
-      const users = this.#users.get(used)
-      users?.delete(id)
-      if (users?.size === 0) this.#users.delete(used)
-    }
+    for (const used of before.uses) if (!after?.uses.includes(used)) this.#unuse(used, id)
     if (after === undefined) this.#parts.states.abandon(id)
   }
 
@@ -207,8 +204,15 @@ export class EdgeTable implements Table, EdgeFollower {
 
   #use(used: string, by: string): void {
     const users = this.#users.get(used)
-    if (users === undefined) this.#users.set(used, new Set([by]))
+    if (users === undefined || users === by) this.#users.set(used, by)
+    else if (typeof users === 'string') this.#users.set(used, new Set([users, by]))
     else users.add(by)
+  }
+
+  #unuse(used: string, by: string): void {
+    const users = this.#users.get(used)
+    if (users === by) this.#users.delete(used)
+    else if (typeof users === 'object') users.delete(by)
   }
 }
 

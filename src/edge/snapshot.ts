@@ -83,7 +83,7 @@ export class Snapshot {
   readonly authorities = new Map<string, Kept<Kinds['authorities']>>()
   readonly domains = new Map<string, Kept<Kinds['domains']>>()
   readonly certificates = new Map<string, Kept<Kinds['certificates']>>()
-  readonly #children = new Map<string, Set<string>>()
+  readonly #children = new Map<string, string[]>()
   readonly #byKind = new Map<string, Map<string, { id: string; accountId: string }>>(
     (Object.keys(kinds) as (keyof Kinds)[]).map((name) => [kinds[name].kind, this[name]]),
   )
@@ -96,7 +96,7 @@ export class Snapshot {
 
   /** The rules of an IP policy. */
   rulesOf(policyId: string): Kept<Kinds['rules']>[] {
-    return this.#childrenOf(policyId, this.rules)
+    return this.#childrenOf(rulesKey(policyId), this.rules)
   }
 
   /** The IP restrictions of an account. */
@@ -116,7 +116,7 @@ export class Snapshot {
     const before = kept.get(id)
     // What is told again after a gap has mostly stayed the same.
     if (row !== undefined && before !== undefined && this.#revisions.get(id) === row.revision) return []
-    if (before !== undefined) this.#children.get(parentOf(kind, before))?.delete(id)
+    const left = before === undefined ? '' : parentOf(kind, before)
     if (row === undefined) {
       kept.delete(id)
       this.#revisions.delete(id)
@@ -125,9 +125,12 @@ export class Snapshot {
       this.#revisions.set(id, row.revision)
     }
     const after = kept.get(id)
-    const parents = [before, after].flatMap((record) => (record === undefined ? [] : parentOf(kind, record)))
-    if (after !== undefined) this.#adopt(parentOf(kind, after), id)
-    return [id, ...new Set(parents.filter((parent) => parent !== ''))]
+    const joined = after === undefined ? '' : parentOf(kind, after)
+    if (left !== joined) {
+      this.#leave(left, id)
+      this.#join(joined, id)
+    }
+    return [id, left, joined].filter((changed) => changed !== '')
   }
 
   /** Everything known, to be compared with what is told after a gap. */
@@ -135,11 +138,18 @@ export class Snapshot {
     for (const [kind, kept] of this.#byKind) for (const id of kept.keys()) yield [kind, id]
   }
 
-  #adopt(parent: string, id: string): void {
+  #join(parent: string, id: string): void {
     if (parent === '') return
     const children = this.#children.get(parent)
-    if (children === undefined) this.#children.set(parent, new Set([id]))
-    else children.add(id)
+    if (children === undefined) this.#children.set(parent, [id])
+    else children.push(id)
+  }
+
+  #leave(parent: string, id: string): void {
+    const children = this.#children.get(parent)
+    if (children === undefined) return
+    children.splice(children.indexOf(id), 1)
+    if (children.length === 0) this.#children.delete(parent)
   }
 
   #childrenOf<T>(parent: string, kept: ReadonlyMap<string, T>): T[] {
@@ -152,13 +162,18 @@ export class Snapshot {
   }
 }
 
+/** What changes with the rules of a policy, while the policy itself stays. */
+export function rulesKey(policyId: string): string {
+  return `rules ${policyId}`
+}
+
 /** What a record is found by besides its id: the edge of a route, the policy of a rule, the account of a restriction. */
 function parentOf(kind: string, record: { accountId: string }): string {
   switch (kind) {
     case HttpsRoute.kind:
       return (record as Kept<typeof HttpsRoute>).edge_id
     case IpPolicyRule.kind:
-      return (record as Kept<typeof IpPolicyRule>).ip_policy_id
+      return rulesKey((record as Kept<typeof IpPolicyRule>).ip_policy_id)
     case IpRestriction.kind:
       return record.accountId
     case ReservedDomain.kind:
