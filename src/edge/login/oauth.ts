@@ -33,11 +33,16 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
   // Without the provider's own ones it would not say who somebody is.
   const scopes = [...new Set([...provider.scopes, ...options.scopes])]
 
+  /** What the provider tells; undefined when it does not, which opens nothing. */
   async function about(url: string, accessToken: string): Promise<unknown> {
-    const response = await outbound.fetch(url, {
-      headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'adit' },
-    })
-    return response.ok ? response.json() : undefined
+    try {
+      const response = await outbound.fetch(url, {
+        headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'adit' },
+      })
+      return response.ok ? await response.json() : undefined
+    } catch {
+      return undefined
+    }
   }
 
   return {

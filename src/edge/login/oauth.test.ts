@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { createOutbound } from '../../base/outbound.ts'
+import { OAUTH_PROVIDERS } from '../../resources/index.ts'
+import { createOauthSignIn } from './oauth.ts'
+import { type OauthProviderName, oauthProviders, providerNamed } from './oauth-providers.ts'
+import { SignInRefused } from './sign-in.ts'
+
+const CALLBACK = 'https://idp.adit.localhost/oauth2/callback'
+
+/** What a provider really answers with: its token, and what it says of a person. */
+interface Wire {
+  readonly token: string | Record<string, unknown>
+  readonly about: Record<string, unknown>
+}
+
+const openId = { sub: '42', name: 'Ada', email: 'ada@example.com', email_verified: true }
+const idToken = 'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2Vsc2V3aGVyZS5leGFtcGxlIn0.c2ln'
+const bearer = { access_token: 'secret-token', token_type: 'bearer', expires_in: 3600 }
+
+const wires: Record<OauthProviderName, Wire> = {
+  amazon: {
+    token: { ...bearer, refresh_token: 'r' },
+    about: { user: { user_id: '42', name: 'Ada', email: 'ada@example.com' } },
+  },
+  facebook: { token: bearer, about: { user: { id: '42', name: 'Ada', email: 'ada@example.com' } } },
+  github: {
+    // Not JSON, whatever the request accepts.
+    token: 'access_token=secret-token&scope=read%3Aorg%2Cuser%3Aemail&token_type=bearer',
+    about: {
+      user: { id: 42, login: 'ada', name: 'Ada', email: 'public@example.com' },
+      emails: [
+        { email: 'old@corp.test', primary: false, verified: true },
+        { email: 'ada@example.com', primary: true, verified: true },
+      ],
+      orgs: [{ login: 'Acme', id: 7 }],
+      teams: [{ id: 99, slug: 'core', organization: { login: 'Acme' } }],
+    },
+  },
+  gitlab: { token: { ...bearer, id_token: idToken, created_at: 1 }, about: { user: openId } },
+  google: { token: { ...bearer, token_type: 'Bearer', id_token: idToken }, about: { user: openId } },
+  linkedin: {
+    token: { access_token: 'secret-token', expires_in: 1, id_token: idToken },
+    about: { user: openId },
+  },
+  microsoft: {
+    token: { ...bearer, token_type: 'Bearer', id_token: idToken },
+    about: {
+      user: { id: '42', displayName: 'Ada', mail: 'ceo@corp.test', userPrincipalName: 'ada@example.com' },
+    },
+  },
+  twitch: {
+    token: { ...bearer, scope: ['openid', 'user:read:email'], id_token: idToken },
+    about: { user: { sub: '42', preferred_username: 'Ada', email: 'ada@example.com', email_verified: true } },
+  },
+}
+
+async function start(
+  t: TestContext,
+  name: OauthProviderName,
+  {
+    wire = wires[name],
+    groups = [],
+    scopes = [],
+  }: { wire?: Wire; groups?: string[]; scopes?: string[] } = {},
+) {
+  const told = { form: new URLSearchParams(), authorizations: new Set<string | undefined>() }
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '', 'http://x').pathname.slice(1)
+    if (path !== 'token') {
+      told.authorizations.add(request.headers.authorization)
+      const answer = wire.about[path]
+      response.writeHead(answer === undefined ? 403 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer ?? { message: 'no' }))
+      return
+    }
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      told.form = new URLSearchParams(Buffer.concat(pieces).toString())
+      const isForm = typeof wire.token === 'string'
+      response.setHeader('content-type', isForm ? 'application/x-www-form-urlencoded' : 'application/json')
+      response.end(isForm ? wire.token : JSON.stringify(wire.token))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const outbound = createOutbound({ allow: ['127.0.0.1'] })
+  t.after(async () => {
+    await outbound.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const about = Object.fromEntries(
+    Object.keys(oauthProviders[name].about).map((part) => [part, `${base}/${part}`]),
+  )
+  const signIn = createOauthSignIn({
+    provider: providerNamed(name, { [name]: { token: `${base}/token`, about } }),
+    clientId: 'app',
+    clientSecret: 'app-secret',
+    scopes,
+    groups,
+    outbound,
+    callbackUrl: () => CALLBACK,
+  })
+  const memory = signIn.remember()
+  const pending = { id: 'x', returnTo: '/', at: 0, memory }
+  const url = new URL(await signIn.begin(pending, 'the-state'))
+  const complete = (answer: Record<string, string> = { code: 'c' }) =>
+    signIn.complete(new URLSearchParams({ state: 'the-state', ...answer }), pending)
+  return { told, url, memory, complete }
+}
+
+for (const name of OAUTH_PROVIDERS)
+  test(`${name} says who somebody is`, async (t) => {
+    const { told, url, memory, complete } = await start(t, name)
+
+    const identity = await complete({ code: 'c', iss: 'https://accounts.example' })
+
+    assert.deepEqual(identity, { id: '42', name: 'Ada', email: 'ada@example.com', groups: [], claims: {} })
+    assert.equal(url.origin + url.pathname, oauthProviders[name].authorize)
+    assert.equal(url.searchParams.get('redirect_uri'), CALLBACK)
+    assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
+    assert.equal(told.form.get('code_verifier'), memory.verifier)
+    assert.equal(told.form.get('client_secret'), 'app-secret')
+    assert.deepEqual([...told.authorizations], ['Bearer secret-token'])
+  })
+
+test('addresses that are not verified are none', async (t) => {
+  const unverified: [OauthProviderName, Record<string, unknown>][] = [
+    ['google', { user: { ...openId, email_verified: false } }],
+    ['gitlab', { user: { ...openId, email_verified: undefined } }],
+    ['twitch', { user: { ...openId, email_verified: 'false' } }],
+    ['microsoft', { user: { id: '42', mail: 'ceo@corp.test', userPrincipalName: 'a_b.test#EXT#@c.test' } }],
+    [
+      'github',
+      {
+        user: { id: 42, email: 'a@b.test' },
+        emails: [{ email: 'a@b.test', primary: true, verified: false }],
+      },
+    ],
+  ]
+  for (const [name, about] of unverified) {
+    const { complete } = await start(t, name, { wire: { token: bearer, about } })
+    assert.equal((await complete()).email, '', name)
+  }
+})
+
+test('teams and organizations at GitHub open the door to their members alone', async (t) => {
+  const enter = async (groups: string[], about = wires.github.about) => {
+    const { complete } = await start(t, 'github', { groups, wire: { token: bearer, about } })
+    return complete().then(
+      () => 'in',
+      (error: unknown) => (error instanceof SignInRefused ? 'out' : String(error)),
+    )
+  }
+
+  for (const group of ['acme', 'ACME', 'acme/core', 'Acme/Core', '99'])
+    assert.equal(await enter([group]), 'in', group)
+  for (const group of ['acm', 'acme2', 'acme/cor', 'other/core', 'core', '9', '7', '42'])
+    assert.equal(await enter([group]), 'out', group)
+  assert.equal(await enter(['nobody', '99']), 'in')
+  assert.equal(await enter(['acme'], { user: { id: 42 } }), 'out', 'when GitHub does not tell')
+})
+
+test('own scopes are asked for beside those that say who somebody is', async (t) => {
+  const { url } = await start(t, 'github', { scopes: ['repo', 'read:user'] })
+
+  assert.equal(url.searchParams.get('scope'), 'read:user user:email read:org repo')
+})
+
+test('what is no token, and a person without an id, sign nobody in', async (t) => {
+  const wrong: Wire[] = [
+    { token: { error: 'bad_verification_code', error_description: 'x' }, about: wires.google.about },
+    { token: 'error=bad_verification_code', about: wires.google.about },
+    { token: '<html>', about: wires.google.about },
+    { token: '{"access_token":', about: wires.google.about },
+    { token: '', about: wires.google.about },
+    { token: { access_token: 5 }, about: wires.google.about },
+    { token: bearer, about: {} },
+    { token: bearer, about: { user: {} } },
+    { token: bearer, about: { user: [] } },
+  ]
+  for (const wire of wrong) {
+    const { complete } = await start(t, 'google', { wire })
+    await assert.rejects(complete(), SignInRefused, JSON.stringify(wire))
+  }
+  const { complete } = await start(t, 'google')
+  await assert.rejects(complete({ error: 'access_denied' }), /cancelled/)
+})
