@@ -20,6 +20,7 @@ export function compileRoute(record: RouteRecord, making: Making, mutualTls: boo
   try {
     const steps = requestSteps(record, world)
     if (mutualTls) steps.unshift(clientIdentity)
+    if (record.ip_restriction?.enabled) steps.unshift(noteAdmitted)
     return {
       id,
       admission: admission(record, making, world),
@@ -30,6 +31,12 @@ export function compileRoute(record: RouteRecord, making: Making, mutualTls: boo
   } catch (error) {
     return deniedRoute(id, making.report(id, error), counters)
   }
+}
+
+/** Whoever gets as far as this was admitted; the event of the request says so. */
+const noteAdmitted: RequestStep = (exchange) => {
+  exchange.note('ip_policy.decision', 'allow')
+  return undefined
 }
 
 /** A route on which nobody is let in. */

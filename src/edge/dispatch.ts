@@ -133,6 +133,7 @@ function nextTarget(exchange: Exchange, failed: Target): Target | Answer | undef
 /** Shows the visitor why it was turned away; whatever arrives here unknown is a bug and gets a number. */
 export function turnAway(exchange: Exchange, error: unknown): void {
   if (error instanceof Refusal) {
+    if (error.name === 'address_denied') exchange.note('ip_policy.decision', 'block')
     exchange.refuse(error)
     return
   }

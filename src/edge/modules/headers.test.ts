@@ -1,0 +1,114 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what header values hold
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import type { RequestEvent } from '../observe.ts'
+import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { compileEdits } from './header-edits.ts'
+import { variableNames } from './template.ts'
+import { uncheckedProviders, webhookSchemes } from './webhook-schemes.ts'
+import { Broken } from './world.ts'
+
+test('values hold variables of the connection and the request, the same id in both directions', async (t) => {
+  const { config, routeId, ask, tlsPort } = await startHttpsEdge(t)
+  const all =
+    '${conn.client_ip}|${conn.server_ip}:${ conn.server_port }|${conn.server_name}|${conn.tls_version}'
+  const add = {
+    'x-all': `${all}|\${req.method} \${req.host} \${req.path}`,
+    'x-id': '${req.id}',
+    'x-none': '${req.secret} $ {}',
+  }
+  config.update(routeId, { request_headers: { add }, response_headers: { add: { 'x-id': '${req.id}' } } })
+  await config.applied()
+
+  const reply = await ask({ path: '/a/b?c=d', method: 'PUT' })
+
+  const { headers } = JSON.parse(reply.text) as { headers: Record<string, string> }
+  assert.equal(headers['x-all'], `127.0.0.1|127.0.0.1:${tlsPort}|${HOST}|TLSv1.3|PUT ${HOST} /a/b`)
+  assert.match(headers['x-id'] ?? '', /^req_[0-9A-Za-z]{27}$/)
+  assert.equal(headers['x-id'], reply.headers['x-id'])
+  assert.equal(headers['x-none'], '${req.secret} $ {}')
+})
+
+test('fields that frame a message or belong to the connection cannot be added', () => {
+  for (const name of [
+    'Content-Length',
+    'transfer-encoding',
+    'CONNECTION',
+    'upgrade',
+    'te',
+    'trailer',
+    'expect',
+    'keep-alive',
+    'proxy-authorization',
+  ]) {
+    assert.throws(() => compileEdits([[name, 'x']], []), Broken, name)
+  }
+  assert.throws(() => compileEdits([['x', 'a\u0001b']], []), Broken)
+})
+
+test('text beyond ASCII goes out in UTF-8', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t)
+  config.update(routeId, { request_headers: { add: { 'x-text': 'grüße → 💡' } } })
+  await config.applied()
+
+  const { headers } = JSON.parse((await ask()).text) as { headers: Record<string, string> }
+
+  assert.equal(Buffer.from(headers['x-text'] ?? '', 'latin1').toString(), 'grüße → 💡')
+})
+
+test('what modules decide is told with the event of the request', async (t) => {
+  const events: RequestEvent[] = []
+  const observe = {
+    wantsRequests: () => true,
+    onRequest: (event: RequestEvent) => events.push(event),
+    wantsConnections: () => false,
+    onConnection: () => {},
+  }
+  const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies: { observe } })
+  config.update(routeId, {
+    user_agent_filter: { deny: ['bot'] },
+    webhook_verification: { provider: 'gitlab', secret: 'x' },
+    compression: {},
+    circuit_breaker: {},
+  })
+  await config.applied()
+
+  await ask({
+    headers: { 'user-agent': 'a', 'x-gitlab-token': 'x', 'accept-encoding': 'br' },
+    path: `/${'x'.repeat(500)}`,
+  })
+  await ask({ headers: { 'user-agent': 'a', 'x-gitlab-token': 'y' } })
+  await ask({ headers: { 'user-agent': 'bot' } })
+
+  assert.deepEqual(
+    events.map(({ notes, refusal }) => ({ ...notes, refusal })),
+    [
+      {
+        'user_agent_filter.decision': 'allow',
+        'webhook_verification.decision': 'allow',
+        'compression.algorithm': 'br',
+        'circuit_breaker.decision': 'allow',
+        refusal: undefined,
+      },
+      {
+        'user_agent_filter.decision': 'allow',
+        'webhook_verification.decision': 'block',
+        refusal: 'ERR_ADIT_3204',
+      },
+      { 'user_agent_filter.decision': 'block', refusal: 'ERR_ADIT_3211' },
+    ],
+  )
+})
+
+test('the documentation names every variable and every webhook provider', async () => {
+  const text = await readFile(new URL('../../../docs/modules.md', import.meta.url), 'utf8')
+
+  const missing = [
+    ...variableNames,
+    ...Object.keys(webhookSchemes),
+    ...Object.keys(uncheckedProviders),
+  ].filter((name) => !text.includes(`\`${name}\``) && !text.includes(`\`\${${name}}\``))
+
+  assert.deepEqual(missing, [])
+})
