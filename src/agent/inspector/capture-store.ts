@@ -114,12 +114,13 @@ export class CaptureStore {
     return this.#captures.get(id)
   }
 
-  /** Newest first. */
-  list(limit = Number.POSITIVE_INFINITY, tunnelName?: string): Capture[] {
+  /** Newest first; only those that came before the one named, if one is. */
+  list(limit = Number.POSITIVE_INFINITY, tunnelName?: string, beforeId?: string): Capture[] {
     const found: Capture[] = []
     const all = [...this.#captures.values()]
     for (let index = all.length - 1; index >= 0 && found.length < limit; index--) {
       const capture = all[index]!
+      if (beforeId !== undefined && capture.id >= beforeId) continue
       if (tunnelName === undefined || capture.tunnelName === tunnelName) found.push(capture)
     }
     return found

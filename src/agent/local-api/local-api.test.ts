@@ -526,3 +526,21 @@ test('a busy default port gives way to the next one, a busy port that was asked 
     new RegExp(`127\\.0\\.0\\.1:${port}: bind: address already in use`),
   )
 })
+
+test('captured requests are listed page by page, without their bytes when asked', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, hello())
+  const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
+  for (const path of ['/1', '/2', '/3']) {
+    await api.gateway.request(String(json.public_url), `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  }
+  const pathsOf = (requests: unknown[]) => (requests as Exchange[]).map(({ request }) => request.uri)
+
+  const first = list(await api.get('/api/requests/http?limit=2&summary=true'), 'requests') as Exchange[]
+  const rest = list(await api.get(`/api/requests/http?before_id=${first[1]!.id}`), 'requests') as Exchange[]
+
+  assert.deepEqual(pathsOf(first), ['/3', '/2'])
+  assert.equal(first[0]!.request.raw, undefined)
+  assert.deepEqual(pathsOf(rest), ['/1'])
+  assert.equal(typeof rest[0]!.request.raw, 'string')
+})

@@ -15,10 +15,13 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Captured content is foreign: whatever a page shows of it, nothing of it may run, and nobody may frame the page. */
+/**
+ * Captured content is foreign: whatever a page shows of it, nothing of it may run, and nobody may frame the page.
+ * Trusted types make the browser refuse every way of turning text into markup, should the page ever try one.
+ */
 const SECURITY = {
   'Content-Security-Policy':
-    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
@@ -64,7 +67,7 @@ function send(response: ServerResponse, content: Buffer, type: string): void {
 const PLAIN_PAGE = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Adit agent</title>
 <h1>Adit agent</h1>
-<p>The agent is running. Its inspector page has not been built yet; build it with <code>npm run build</code> and reload.</p>
+<p>The agent is running. Its inspector page has not been built yet; build it with <code>npm run pages</code> and reload.</p>
 <p>Until then: <a href="/api/tunnels">tunnels</a>, <a href="/api/requests/http">captured requests</a>, <a href="/api/status">status</a>.</p>
 </html>
 `

@@ -135,10 +135,15 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
 
   const requestList: Route = {
     get: ({ query }) => {
-      const list = captures.list(limitOf(query), query.get('tunnel_name') ?? undefined)
+      const list = captures.list(
+        limitOf(query),
+        query.get('tunnel_name') ?? undefined,
+        query.get('before_id') ?? undefined,
+      )
+      const summary = query.get('summary') === 'true'
       return {
         status: 200,
-        body: { uri: '/api/requests/http', requests: list.map((capture) => captureView(capture)) },
+        body: { uri: '/api/requests/http', requests: list.map((capture) => captureView(capture, summary)) },
       }
     },
     post: async (call) => {
