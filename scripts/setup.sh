@@ -19,6 +19,13 @@ if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" !=
   printf '%s' "$wanted" >"$stamp"
 fi
 
+# The pages that run in a browser: built when they are missing or older than their sources.
+if [ -d node_modules/vite ]; then
+  node_modules/.bin/node scripts/build-pages.ts
+elif [ ! -f dist/inspector/index.html ]; then
+  say 'vite is not installed, so the inspector page is not built; everything else works'
+fi
+
 [ "${1:-}" = --test ] || exit 0
 
 packages='postgresql openssh-server openssh-client chromium pebble bind9-dnsutils nsd curl openssl'

@@ -1,0 +1,120 @@
+/** One side of a captured exchange; `raw` (base64) is left out of summaries. */
+export interface CapturedMessage {
+  proto: string
+  headers: Record<string, string[]>
+  raw?: string
+  body_size: number
+  truncated: boolean
+  redacted?: boolean
+}
+
+/** A captured request as the local API shows it (docs/local-api.md). */
+export interface Capture {
+  id: string
+  tunnel_name: string
+  remote_addr: string
+  start: string
+  /** Nanoseconds. */
+  duration: number
+  request: CapturedMessage & { method: string; uri: string }
+  response: (CapturedMessage & { status: string; status_code: number }) | null
+  replayable: boolean
+  in_flight: boolean
+  error?: string
+}
+
+/** Counts, rates and lifetimes; `gauge` only for connections. */
+export interface Timing {
+  count: number
+  gauge?: number
+  rate1: number
+  rate5: number
+  rate15: number
+  p50: number
+  p90: number
+  p95: number
+  p99: number
+}
+
+/** A running tunnel. */
+export interface Tunnel {
+  ID: string
+  name: string
+  public_url: string
+  proto: string
+  config: { addr: string; inspect: boolean }
+  metrics: { conns: Timing; http: Timing }
+}
+
+/** What the agent says of itself. */
+export interface AgentStatus {
+  status: string
+  agent_version: string
+  session: { id: string; account: string; legs: { region: string; latency: string }[] }
+  inspect_db_size: number
+  update_available?: string
+}
+
+/** A refusal of the agent in its own words, or that it could not be reached. */
+export class ApiError extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+async function call(path: string, init?: RequestInit): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(path, init)
+  } catch {
+    throw new ApiError(0, 'The agent does not answer. Is it still running?')
+  }
+  if (response.ok) return response
+  const body = (await response.json().catch(() => ({}))) as { msg?: string; details?: { err?: string } }
+  throw new ApiError(
+    response.status,
+    body.details?.err ?? body.msg ?? `The agent answered ${response.status}.`,
+  )
+}
+
+async function get<T>(path: string): Promise<T> {
+  return (await (await call(path)).json()) as T
+}
+
+/** A page of captures, newest first, those older than `beforeId` if it is given. */
+export async function listCaptures(
+  limit: number,
+  beforeId: string | undefined,
+  summary: boolean,
+): Promise<Capture[]> {
+  const query = new URLSearchParams({ limit: String(limit) })
+  if (beforeId !== undefined) query.set('before_id', beforeId)
+  if (summary) query.set('summary', 'true')
+  return (await get<{ requests: Capture[] }>(`/api/requests/http?${query}`)).requests
+}
+
+/** One capture with its bytes. */
+export const getCapture = (id: string) => get<Capture>(`/api/requests/http/${encodeURIComponent(id)}`)
+
+/** Every running tunnel. */
+export const listTunnels = async () => (await get<{ tunnels: Tunnel[] }>('/api/tunnels')).tunnels
+
+/** The agent's connection and version. */
+export const getStatus = () => get<AgentStatus>('/api/status')
+
+/** Sends a captured request again, through the tunnel it came by or another. */
+export async function replayCapture(id: string, tunnelName: string | undefined): Promise<void> {
+  await call('/api/requests/http', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(tunnelName === undefined ? { id } : { id, tunnel_name: tunnelName }),
+  })
+}
+
+/** Forgets every captured request. */
+export async function clearCaptures(): Promise<void> {
+  await call('/api/requests/http', { method: 'DELETE' })
+}

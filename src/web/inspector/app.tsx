@@ -1,0 +1,58 @@
+import { type MouseEvent, useEffect, useState, useSyncExternalStore } from 'react'
+import { CaptureFeed } from './capture-feed.ts'
+import { InspectPage } from './inspect-page.tsx'
+import { StatusPage } from './status-page.tsx'
+
+const STATES = { connecting: 'Connecting', live: 'Live', lost: 'Agent not reachable' }
+
+/** Both pages of the agent under one header; the feed goes on while the status page is open. */
+export function App() {
+  const [feed] = useState(() => new CaptureFeed())
+  const view = useSyncExternalStore(feed.follow, feed.view)
+  const [path, setPath] = useState(location.pathname)
+  useEffect(() => {
+    feed.start()
+    return () => feed.stop()
+  }, [feed])
+  useEffect(() => {
+    const moved = () => setPath(location.pathname)
+    addEventListener('popstate', moved)
+    return () => removeEventListener('popstate', moved)
+  }, [])
+
+  const status = path === '/status'
+  useEffect(() => {
+    document.title = status ? 'Status · Adit' : 'Inspector · Adit'
+  }, [status])
+  const open = (event: MouseEvent<HTMLAnchorElement>) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
+    event.preventDefault()
+    history.pushState(null, '', event.currentTarget.pathname)
+    setPath(location.pathname)
+  }
+  return (
+    <>
+      <header className="top">
+        <span className="brand">
+          <svg viewBox="0 0 32 32" aria-hidden="true">
+            <path d="M3 29V16a13 13 0 0 1 26 0v13h-6V17a7 7 0 0 0-14 0v12z" />
+            <circle cx="16" cy="21" r="3" />
+          </svg>
+          Adit
+        </span>
+        <nav aria-label="Pages">
+          <a href="/inspect/http" onClick={open} aria-current={status ? undefined : 'page'}>
+            Inspect
+          </a>
+          <a href="/status" onClick={open} aria-current={status ? 'page' : undefined}>
+            Status
+          </a>
+        </nav>
+        <span className={`state ${view.state}`} role="status">
+          {STATES[view.state]}
+        </span>
+      </header>
+      {status ? <StatusPage /> : <InspectPage feed={feed} view={view} />}
+    </>
+  )
+}

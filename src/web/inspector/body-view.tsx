@@ -1,0 +1,94 @@
+import { useEffect, useMemo, useState } from 'react'
+import { graphqlOperation, type Kind, kindOf, mediaType, pairsOf } from './content.ts'
+import { LongText, TokenText } from './long-text.tsx'
+import { asText, type Message } from './message.ts'
+import { Notes } from './message-view.tsx'
+import { partsOf } from './multipart.ts'
+import { PairTable } from './pair-table.tsx'
+import { prettyJson, prettyXml } from './pretty.ts'
+import { bytes } from './units.ts'
+
+/** A body in the form that suits it. Whatever it claims to be, it is only ever text, a table or a picture. */
+export function BodyView({ message }: { message: Message }) {
+  const { body, contentType } = message
+  const text = useMemo(() => asText(body), [body])
+  const kind = kindOf(contentType, body.length, text)
+  return (
+    <>
+      <p className="body-facts">
+        {kind === 'empty' ? 'No body' : `${bytes(body.length)} · ${contentType || 'no content type'}`}
+      </p>
+      <Notes message={message} />
+      <Content kind={kind} message={message} text={text ?? ''} />
+    </>
+  )
+}
+
+function Content({ kind, message, text }: { kind: Kind; message: Message; text: string }) {
+  switch (kind) {
+    case 'empty':
+      return null
+    case 'json':
+      return <Json text={text} />
+    case 'xml':
+      return <Xml text={text} />
+    case 'form':
+      return <PairTable caption="Form" pairs={pairsOf(text)} />
+    case 'multipart':
+      return <Multipart message={message} />
+    case 'image':
+      return <Picture body={message.body} type={mediaType(message.contentType)} />
+    case 'text':
+      return <LongText text={text} label="Body" />
+    case 'binary':
+      return <p className="note">This is not text. The Binary tab shows its bytes.</p>
+  }
+}
+
+function Json({ text }: { text: string }) {
+  const pretty = useMemo(() => prettyJson(text), [text])
+  const operation = useMemo(() => graphqlOperation(text), [text])
+  if ('problem' in pretty) {
+    return (
+      <>
+        <p className="note error">Not valid JSON: {pretty.problem}</p>
+        <LongText text={text} label="Body" />
+      </>
+    )
+  }
+  return (
+    <>
+      {operation !== undefined && <p className="note">GraphQL operation: {operation}</p>}
+      <TokenText tokens={pretty.tokens} label="Body" />
+    </>
+  )
+}
+
+function Xml({ text }: { text: string }) {
+  const tokens = useMemo(() => prettyXml(text), [text])
+  return <TokenText tokens={tokens} label="Body" />
+}
+
+function Multipart({ message }: { message: Message }) {
+  const parts = useMemo(() => partsOf(message.body, message.contentType), [message])
+  if (!parts) return <p className="note error">The content type names no boundary between the parts.</p>
+  const pairs = parts.map(({ name, filename, contentType, size, text }): [string, string] => {
+    if (filename === undefined) return [name, text ?? `${bytes(size)} that are not text`]
+    return [name, `${filename} · ${contentType || 'no content type'} · ${bytes(size)}`]
+  })
+  return <PairTable caption="Parts" pairs={pairs} />
+}
+
+function Picture({ body, type }: { body: Uint8Array; type: string }) {
+  const [url, setUrl] = useState('')
+  const [broken, setBroken] = useState(false)
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([new Uint8Array(body)], { type }))
+    setUrl(made)
+    setBroken(false)
+    return () => URL.revokeObjectURL(made)
+  }, [body, type])
+  if (broken)
+    return <p className="note">This is not a picture the browser can show, whatever its type says.</p>
+  return url === '' ? null : <img className="picture" src={url} alt="Body" onError={() => setBroken(true)} />
+}

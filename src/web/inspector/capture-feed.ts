@@ -1,0 +1,123 @@
+import { type Capture, listCaptures } from './api.ts'
+
+/** What the list shows at one moment. */
+export interface FeedView {
+  /** Newest first. */
+  captures: readonly Capture[]
+  state: 'connecting' | 'live' | 'lost'
+  paused: boolean
+  /** Captures that came while paused. */
+  held: number
+}
+
+/** As many as the list holds; the agent itself keeps as many as fit its memory. */
+const MOST = 10_000
+const PAGE = 1000
+
+/** Follows the agent's captured requests: loads what there is, then takes in changes as they are told. */
+export class CaptureFeed {
+  readonly #byId = new Map<string, Capture>()
+  readonly #listeners = new Set<() => void>()
+  #source: EventSource | undefined
+  #view: FeedView = { captures: [], state: 'connecting', paused: false, held: 0 }
+  #pausedAt: string | undefined
+  #scheduled = false
+  #loads = 0
+
+  /** For `useSyncExternalStore`. */
+  readonly view = (): FeedView => this.#view
+
+  /** For `useSyncExternalStore`. */
+  readonly follow = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  start(): void {
+    const source = new EventSource('/api/requests/http/stream')
+    this.#source = source
+    // Loading begins once the stream has, so that nothing falls between the two.
+    source.addEventListener('ready', () => void this.#load())
+    source.addEventListener('lagged', () => void this.#load())
+    source.addEventListener('clear', () => {
+      this.#loads++
+      this.#byId.clear()
+      this.#pausedAt = this.#pausedAt === undefined ? undefined : ''
+      this.#publish()
+    })
+    source.addEventListener('request', (event) => {
+      const capture = JSON.parse(event.data as string) as Capture
+      this.#byId.set(capture.id, capture)
+      this.#publish()
+    })
+    source.addEventListener('error', () => {
+      this.#set({ state: 'lost' })
+      // The browser gives up after a refusal, for example while the agent restarts.
+      if (source.readyState === EventSource.CLOSED && this.#source === source) {
+        setTimeout(() => {
+          if (this.#source === source) this.start()
+        }, 2000)
+      }
+    })
+  }
+
+  stop(): void {
+    this.#source?.close()
+    this.#source = undefined
+  }
+
+  /** Keeps new captures out of the list until it is switched off again; those shown still change. */
+  pause(paused: boolean): void {
+    this.#pausedAt = paused ? (this.#view.captures[0]?.id ?? '') : undefined
+    this.#view = { ...this.#view, paused }
+    this.#publish()
+  }
+
+  async #load(): Promise<void> {
+    const load = ++this.#loads
+    this.#set({ state: 'live' })
+    try {
+      let before: string | undefined
+      const seen = new Set<string>()
+      for (let pages = 0; pages < MOST / PAGE; pages++) {
+        const captures = await listCaptures(PAGE, before, true)
+        if (load !== this.#loads) return
+        for (const capture of captures) {
+          seen.add(capture.id)
+          // What the stream told meanwhile is newer than the list.
+          const known = this.#byId.get(capture.id)
+          if (!known || known.in_flight) this.#byId.set(capture.id, capture)
+        }
+        this.#publish()
+        before = captures.at(-1)?.id
+        if (captures.length < PAGE || before === undefined) break
+      }
+      // After a restart of the agent, or a clear that was missed, what it no longer knows goes.
+      const newest = [...seen].reduce((most, id) => (id > most ? id : most), '')
+      for (const id of this.#byId.keys()) if (!seen.has(id) && id <= newest) this.#byId.delete(id)
+      this.#publish()
+    } catch {
+      this.#set({ state: 'lost' })
+    }
+  }
+
+  /** Gathers what comes within one frame into one new view. */
+  #publish(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    // Not requestAnimationFrame: it sleeps in a tab that is not looked at, and the work would pile up.
+    setTimeout(() => {
+      this.#scheduled = false
+      const ordered = [...this.#byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
+      for (const old of ordered.splice(MOST)) this.#byId.delete(old.id)
+      const pausedAt = this.#pausedAt
+      const shown = pausedAt === undefined ? ordered : ordered.filter(({ id }) => id <= pausedAt)
+      this.#set({ captures: shown, held: ordered.length - shown.length })
+    }, 16)
+  }
+
+  #set(changes: Partial<FeedView>): void {
+    this.#view = { ...this.#view, ...changes }
+    for (const listener of this.#listeners) listener()
+  }
+}

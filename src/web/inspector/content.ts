@@ -1,0 +1,56 @@
+/** How a body is best looked at. */
+export type Kind = 'empty' | 'json' | 'xml' | 'form' | 'multipart' | 'image' | 'text' | 'binary'
+
+/** Only these are handed to the browser as pictures; SVG is a document and stays text. */
+const IMAGES = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/bmp',
+  'image/x-icon',
+])
+
+/** The type without parameters, in lower case. */
+export function mediaType(contentType: string): string {
+  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
+}
+
+/** Decides by the declared type, then by whether the bytes are text at all. */
+export function kindOf(contentType: string, size: number, text: string | undefined): Kind {
+  const type = mediaType(contentType)
+  if (size === 0) return 'empty'
+  if (IMAGES.has(type)) return 'image'
+  if (type === 'multipart/form-data') return 'multipart'
+  if (text === undefined) return 'binary'
+  if (type === 'application/json' || type.endsWith('+json')) return 'json'
+  if (type === 'application/xml' || type === 'text/xml' || type.endsWith('+xml')) return 'xml'
+  if (type === 'application/x-www-form-urlencoded') return 'form'
+  if (type === '' && /^\s*[[{]/.test(text)) return 'json'
+  return 'text'
+}
+
+/** Name and value pairs of a form or a query, in order. */
+export function pairsOf(text: string): [string, string][] {
+  return [...new URLSearchParams(text)]
+}
+
+/** The query of a request's path as pairs. */
+export function queryOf(uri: string): [string, string][] {
+  const mark = uri.indexOf('?')
+  return mark < 0 ? [] : pairsOf(uri.slice(mark + 1))
+}
+
+/** The name of the operation when a body is a GraphQL call. */
+export function graphqlOperation(json: string): string | undefined {
+  try {
+    const body = JSON.parse(json) as { query?: unknown; operationName?: unknown } | null
+    if (typeof body?.query !== 'string') return undefined
+    if (typeof body.operationName === 'string' && body.operationName !== '') return body.operationName
+    const [, kind = 'query', name] = /^\s*(query|mutation|subscription)?\s*(\w+)?/.exec(body.query) ?? []
+    return name ?? `unnamed ${kind}`
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,69 @@
+import type { Capture } from './api.ts'
+import { asText, type Message, toBase64 } from './message.ts'
+
+/** Made by the program that sends, or about the connection and not the request. */
+const LEFT_OUT = new Set([
+  'host',
+  'content-length',
+  'connection',
+  'transfer-encoding',
+  'keep-alive',
+  'accept-encoding',
+])
+/** What the edge added on the way; sent again it would be added twice. */
+const ADDED = /^x-forwarded-(for|proto|host)$/i
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
+
+function sentHeaders({ headers }: Message): [string, string][] {
+  return headers.filter(
+    ([name]) => TOKEN.test(name) && !LEFT_OUT.has(name.toLowerCase()) && !ADDED.test(name),
+  )
+}
+
+/** The request as a line for a shell. Nothing of what was captured can end its quotes or reach the terminal. */
+export function asCurl(capture: Capture, message: Message, url: string, body: Uint8Array): string {
+  const parts = ['curl --globoff --path-as-is']
+  const { method } = capture.request
+  if (!(method === 'GET' && body.length === 0))
+    parts.push(method === 'HEAD' ? '--head' : `-X ${quoted(method)}`)
+  parts.push(quoted(url))
+  for (const [name, value] of sentHeaders(message))
+    parts.push(`-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`)
+  const text = asText(body)
+  if (body.length > 0 && text !== undefined && !text.includes('\x1b')) {
+    // Not `quoted`: newlines belong to a body.
+    parts.push(`--data-raw '${text.replaceAll("'", "'\\''")}'`)
+    return parts.join(' \\\n  ')
+  }
+  if (body.length === 0) return parts.join(' \\\n  ')
+  parts.push('--data-binary @-')
+  return `printf %s '${toBase64(body)}' | base64 -d | ${parts.join(' \\\n  ')}`
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/[\0-\x1f\x7f-\x9f]/g, '').replaceAll("'", "'\\''")}'`
+}
+
+/** The request as a call of `fetch`. */
+export function asFetch(capture: Capture, message: Message, url: string, body: Uint8Array): string {
+  const options: string[] = [`method: ${JSON.stringify(capture.request.method)}`]
+  const headers = sentHeaders(message)
+  if (headers.length > 0)
+    options.push(`headers: ${JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')}`)
+  if (body.length > 0) {
+    const text = asText(body)
+    options.push(
+      text === undefined
+        ? `body: Uint8Array.from(atob(${JSON.stringify(toBase64(body))}), (c) => c.charCodeAt(0))`
+        : `body: ${JSON.stringify(text)}`,
+    )
+  }
+  return `await fetch(${JSON.stringify(url)}, {\n  ${options.join(',\n  ')},\n})`
+}
+
+/** Where the request was sent to: the tunnel's public address, or what its Host says. */
+export function urlOf(capture: Capture, publicUrl: string | undefined): string {
+  const host = capture.request.headers.Host?.[0] ?? 'localhost'
+  const base = publicUrl?.startsWith('http') ? publicUrl.replace(/\/$/, '') : `https://${host}`
+  return capture.request.uri.startsWith('/') ? base + capture.request.uri : base
+}

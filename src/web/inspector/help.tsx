@@ -1,0 +1,56 @@
+import { useEffect, useRef } from 'react'
+
+const KEYS = [
+  ['j ↓ / k ↑', 'next, previous request'],
+  ['g / G', 'newest, oldest'],
+  ['Enter / Esc', 'open, back'],
+  ['/', 'search'],
+  ['r', 'replay'],
+  ['p', 'pause'],
+  ['1 2 3 4', 'Summary, Headers, Raw, Binary'],
+  ['?', 'this help'],
+] as const
+
+const TERMS = [
+  ['orders', 'in the path, status, headers or bodies'],
+  ['"two words"', 'exactly these'],
+  ['-orders', 'without'],
+  ['status:4xx  status:>=500', 'by status; status:error for those without an answer'],
+  ['method:post  path:/api  ip:203.', 'by method, path, client'],
+  ['header:content-type=json', 'by header'],
+  ['body:text', 'in the bodies alone'],
+  ['duration:>250ms  size:>10kB', 'slow, large'],
+] as const
+
+/** Keys and the words of a search. */
+export function Help({ onClose }: { onClose(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-labelledby="help-title">
+      <h2 id="help-title">Help</h2>
+      <h3>Keys</h3>
+      <List entries={KEYS} />
+      <h3>Search</h3>
+      <List entries={TERMS} />
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  )
+}
+
+function List({ entries }: { entries: readonly (readonly [string, string])[] }) {
+  return (
+    <dl>
+      {entries.map(([term, meaning]) => (
+        <div key={term}>
+          <dt>
+            <kbd>{term}</kbd>
+          </dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

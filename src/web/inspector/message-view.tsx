@@ -1,0 +1,108 @@
+import { type KeyboardEvent, useId } from 'react'
+import { BodyView } from './body-view.tsx'
+import { queryOf } from './content.ts'
+import { HexView } from './hex-view.tsx'
+import { LongText } from './long-text.tsx'
+import { latin1, type Message } from './message.ts'
+import { PairTable } from './pair-table.tsx'
+
+const TABS = ['Summary', 'Headers', 'Raw', 'Binary'] as const
+
+/** The ways to look at a message. */
+export type Tab = (typeof TABS)[number]
+
+interface Props {
+  side: 'request' | 'response'
+  title: string
+  uri?: string
+  message: Message
+  tab: Tab
+  onTab(tab: Tab): void
+}
+
+/** One side of an exchange under its four tabs. */
+export function MessageView({ side, title, uri, message, tab, onTab }: Props) {
+  const id = useId()
+  const keyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    event.preventDefault()
+    const next = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length]!
+    onTab(next)
+    event.currentTarget.querySelector<HTMLElement>(`[data-tab=${next}]`)?.focus()
+  }
+  return (
+    <section className="message" aria-labelledby={`${id}-title`}>
+      <div className="side">
+        <h3 id={`${id}-title`}>{title}</h3>
+        <div role="tablist" aria-labelledby={`${id}-title`} tabIndex={-1} onKeyDown={keyDown}>
+          {TABS.map((name) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              id={`${id}-${name}`}
+              data-tab={name}
+              aria-selected={tab === name}
+              aria-controls={`${id}-panel`}
+              tabIndex={tab === name ? 0 : -1}
+              onClick={() => onTab(name)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${tab}`} data-side={side}>
+        <Panel tab={tab} message={message} uri={uri} />
+      </div>
+    </section>
+  )
+}
+
+function Panel({ tab, message, uri }: { tab: Tab; message: Message; uri: string | undefined }) {
+  switch (tab) {
+    case 'Summary': {
+      const query = queryOf(uri ?? '')
+      return (
+        <>
+          {query.length > 0 && <PairTable caption="Query" pairs={query} />}
+          <BodyView message={message} />
+        </>
+      )
+    }
+    case 'Headers':
+      return (
+        <>
+          <p className="first-line">{message.firstLine}</p>
+          <PairTable caption="Headers" pairs={message.headers} />
+        </>
+      )
+    case 'Raw':
+      return (
+        <>
+          <Notes message={message} />
+          <LongText text={rawText(message.raw)} label="Raw message" />
+        </>
+      )
+    case 'Binary':
+      return <HexView bytes={message.raw} />
+  }
+}
+
+/** What the reader should know before looking at the bytes. */
+export function Notes({ message }: { message: Message }) {
+  return message.notes.map((note) => (
+    <p className="note" key={note}>
+      {note}
+    </p>
+  ))
+}
+
+function rawText(raw: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(raw, { stream: true })
+  } catch {
+    return latin1(raw).replace(/[\0-\x08\x0e-\x1f\x7f-\xff]/g, '·')
+  }
+}

@@ -1,0 +1,110 @@
+import type { CapturedMessage } from './api.ts'
+import { decode } from './decode.ts'
+
+/** A captured message taken apart for looking at. */
+export interface Message {
+  firstLine: string
+  /** As on the wire: order, spelling and repetitions kept. */
+  headers: [name: string, value: string][]
+  /** Every byte as it came. */
+  raw: Uint8Array
+  /** The body without chunk sizes, still compressed: what a client sends. */
+  plainBody: Uint8Array
+  /** The body without compression too, as far as that was possible. */
+  body: Uint8Array
+  /** What the reader should know of the body. */
+  notes: string[]
+  contentType: string
+}
+
+/** Takes the raw bytes of a message apart and decodes its body. */
+export async function readMessage(captured: CapturedMessage): Promise<Message> {
+  const raw = fromBase64(captured.raw ?? '')
+  const end = endOfHead(raw)
+  const [firstLine = '', ...lines] = latin1(raw.subarray(0, end)).trimEnd().split('\r\n')
+  const headers = lines.map(splitHeader)
+  const notes: string[] = []
+  if (captured.truncated) {
+    notes.push(`Truncated: ${raw.length - end} of ${captured.body_size} or more bytes of the body were kept.`)
+  }
+  if (captured.redacted) notes.push('Values of some headers were left out when this was captured.')
+  let body: Uint8Array = raw.subarray(end)
+  if (/\bchunked\b/i.test(header(headers, 'transfer-encoding'))) body = withoutChunks(body)
+  const decoded = await decode(body, header(headers, 'content-encoding'))
+  notes.push(...decoded.notes)
+  return {
+    firstLine,
+    headers,
+    raw,
+    plainBody: body,
+    body: decoded.body,
+    notes,
+    contentType: header(headers, 'content-type'),
+  }
+}
+
+/** The first value of a header, empty when there is none. */
+export function header(headers: readonly [string, string][], name: string): string {
+  return headers.find(([each]) => each.toLowerCase() === name)?.[1] ?? ''
+}
+
+/** Bytes as text, one character a byte. */
+export function latin1(bytes: Uint8Array): string {
+  // Not TextDecoder('latin1'): on the web that name means windows-1252.
+  let text = ''
+  for (let from = 0; from < bytes.length; from += 8192)
+    text += String.fromCharCode(...bytes.subarray(from, from + 8192))
+  return text
+}
+
+/** Bytes as text when they are UTF-8 without control characters; the end may be cut inside a character. */
+export function asText(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    return /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(text) ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+/** Base64 as the API sends it, as bytes. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text)
+  const bytes = new Uint8Array(binary.length)
+  for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index)
+  return bytes
+}
+
+/** Bytes as base64. */
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(latin1(bytes))
+}
+
+function endOfHead(raw: Uint8Array): number {
+  for (let at = 0; at + 3 < raw.length; at++) {
+    if (raw[at] === 13 && raw[at + 1] === 10 && raw[at + 2] === 13 && raw[at + 3] === 10) return at + 4
+  }
+  return raw.length
+}
+
+function splitHeader(line: string): [string, string] {
+  const colon = line.indexOf(':')
+  return colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).trim()]
+}
+
+/** The body inside its chunks; what is cut or malformed ends it. */
+export function withoutChunks(body: Uint8Array): Uint8Array {
+  const out = new Uint8Array(body.length)
+  let length = 0
+  for (let at = 0; at < body.length; ) {
+    const newline = body.indexOf(10, at)
+    if (newline < 0) break
+    const size = Number.parseInt(latin1(body.subarray(at, newline)), 16)
+    if (!(size > 0)) break
+    const chunk = body.subarray(newline + 1, newline + 1 + size)
+    out.set(chunk, length)
+    length += chunk.length
+    at = newline + 1 + size + 2
+  }
+  return out.subarray(0, length)
+}

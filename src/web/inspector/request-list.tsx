@@ -1,0 +1,171 @@
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  memo,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import type { Capture } from './api.ts'
+import { bytes, duration, ipOf, timeOfDay } from './units.ts'
+
+const NARROW = matchMedia('(max-width: 640px)')
+const EXTRA = 8
+
+interface Props {
+  captures: readonly Capture[]
+  selected: string | undefined
+  onSelect(id: string): void
+  onOpen(): void
+}
+
+/** The list of requests. Only rows in sight exist, so that ten thousand cost no more than forty. */
+export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const rowHeight = useRowHeight()
+  const [{ first, count }, setWindow] = useState({ first: 0, count: 40 })
+  const anchor = useRef<{ id: string; offset: number } | undefined>(undefined)
+
+  const measure = () => {
+    const element = box.current
+    if (!element) return
+    const top = Math.floor(element.scrollTop / rowHeight)
+    const from = Math.max(0, top - EXTRA)
+    const many = Math.ceil(element.clientHeight / rowHeight) + 2 * EXTRA
+    setWindow((was) => (was.first === from && was.count === many ? was : { first: from, count: many }))
+    const capture = captures[top]
+    anchor.current =
+      element.scrollTop > 0 && capture
+        ? { id: capture.id, offset: element.scrollTop - top * rowHeight }
+        : undefined
+  }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured anew when the rows or their height change.
+  useLayoutEffect(() => {
+    const element = box.current
+    const { current } = anchor
+    // New rows come in above: whoever has scrolled down keeps seeing what they were looking at.
+    if (element && current) {
+      const at = captures.findIndex(({ id }) => id === current.id)
+      if (at >= 0) element.scrollTop = at * rowHeight + current.offset
+    }
+    measure()
+  }, [captures, rowHeight])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the observer only needs the element.
+  useEffect(() => {
+    const observer = new ResizeObserver(measure)
+    observer.observe(box.current!)
+    return () => observer.disconnect()
+  }, [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when the selection moves, not when rows do.
+  useEffect(() => {
+    const element = box.current
+    const at = captures.findIndex(({ id }) => id === selected)
+    if (!element || at < 0) return
+    const top = at * rowHeight
+    if (top < element.scrollTop) element.scrollTop = top
+    else if (top + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = top + rowHeight - element.clientHeight
+  }, [selected])
+
+  const click = (event: MouseEvent) => {
+    const id = (event.target as HTMLElement).closest<HTMLElement>('[data-id]')?.dataset.id
+    if (id === undefined) return
+    onSelect(id)
+    onOpen()
+  }
+  const keyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && selected !== undefined) onOpen()
+  }
+  const rows = captures.slice(first, first + count)
+  const active = rows.some(({ id }) => id === selected) ? `row-${selected}` : undefined
+  return (
+    <div
+      className="rows"
+      ref={box}
+      onScroll={measure}
+      role="listbox"
+      tabIndex={0}
+      aria-label="Captured requests, newest first"
+      aria-activedescendant={active}
+      onClick={click}
+      onKeyDown={keyDown}
+    >
+      <div className="all" role="presentation" style={{ height: captures.length * rowHeight }}>
+        {rows.map((capture, index) => (
+          <Row
+            key={capture.id}
+            capture={capture}
+            top={(first + index) * rowHeight}
+            position={first + index + 1}
+            total={captures.length}
+            selected={capture.id === selected}
+          />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+interface RowProps {
+  capture: Capture
+  top: number
+  position: number
+  total: number
+  selected: boolean
+}
+
+const Row = memo(function Row({ capture, top, position, total, selected }: RowProps) {
+  const { request, response } = capture
+  return (
+    <div
+      id={`row-${capture.id}`}
+      data-id={capture.id}
+      className={`row${selected ? ' selected' : ''}`}
+      role="option"
+      tabIndex={-1}
+      aria-selected={selected}
+      aria-posinset={position}
+      aria-setsize={total}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <StatusCode capture={capture} />
+      <span className="method">{request.method}</span>
+      <span className="path" title={request.uri}>
+        {request.uri}
+      </span>
+      <span className="duration">{capture.in_flight ? '…' : duration(capture.duration)}</span>
+      <span className="size">{response ? bytes(response.body_size) : ''}</span>
+      <span className="ip">{ipOf(capture.remote_addr)}</span>
+      <span className="time">{timeOfDay(capture.start)}</span>
+    </div>
+  )
+})
+
+/** The status of an exchange, coloured by its family. */
+export function StatusCode({ capture }: { capture: Capture }) {
+  const { response, in_flight, error } = capture
+  if (response) {
+    return (
+      <span className={`code s${Math.floor(response.status_code / 100)}${error ? ' cut' : ''}`} title={error}>
+        {response.status_code}
+      </span>
+    )
+  }
+  return (
+    <span className={`code ${in_flight ? 'waiting' : 's5'}`} title={error}>
+      {in_flight ? '···' : 'ERR'}
+    </span>
+  )
+}
+
+function useRowHeight(): number {
+  const [narrow, setNarrow] = useState(NARROW.matches)
+  useEffect(() => {
+    const changed = () => setNarrow(NARROW.matches)
+    NARROW.addEventListener('change', changed)
+    return () => NARROW.removeEventListener('change', changed)
+  }, [])
+  return narrow ? 52 : 30
+}

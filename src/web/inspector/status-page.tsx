@@ -1,0 +1,162 @@
+import { useEffect, useState } from 'react'
+import { type AgentStatus, getStatus, listTunnels, type Timing, type Tunnel } from './api.ts'
+import { Plot } from './plot.tsx'
+import { ScrollRegion } from './scroll-region.tsx'
+import { bytes, duration } from './units.ts'
+
+const EVERY_MS = 2000
+const KEPT = 60
+
+interface Seen {
+  status: AgentStatus
+  tunnels: readonly Tunnel[]
+  /** Requests per second of each tunnel, oldest first. */
+  rates: ReadonlyMap<string, readonly number[]>
+  at: number
+}
+
+/** The agent, its tunnels and their numbers, looked at every two seconds. */
+export function StatusPage() {
+  const [seen, setSeen] = useState<Seen>()
+  const [problem, setProblem] = useState('')
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout>
+    let stopped = false
+    const look = async () => {
+      try {
+        const [status, tunnels] = await Promise.all([getStatus(), listTunnels()])
+        if (stopped) return
+        setSeen((before) => ({ status, tunnels, at: performance.now(), rates: addRates(before, tunnels) }))
+        setProblem('')
+      } catch (error) {
+        if (!stopped) setProblem((error as Error).message)
+      }
+      if (!stopped) timer = setTimeout(look, EVERY_MS)
+    }
+    void look()
+    return () => {
+      stopped = true
+      clearTimeout(timer)
+    }
+  }, [])
+  return (
+    <main className="status">
+      <h1>Agent</h1>
+      {problem !== '' && <p className="note error">{problem}</p>}
+      {seen && <Facts status={seen.status} />}
+      <h2>Tunnels</h2>
+      {seen?.tunnels.length === 0 && <p className="note">No tunnel is running.</p>}
+      {seen?.tunnels.map((tunnel) => (
+        <TunnelCard key={tunnel.ID} tunnel={tunnel} rates={seen.rates.get(tunnel.ID) ?? []} />
+      ))}
+    </main>
+  )
+}
+
+function addRates(
+  before: Seen | undefined,
+  tunnels: readonly Tunnel[],
+): ReadonlyMap<string, readonly number[]> {
+  const rates = new Map<string, readonly number[]>()
+  const seconds = before ? (performance.now() - before.at) / 1000 : 0
+  for (const { ID, metrics } of tunnels) {
+    const former = before?.tunnels.find((each) => each.ID === ID)
+    if (!former || seconds <= 0) continue
+    // A tunnel whose traffic is not looked into counts connections only.
+    const [now, then] = [metrics, former.metrics].map(({ conns, http }) => Math.max(conns.count, http.count))
+    const rate = Math.max(0, now! - then!) / seconds
+    rates.set(ID, [...(before?.rates.get(ID) ?? []), rate].slice(-KEPT))
+  }
+  return rates
+}
+
+function Facts({ status }: { status: AgentStatus }) {
+  const facts: [string, string][] = [
+    ['Connection', status.status],
+    ['Account', status.session.account || '–'],
+    ['Session', status.session.id || '–'],
+    ...status.session.legs.map(({ region, latency }): [string, string] => [
+      'Region',
+      latency === '' ? region : `${region} (${latency})`,
+    ]),
+    ['Version', status.agent_version],
+    [
+      'Kept for inspection',
+      status.inspect_db_size > 0 ? `up to ${bytes(status.inspect_db_size)}` : 'nothing',
+    ],
+  ]
+  if (status.update_available !== undefined) facts.push(['Update', `${status.update_available} is available`])
+  return (
+    <dl className="facts-list">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function TunnelCard({ tunnel, rates }: { tunnel: Tunnel; rates: readonly number[] }) {
+  const { name, public_url, config, metrics } = tunnel
+  return (
+    <section className="card" aria-label={`Tunnel ${name}`}>
+      <div className="card-head">
+        <h3>{name || 'unnamed'}</h3>
+        <p>
+          {/^https?:/.test(public_url) ? (
+            <a href={public_url} target="_blank" rel="noreferrer">
+              {public_url}
+            </a>
+          ) : (
+            public_url || 'labelled'
+          )}
+          {' → '}
+          {config.addr}
+          {config.inspect ? '' : ' · not inspected'}
+        </p>
+        <Plot
+          values={rates}
+          label={`Requests per second of ${name || 'the tunnel'} in the last two minutes`}
+        />
+      </div>
+      <ScrollRegion label={`Metrics of ${name || 'the tunnel'}`}>
+        <table className="metrics">
+          <thead>
+            <tr>
+              <td />
+              {['Total', 'Open', '/s 1 min', '5 min', '15 min', 'p50', 'p90', 'p95', 'p99'].map((title) => (
+                <th scope="col" key={title}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            <TimingRow name="Connections" timing={metrics.conns} />
+            <TimingRow name="Requests" timing={metrics.http} />
+          </tbody>
+        </table>
+      </ScrollRegion>
+    </section>
+  )
+}
+
+function TimingRow({ name, timing }: { name: string; timing: Timing }) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td>{timing.count}</td>
+      <td>{timing.gauge ?? ''}</td>
+      {[timing.rate1, timing.rate5, timing.rate15].map((rate, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: three fixed columns.
+        <td key={index}>{rate.toFixed(2)}</td>
+      ))}
+      {[timing.p50, timing.p90, timing.p95, timing.p99].map((nanoseconds, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: four fixed columns.
+        <td key={index}>{timing.count === 0 ? '–' : duration(nanoseconds)}</td>
+      ))}
+    </tr>
+  )
+}

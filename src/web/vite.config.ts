@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import react from '@vitejs/plugin-react'
+import type { InlineConfig } from 'vite'
+
+/** How one of the page folders beside this file becomes static files in `outDir`. */
+export function pageConfig(page: string, outDir: string): InlineConfig {
+  return {
+    configFile: false,
+    root: join(import.meta.dirname, page),
+    base: '/',
+    logLevel: 'warn',
+    plugins: [react()],
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2023',
+      // The pages' Content-Security-Policy knows no data: addresses and no inline scripts.
+      assetsInlineLimit: 0,
+      modulePreload: false,
+      reportCompressedSize: false,
+    },
+  }
+}
