@@ -1,0 +1,487 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { testSettings } from '../../src/agent/testing/agent.ts'
+import { TestGateway } from '../../src/agent/testing/gateway.ts'
+import { startHttpService, startWithApi } from '../../src/agent/testing/local-api.ts'
+import { ARTEFACTS, openPage, startBrowser } from './browser.ts'
+
+let browser: Browser
+before(async () => {
+  browser = await startBrowser()
+})
+after(() => browser.close())
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+/** An agent with one tunnel to a service that answers what the path asks for. */
+async function startInspected(t: TestContext) {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://local')
+    const body = Buffer.from(url.searchParams.get('body') ?? 'hello', 'base64url')
+    const encoding = url.searchParams.get('encoding')
+    if (encoding) response.setHeader('Content-Encoding', encoding)
+    response.setHeader('Content-Type', url.searchParams.get('type') ?? 'text/plain')
+    response.statusCode = Number(url.searchParams.get('status') ?? 200)
+    request.resume()
+    request.on('end', () => response.end(body))
+  })
+  const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
+  const url = String(json.public_url)
+  const visit = (path: string, options: { method?: string; headers?: string; body?: string } = {}) => {
+    const { method = 'GET', headers = '', body = '' } = options
+    const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`
+    return api.gateway.request(
+      url,
+      `${method} ${path} HTTP/1.1\r\nHost: n.test\r\n${length}${headers}\r\n${body}`,
+    )
+  }
+  return { ...api, visit, addr, inspector: `${api.api.url}/inspect/http` }
+}
+
+const answering = (body: string | Buffer, type: string, more = '') =>
+  `body=${Buffer.from(body).toString('base64url')}&type=${encodeURIComponent(type)}${more}`
+
+const rows = (page: Page) => page.getByRole('option')
+const row = (page: Page, text: string) => rows(page).filter({ hasText: text })
+const panel = (page: Page, side: 'request' | 'response') => page.locator(`[data-side=${side}]`)
+
+/** What a person reads there, once it is there. */
+async function shown(place: Locator): Promise<string> {
+  await place.first().waitFor()
+  return (await place.allInnerTexts()).join('\n')
+}
+
+async function pickTab(page: Page, side: 'Request' | 'Response', tab: string): Promise<void> {
+  await page.getByRole('tablist', { name: side }).getByRole('tab', { name: tab }).click()
+}
+
+test('a request appears while it happens, with everything the list shows', async (t) => {
+  const { visit, inspector, api } = await startInspected(t)
+  const { page, wrong, asked } = await openPage(t, browser, inspector)
+  await page.getByText('No requests yet.').waitFor()
+  await page.getByText('Live', { exact: true }).waitFor()
+
+  await visit('/orders/7?status=404')
+
+  const text = await shown(row(page, '/orders/7'))
+  assert.match(
+    text,
+    /404[\s\S]*GET[\s\S]*\/orders\/7[\s\S]*ms[\s\S]* B[\s\S]*203\.0\.113\.9[\s\S]*\d\d:\d\d:\d\d/,
+  )
+  assert.deepEqual(wrong, [])
+  assert.deepEqual([...asked], [api.url])
+})
+
+test('requests made before the page was opened are there, and a link leads to one of them', async (t) => {
+  const { visit, inspector, get } = await startInspected(t)
+  await visit('/first')
+  await visit('/second')
+  const { requests } = (await get('/api/requests/http?summary=true')).json as { requests: { id: string }[] }
+
+  const { page } = await openPage(t, browser, `${inspector}/${requests[1]!.id}`)
+
+  await page.getByRole('heading', { name: 'GET /first' }).waitFor()
+  await row(page, '/second').waitFor()
+  assert.equal(await rows(page).count(), 2)
+  await page.locator('.row[aria-selected=true]', { hasText: '/first' }).waitFor()
+})
+
+test('a message is shown as summary, headers, raw and binary', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  await visit(`/form?${answering('{"a":[1,{"b":12345678901234567890}]}', 'application/json')}&q=1%202`, {
+    method: 'POST',
+    headers: 'Content-Type: application/x-www-form-urlencoded\r\nX-One: 1\r\nX-One: 2\r\n',
+    body: 'name=J%C3%B6rg&city=Ulm',
+  })
+  const { page, wrong } = await openPage(t, browser, inspector)
+
+  await row(page, '/form').click()
+
+  const request = panel(page, 'request')
+  assert.match(await shown(request.getByRole('table', { name: 'Query' })), /q\s+1 2/)
+  assert.match(await shown(request.getByRole('table', { name: 'Form' })), /name\s+Jörg\s+city\s+Ulm/)
+  assert.equal(
+    await shown(panel(page, 'response').locator('pre')),
+    '{\n  "a": [\n    1,\n    {\n      "b": 12345678901234567890\n    }\n  ]\n}',
+  )
+  await pickTab(page, 'Request', 'Headers')
+  assert.match(await shown(request), /X-One\s+1\s+X-One\s+2/)
+  await pickTab(page, 'Request', 'Raw')
+  assert.match(await shown(request), /^POST \/form[\s\S]*name=J%C3%B6rg&city=Ulm$/)
+  await pickTab(page, 'Request', 'Binary')
+  assert.match(await shown(request), /^000000 {2}50 4f 53 54 20 2f 66 6f 72 6d/)
+  assert.deepEqual(wrong, [])
+})
+
+test('bodies are decoded and laid out for looking at', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  const cases = [
+    ['/gzip', gzipSync('{"packed":true}'), 'application/json', 'gzip', /"packed": true/],
+    ['/deflate', deflateRawSync('raw deflate'), 'text/plain', 'deflate', /raw deflate/],
+    ['/br', brotliCompressSync('brotli text'), 'text/plain', 'br', /brotli text|cannot decode/],
+    ['/odd', Buffer.from('odd'), 'text/plain', 'rot13', /which this browser cannot decode/],
+    ['/cut', gzipSync('x'.repeat(9000)).subarray(0, 30), 'text/plain', 'gzip', /damaged or cut short/],
+    ['/xml', Buffer.from('<a><b>1</b><c/></a>'), 'text/xml', '', /<a>\n {2}<b>1<\/b>\n {2}<c\/>\n<\/a>/],
+    ['/bad', Buffer.from('{"a":'), 'application/json', '', /Not valid JSON/],
+    ['/bytes', Buffer.from([0, 1, 2]), 'application/x', '', /not text/],
+  ] as const
+  for (const [path, body, type, encoding] of cases) {
+    await visit(`${path}?${answering(body, type, encoding ? `&encoding=${encoding}` : '')}`)
+  }
+  await visit(`/png?${answering(Buffer.from(PNG, 'base64'), 'image/png')}`)
+  const { page } = await openPage(t, browser, inspector)
+
+  for (const [path, , , , expected] of cases) {
+    await row(page, `${path}?`).click()
+    await page.getByRole('heading', { name: `GET ${path}?` }).waitFor()
+    await panel(page, 'response')
+      .getByText(expected)
+      .or(panel(page, 'response').locator('pre'))
+      .first()
+      .waitFor()
+    assert.match(await shown(panel(page, 'response')), expected, path)
+  }
+  await row(page, '/png?').click()
+  const source = await page.getByRole('img', { name: 'Body' }).getAttribute('src')
+  assert.match(source ?? '', /^blob:/)
+})
+
+test('a body that was cut says so, and its request cannot be replayed', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  await visit('/large', { method: 'POST', body: 'x'.repeat(1024 * 1024 + 10) })
+  const { page } = await openPage(t, browser, inspector)
+
+  await row(page, '/large').click()
+
+  await panel(page, 'request')
+    .getByText(/^Truncated: 1048576 of 1048586/)
+    .waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Replay' }).isDisabled(), true)
+})
+
+test('a search looks at paths, status, methods, headers and bodies', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  await visit('/alpha?status=500')
+  await visit('/beta', { headers: 'X-Colour: Green\r\n' })
+  await visit('/gamma', { method: 'POST', body: 'the needle' })
+  await visit(`/delta?${answering(gzipSync('packed treasure'), 'text/plain', '&encoding=gzip')}`)
+  const { page } = await openPage(t, browser, inspector)
+  await rows(page).nth(3).waitFor()
+  const search = page.getByRole('searchbox')
+
+  for (const [text, found] of [
+    ['alph', ['/alpha']],
+    ['status:5xx', ['/alpha']],
+    ['status:>=500', ['/alpha']],
+    ['method:post', ['/gamma']],
+    ['header:x-colour=green', ['/beta']],
+    ['needle', ['/gamma']],
+    ['treasure', ['/delta']],
+    ['body:treasure', ['/delta']],
+    ['-status:500 -method:post -treasure', ['/beta']],
+    ['"the needle" path:/gam', ['/gamma']],
+    ['nothing-like-it', []],
+  ] as const) {
+    await search.fill(text)
+    await page.getByText(`${found.length} of 4 requests`, { exact: false }).waitFor()
+    await page.getByText('looking into bodies').waitFor({ state: 'hidden' })
+
+    const paths = await page.locator('.row .path').allInnerTexts()
+    assert.deepEqual(
+      paths.map((path) => path.split('?')[0]),
+      [...found],
+      text,
+    )
+  }
+  await search.fill('duration:soon')
+  await page.getByText('"soon" is not understood').waitFor()
+})
+
+test('a request is replayed, also to another tunnel', async (t) => {
+  const { visit, inspector, post, get } = await startInspected(t)
+  const other = await startHttpService(t, (_request, response) => response.end('from the other'))
+  await post('/api/tunnels', { name: 'other', proto: 'http', addr: Number(other) })
+  await visit('/again')
+  const { page } = await openPage(t, browser, inspector)
+  await row(page, '/again').click()
+
+  await page.getByRole('button', { name: 'Replay' }).click()
+  await rows(page).nth(1).waitFor()
+  await page.getByLabel('Replay to another tunnel').selectOption('other')
+  await rows(page).nth(2).waitFor()
+
+  await panel(page, 'response').getByText('from the other').waitFor()
+  const { requests } = (await get('/api/requests/http')).json as { requests: { tunnel_name: string }[] }
+  assert.deepEqual(
+    requests.map(({ tunnel_name }) => tunnel_name),
+    ['other', 'web', 'web'],
+  )
+})
+
+test('the keyboard alone is enough', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  for (const path of ['/one', '/two', '/three']) await visit(path)
+  const { page } = await openPage(t, browser, inspector)
+  await rows(page).nth(2).waitFor()
+  const selected = page.locator('.row.selected .path')
+  const press = async (key: string, path: string) => {
+    await page.keyboard.press(key)
+    await selected.filter({ hasText: path }).waitFor()
+  }
+
+  await press('j', '/three')
+  await press('j', '/two')
+  await press('ArrowDown', '/one')
+  await press('k', '/two')
+  await press('g', '/three')
+  await press('Shift+G', '/one')
+  await page.keyboard.press('2')
+  await panel(page, 'request').getByText('GET /one HTTP/1.1').waitFor()
+  await page.keyboard.press('r')
+  await rows(page).nth(3).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('two')
+  await page.getByText('1 of 4 requests', { exact: false }).waitFor()
+  await page.keyboard.press('Enter')
+  await press('j', '/two')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+  assert.equal(await shown(selected), '/two')
+})
+
+test('a pause holds new requests back, and clearing forgets all', async (t) => {
+  const { visit, inspector, agent } = await startInspected(t)
+  await visit('/before')
+  const { page } = await openPage(t, browser, inspector)
+  await row(page, '/before').waitFor()
+
+  await page.keyboard.press('p')
+  await visit('/meanwhile')
+  await page.getByText('paused, 1 waiting', { exact: false }).waitFor()
+  assert.equal(await rows(page).count(), 1)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await row(page, '/meanwhile').waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByText('No requests yet.').waitFor()
+
+  assert.equal(agent.captures.size, 0)
+})
+
+test('requests are copied as curl and fetch and exported as HAR', async (t) => {
+  const { visit, inspector, api } = await startInspected(t)
+  await visit("/it's?a=[1]", { method: 'POST', headers: "X-Quote: a'b\r\n", body: "don't" })
+  const { page } = await openPage(t, browser, inspector)
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: api.url })
+  await row(page, "/it's").click()
+  const copied = async (name: string) => {
+    await page.getByRole('button', { name: `Copy ${name}` }).click()
+    await page.getByText(`Copied as ${name}.`).waitFor()
+    return page.evaluate<string>('navigator.clipboard.readText()')
+  }
+
+  const curl = await copied('curl')
+  const fetched = await copied('fetch')
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'HAR' }).click()
+  const har = JSON.parse(await readFile(await (await download).path(), 'utf8'))
+
+  assert.match(
+    curl,
+    /^curl --globoff --path-as-is \\\n {2}-X 'POST' \\\n {2}'https:\/\/n\d+\.test\/it'\\''s\?a=\[1\]'/,
+  )
+  assert.ok(curl.includes("-H 'X-Quote: a'\\''b'"), curl)
+  assert.ok(curl.endsWith("--data-raw 'don'\\''t'"), curl)
+  assert.match(fetched, /^await fetch\("https:\/\/n\d+\.test\/it's\?a=\[1\]", \{\n {2}method: "POST"/)
+  assert.equal(har.log.version, '1.2')
+  assert.equal(har.log.entries[0].request.postData.text, "don't")
+  assert.deepEqual(har.log.entries[0].request.queryString, [{ name: 'a', value: '[1]' }])
+})
+
+test('hostile content stays text', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  const attack = '<img src=x onerror="window.owned=1"><script>window.owned=1</script>'
+  const svg =
+    '<svg xmlns="http://www.w3.org/2000/svg" onload="window.owned=1"><script>window.owned=1</script></svg>'
+  const path = attack.replaceAll(' ', '\t').replaceAll('\t', '/')
+  for (const [body, type] of [
+    [attack, 'text/html'],
+    [JSON.stringify({ [attack]: attack, __proto__: attack }), 'application/json'],
+    [`<a>${attack}</a>`, 'application/xml'],
+    [svg, 'image/svg+xml'],
+    [attack, 'image/png'],
+    [`javascript:${attack}`, 'text/javascript'],
+  ] as const) {
+    await visit(`/${path}?x=${path}&${answering(body, type)}`, {
+      method: 'POST',
+      headers: `X-Attack: ${attack}\r\nContent-Type: application/x-www-form-urlencoded\r\n`,
+      body: `${encodeURIComponent(attack)}=${encodeURIComponent(attack)}`,
+    })
+  }
+  const { page, wrong, asked } = await openPage(t, browser, inspector)
+  await rows(page).nth(5).waitFor()
+
+  for (let at = 0; at < 6; at++) {
+    await rows(page).nth(at).click()
+    for (const tab of ['1', '2', '3', '4']) {
+      await page.keyboard.press(tab)
+      await panel(page, 'response').waitFor()
+    }
+    await page.keyboard.press('1')
+  }
+
+  assert.equal(await page.evaluate<boolean>('"owned" in window'), false)
+  assert.equal(await page.locator('main script, main img[src=x], iframe, object, embed').count(), 0)
+  assert.equal(asked.size, 1)
+  assert.deepEqual(
+    wrong.filter((text) => !/blob:/.test(text)),
+    [],
+  )
+})
+
+test('the page may load nothing from elsewhere and run nothing but itself', async (t) => {
+  const { inspector, get } = await startInspected(t)
+  const policy = String((await get('/inspect/http')).headers['content-security-policy'])
+  const { page } = await openPage(t, browser, inspector)
+
+  const refused = await page.evaluate<string>(`(() => {
+    try {
+      document.createElement('div').innerHTML = '<b>markup</b>'
+      return ''
+    } catch (error) {
+      return error.name
+    }
+  })()`)
+
+  assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/)
+  assert.doesNotMatch(policy, /unsafe|data:|https?:|\*/)
+  assert.equal(refused, 'TypeError')
+})
+
+test('ten thousand requests scroll, and only those in sight are in the page', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { agent, api } = await startWithApi(t, {
+    settings: testSettings(gateway, { captureBytes: 50_000_000 }),
+  })
+  const head = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n')
+  for (let number = 0; number < 10_000; number++) {
+    const request = Buffer.from(`GET /item/${number} HTTP/1.1\r\nHost: n.test\r\nUser-Agent: a test\r\n\r\n`)
+    const capture = agent.captures.begin('web', '203.0.113.9:1', request, Date.now())
+    agent.captures.respond(capture, head, 1e6)
+    agent.captures.end(capture, 2e6)
+  }
+  const { page } = await openPage(t, browser, `${api.url}/inspect/http`)
+  await page.getByText('10000 requests').waitFor()
+
+  const longest = await page.evaluate<number>(`(async () => {
+    let most = 0
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) most = Math.max(most, duration)
+    }).observe({ type: 'longtask' })
+    const list = document.querySelector('.rows')
+    for (let step = 1; step <= 60; step++) {
+      list.scrollTop = (list.scrollHeight * step) / 60
+      await new Promise(requestAnimationFrame)
+    }
+    return most
+  })()`)
+  t.diagnostic(`longest task while scrolling: ${longest} ms`)
+
+  await row(page, '/item/0').waitFor()
+  assert.ok((await rows(page).count()) < 100)
+  assert.ok(longest < 250, `a task took ${longest} ms`)
+  await page.keyboard.press('g')
+  await row(page, '/item/9999').waitFor()
+  await page.getByRole('searchbox').fill('path:/item/77')
+  await page.getByText('111 of 10000 requests').waitFor()
+})
+
+test('a finished request is seen soon', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  const { page } = await openPage(t, browser, inspector)
+  await page.getByText('Live', { exact: true }).waitFor()
+
+  await visit('/quick')
+  const ended = performance.now()
+  await row(page, '/quick').filter({ hasText: ' ms' }).waitFor()
+  const took = performance.now() - ended
+  t.diagnostic(`seen after ${Math.round(took)} ms`)
+
+  assert.ok(took < 2000, `it took ${took} ms`)
+})
+
+test('the status page shows tunnels and their numbers', async (t) => {
+  const { visit, api } = await startInspected(t)
+  await visit('/')
+  const { page, wrong } = await openPage(t, browser, `${api.url}/status`)
+
+  const card = page.getByRole('region', { name: 'Tunnel web' })
+
+  await card.getByRole('row', { name: /^Requests 1 / }).waitFor()
+  assert.match(await shown(page.locator('.facts-list')), /Connection\s+online/)
+  await page.getByRole('link', { name: 'Inspect' }).click()
+  await row(page, '/').waitFor()
+  assert.deepEqual(wrong, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the ${colorScheme} pages are accessible, also on a small screen`, async (t) => {
+    const { visit, inspector, api } = await startInspected(t)
+    await visit(`/api/orders?${answering('{"id":7,"open":true,"name":"Ünal"}', 'application/json')}&page=2`)
+    await visit('/missing?status=404')
+    await visit('/moved?status=302')
+    await visit('/broken?status=500', { method: 'DELETE' })
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    const picture = async (page: Page, name: string) => {
+      await page.screenshot({ path: join(ARTEFACTS, `inspector-${name}-${colorScheme}.png`) })
+      const wider = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      assert.ok(wider <= 0, `${name} is ${wider} px too wide`)
+    }
+    const check = async (page: Page, name: string) => {
+      await picture(page, name)
+      const found = await page.evaluate(`${axe}; axe.run()`)
+      const { violations } = found as {
+        violations: { id: string; impact: string; nodes: { html: string }[] }[]
+      }
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      assert.deepEqual(
+        serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes[0]?.html}`),
+        [],
+      )
+    }
+
+    const wide = { colorScheme, viewport: { width: 1280, height: 800 }, bypassCSP: true }
+    const { page } = await openPage(t, browser, inspector, wide)
+    await rows(page).nth(3).waitFor()
+    await picture(page, 'list')
+    await row(page, '/api/orders').click()
+    await panel(page, 'response').locator('pre').waitFor()
+    await check(page, 'detail')
+    await page.keyboard.press('?')
+    await check(page, 'help')
+    await page.goto(`${api.url}/status`)
+    await page.getByRole('region', { name: 'Tunnel web' }).waitFor()
+    await check(page, 'status')
+
+    const small = { ...wide, viewport: { width: 360, height: 640 } }
+    const { page: phone } = await openPage(t, browser, inspector, small)
+    await rows(phone).nth(3).waitFor()
+    await picture(phone, 'list-360')
+    await row(phone, '/api/orders').click()
+    await panel(phone, 'response').locator('pre').waitFor()
+    await check(phone, 'detail-360')
+    await phone.getByRole('button', { name: '← Requests' }).click()
+    await row(phone, '/broken').waitFor()
+    await phone.goto(`${api.url}/status`)
+    await phone.getByRole('region', { name: 'Tunnel web' }).waitFor()
+    await picture(phone, 'status-360')
+  })
+}
