@@ -54,7 +54,7 @@ export const testEventOperation: Operation = {
     const id = params.id!
     await find(EventDestination, call, id, {})
     const { events } = call.parts
-    if (events === undefined) throw problem('delivery_off')
+    if (events === undefined) throw problem('conflict', 'This server delivers no events.')
     const sent = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
       throw error instanceof TestEventFailed ? problem('test_event_failed', error.message) : error
     })

@@ -124,11 +124,6 @@ export const catalogue = {
     status: 400,
     text: (why: string) => `The destination did not take the test event: ${why}`,
   },
-  delivery_off: {
-    code: 5133,
-    status: 503,
-    text: () => 'This server delivers no events. Ask one that runs the jobs role.',
-  },
   target_kind_fixed: {
     code: 5108,
     status: 400,

@@ -27,6 +27,7 @@ type Kind =
   | 'Map<int>'
   | 'policy?'
   | 'status?'
+  | 'delivery?'
   | 'module?'
   | 'target'
   | 'null'
@@ -267,7 +268,7 @@ const DOCUMENTED: readonly Documented[] = [
     prefix: 'ed',
     base: '/event_destinations',
     listKey: 'event_destinations',
-    response: { ...common, format: 'string', target: 'target' },
+    response: { ...common, format: 'string', target: 'target', status: 'delivery?' },
     create: ['metadata', 'description', 'format', 'target'],
   },
 ]
@@ -303,6 +304,7 @@ const KINDS: Record<Kind, (value: unknown) => boolean> = {
     (isObject(value) &&
       isText(value.authority) &&
       ['rsa', 'ecdsa'].includes(value.private_key_type as string)),
+  'delivery?': (value) => value === null || (typeof value === 'object' && 'backlog' in value),
   'status?': (value) =>
     value === null ||
     (isObject(value) &&
