@@ -9,6 +9,17 @@ function headerName(name: string, at: string): string {
   return lower
 }
 
+/** Fields that frame a message or belong to one connection: the edge writes them itself. */
+const FRAMING =
+  /^(?:connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/
+
+function addedName(name: string, at: string): string {
+  const lower = headerName(name, at)
+  if (FRAMING.test(lower))
+    throw new InvalidValue(at, `${at}: ${lower} cannot be added, since it belongs to the connection.`)
+  return lower
+}
+
 const headerValue = text(4096, (value) =>
   /[\r\n\0]/.test(value) ? 'must not hold line ends or NUL, which a header value cannot carry.' : undefined,
 )
@@ -18,7 +29,7 @@ const removed = list(
   { maxItems: 100 },
 )
 
-const fields = { add: map(headerValue, { maxItems: 100, name: headerName }), remove: removed }
+const fields = { add: map(headerValue, { maxItems: 100, name: addedName }), remove: removed }
 
 /** Adds and removes headers of the request on its way to the upstream. */
 export const RequestHeaders = defineModule('request_headers', fields, {

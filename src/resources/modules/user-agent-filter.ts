@@ -1,12 +1,13 @@
+import { compileLinearPattern } from '../../base/linear-pattern.ts'
 import { defineModule } from '../module.ts'
 import { list, text } from '../value.ts'
 
 const pattern = text(512, (value) => {
   try {
-    RegExp(value)
+    compileLinearPattern(value)
     return undefined
-  } catch {
-    return `"${value}" is not a regular expression.`
+  } catch (error) {
+    return (error as Error).message
   }
 })
 
