@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { inflateRawSync } from 'node:zlib'
+import { SAML } from '@node-saml/node-saml'
 import samlp from 'samlp'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
@@ -29,7 +31,8 @@ async function createIdp() {
   const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor
     protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
     <X509Data><X509Certificate>${pem.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`
+    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/>
+    <SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/></IDPSSODescriptor></EntityDescriptor>`
 
   async function request(url: string) {
     const query = Object.fromEntries(new URL(url).searchParams)
@@ -72,7 +75,22 @@ async function createIdp() {
     })
   }
 
-  return { metadata, request, respond }
+  /** The address that tells a service provider that somebody has signed out. */
+  function signOut(to: string, nameID: string, { key = pem.key } = {}): Promise<string> {
+    const saml = new SAML({
+      callbackUrl: 'https://idp.example/sso',
+      entryPoint: to,
+      logoutUrl: to,
+      issuer: 'urn:test:idp',
+      idpCert: pem.cert,
+      privateKey: key,
+      signatureAlgorithm: 'sha256',
+    })
+    const profile = { issuer: 'urn:test:idp', nameID, nameIDFormat: PERSISTENT }
+    return saml.getLogoutUrlAsync(profile, 'some-state', {})
+  }
+
+  return { metadata, request, respond, signOut }
 }
 
 async function samlPlace(t: TestContext, settings: Record<string, unknown> = {}) {
@@ -227,4 +245,86 @@ test('a log-in the provider begins leads to the page it names, and only where th
 
   const closed = await samlPlace(t, { allow_idp_initiated: false })
   assert.equal((await answer(closed, `${closed.url}/from/portal`)).status, 403)
+})
+
+test('a log-in the provider begins leads nowhere but to a page of its place', async (t) => {
+  const { idp, saml, post, platform, url } = await samlPlace(t)
+  const { port } = new URL(url)
+  await platform.call.create('/reserved_domains', { domain: 'other.adit.localhost' })
+  const elsewhere = [
+    'https://evil.example/',
+    `https://evil.example:${port}/`,
+    '//evil.example/',
+    `https://app.adit.localhost.evil.example:${port}/`,
+    `https://app.adit.localhost@evil.example:${port}/`,
+    `https://evil.example:${port}/#@app.adit.localhost`,
+    `https://evil.example:${port}\\@app.adit.localhost/`,
+    `http://app.adit.localhost:${port}/`,
+    'https://app.adit.localhost:1/',
+    `https://other.adit.localhost:${port}/`,
+    `https://idp.adit.localhost:${port}/`,
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'page',
+  ]
+  for (const relay of elsewhere) {
+    const xml = await idp.respond(saml.entity_id, saml.assertion_consumer_service_url)
+    assert.equal((await post(xml, relay, new CookieClient(platform))).status, 403, relay)
+  }
+
+  const xml = await idp.respond(saml.entity_id, saml.assertion_consumer_service_url)
+  const page = await post(xml, `${url}//evil.example/x`, new CookieClient(platform))
+  assert.equal(page.status, 200)
+  assert.ok('way' in page && page.way.every((address) => new URL(address).host === new URL(url).host))
+})
+
+test('a sign-out at the provider ends the sessions of that person, if it is signed, whole and new', async (t) => {
+  const { idp, saml, attempt, browser, url } = await samlPlace(t)
+  const other = await createSelfSigned({ commonName: 'other' })
+  await attempt()
+  const status = async () => (await browser.once(`${url}/page`)).status
+  const deliver = async (address: string) => (await browser.once(address)).status
+  const slo = saml.single_logout_url
+  const right = await idp.signOut(slo, 'ada-id')
+  const forBob = await idp.signOut(slo, 'bob-id')
+  const unsigned = right.replace(/&(SigAlg|Signature)=[^&]*/g, '')
+  const request = new URL(right).search
+    .slice(1)
+    .split('&')
+    .find((pair) => pair.startsWith('SAMLRequest='))
+
+  assert.equal(await deliver(unsigned), 403, 'unsigned')
+  assert.equal(await deliver(`${forBob}&${request}`), 403, 'two messages, one of them signed')
+  assert.equal(await deliver(forBob.replace(/SAMLRequest=[^&]*/, request ?? '')), 403, 'another signature')
+  assert.equal(
+    await deliver(await idp.signOut(slo, 'ada-id', { key: other.privateKeyPem.reveal() })),
+    403,
+    'another key',
+  )
+  const misdirected = new URL(await idp.signOut('https://else.example/slo', 'ada-id'))
+  assert.equal(await deliver(`${slo}${misdirected.search}`), 403, 'meant for another')
+  assert.equal(await deliver(forBob), 303, 'somebody else')
+  assert.equal(await status(), 200)
+
+  const answer = await browser.once(right)
+
+  assert.equal(answer.status, 303)
+  assert.match(answer.headers.get('location') ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/)
+  assert.equal(await status(), 302)
+  assert.equal(await deliver(right), 403, 'a second time')
+})
+
+test('signing out at the page tells the provider', async (t) => {
+  const { attempt, browser, url } = await samlPlace(t)
+  await attempt()
+
+  const answer = await browser.once(`${url}/auth/logout`)
+
+  const { origin, pathname, searchParams } = new URL(answer.headers.get('location') ?? '')
+  assert.equal(`${origin}${pathname}`, 'https://idp.example/slo')
+  const xml = inflateRawSync(Buffer.from(searchParams.get('SAMLRequest') ?? '', 'base64')).toString()
+  assert.match(xml, /LogoutRequest/)
+  assert.match(xml, />ada-id</)
+  assert.ok(searchParams.has('Signature'))
+  assert.equal((await browser.once(`${url}/page`)).status, 302)
 })

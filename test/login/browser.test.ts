@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, mkdirSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, type TestContext, test } from 'node:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import samlp from 'samlp'
+import { createSelfSigned } from '../../src/certs/index.ts'
+import { startPlatform } from '../support/platform.ts'
+import { startProvider } from './openid-provider.ts'
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
+const skip = CHROMIUM === undefined ? 'there is no Chromium on this machine' : false
+const PICTURES = new URL('../../test-artefacts/', import.meta.url).pathname
+const SECRET = 'app-secret-app-secret-app-secret'
+
+let browser: Browser | undefined
+
+before(async () => {
+  if (CHROMIUM === undefined) return
+  mkdirSync(PICTURES, { recursive: true })
+  browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--ignore-certificate-errors',
+      '--host-resolver-rules=MAP *.adit.localhost 127.0.0.1',
+    ],
+  })
+})
+
+after(() => browser?.close())
+
+async function listen(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A route whose log-in is made once it is known where answers come back to. */
+async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record<string, unknown>>) {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
+  const { call, credentials } = platform
+  const { port } = new URL(credentials.https_url)
+  const upstream = await listen(t, (request, response) => {
+    response.setHeader('content-type', 'text/html')
+    response.end(`<h1>Hello ${request.headers['adit-auth-user-id']}</h1><p>${request.url}</p>`)
+  })
+  await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
+  const backend = await call.create('/backends/static', { address: `127.0.0.1:${upstream}` })
+  const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backend.id },
+    ...(await login(`https://idp.adit.localhost:${port}`)),
+  })
+  const url = `https://app.adit.localhost:${port}`
+  const deadline = performance.now() + 5000
+  while (performance.now() < deadline) {
+    const response = await platform.fetch(url, { redirect: 'manual' })
+    await response.text()
+    if (response.status === 302) break
+  }
+  const context = await browser!.newContext({ ignoreHTTPSErrors: true })
+  t.after(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(10_000)
+  return { platform, url, page, route, context }
+}
+
+const picture = (page: Page, name: string) => page.screenshot({ path: `${PICTURES}login-${name}.png` })
+
+/** Signs in at the pages of the OpenID provider. */
+async function signInAtProvider(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  if ((await page.locator('input[name=login]').count()) > 0) {
+    await page.fill('input[name=login]', 'ada')
+    await page.fill('input[name=password]', 'x')
+    await page.click('button[type=submit]')
+  }
+  await page.click('button[type=submit]')
+  await page.waitForURL(url)
+}
+
+test('OpenID in a browser: sign in, expire, be refused, sign out', { skip }, async (t) => {
+  let oidc = {}
+  const { page, url, context } = await protect(t, async (idpUrl) => {
+    const { issuer } = await startProvider(t, `${idpUrl}/oauth2/callback`)
+    oidc = { issuer, client_id: 'app', client_secret: SECRET, maximum_duration: 6 }
+    return { oidc }
+  })
+
+  await signInAtProvider(page, `${url}/deep/page?x=1`)
+  const signedInAt = performance.now()
+  await picture(page, 'oidc-signed-in')
+  assert.equal(await page.locator('h1').textContent(), 'Hello ada')
+  const cookies = (await context.cookies(url)).filter(({ name }) => name.includes('session'))
+  assert.deepEqual(
+    cookies.map(({ name, secure, httpOnly, sameSite, path }) => [name, secure, httpOnly, sameSite, path]),
+    [
+      ['adit.session', true, true, 'Lax', '/'],
+      ['__Host-adit.session', true, true, 'Lax', '/'],
+    ],
+  )
+
+  // The provider still knows the browser: after the session is over it only passes by there.
+  const [old] = cookies
+  let fresh = old
+  while (fresh?.value === old?.value && performance.now() - signedInAt < 15_000) {
+    await page.goto(`${url}/again`)
+    const consent = page.locator('button[type=submit]')
+    if ((await consent.count()) > 0) await consent.first().click()
+    fresh = (await context.cookies(url)).find(({ name }) => name === 'adit.session')
+  }
+  assert.notEqual(fresh?.value, old?.value)
+  assert.ok(performance.now() - signedInAt >= 5000, 'not before its time')
+  await page.waitForURL(`${url}/again`)
+
+  await page.goto(`${url}/auth/callback?code=x&state=y`)
+  await picture(page, 'oidc-refused')
+  assert.match((await page.locator('h1').textContent()) ?? '', /not allowed in/)
+
+  await page.goto(`${url}/auth/logout`)
+  await picture(page, 'oidc-signing-out')
+  await page.click('button[value=yes]')
+  await page.goto(url)
+  await picture(page, 'oidc-signed-out')
+  assert.equal(await page.locator('input[name=login]').count(), 1, 'the provider asks who it is')
+})
+
+/** A SAML identity provider with a page on which somebody says who they are. */
+async function startSamlProvider(t: TestContext) {
+  const { certificatePem: cert, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
+  const key = privateKeyPem.reveal()
+  const port = await listen(t, (request, response) => {
+    const url = new URL(request.url ?? '', `http://127.0.0.1`)
+    const query = Object.fromEntries(url.searchParams)
+    response.setHeader('content-type', 'text/html')
+    if (url.pathname === '/slo') return void response.end('<h1>The provider has signed you out</h1>')
+    if (query.person === undefined) {
+      const hidden = Object.entries(query).map(
+        ([name, value]) => `<input type=hidden name="${name}" value="${value}">`,
+      )
+      return void response.end(
+        `<form>${hidden.join('')}<input name=person><input name=group><button>Go</button></form>`,
+      )
+    }
+    samlp.parseRequest({ method: 'GET', query, originalUrl: request.url }, {}, (_error, asked) => {
+      const options = {
+        cert,
+        key,
+        issuer: 'urn:test:idp',
+        signatureAlgorithm: 'rsa-sha256',
+        digestAlgorithm: 'sha256',
+        audience: asked.issuer,
+        recipient: asked.assertionConsumerServiceURL,
+        destination: asked.assertionConsumerServiceURL,
+        inResponseTo: asked.id,
+        profileMapper: () => ({
+          getClaims: () => ({ groups: [query.group] }),
+          getNameIdentifier: () => ({
+            nameIdentifier: query.person,
+            nameIdentifierFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+          }),
+        }),
+      }
+      samlp.getSamlResponse(options, { id: query.person }, (_failed, xml) => {
+        const answer = Buffer.from(xml).toString('base64')
+        response.end(
+          `<form method=post action="${asked.assertionConsumerServiceURL}"><input type=hidden name=SAMLResponse value="${answer}">` +
+            `<input type=hidden name=RelayState value="${query.RelayState}"></form><script>document.forms[0].submit()</script>`,
+        )
+      })
+    })
+  })
+  const at = (binding: string, path: string) =>
+    `<${binding} Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="http://127.0.0.1:${port}/${path}"/>`
+  return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor
+    protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
+    <X509Data><X509Certificate>${cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
+    ${at('SingleLogoutService', 'slo')}${at('SingleSignOnService', 'sso')}</IDPSSODescriptor></EntityDescriptor>`
+}
+
+test('SAML in a browser: be refused, sign in, expire, sign out', { skip }, async (t) => {
+  const { page, url } = await protect(t, async () => ({
+    saml: { idp_metadata: await startSamlProvider(t), authorized_groups: ['staff'], inactivity_timeout: 3 },
+  }))
+  async function signIn(person: string, group: string) {
+    await page.goto(`${url}/deep/page?x=1`)
+    await page.fill('input[name=person]', person)
+    await page.fill('input[name=group]', group)
+    await page.click('button')
+    await page.locator('h1').waitFor()
+  }
+
+  await signIn('eve', 'visitors')
+  await picture(page, 'saml-refused')
+  assert.match((await page.locator('h1').textContent()) ?? '', /not a member of a group/)
+
+  await signIn('ada', 'staff')
+  await picture(page, 'saml-signed-in')
+  assert.equal(page.url(), `${url}/deep/page?x=1`)
+  assert.equal(await page.locator('h1').textContent(), 'Hello ada')
+
+  // Nothing may happen in the meantime, so there is nothing to wait for but the time itself.
+  await page.waitForFunction(
+    (from) => performance.now() - from > 4100,
+    await page.evaluate(() => performance.now()),
+  )
+  await page.goto(url)
+  await picture(page, 'saml-expired')
+  assert.equal(await page.locator('input[name=person]').count(), 1, 'the provider asks who it is')
+
+  await signIn('ada', 'staff')
+  await page.goto(`${url}/auth/logout`)
+  await picture(page, 'saml-signed-out')
+  assert.equal(await page.locator('h1').textContent(), 'The provider has signed you out')
+  await page.goto(url)
+  assert.equal(await page.locator('input[name=person]').count(), 1)
+})
