@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { SAML } from '@node-saml/node-saml'
+import { signXml } from '@node-saml/node-saml/lib/xml.js'
 import samlp from 'samlp'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
@@ -90,7 +91,19 @@ async function createIdp() {
     return saml.getLogoutUrlAsync(profile, 'some-state', {})
   }
 
-  return { metadata, request, respond, signOut }
+  /** The same as a form, signed inside of it. */
+  async function signOutForm(to: string, nameID: string): Promise<string> {
+    const query = new URL(await signOut(to, nameID)).searchParams
+    const xml = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
+    const where = { reference: "/*/*[local-name()='Issuer']", action: 'after' as const }
+    return signXml(xml, "/*[local-name()='LogoutRequest']", where, {
+      privateKey: pem.key,
+      signatureAlgorithm: 'sha256',
+      digestAlgorithm: 'sha256',
+    })
+  }
+
+  return { metadata, request, respond, signOut, signOutForm }
 }
 
 async function samlPlace(t: TestContext, settings: Record<string, unknown> = {}) {
@@ -312,6 +325,27 @@ test('a sign-out at the provider ends the sessions of that person, if it is sign
   assert.match(answer.headers.get('location') ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/)
   assert.equal(await status(), 302)
   assert.equal(await deliver(right), 403, 'a second time')
+})
+
+test('a sign-out that is posted counts the same, if what was signed is what is read', async (t) => {
+  const { idp, saml, attempt, browser, url } = await samlPlace(t)
+  await attempt()
+  const slo = saml.single_logout_url
+  const deliver = async (xml: string) => {
+    const body = new URLSearchParams({ SAMLRequest: Buffer.from(xml).toString('base64') }).toString()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    return (await browser.once(slo, { method: 'POST', headers, body })).status
+  }
+  const forBob = await idp.signOutForm(slo, 'bob-id')
+  const right = await idp.signOutForm(slo, 'ada-id')
+
+  assert.equal(await deliver(forBob.replace('bob-id', 'ada-id')), 403, 'changed')
+  assert.equal(await deliver(right.replace(/<Signature[\s\S]*<\/Signature>/, '')), 403, 'unsigned')
+  assert.equal(await deliver(right.replace('ada-id', 'ada<!-- x -->-id')), 403, 'with a comment')
+  assert.equal(await deliver('<x/>'), 403)
+  assert.equal((await browser.once(`${url}/page`)).status, 200)
+  assert.equal(await deliver(right), 303)
+  assert.equal((await browser.once(`${url}/page`)).status, 302)
 })
 
 test('signing out at the page tells the provider', async (t) => {

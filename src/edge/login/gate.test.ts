@@ -245,14 +245,45 @@ test('a route that does not have /auth/ takes sign-ins and sign-outs on its own 
   assert.equal((await visit(session, { path: '/app/' })).status, 302)
 })
 
-test('an open WebSocket ends with its session', async (t) => {
-  const { signIn, visit, tlsPort, ca, tunnels, config, routeId } = await start(t)
-  const upstream = await startTcp(t, (socket) => socket.once('data', () => socket.write(AGREE)))
-  tunnels.tunnels.push(localTunnel(upstream, { labels: { app: 'ws' } }))
-  const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'ws' } })
-  config.update(routeId, { backend: { backend_id } })
-  await config.applied()
-  const { cookies } = await signIn()
+const endings: Record<string, (place: Awaited<ReturnType<typeof start>>, cookies: string[]) => unknown> = {
+  'signing out': ({ visit }, cookies) => visit(cookies, { path: '/auth/logout' }),
+  'its longest duration': ({ time }) => {
+    time.now += 1_000_000
+  },
+  'a change of the module': ({ config, routeId, oauth }) =>
+    config.update(routeId, { oauth: { ...oauth, maximum_duration: 77 } }),
+}
+
+test('an open WebSocket ends with its session, and not before', { concurrency: true }, async (t) => {
+  const cases = Object.entries(endings).map(([what, end]) =>
+    t.test(`by ${what}`, async (t) => {
+      const place = await start(t, { maximum_duration: 1000, inactivity_timeout: 500 })
+      const { signIn, visit, tunnels, config, routeId } = place
+      const upstream = await startTcp(t, (socket) => socket.once('data', () => socket.write(AGREE)))
+      tunnels.tunnels.push(localTunnel(upstream, { labels: { app: 'ws' } }))
+      const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'ws' } })
+      config.update(routeId, { backend: { backend_id } })
+      await config.applied()
+      const { cookies } = await signIn()
+      const stays = await openSocket(t, place, (await signIn()).cookies)
+      const socket = await openSocket(t, place, cookies)
+      assert.deepEqual([socket.closed, stays.closed], [false, false])
+
+      await end(place, cookies)
+
+      await eventually(() => socket.closed, 'the WebSocket ended', 20_000)
+      if (what === 'signing out') assert.equal(stays.closed, false, 'the other session goes on')
+      assert.notEqual((await visit(cookies)).status, 200)
+    }),
+  )
+  await Promise.all(cases)
+})
+
+async function openSocket(
+  t: TestContext,
+  { tlsPort, ca }: { tlsPort: number; ca: string },
+  cookies: readonly string[],
+) {
   const socket = connect({
     port: tlsPort,
     host: '127.0.0.1',
@@ -261,10 +292,10 @@ test('an open WebSocket ends with its session', async (t) => {
     ALPNProtocols: ['http/1.1'],
   })
   t.after(() => socket.destroy())
-  let closed = false
+  const seen = { closed: false }
   socket.on('error', () => {})
   socket.on('close', () => {
-    closed = true
+    seen.closed = true
   })
   await once(socket, 'secureConnect')
   socket.write(
@@ -273,8 +304,5 @@ test('an open WebSocket ends with its session', async (t) => {
   )
   const [head] = (await once(socket, 'data')) as [Buffer]
   assert.match(head.toString(), /^HTTP\/1\.1 101 /)
-
-  await visit(cookies, { path: '/auth/logout' })
-
-  await eventually(() => closed, 'the WebSocket ended', 20_000)
-})
+  return seen
+}

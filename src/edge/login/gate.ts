@@ -29,8 +29,6 @@ export interface GateParts {
   /** Sessions that were signed out of. Apart from sign-ins, so that beginning many of those revives none of these. */
   readonly ended: Once
   readonly open: OpenSessions
-  /** The version that counts now, by place. */
-  readonly versions: Map<string, string>
   readonly clock: Clock
 }
 
@@ -84,7 +82,7 @@ export function callbackAt({ origin, path }: Pick<State, 'origin' | 'path'>, que
 
 /** Lets visitors through that have signed in, and sends the others to do so. */
 export function createGate(options: GateOptions): RequestStep {
-  const { seal, once, ended, open, versions, clock, placeId, settings, signIn, allowed } = options
+  const { seal, once, ended, open, clock, placeId, settings, signIn, allowed } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
   const cookie = `${prefix}session`
   // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
@@ -93,7 +91,7 @@ export function createGate(options: GateOptions): RequestStep {
   const version = hash('sha256', options.version).slice(0, 16)
   const lifetime = lifetimeOf(settings, options.checkEvery)
   const now = () => Math.floor(clock.now() / 1000)
-  versions.set(placeId, version)
+  open.renew(placeId, version)
 
   function isAlive(session: Session): boolean {
     return (
@@ -125,12 +123,7 @@ export function createGate(options: GateOptions): RequestStep {
     exchange.note('oauth.user.name', session.identity.name)
     open.touch(session.id, at)
     if (exchange.upgrading)
-      open.watch(
-        exchange,
-        session.id,
-        at,
-        (seen) => versions.get(placeId) === version && isAlive({ ...session, seen }),
-      )
+      open.watch(exchange, { ...session, seen: at }, (seen) => isAlive({ ...session, seen }))
     else if (settings.inactivity_timeout > 0 && at > session.seen) {
       const fresh = sessionCookie({ ...session, seen: at }, isSecure(exchange))
       exchange.whenAnswered(({ fields }) => fields.add('Set-Cookie', fresh.slice('Set-Cookie: '.length, -2)))

@@ -49,9 +49,9 @@ export function createLogins(options: LoginOptions): LoginPart {
     clock,
     ended: new Once(clock),
     open: new OpenSessions(),
-    versions: new Map<string, string>(),
   }
-  const places = new Map<string, SamlPlace>()
+  // Weakly, so that those of deleted routes go with them.
+  const places = new Map<string, WeakRef<SamlPlace>>()
   const callbackUrl = () => `${idpUrl()}${PROVIDER_CALLBACK}`
 
   /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
@@ -107,7 +107,7 @@ export function createLogins(options: LoginOptions): LoginPart {
         const { signIn, step } = gate(place, settings, EVERYONE, () =>
           createSamlPlace({ placeId, settings, seal, once, clock, outbound, signOuts }),
         )
-        places.set(placeId, signIn)
+        places.set(placeId, new WeakRef<SamlPlace>(signIn))
         return step
       } catch (error) {
         throw new Broken((error as Error).message)

@@ -18,7 +18,7 @@ const SAML_PATH = /^\/saml\/(edghtsrt_[0-9A-Za-z]{27})(\/acs|\/slo)?$/
 export function loginHost(options: {
   policy: TlsPolicy
   seal: Seal
-  places: ReadonlyMap<string, SamlPlace>
+  places: ReadonlyMap<string, WeakRef<SamlPlace>>
 }): HttpEntry {
   const { seal, places } = options
   const route: Route = {
@@ -34,7 +34,7 @@ export function loginHost(options: {
     const url = new URL(target, 'https://host')
     if (url.pathname === PROVIDER_CALLBACK && method === 'GET') return handOn(url.searchParams)
     const [, placeId, part] = SAML_PATH.exec(url.pathname) ?? []
-    const place = placeId === undefined ? undefined : places.get(placeId)
+    const place = placeId === undefined ? undefined : places.get(placeId)?.deref()
     if (place === undefined) throw refusal('endpoint_not_found', exchange.head.host)
     if (part === undefined && method === 'GET')
       return {
