@@ -126,6 +126,7 @@ test('bodies are decoded and laid out for looking at', async (t) => {
     ['/deflate', deflateRawSync('raw deflate'), 'text/plain', 'deflate', /raw deflate/],
     ['/br', brotliCompressSync('brotli text'), 'text/plain', 'br', /brotli text|cannot decode/],
     ['/odd', Buffer.from('odd'), 'text/plain', 'rot13', /which this browser cannot decode/],
+    ['/strange', Buffer.from('odd'), 'text/plain', 'constructor', /which this browser cannot decode/],
     ['/cut', gzipSync('x'.repeat(9000)).subarray(0, 30), 'text/plain', 'gzip', /damaged or cut short/],
     ['/xml', Buffer.from('<a><b>1</b><c/></a>'), 'text/xml', '', /<a>\n {2}<b>1<\/b>\n {2}<c\/>\n<\/a>/],
     ['/bad', Buffer.from('{"a":'), 'application/json', '', /Not valid JSON/],
@@ -405,16 +406,27 @@ test('ten thousand requests scroll, and only those in sight are in the page', as
 })
 
 test('a finished request is seen soon', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector, get } = await startInspected(t)
   const { page } = await openPage(t, browser, inspector)
   await page.getByText('Live', { exact: true }).waitFor()
+  const seen = page.evaluate<number>(`new Promise((resolve) => {
+    new MutationObserver(() => {
+      const row = document.querySelector('.row')?.textContent ?? ''
+      if (row.includes('/quick') && row.includes(' ms')) resolve(Date.now())
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })
+  })`)
+  // An answer means that the observer is in place.
+  await page.evaluate('0')
 
   await visit('/quick')
-  const ended = performance.now()
-  await row(page, '/quick').filter({ hasText: ' ms' }).waitFor()
-  const took = performance.now() - ended
-  t.diagnostic(`seen after ${Math.round(took)} ms`)
+  const at = await seen
+  const { requests } = (await get('/api/requests/http')).json as {
+    requests: { start: string; duration: number }[]
+  }
+  const took = at - (Date.parse(requests[0]!.start) + requests[0]!.duration / 1e6)
+  t.diagnostic(`seen ${Math.round(took)} ms after its end`)
 
+  // 200 ms on a machine that is not busy with other tests.
   assert.ok(took < 2000, `it took ${took} ms`)
 })
 
@@ -466,7 +478,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await panel(page, 'response').locator('pre').waitFor()
     await check(page, 'detail')
     await page.keyboard.press('?')
-    await check(page, 'help')
+    await page.getByRole('dialog').waitFor()
+    await picture(page, 'help')
     await page.goto(`${api.url}/status`)
     await page.getByRole('region', { name: 'Tunnel web' }).waitFor()
     await check(page, 'status')

@@ -51,7 +51,7 @@ function Json({ text }: { text: string }) {
   if ('problem' in pretty) {
     return (
       <>
-        <p className="note error">Not valid JSON: {pretty.problem}</p>
+        <p className="note error">{pretty.problem}</p>
         <LongText text={text} label="Body" />
       </>
     )
@@ -66,7 +66,7 @@ function Json({ text }: { text: string }) {
 
 function Xml({ text }: { text: string }) {
   const tokens = useMemo(() => prettyXml(text), [text])
-  return <TokenText tokens={tokens} label="Body" />
+  return tokens ? <TokenText tokens={tokens} label="Body" /> : <LongText text={text} label="Body" />
 }
 
 function Multipart({ message }: { message: Message }) {

@@ -78,6 +78,7 @@ export class CaptureFeed {
     this.#set({ state: 'live' })
     try {
       let before: string | undefined
+      const former = new Set(this.#byId.keys())
       const seen = new Set<string>()
       for (let pages = 0; pages < MOST / PAGE; pages++) {
         const captures = await listCaptures(PAGE, before, true)
@@ -93,8 +94,7 @@ export class CaptureFeed {
         if (captures.length < PAGE || before === undefined) break
       }
       // After a restart of the agent, or a clear that was missed, what it no longer knows goes.
-      const newest = [...seen].reduce((most, id) => (id > most ? id : most), '')
-      for (const id of this.#byId.keys()) if (!seen.has(id) && id <= newest) this.#byId.delete(id)
+      for (const id of former) if (!seen.has(id)) this.#byId.delete(id)
       this.#publish()
     } catch {
       this.#set({ state: 'lost' })

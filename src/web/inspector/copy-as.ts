@@ -30,7 +30,8 @@ export function asCurl(capture: Capture, message: Message, url: string, body: Ui
   for (const [name, value] of sentHeaders(message))
     parts.push(`-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`)
   const text = asText(body)
-  if (body.length > 0 && text !== undefined && !text.includes('\x1b')) {
+  // A terminal acts on control characters even when they are pasted inside quotes.
+  if (body.length > 0 && text !== undefined && !/[\x0b-\x0d\x1b\x7f-\x9f]/.test(text)) {
     // Not `quoted`: newlines belong to a body.
     parts.push(`--data-raw '${text.replaceAll("'", "'\\''")}'`)
     return parts.join(' \\\n  ')

@@ -1,14 +1,14 @@
 /** More is not unpacked: a few kilobytes can be made to unpack into gigabytes. */
 const MOST_DECODED = 8 * 1024 * 1024
 
-const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  gzip: ['gzip'],
-  'x-gzip': ['gzip'],
+const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['gzip', ['gzip']],
+  ['x-gzip', ['gzip']],
   // Both are sent under this name: with zlib's wrapping, as the standard says, and without.
-  deflate: ['deflate', 'deflate-raw'],
-  br: ['brotli'],
-  zstd: ['zstd'],
-}
+  ['deflate', ['deflate', 'deflate-raw']],
+  ['br', ['brotli']],
+  ['zstd', ['zstd']],
+])
 
 /** Undoes content encodings as far as this browser can, and says where it cannot. */
 export async function decode(
@@ -24,7 +24,7 @@ export async function decode(
   let current = body
   for (const name of names.reverse()) {
     if (current.length === 0) break
-    const unpacked = await unpackAny(current, FORMATS[name] ?? [])
+    const unpacked = await unpackAny(current, FORMATS.get(name) ?? [])
     if (unpacked === undefined) {
       notes.push(`Encoded as ${name}, which this browser cannot decode; the bytes are shown as they came.`)
       break

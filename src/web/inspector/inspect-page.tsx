@@ -23,7 +23,7 @@ const BASE = '/inspect/http'
 /** The list of requests beside the one that is looked at. */
 export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView }) {
   const [search, setSearch] = useState('')
-  const [selected, setSelected] = useState(() => location.pathname.slice(BASE.length + 1) || undefined)
+  const [selected, setSelected] = useState(idInPath)
   const [opened, setOpened] = useState(selected !== undefined)
   const [tab, setTab] = useState<{ request: Tab; response: Tab }>({ request: 'Summary', response: 'Summary' })
   const [help, setHelp] = useState(false)
@@ -188,6 +188,11 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       {help && <Help onClose={() => setHelp(false)} />}
     </main>
   )
+}
+
+/** A link may lead to one request. */
+function idInPath(): string | undefined {
+  return /^\/inspect\/http\/(airt_\w+)$/.exec(location.pathname)?.[1]
 }
 
 function counts(found: number, view: FeedView, search: string, searching: boolean): string {

@@ -1,3 +1,6 @@
+/** More rows would make the page stop; nobody reads them. */
+const MOST = 1000
+
 /** Names and values, repetitions kept. */
 export function PairTable({
   caption,
@@ -10,13 +13,19 @@ export function PairTable({
     <table className="pairs">
       <caption>{caption}</caption>
       <tbody>
-        {pairs.map(([name, value], index) => (
+        {pairs.slice(0, MOST).map(([name, value], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: names repeat and never change places.
           <tr key={index}>
             <th scope="row">{name}</th>
             <td>{value}</td>
           </tr>
         ))}
+        {pairs.length > MOST && (
+          <tr>
+            <th scope="row">…</th>
+            <td>{pairs.length - MOST} more; the Raw tab has them all.</td>
+          </tr>
+        )}
       </tbody>
     </table>
   )

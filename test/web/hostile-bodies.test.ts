@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { prettyJson, prettyXml } from '../../src/web/inspector/pretty.ts'
+
+const MIB = 1024 * 1024
+
+/** Bodies made to keep a browser busy: each would cost the square of its length if work were not bounded. */
+const BODIES: Record<string, string> = {
+  'JSON nested half a million deep': '['.repeat(MIB / 2) + ']'.repeat(MIB / 2),
+  'JSON with much in deep places': `${'['.repeat(2000)}${'1,'.repeat(MIB / 2)}1${']'.repeat(2000)}`,
+  'one long string': JSON.stringify('\\"'.repeat(MIB / 4)),
+  'XML nested deep': '<a>'.repeat(MIB / 3),
+  'comments that never end': '<!--'.repeat(MIB / 4),
+  'sections that never end': '<![CDATA['.repeat(MIB / 9),
+  'tags that never end': '<'.repeat(MIB),
+}
+
+for (const [name, body] of Object.entries(BODIES)) {
+  test(`laying out ${name} takes little time`, () => {
+    const began = process.cpuUsage()
+
+    prettyJson(body)
+    prettyXml(body)
+
+    const { user } = process.cpuUsage(began)
+    assert.ok(user < 2e6, `it took ${user / 1000} ms of processor time`)
+  })
+}
+
+test('what is laid out says the same as before', () => {
+  const json = '{"a":[1,{"b":null}],"a":"two \\" quotes","c":{},"d":1e400}'
+
+  const pretty = prettyJson(json)
+
+  assert.ok('tokens' in pretty)
+  const text = pretty.tokens.map((token) => token.text).join('')
+  assert.equal(text.replace(/\n */g, '').replaceAll('": ', '":'), json)
+})
