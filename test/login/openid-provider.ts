@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import Provider from 'oidc-provider'
 
 // It warns about everything that makes it usable in a test.
 for (const level of ['info', 'warn'] as const) {
@@ -11,6 +10,9 @@ for (const level of ['info', 'warn'] as const) {
     if (!String(words[0]).includes('oidc-provider')) write(...words)
   }
 }
+
+// Imported only now, because it warns while it is read as well.
+const { default: Provider } = await import('oidc-provider')
 
 /** A real OpenID provider; everyone who says who they are is believed, because that is not what is tested. */
 export async function startProvider(t: TestContext, redirectUri: string) {
