@@ -170,3 +170,10 @@ test('whoever guesses keys is slowed down', async (t) => {
   pass(60_000)
   assert.equal((await api.call('GET', '/ip_policies', { key: guess })).status, 401)
 })
+
+test('metrics speak of all accounts, so only administrators of the first one read them', async (t) => {
+  const { call, strange } = await startApi(t)
+
+  assert.equal((await call('GET', '/metrics')).status, 200)
+  assert.equal((await strange('GET', '/metrics')).status, 403)
+})

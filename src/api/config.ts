@@ -8,6 +8,8 @@ export interface ApiConfig {
   apiUrl(): string
   /** The platform's own domain. */
   readonly domain: string
+  /** The account made first, whose administrators run the platform. */
+  operatorAccount(): string
   readonly region: string
   /** Where log-in callbacks of the edge are served. */
   idpUrl(): string

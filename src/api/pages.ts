@@ -1,6 +1,7 @@
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Registry } from 'prom-client'
 import { createOpenApi } from './openapi.ts'
+import { problem } from './problems.ts'
 import { referencePage, referenceScript, referenceStyle } from './reference-page.ts'
 
 const NO_FOREIGN_CONTENT =
@@ -14,13 +15,15 @@ export function mountPages(
     authenticate,
     registry,
     apiUrl,
+    operatorAccount,
     version,
   }: {
     /** Throws why not. */
     ready: () => Promise<void>
-    authenticate: onRequestAsyncHookHandler
+    authenticate: onRequestHookHandler
     registry: Registry
     apiUrl: () => string
+    operatorAccount: () => string
     version: string
   },
 ): void {
@@ -44,9 +47,11 @@ export function mountPages(
       return reply.code(503).send({ status: 'not ready', reason: (error as Error).message })
     }
   })
-  http.get('/metrics', { onRequest: authenticate }, async (_request, reply) =>
-    reply.type(registry.contentType).send(await registry.metrics()),
-  )
+  http.get('/metrics', { onRequest: authenticate }, async ({ principal }, reply) => {
+    // They speak of all accounts, so only the operator's may read them.
+    if (principal?.role !== 'admin' || principal.accountId !== operatorAccount()) throw problem('admins_only')
+    return reply.type(registry.contentType).send(await registry.metrics())
+  })
   http.get('/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(current().json),
   )

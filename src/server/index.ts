@@ -32,6 +32,7 @@ import { type Follower, openStore, type Store } from '../store/index.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { agentContexts, createGatewayCertificate } from './gateway-certificate.ts'
+import { exposePlatform } from './metrics.ts'
 import { nodeId } from './node-id.ts'
 import { observers } from './observers.ts'
 import { createReservedNames } from './reserved-names.ts'
@@ -116,10 +117,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   })
   try {
     const { authority, file: caFile } = await openRootAuthority(store, settings.dataDir)
+    const first = await firstAccount(store)
     const made =
-      (await firstAccount(store)) === undefined
+      first === undefined
         ? await createAccount(store, { name: 'default', email: `admin@${settings.domain}`, clock })
         : undefined
+    const operatorAccount = made?.accountId ?? first?.id ?? ''
     const metrics = new MetricsRegistry()
     const auth = createAuth({ store, clock })
     const restrictions = createIpRestrictions({ store })
@@ -274,6 +277,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       log,
     })
 
+    exposePlatform(metrics, {
+      edge,
+      agents: () => gateway.connections,
+      heap: () => process.memoryUsage.rss(),
+    })
+
     // Configuration: the API writes, the store tells, the parts apply.
     const api = createApi({
       store,
@@ -289,6 +298,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       config: {
         apiUrl: () => bound.apiUrl,
         domain: settings.domain,
+        operatorAccount: () => operatorAccount,
         region: settings.region,
         idpUrl,
         httpsPort: () => publicAddress.httpsPort,

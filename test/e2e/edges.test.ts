@@ -73,6 +73,8 @@ test('an HTTPS edge serves labelled tunnels by path, and its modules act at once
   await call.create('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '127.0.0.0/8', action: 'allow' })
   await eventually(() => get('/a'), '200 tunnel /a')
   assert.equal((await call('GET', `/backends/tunnel_group/${group.id}`)).body.tunnels.length, 1)
+  const metrics = (await call('GET', '/metrics')).body as string
+  assert.match(metrics, new RegExp(`adit_edge_requests_total\\{[^}]*edge="${edge.id}"[^}]*\\} [1-9]`))
 
   assert.equal((await call('DELETE', `/edges/https/${edge.id}`)).status, 204)
   await eventually(async () => (await get('/a')).slice(0, 3), '404')

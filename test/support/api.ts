@@ -91,12 +91,14 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
     log: silentLog,
   })
   let url = ''
+  let operator = ''
   const api = createApi({
     store,
     parts: { auth: createAuth({ store, clock }), online: options.online ?? nobodyOnline },
     config: {
       apiUrl: () => url,
       domain: 'adit.localhost',
+      operatorAccount: () => operator,
       region: 'us',
       idpUrl: () => 'https://idp.adit.localhost:8443',
       httpsPort: () => 8443,
@@ -128,6 +130,7 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
 
   return async () => {
     const [own, stranger] = [await account(), await account()]
+    operator ||= own.accountId
     const client = (key: string | undefined) => createClient(url, key)
     return {
       url,
