@@ -239,8 +239,13 @@ export function variableOf(flag: string): string {
 }
 
 /** Variables beside the settings that start with ADIT_ and belong to the agent or the API client. */
-const FOREIGN_VARIABLES =
-  /^ADIT_(AUTHTOKEN|API_KEY|CONFIG|TEST_.*|LOG.*|CONNECT_URL|ROOT_CAS|UPDATE_.*|WEB_ADDR|OUTPUT|AWS_.*)$/
+const FOREIGN_VARIABLES = new RegExp(
+  `^ADIT_(${[
+    'API_KEY|AUTHTOKEN|CONFIG|CONNECT_.*|CONSOLE_UI.*|CRL_.*|DNS_RESOLVER_IPS|HEARTBEAT_.*|INSPECT_.*|LOCAL_STORAGE|LOG.*',
+    'METADATA|OUTPUT|PROXY_URL|REGION|REMOTE_MANAGEMENT|RESUME|ROOT_CAS|SERVER_ADDR|UNIT_DIR|UPDATE_.*|WEB_.*',
+    'AWS_.*|MONITORING_URL|TEST_.*',
+  ].join('|')})$`,
+)
 
 /** Reads flags, then variables, then defaults. Anything unknown stops the start with one clear sentence. */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): Settings {
