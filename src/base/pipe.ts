@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { Out } from './out.ts'
+import { releasePiece } from './release.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
 import type { Turn } from './turn.ts'
 
@@ -108,7 +109,9 @@ export class Pipe implements StreamSink {
   readonly #onSocketData = (chunk: Buffer): void => {
     if (this.#streamOver) return
     this.bytesIn += chunk.length
-    if (this.#stream.write(chunk)) return
+    const room = this.#stream.write(chunk)
+    releasePiece(chunk)
+    if (room) return
     this.#blocked = true
     this.#end.socket.pause()
   }
