@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Auth, Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
@@ -7,6 +8,8 @@ import { createRateLimit } from './rate-limit.ts'
 
 // The limits guard our own work, not the secrecy of tokens, which have 256 random bits.
 const FAILED_LOGINS = { perMinute: 120, burst: 1000 }
+// A connection that sends the same header again need not be recognised again for so long.
+const SAME_CALLER_MS = 1000
 const BEARER = /^Bearer +([^\s]+)$/i
 
 /** Finds out who calls, and whether they may call now. */
@@ -22,7 +25,7 @@ export function createAuthenticate({
   /** Calls of one account; 0 for no limit. */
   perMinute: number
   clock: Clock
-}): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+}): onRequestHookHandler {
   const calls = perMinute > 0 ? createRateLimit({ perMinute, burst: perMinute, clock }) : undefined
   const failedLogins = createRateLimit({ ...FAILED_LOGINS, clock })
 
@@ -43,12 +46,47 @@ export function createAuthenticate({
     throw problem((await auth.authtoken(token)) === undefined ? 'unknown_key' : 'authtoken_as_key')
   }
 
-  return async (request, reply) => {
-    const principal = await recognise(request, reply)
+  function admit(request: FastifyRequest, reply: FastifyReply, principal: Principal): void {
     request.principal = principal
     if (!principal.active) throw problem('inactive')
     const address = plainAddress(request.ip)
     if (!admits(principal.accountId, address)) throw problem('address_refused', address)
     if (calls !== undefined) tooMany(reply, calls.take(principal.accountId))
+  }
+
+  const callers = new WeakMap<
+    Socket,
+    { header: string; principal: Principal; until: number; generation: number }
+  >()
+
+  return (request, reply, done) => {
+    const { socket } = request.raw
+    const header = request.headers.authorization
+    const caller = callers.get(socket)
+    const same =
+      caller !== undefined &&
+      caller.header === header &&
+      caller.generation === auth.generation() &&
+      caller.until > clock.monotonic()
+    if (same) {
+      try {
+        admit(request, reply, caller.principal)
+      } catch (error) {
+        return done(error as Error)
+      }
+      return done()
+    }
+    const generation = auth.generation()
+    recognise(request, reply)
+      .then((principal) => {
+        callers.set(socket, {
+          header: header!,
+          principal,
+          until: clock.monotonic() + SAME_CALLER_MS,
+          generation,
+        })
+        admit(request, reply, principal)
+      })
+      .then(() => done(), done)
   }
 }

@@ -52,19 +52,30 @@ export function collectionPath(resource: Resource, parents: Parents): string {
 }
 
 /** A row as answers show it. */
-export async function show(behaviour: Behaviour, row: Row, call: Call, reveal: Body = {}): Promise<Body> {
-  const { resource } = behaviour
-  const record = recordOf(row) as Stock<Resource>
+export async function show(behaviour: Behaviour, row: Row, call: Call, reveal?: Body): Promise<Body> {
+  return behaviour.view === undefined
+    ? showWith(behaviour, row, call, reveal)
+    : showWith(behaviour, row, call, {
+        ...(await behaviour.view(row, recordOf(row) as Stock<Resource>, call)),
+        ...reveal,
+      })
+}
+
+/** The same for what has nothing to be worked out, without waiting: lists hold a hundred. */
+function showWith({ resource }: Behaviour, row: Row, call: Call, lively?: Body): Body {
+  const record = resource.sealed.length === 0 ? row.data : recordOf(row)
   if (resource.revealed.some((secret) => row.secrets?.[secret])) call.secrets.shown = true
-  const path = collectionPath(resource, row.data as Parents)
-  const lively: Body = {
+  const path = resource.parents.length === 0 ? resource.path : collectionPath(resource, row.data as Parents)
+  const identity = {
     id: row.id,
     uri: `${resource.relativeUri ? '' : call.config.apiUrl()}${path}/${row.id}`,
     created_at: timestamp(row.createdAt),
-    ...(behaviour.view === undefined ? undefined : await behaviour.view(row, record, call)),
-    ...reveal,
   }
-  return resource.show(record, lively, call.showing) as Body
+  return resource.show(
+    record as Stock<Resource>,
+    lively === undefined ? identity : Object.assign(identity, lively),
+    call.showing,
+  ) as Body
 }
 
 /** Throws what the caller should read instead of what the store says. */
@@ -102,6 +113,15 @@ export function auditDone(call: Call, object: string | undefined) {
   }
 }
 
+const WORD = /^\w+$/
+
+/** The same as asking for its prefix, for every call. */
+function isIdOf({ prefix }: Resource, id: string): boolean {
+  return (
+    id.length === prefix.length + 28 && id.startsWith(prefix) && id[prefix.length] === '_' && WORD.test(id)
+  )
+}
+
 /** Finds the row an address names, or says that it is not there; another account's rows are not there. */
 export async function find(
   resource: Resource,
@@ -110,7 +130,7 @@ export async function find(
   parents: Parents,
   reader: Pick<Transaction, 'get'> = call.store,
 ): Promise<Row> {
-  if (prefixOf(id) !== resource.prefix) throw problem('malformed_id', resource.name, id)
+  if (!isIdOf(resource, id)) throw problem('malformed_id', resource.name, id)
   const row = await reader.get(resource.kind, call.principal.accountId, id)
   const misplaced = resource.parents.some((parent) => row?.data[parent] !== parents[parent])
   if (row === undefined || misplaced) throw problem('not_found', resource.name, id)
@@ -203,7 +223,8 @@ export async function update(
 }
 
 export async function get(behaviour: Behaviour, call: Call, id: string, parents: Parents): Promise<Body> {
-  return show(behaviour, await find(behaviour.resource, call, id, parents), call)
+  const row = await find(behaviour.resource, call, id, parents)
+  return behaviour.view === undefined ? showWith(behaviour, row, call) : show(behaviour, row, call)
 }
 
 /** The envelope of a list; one more row than asked for tells whether there is a next page. */
@@ -224,7 +245,10 @@ export async function list(behaviour: Behaviour, call: Call, page: Page): Promis
     limit: page.limit + 1,
     before: page.before,
   })
-  const items = await Promise.all(rows.map((row) => show(behaviour, row, call)))
+  const items =
+    behaviour.view === undefined
+      ? rows.map((row) => showWith(behaviour, row, call))
+      : await Promise.all(rows.map((row) => show(behaviour, row, call)))
   return envelope(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, items)
 }
 

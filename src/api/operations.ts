@@ -95,6 +95,11 @@ function asSeenFrom(module: string, error: unknown): unknown {
   return error
 }
 
+/** What is online, with the fields its declaration has and no others. */
+function online(resource: Resource, item: Body, { showing }: Call): Body {
+  return resource.show({} as never, item, showing) as Body
+}
+
 /** List and get of what is online now, straight from the registry of sessions. */
 export function onlineOperations(resource: Resource, items: (call: Call) => Body[]): Operation[] {
   const routes = onlineRoutes(resource)
@@ -107,6 +112,7 @@ export function onlineOperations(resource: Resource, items: (call: Call) => Body
           .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
           .filter((item) => page.before === undefined || String(item.id) < page.before)
           .slice(0, page.limit + 1)
+          .map((item) => online(resource, item, call))
         return envelope(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, found)
       },
     },
@@ -115,7 +121,7 @@ export function onlineOperations(resource: Resource, items: (call: Call) => Body
       async run(call, { params }) {
         const found = items(call).find((item) => item.id === params.id)
         if (found === undefined) throw problem('not_found', resource.name, params.id!)
-        return found
+        return online(resource, found, call)
       },
     },
   ]

@@ -2,6 +2,10 @@ import { prefixOf } from '../base/id.ts'
 import { problem } from './problems.ts'
 
 const MAX_LIMIT = 100
+const NONE: readonly string[] = []
+const PAGING: readonly string[] = ['limit', 'before_id']
+// One official client pages with the camel-case name; refusing it would break every second page.
+const ORIGINAL: readonly string[] = [...PAGING, 'beforeId']
 
 /** Where a page starts and how long it is. */
 export interface Page {
@@ -11,11 +15,10 @@ export interface Page {
 
 /** Reads the query of a request; anything it does not know is refused by name. */
 export function readPage(query: Record<string, unknown>, paged: boolean, original: boolean): Page {
-  // One official client pages with the camel-case name; refusing it would break every second page.
-  const allowed = paged ? ['limit', 'before_id', ...(original ? ['beforeId'] : [])] : []
-  for (const [name, value] of Object.entries(query)) {
+  const allowed = paged ? (original ? ORIGINAL : PAGING) : NONE
+  for (const name in query) {
     if (!allowed.includes(name)) throw problem('unknown_parameter', name, allowed.join(', ') || 'none')
-    if (Array.isArray(value)) throw problem('repeated_parameter', name)
+    if (Array.isArray(query[name])) throw problem('repeated_parameter', name)
   }
   const before = (query.before_id ?? query.beforeId) as string | undefined
   if (before !== undefined && prefixOf(before) === undefined) throw problem('bad_page', before)

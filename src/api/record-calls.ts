@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
@@ -9,24 +9,26 @@ import { actionOf, type Route } from './routes.ts'
 // A caller that is refused over and over must not fill the disk with its refusals.
 const REFUSALS_AUDITED = { perMinute: 60, burst: 120 }
 
+/** Notes that a call is being answered with this status. */
+export type RecordCall = (operation: Route, request: FastifyRequest, status: number) => void
+
 /** Counts, times and logs every call, and puts refused changes into the audit log beside those carried out. */
-export function recordCalls(
-  http: FastifyInstance,
-  {
-    store,
-    metrics,
-    clock,
-    log,
-  }: { store: Store; metrics: ReturnType<typeof createApiMetrics>; clock: Clock; log: Logger },
-): void {
+export function createCallRecorder({
+  store,
+  metrics,
+  clock,
+  log,
+}: {
+  store: Store
+  metrics: ReturnType<typeof createApiMetrics>
+  clock: Clock
+  log: Logger
+}): RecordCall {
   const audited = createRateLimit({ ...REFUSALS_AUDITED, clock })
 
-  http.addHook('onResponse', (request, reply, done) => {
-    done()
-    const { operation } = request.routeOptions.config as { operation?: Route }
-    if (operation === undefined) return
-    const { statusCode: status, elapsedTime } = reply
-    metrics.observe(operation.id, status, elapsedTime)
+  return (operation, request, status) => {
+    const milliseconds = clock.monotonic() - request.began
+    metrics.observe(operation.id, status, milliseconds)
     const { principal } = request
     const mutates = request.method !== 'GET' && request.method !== 'HEAD'
     const level = mutates || status >= 500 ? 'info' : 'debug'
@@ -36,7 +38,7 @@ export function recordCalls(
           operation: operation.id,
           id: request.id,
           status,
-          ms: Math.round(elapsedTime),
+          ms: Math.round(milliseconds),
           account: principal?.accountId,
           key: principal?.credentialId,
           ip: request.ip,
@@ -62,7 +64,7 @@ export function recordCalls(
         }),
       )
       .catch((error) => log.warn({ err: error, id: request.id }, 'a refused call could not be recorded'))
-  })
+  }
 }
 
 /** What stands in the place of an id can be anything at all; the log keeps what an id could have been. */

@@ -5,6 +5,7 @@ import type { Logger } from '../base/log.ts'
 import { isOriginal, originalStatus } from './dialect.ts'
 import { explainFailure } from './failures.ts'
 import { type Problem, problem } from './problems.ts'
+import type { RecordCall } from './record-calls.ts'
 import type { Route } from './routes.ts'
 
 /** The four keys every refusal has. */
@@ -57,16 +58,22 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
 /** Everything thrown, and every address without a route, is answered as a refusal. */
 export function answerWithRefusals(
   http: FastifyInstance,
-  { routes, bodyLimit, log }: { routes: readonly Route[]; bodyLimit: number; log: Logger },
+  {
+    routes,
+    bodyLimit,
+    record,
+    log,
+  }: { routes: readonly Route[]; bodyLimit: number; record: RecordCall; log: Logger },
 ): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
-    const refusal = explainFailure(error, request.routeOptions.schema, bodyLimit)
-    if (refusal !== undefined) return refuse(request, reply, refusal)
-    log.error(
-      { err: error, operation: request.id, method: request.method, url: request.routeOptions.url },
-      'request failed',
-    )
-    return refuse(request, reply, problem('internal', request.id))
+    const { schema, config, url } = request.routeOptions
+    const { operation } = (config ?? {}) as { operation?: Route }
+    const refusal = explainFailure(error, schema, bodyLimit)
+    if (refusal === undefined)
+      log.error({ err: error, operation: request.id, method: request.method, url }, 'request failed')
+    const told = refusal ?? problem('internal', request.id)
+    if (operation !== undefined) record(operation, request, told.status)
+    return refuse(request, reply, told)
   })
 
   const methods = new Map<string, string[]>()

@@ -12,13 +12,13 @@ import { type Call, createShowing } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditDone } from './crud.ts'
 import { isCommand, isOriginal, needsObjectForEmpty, readBody, writeBody } from './dialect.ts'
-import { createLazyCompilers } from './lazy-compilers.ts'
+import { createLazyValidation } from './lazy-validation.ts'
 import { createApiMetrics } from './metrics.ts'
 import type { Operation } from './operations.ts'
 import { mountPages } from './pages.ts'
 import { readPage } from './paging.ts'
 import { problem } from './problems.ts'
-import { recordCalls } from './record-calls.ts'
+import { createCallRecorder } from './record-calls.ts'
 import { answerWithRefusals, refuseConnection, refuseUnreadable } from './refusals.ts'
 import { parseStrictJson } from './strict-json.ts'
 
@@ -26,6 +26,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | undefined
     original: boolean
+    /** Monotonic milliseconds. */
+    began: number
   }
 }
 
@@ -76,7 +78,7 @@ export function createApi(options: ApiOptions): Api {
   const http = fastify({
     bodyLimit: BODY_LIMIT,
     genReqId: () => newId('op', clock.now()),
-    rewriteUrl: (request) => (request.url ?? '/').replace(/^[^?]*/, (path) => path.replace(/\/{2,}/g, '/')),
+    rewriteUrl: ({ url = '/' }) => (url.includes('//') ? withoutDoubledSlashes(url) : url),
     requestTimeout: 30_000,
     keepAliveTimeout: 60_000,
     forceCloseConnections: 'idle',
@@ -84,12 +86,12 @@ export function createApi(options: ApiOptions): Api {
     clientErrorHandler: refuseConnection,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
   })
-  const compilers = createLazyCompilers({ customOptions: VALIDATION })
-  http.addHook('onReady', compilers.ready)
-  http.setValidatorCompiler(compilers.validator)
-  http.setSerializerCompiler(compilers.serializer)
+  const validation = createLazyValidation({ customOptions: VALIDATION })
+  http.addHook('onReady', validation.ready)
+  http.setValidatorCompiler(validation.compile)
   http.decorateRequest('principal', undefined)
   http.decorateRequest('original', false)
+  http.decorateRequest('began', 0)
 
   http.removeAllContentTypeParsers()
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
@@ -111,6 +113,7 @@ export function createApi(options: ApiOptions): Api {
   })
 
   http.addHook('onRequest', (request, reply, done) => {
+    request.began = clock.monotonic()
     request.original = isOriginal(request.headers)
     reply.header('cache-control', 'no-store')
     reply.header(request.original ? 'ngrok-operation-id' : 'adit-operation-id', request.id)
@@ -118,8 +121,8 @@ export function createApi(options: ApiOptions): Api {
     done(version === undefined || version === '2' ? undefined : problem('version', String(version)))
   })
 
-  answerWithRefusals(http, { routes: operations, bodyLimit: BODY_LIMIT, log })
-  recordCalls(http, { store, metrics: createApiMetrics(registry), clock, log })
+  const record = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
+  answerWithRefusals(http, { routes: operations, bodyLimit: BODY_LIMIT, record, log })
 
   function callOf(request: FastifyRequest, operation: Operation): Call {
     return {
@@ -139,32 +142,31 @@ export function createApi(options: ApiOptions): Api {
 
   function mount(operation: Operation): void {
     const mutates = operation.method !== 'GET'
-    const { body, answer, adminOnly = false, paged = false } = operation
+    const { body, adminOnly = false, paged = false } = operation
     http.route({
       method: operation.method,
       url: operation.path.replace(/\{([a-z_]+)\}/g, ':$1'),
       config: { operation },
-      schema: {
-        ...(body && { body }),
-        ...(answer && { response: { [operation.status]: answer } }),
+      // Answers are made field by field from the declarations, so they need no schema to be written by.
+      schema: body === undefined ? {} : { body },
+      // One hook for all that can be said before the body is read: each costs every call.
+      onRequest: (request, reply, done) => {
+        authenticate.call(http, request, reply, (error) => {
+          if (error !== undefined) return done(error)
+          const role = request.principal?.role
+          if (mutates && role === 'read_only') return done(problem('read_only'))
+          if (adminOnly && role !== 'admin') return done(problem('admins_only'))
+          if (body === undefined && !request.original && carriesBody(request))
+            return done(problem('body_unexpected', operation.method))
+          done()
+        })
       },
-      onRequest: [
-        authenticate,
-        ({ principal }, _reply, done) => {
-          if (mutates && principal?.role === 'read_only') return done(problem('read_only'))
-          done(adminOnly && principal?.role !== 'admin' ? problem('admins_only') : undefined)
+      ...(body && {
+        preValidation: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+          if (request.body === undefined) request.body = {}
+          done()
         },
-      ],
-      preValidation: (request, _reply, done) => {
-        if (body === undefined)
-          return done(
-            carriesBody(request) && !request.original
-              ? problem('body_unexpected', operation.method)
-              : undefined,
-          )
-        if (request.body === undefined) request.body = {}
-        done()
-      },
+      }),
       handler: async (request, reply) => {
         const call = callOf(request, operation)
         const params = request.params as Record<string, string>
@@ -175,6 +177,7 @@ export function createApi(options: ApiOptions): Api {
         })
         if (call.secrets.shown && !mutates)
           await store.write({}, (tx) => tx.audit(auditDone(call, params.id)))
+        record(operation, request, operation.status)
         return send(request, reply, operation.status, answered)
       },
     })
@@ -189,6 +192,7 @@ export function createApi(options: ApiOptions): Api {
     authenticate,
     registry,
     apiUrl: config.apiUrl,
+    operatorAccount: config.operatorAccount,
     version: config.version,
   })
 
@@ -208,9 +212,14 @@ export function createApi(options: ApiOptions): Api {
   }
 }
 
+/** Some clients join a base address that ends in a slash with a path that begins with one. */
+function withoutDoubledSlashes(url: string): string {
+  return url.replace(/^[^?]*/, (path) => path.replace(/\/{2,}/g, '/'))
+}
+
 /** True for a request that brings a body, whatever its method. */
-function carriesBody({ body, headers }: FastifyRequest): boolean {
-  if (body !== undefined || headers['transfer-encoding'] !== undefined) return true
+function carriesBody({ headers }: FastifyRequest): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true
   return headers['content-length'] !== undefined && headers['content-length'] !== '0'
 }
 

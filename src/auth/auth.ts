@@ -32,6 +32,8 @@ export interface Auth {
   authtoken(token: string): Promise<TunnelPrincipal | undefined>
   /** The principal behind an SSH public key, by its fingerprint. */
   sshKey(fingerprint: string): Promise<TunnelPrincipal | undefined>
+  /** Changes whenever something is forgotten: whoever remembers a principal beside this has to ask again. */
+  generation(): number
   /** Forgets what is remembered of a credential that was just changed or deleted here. */
   forget(credentialId: string): void
 }
@@ -101,6 +103,8 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       if (!isTokenShaped(token)) return undefined
       return tunnelPrincipal('credentials', 'authtoken', tokenDigest(token))
     },
+
+    generation: () => forgotten,
 
     sshKey: (fingerprint) => tunnelPrincipal('ssh_credentials', 'ssh_key', fingerprint),
 

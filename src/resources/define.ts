@@ -193,6 +193,14 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
   const visible = Object.entries(fields).filter(
     ([, { access }]) => access !== 'hidden' && access !== 'writeOnly',
   )
+  // Worked out once: answers to lists ask it a thousand times.
+  const shown = visible.map(([name, { access, live, value }]) => ({
+    name,
+    key: value.key ?? name,
+    live,
+    absent: access === 'shownOnce' ? null : value.fallback,
+    value,
+  }))
   const viewSchema = {
     ...Type.Object(
       Object.fromEntries(
@@ -257,15 +265,10 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
     show(record, lively, showing) {
       const kept = record as Record<string, unknown>
       const view: Record<string, unknown> = {}
-      for (const [name, field] of visible)
-        view[name] =
-          lively[name] !== undefined
-            ? lively[name]
-            : field.live
-              ? field.access === 'shownOnce'
-                ? null
-                : field.value.fallback
-              : field.value.show(kept[field.value.key ?? name], showing)
+      for (const { name, key, live, absent, value } of shown) {
+        const given = lively[name]
+        view[name] = given !== undefined ? given : live ? absent : value.show(kept[key], showing)
+      }
       return view as ViewOf<F>
     },
 
