@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createAccount } from '../../src/auth/index.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { Secret } from '../../src/base/secret.ts'
+import { connectAgentSession } from '../../src/protocol/index.ts'
+import { openStore } from '../../src/store/index.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+
+/** An agent that dials the ingress by name: the certificate it is shown has to be for that name. */
+function connectThrough({ credentials, caPem }: TestPlatform, servername: string, authtoken: string) {
+  const [host = '', port = ''] = credentials.agent_addr.split(':')
+  return connectAgentSession({
+    host,
+    port: Number(port),
+    servername,
+    ca: caPem,
+    identity: {
+      authtoken: new Secret(authtoken),
+      version: '1.0.0',
+      userAgent: 'adit/1.0.0',
+      clientType: 'adit',
+      os: 'linux',
+      arch: 'amd64',
+      commands: { restart: '', stop: '', update: '' },
+    },
+    onProxy: (_header, stream) => stream.reset(),
+    onCommand: async () => {},
+    onClose: () => {},
+  })
+}
+
+test('agents of an account connect through its ingress by name, and agents of others do not', async (t) => {
+  const platform = await startPlatform(t)
+  const ingress = await platform.call.create('/agent_ingresses', { domain: 'tunnel.example.com' })
+  const store = await openStore({
+    dataDir: platform.dataDir,
+    masterKeyFile: join(platform.dataDir, 'master.key'),
+    clock: systemClock,
+    log: silentLog,
+  })
+  const other = await createAccount(store, { name: 'other', email: 'x@example.com', clock: systemClock })
+  await store.close()
+  const [name = ''] = ingress.region_domains as string[]
+
+  const session = await connectThrough(platform, name, platform.credentials.authtoken)
+  t.after(() => session.close())
+
+  assert.equal(name, 'tunnel.us.tunnel.example.com')
+  assert.equal((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length, 1)
+  await assert.rejects(connectThrough(platform, name, other.authtoken.reveal()), /belongs to another account/)
+})
