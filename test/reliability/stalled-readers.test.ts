@@ -26,8 +26,8 @@ test('200 visitors who never read cost a fixed amount, and a neighbour keeps its
   const agent = world.startAgent(['http', String(port), `--url=http://${HOST}`, '--inspect=false'])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
   const pids = { server: world.server.child.pid!, agent: agent.child.pid! }
-  // What a first transfer costs anybody is not the readers' doing.
-  await download(world)
+  // What transfers at full speed cost anybody, until the collector has found its pace, is not the readers' doing.
+  for (let warm = 0; warm < 6; warm++) await download(world)
   const alone = await download(world)
   const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
 
@@ -37,9 +37,17 @@ test('200 visitors who never read cost a fixed amount, and a neighbour keeps its
   const beside = await download(world)
 
   for (const side of ['server', 'agent'] as const) {
-    const grown = (await residentMiB(pids[side])) - before[side]
-    t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${grown.toFixed(1)} MiB more`)
-    assert.ok(grown <= 64, `${side} grew by ${grown} MiB`)
+    const grown = async () => (await residentMiB(pids[side])) - before[side]
+    const first = await grown()
+    // What the transfers left for the collector is not what the readers cost; it goes when the process has a moment.
+    await until(
+      async () => (await grown()) <= 64,
+      `${side} grew by ${first.toFixed(1)} MiB, and stayed there`,
+      30_000,
+    )
+    t.diagnostic(
+      `${side}: ${before[side].toFixed(0)} MiB, then ${first.toFixed(1)} and ${(await grown()).toFixed(1)} MiB more`,
+    )
   }
   t.diagnostic(`neighbour: ${alone.toFixed(0)} MB/s alone, ${beside.toFixed(0)} MB/s beside them`)
   // Generous, because other work on the machine changes between the two; a blocked neighbour would never finish.
