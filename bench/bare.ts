@@ -1,0 +1,8 @@
+// A bare Fastify route that answers with a constant: what the API is compared with.
+import fastify from 'fastify'
+
+const constant = JSON.parse(process.argv[2] ?? '{}')
+const http = fastify()
+http.get('/constant', async () => constant)
+await http.listen({ host: '127.0.0.1', port: 0 })
+process.stdout.write(`${(http.server.address() as { port: number }).port}\n`)
