@@ -27,6 +27,8 @@ export function startScreen(options: ScreenOptions): () => void {
   const instance = render(createElement(Screen, options), {
     stdout,
     stdin,
+    // Whether there is a terminal was decided before; a variable that says CI must not take the screen away.
+    interactive: true,
     exitOnCtrlC: false,
     patchConsole: false,
     incrementalRendering: true,
