@@ -55,13 +55,13 @@ export async function createDurableStore(options: {
       }),
     follow: (kinds, follower) => feed.follow(kinds, follower),
     async scan(kind, { limit, after = '' }) {
-      const records = await sql.all(
+      const records = await sql.lists(
         `SELECT ${ROW} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
         kind,
         after,
         limit,
       )
-      return records.map((record) => toRow(record, vault))
+      return records.map((values) => toRow(values, vault))
     },
     changes: ({ after, limit }) => changesAfter(sql, after, limit),
     async pruneChanges(upTo) {

@@ -154,15 +154,18 @@ export class Feed {
   async #load(kind: string, rows: Map<string, Row>): Promise<void> {
     let after = ''
     for (;;) {
-      const page = await this.#engine.reader.all(
+      const page = await this.#engine.reader.lists(
         `SELECT ${ROW} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
         kind,
         after,
         PAGE,
       )
-      for (const record of page) rows.set(record.id as string, toRow(record, this.#vault))
+      for (const values of page) {
+        const row = toRow(values, this.#vault)
+        rows.set(row.id, row)
+        after = row.id
+      }
       if (page.length < PAGE) return
-      after = page.at(-1)!.id as string
       // The embedded engine answers without waiting: others get their turn here.
       await new Promise(setImmediate)
     }
@@ -187,11 +190,11 @@ export class Feed {
       last.set(change.id as string, change)
     }
     if (last.size === 0) return { touched: [], revision }
-    const records = await reader.all(
+    const found = await reader.lists(
       `SELECT ${ROW} FROM resources WHERE id IN (${dialect.listed})`,
       JSON.stringify([...last.keys()]),
     )
-    const rows = new Map(records.map((record) => [record.id as string, toRow(record, this.#vault)]))
+    const rows = new Map(found.map((values) => toRow(values, this.#vault)).map((row) => [row.id, row]))
     const touched = [...last.values()].map((change) => ({
       kind: change.kind as string,
       id: change.id as string,

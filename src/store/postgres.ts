@@ -236,6 +236,10 @@ class PostgresSql implements Sql {
     return (await this.#query(text, values)).rows
   }
 
+  async lists(text: string, ...values: SqlValue[]): Promise<SqlValue[][]> {
+    return (await this.all(text, ...values)).map((record) => Object.values(record))
+  }
+
   async run(text: string, ...values: SqlValue[]): Promise<number> {
     return (await this.#query(text, values)).rowCount ?? 0
   }

@@ -16,15 +16,15 @@ const REFERRERS =
 export function createReader(sql: Sql, vault: Vault): Reader {
   return {
     async get(kind, account, id) {
-      const record = await sql.get(GET, account, kind, id)
-      return record && toRow(record, vault)
+      const [values] = await sql.lists(GET, account, kind, id)
+      return values && toRow(values, vault)
     },
     async list(kind, account, { limit, before }) {
       const records =
         before === undefined
-          ? await sql.all(FIRST_PAGE, account, kind, limit)
-          : await sql.all(NEXT_PAGE, account, kind, before, limit)
-      return records.map((record) => toRow(record, vault))
+          ? await sql.lists(FIRST_PAGE, account, kind, limit)
+          : await sql.lists(NEXT_PAGE, account, kind, before, limit)
+      return records.map((values) => toRow(values, vault))
     },
     async holder(scope, name) {
       const record = await sql.get(HOLDER, scope, name)

@@ -1,21 +1,25 @@
-import type { SqlRecord } from './sql.ts'
+import type { SqlRecord, SqlValue } from './sql.ts'
 import type { Reference, Row } from './store.ts'
 import type { Vault } from './vault.ts'
 
-/** The columns that `toRow` reads. */
+/** The columns that `toRow` reads, in this order. */
 export const ROW = 'account, kind, id, data, sealed, revision, created_at'
 
 /**
  * A stored row as the store gives it out. Secrets open when they are first looked at: most readers never do, and one
  * row that does not open must not keep others from being listed.
  */
-export function toRow(record: SqlRecord, vault: Vault): Row {
-  const { account, kind, id, sealed } = record as Record<'account' | 'kind' | 'id', string> & {
-    sealed: string | null
-  }
-  const revision = record.revision as number
-  const createdAt = record.created_at as number
-  const data = JSON.parse(record.data as string)
+export function toRow(values: readonly SqlValue[], vault: Vault): Row {
+  const [account, kind, id, text, sealed, revision, createdAt] = values as [
+    string,
+    string,
+    string,
+    string,
+    string | null,
+    number,
+    number,
+  ]
+  const data = JSON.parse(text)
   if (sealed === null) return { kind, id, account, revision, createdAt, data, secrets: undefined }
   let opened: Record<string, string> | undefined
   return {

@@ -11,6 +11,8 @@ export type Eventually<T> = T | Promise<T>
 export interface Sql {
   get(text: string, ...values: SqlValue[]): Eventually<SqlRecord | undefined>
   all(text: string, ...values: SqlValue[]): Eventually<SqlRecord[]>
+  /** The same, each row as its values in the order of its columns: half the cost where many rows are read. */
+  lists(text: string, ...values: SqlValue[]): Eventually<SqlValue[][]>
   /** Runs a statement that changes something; answers with how many rows it changed. */
   run(text: string, ...values: SqlValue[]): Eventually<number>
   /**

@@ -57,6 +57,7 @@ export class SqliteEngine implements Engine, Migrator {
     this.reader = {
       get: (text, ...values) => idle().get(text, ...values),
       all: (text, ...values) => idle().all(text, ...values),
+      lists: (text, ...values) => idle().lists(text, ...values),
       run: (text, ...values) => this.#reading.run(text, ...values),
       apply: (...changes) => this.#reading.apply(...changes),
     }
@@ -162,6 +163,7 @@ function openForWriting(file: string): SqliteConnection {
 class SqliteConnection implements Sql {
   readonly database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  readonly #listing = new Map<string, StatementSync>()
 
   constructor(database: DatabaseSync) {
     this.database = database
@@ -178,6 +180,20 @@ class SqliteConnection implements Sql {
   all(text: string, ...values: SqlValue[]): SqlRecord[] {
     try {
       return this.#statement(text).all(...values) as SqlRecord[]
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  lists(text: string, ...values: SqlValue[]): SqlValue[][] {
+    try {
+      let statement = this.#listing.get(text)
+      if (!statement) {
+        statement = this.database.prepare(text)
+        statement.setReturnArrays(true)
+        this.#listing.set(text, statement)
+      }
+      return statement.all(...values) as unknown as SqlValue[][]
     } catch (error) {
       throw explain(error)
     }
@@ -231,6 +247,10 @@ class SqliteTransaction implements WriteTransaction {
 
   all(text: string, ...values: SqlValue[]): SqlRecord[] {
     return this.#connection.all(text, ...values)
+  }
+
+  lists(text: string, ...values: SqlValue[]): SqlValue[][] {
+    return this.#connection.lists(text, ...values)
   }
 
   run(text: string, ...values: SqlValue[]): number {

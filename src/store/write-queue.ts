@@ -187,6 +187,10 @@ export class CallSql implements Sql {
     return this.#watch(() => this.#session.all(text, ...values))
   }
 
+  lists(text: string, ...values: SqlValue[]): Eventually<SqlValue[][]> {
+    return this.#watch(() => this.#session.lists(text, ...values))
+  }
+
   run(text: string, ...values: SqlValue[]): Eventually<number> {
     return this.#watch(() => {
       this.#mark()
