@@ -4,68 +4,59 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const EPOCH = 1_400_000_000 // KSUID counts seconds from 2014-05-13.
 const ENCODED_LENGTH = 27
 
+const STEP_LENGTH = 11 // digits of the step from one id to the next, about 65 bits
+
 let lastSecond = 0
-const words = new Uint32Array(5) // seconds, then 128 bits counting up within one second
+const digits = new Uint8Array(ENCODED_LENGTH)
+const characters = Buffer.alloc(ENCODED_LENGTH)
+const codes = Buffer.from(ALPHABET)
 
 // Random numbers are taken from a supply: asking for a few at a time would cost more than all the rest of an id.
-const supply = new Uint32Array(1024)
+const supply = new Uint8Array(8192)
 let used = supply.length
 
-function random32(): number {
+function randomDigit(): number {
   if (used === supply.length) {
     getRandomValues(supply)
     used = 0
   }
-  return supply[used++]!
+  return supply[used++]! % 62
 }
 
 /**
  * A KSUID: four bytes of seconds, sixteen random bytes, base 62. Ids made by one process within one second keep
- * their order (the payload counts up from a random start), so that "newest first" is exact for a single writer.
+ * their order (the payload counts up from a random start in random steps), so that "newest first" is exact for a
+ * single writer.
  */
 export function ksuid(now = Date.now()): string {
   const second = Math.floor(now / 1000)
-  if (second === lastSecond) countUp()
-  else {
+  if (second !== lastSecond) {
     lastSecond = second
-    words[0] = second - EPOCH
-    for (let index = 1; index < 5; index++) words[index] = random32()
-    // The top bit is left clear so that counting up never overflows into the seconds.
-    words[1]! &= 0x7fff_ffff
+    start(second)
+  } else countUp()
+  for (let place = 0; place < ENCODED_LENGTH; place++) characters[place] = codes[digits[place]!]!
+  return characters.toString('latin1')
+}
+
+/** Seconds and a random payload, whose top bit is left clear so that counting up never overflows into the seconds. */
+function start(second: number): void {
+  const payload = getRandomValues(new BigUint64Array(2))
+  let value = (BigInt(second - EPOCH) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
+  for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
+    digits[place] = Number(value % 62n)
+    value /= 62n
   }
-  return encode()
 }
 
 function countUp(): void {
-  let carry = random32() + 1
-  for (let index = 3; index >= 1 && carry > 0; index--) {
-    const sum = words[index]! + carry
-    words[index] = sum
-    carry = sum > 0xffff_ffff ? 1 : 0
+  let carry = 1 // at least one step, should all the digits be zero
+  for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
+    const step = place >= ENCODED_LENGTH - STEP_LENGTH ? randomDigit() : 0
+    if (step === 0 && carry === 0 && place < ENCODED_LENGTH - STEP_LENGTH) return
+    const sum = digits[place]! + step + carry
+    carry = sum >= 62 ? 1 : 0
+    digits[place] = carry === 1 ? sum - 62 : sum
   }
-  words[4] = random32()
-}
-
-const THREE_DIGITS = 62 ** 3
-const digits = new Uint32Array(5)
-
-/** Three digits a step: a remainder below 62³ and 32 bits still fit a number exactly. */
-function encode(): string {
-  digits.set(words)
-  let text = ''
-  for (let place = 0; place < ENCODED_LENGTH; place += 3) {
-    let rest = 0
-    for (let index = 0; index < 5; index++) {
-      const value = rest * 0x1_0000_0000 + digits[index]!
-      const quotient = Math.floor(value / THREE_DIGITS)
-      digits[index] = quotient
-      rest = value - quotient * THREE_DIGITS
-    }
-    const low = rest % 62
-    const high = Math.floor(rest / 3844)
-    text = `${ALPHABET[high]}${ALPHABET[Math.floor(rest / 62) % 62]}${ALPHABET[low]}${text}`
-  }
-  return text
 }
 
 /** A fresh id such as `ak_2cFz…`. */
