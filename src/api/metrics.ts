@@ -44,15 +44,15 @@ export function createApiMetrics(registry: Registry) {
   }
 
   return {
-    observe(operation: string, status: number, milliseconds: number) {
-      let own = byOperation.get(operation)
-      if (own === undefined) {
-        own = { statuses: new Map(), seconds: [] }
-        byOperation.set(operation, own)
+    /** What notes the calls of one operation. */
+    of(operation: string): (status: number, milliseconds: number) => void {
+      const own: Calls = { statuses: new Map(), seconds: [] }
+      byOperation.set(operation, own)
+      return (status, milliseconds) => {
+        own.statuses.set(status, (own.statuses.get(status) ?? 0) + 1)
+        own.seconds.push(milliseconds / 1000)
+        if (own.seconds.length >= MAX_KEPT) handDurations(operation, own.seconds)
       }
-      own.statuses.set(status, (own.statuses.get(status) ?? 0) + 1)
-      own.seconds.push(milliseconds / 1000)
-      if (own.seconds.length >= MAX_KEPT) handDurations(operation, own.seconds)
     },
   }
 }

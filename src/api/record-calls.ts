@@ -10,7 +10,7 @@ import { actionOf, type Route } from './routes.ts'
 const REFUSALS_AUDITED = { perMinute: 60, burst: 120 }
 
 /** Notes that a call is being answered with this status. */
-export type RecordCall = (operation: Route, request: FastifyRequest, status: number) => void
+export type RecordCall = (request: FastifyRequest, status: number) => void
 
 /** Counts, times and logs every call, and puts refused changes into the audit log beside those carried out. */
 export function createCallRecorder({
@@ -23,47 +23,50 @@ export function createCallRecorder({
   metrics: ReturnType<typeof createApiMetrics>
   clock: Clock
   log: Logger
-}): RecordCall {
+}): (operation: Route) => RecordCall {
   const audited = createRateLimit({ ...REFUSALS_AUDITED, clock })
 
-  return (operation, request, status) => {
-    const milliseconds = clock.monotonic() - request.began
-    metrics.observe(operation.id, status, milliseconds)
-    const { principal } = request
-    const mutates = request.method !== 'GET' && request.method !== 'HEAD'
-    const level = mutates || status >= 500 ? 'info' : 'debug'
-    if (log.isLevelEnabled(level))
-      log[level](
-        {
-          operation: operation.id,
-          id: request.id,
-          status,
-          ms: Math.round(milliseconds),
-          account: principal?.accountId,
-          key: principal?.credentialId,
-          ip: request.ip,
-        },
-        'api call',
-      )
-    if (!mutates || principal === undefined || status < 400 || status >= 500) return
-    if (audited.take(principal.accountId) > 0) return
-    const { id, edge_id, subscription_id } = request.params as Record<string, string | undefined>
-    store
-      .write({}, (tx) =>
-        tx.audit({
-          account: principal.accountId,
-          principal: principal.ownerId,
-          credential: principal.credentialId,
-          source: request.ip,
-          requestId: request.id,
-          action: actionOf(operation),
-          kind: operation.tag,
-          object: shortened(id ?? subscription_id ?? edge_id),
-          outcome: 'refused',
-          detail: `status ${status}`,
-        }),
-      )
-      .catch((error) => log.warn({ err: error, id: request.id }, 'a refused call could not be recorded'))
+  return (operation) => {
+    const observe = metrics.of(operation.id)
+    return (request, status) => {
+      const milliseconds = clock.monotonic() - request.began
+      observe(status, milliseconds)
+      const { principal } = request
+      const mutates = request.method !== 'GET' && request.method !== 'HEAD'
+      const level = mutates || status >= 500 ? 'info' : 'debug'
+      if (log.isLevelEnabled(level))
+        log[level](
+          {
+            operation: operation.id,
+            id: request.id,
+            status,
+            ms: Math.round(milliseconds),
+            account: principal?.accountId,
+            key: principal?.credentialId,
+            ip: request.ip,
+          },
+          'api call',
+        )
+      if (!mutates || principal === undefined || status < 400 || status >= 500) return
+      if (audited.take(principal.accountId) > 0) return
+      const { id, edge_id, subscription_id } = request.params as Record<string, string | undefined>
+      store
+        .write({}, (tx) =>
+          tx.audit({
+            account: principal.accountId,
+            principal: principal.ownerId,
+            credential: principal.credentialId,
+            source: request.ip,
+            requestId: request.id,
+            action: actionOf(operation),
+            kind: operation.tag,
+            object: shortened(id ?? subscription_id ?? edge_id),
+            outcome: 'refused',
+            detail: `status ${status}`,
+          }),
+        )
+        .catch((error) => log.warn({ err: error, id: request.id }, 'a refused call could not be recorded'))
+    }
   }
 }
 

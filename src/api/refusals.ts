@@ -58,21 +58,16 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
 /** Everything thrown, and every address without a route, is answered as a refusal. */
 export function answerWithRefusals(
   http: FastifyInstance,
-  {
-    routes,
-    bodyLimit,
-    record,
-    log,
-  }: { routes: readonly Route[]; bodyLimit: number; record: RecordCall; log: Logger },
+  { routes, bodyLimit, log }: { routes: readonly Route[]; bodyLimit: number; log: Logger },
 ): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const { schema, config, url } = request.routeOptions
-    const { operation } = (config ?? {}) as { operation?: Route }
+    const { record } = (config ?? {}) as { record?: RecordCall }
     const refusal = explainFailure(error, schema, bodyLimit)
     if (refusal === undefined)
       log.error({ err: error, operation: request.id, method: request.method, url }, 'request failed')
     const told = refusal ?? problem('internal', request.id)
-    if (operation !== undefined) record(operation, request, told.status)
+    record?.(request, told.status)
     return refuse(request, reply, told)
   })
 

@@ -121,8 +121,8 @@ export function createApi(options: ApiOptions): Api {
     done(version === undefined || version === '2' ? undefined : problem('version', String(version)))
   })
 
-  const record = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
-  answerWithRefusals(http, { routes: operations, bodyLimit: BODY_LIMIT, record, log })
+  const recorderOf = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
+  answerWithRefusals(http, { routes: operations, bodyLimit: BODY_LIMIT, log })
 
   function callOf(request: FastifyRequest, operation: Operation): Call {
     return {
@@ -142,11 +142,12 @@ export function createApi(options: ApiOptions): Api {
 
   function mount(operation: Operation): void {
     const mutates = operation.method !== 'GET'
+    const record = recorderOf(operation)
     const { body, adminOnly = false, paged = false } = operation
     http.route({
       method: operation.method,
       url: operation.path.replace(/\{([a-z_]+)\}/g, ':$1'),
-      config: { operation },
+      config: { record },
       // Answers are made field by field from the declarations, so they need no schema to be written by.
       schema: body === undefined ? {} : { body },
       // One hook for all that can be said before the body is read: each costs every call.
@@ -177,7 +178,7 @@ export function createApi(options: ApiOptions): Api {
         })
         if (call.secrets.shown && !mutates)
           await store.write({}, (tx) => tx.audit(auditDone(call, params.id)))
-        record(operation, request, operation.status)
+        record(request, operation.status)
         return send(request, reply, operation.status, answered)
       },
     })
