@@ -1,9 +1,9 @@
-import { ROW, toReferrer, toRow } from './rows.ts'
+import { placedRow, ROW, ROW_REST, toReferrer, toRow } from './rows.ts'
 import type { Sql } from './sql.ts'
 import type { Reader } from './store.ts'
 import type { Vault } from './vault.ts'
 
-const GET = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id = ?`
+const GET = `SELECT ${ROW_REST} FROM resources WHERE account = ? AND kind = ? AND id = ?`
 const FIRST_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? ORDER BY id DESC LIMIT ?`
 const NEXT_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id < ? ORDER BY id DESC LIMIT ?`
 const HOLDER = 'SELECT account, kind, id FROM claims WHERE scope = ? AND name = ?'
@@ -16,8 +16,8 @@ const REFERRERS =
 export function createReader(sql: Sql, vault: Vault): Reader {
   return {
     async get(kind, account, id) {
-      const [values] = await sql.lists(GET, account, kind, id)
-      return values && toRow(values, vault)
+      const values = (await sql.lists(GET, account, kind, id))[0]
+      return values && placedRow({ account, kind, id }, values, 0, vault)
     },
     async list(kind, account, { limit, before }) {
       const records =

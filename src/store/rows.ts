@@ -5,21 +5,29 @@ import type { Vault } from './vault.ts'
 /** The columns that `toRow` reads, in this order. */
 export const ROW = 'account, kind, id, data, sealed, revision, created_at'
 
-/**
- * A stored row as the store gives it out. Secrets open when they are first looked at: most readers never do, and one
- * row that does not open must not keep others from being listed.
- */
+/** What of a row is not known to whoever asks for it by its id. */
+export const ROW_REST = 'data, sealed, revision, created_at'
+
+/** A stored row as the store gives it out. */
 export function toRow(values: readonly SqlValue[], vault: Vault): Row {
-  const [account, kind, id, text, sealed, revision, createdAt] = values as [
-    string,
-    string,
-    string,
-    string,
-    string | null,
-    number,
-    number,
-  ]
-  const data = JSON.parse(text)
+  const place = { account: values[0] as string, kind: values[1] as string, id: values[2] as string }
+  return placedRow(place, values, 3, vault)
+}
+
+/**
+ * The same from its place and the values of `ROW_REST`, which begin at `from`. Secrets open when they are first looked
+ * at: most readers never do, and one row that does not open must not keep others from being listed.
+ */
+export function placedRow(
+  { account, kind, id }: { account: string; kind: string; id: string },
+  values: readonly SqlValue[],
+  from: number,
+  vault: Vault,
+): Row {
+  const data = JSON.parse(values[from] as string)
+  const sealed = values[from + 1] as string | null
+  const revision = values[from + 2] as number
+  const createdAt = values[from + 3] as number
   if (sealed === null) return { kind, id, account, revision, createdAt, data, secrets: undefined }
   let opened: Record<string, string> | undefined
   return {
