@@ -30,6 +30,10 @@ test('the second it was made in stands in the first four bytes', () => {
   }
 })
 
+test('a clock from before the first KSUID still makes ids of the usual form', () => {
+  for (const now of [0, 5_000, 1_399_999_999_000]) assert.match(ksuid(now), /^[0-9A-Za-z]{27}$/)
+})
+
 test('an id is its prefix and 27 characters', () => {
   const id = newId('ak')
 

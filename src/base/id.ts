@@ -41,7 +41,7 @@ export function ksuid(now = Date.now()): string {
 /** Seconds and a random payload, whose top bit is left clear so that counting up never overflows into the seconds. */
 function start(second: number): void {
   const payload = getRandomValues(new BigUint64Array(2))
-  let value = (BigInt(second - EPOCH) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
+  let value = (BigInt((second - EPOCH) >>> 0) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
   for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
     digits[place] = Number(value % 62n)
     value /= 62n
