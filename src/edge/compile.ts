@@ -31,7 +31,8 @@ export function compileHttpsEdge(edge: Kept<typeof HttpsEdge>, parts: CompilerPa
   const making = new Making(parts, accountId)
   const names = hostsOf(edge.hostports)
   const routes = parts.snapshot.routesOf(id)
-  const entry = { kind: 'http', id, accountId, redirectToHttps: false } as const
+  const traffic = parts.core.traffic.of(accountId)
+  const entry = { kind: 'http', id, accountId, traffic, redirectToHttps: false } as const
   const finish = (secure: HttpEntry, places: CompiledEdge['places']): CompiledEdge => ({
     names,
     ports: [],
@@ -114,6 +115,7 @@ function rawEntry(
     kind: 'raw',
     id,
     accountId,
+    traffic: making.parts.core.traffic.of(accountId),
     via,
     counters: world.keep('counters', '', newCounters),
   } as const

@@ -5,6 +5,7 @@ import type { Turn } from '../base/turn.ts'
 import type { Limits } from './limits.ts'
 import type { Observer } from './observe.ts'
 import type { Table } from './table.ts'
+import type { Traffic } from './traffic.ts'
 
 /** A visitor's connection as the edge keeps it, to be ended with the edge. */
 export interface Live {
@@ -26,6 +27,8 @@ export interface Core {
   /** Upstream connections kept for the next request. */
   readonly idle: Set<{ close(): void }>
   readonly observer: Observer | undefined
+  /** What the visitors of each account do. */
+  readonly traffic: Traffic
   /** The answer to an ACME validation of a host over HTTP (RFC 8555 section 8.3). */
   readonly challenge: ((token: string, host: string) => string | undefined) | undefined
   /** Where plain visitors are sent to come back with TLS. */

@@ -31,6 +31,7 @@ export function dispatch(exchange: Exchange): void {
       throw refusal('misdirected', head.host)
     }
     exchange.entry = entry
+    entry.traffic.requests++
     if (core.observer?.wantsRequests(entry.accountId) === true) {
       exchange.watch = {
         startedAt: core.clock.now(),

@@ -104,6 +104,19 @@ export class EdgeTable implements Table, EdgeFollower {
     }
   }
 
+  /** What the places of one edge have counted; nothing when it is not this account's. */
+  countsOf(accountId: string, edgeId: string): readonly Pick<PlaceCounts, 'placeId' | 'counters'>[] {
+    const edge = this.#compiled.get(edgeId)
+    if (edge === undefined || edge.secure.accountId !== accountId) return []
+    return edge.places.map(({ id, counters }) => ({ placeId: id, counters }))
+  }
+
+  /** What lets nobody in on one edge, and why; nothing when it is not this account's. */
+  brokenIn(accountId: string, edgeId: string): readonly BrokenPlace[] {
+    const edge = this.#compiled.get(edgeId)
+    return edge?.secure.accountId === accountId ? edge.broken : []
+  }
+
   /** Everything that lets nobody in because something it needs is missing. */
   *broken(): Generator<BrokenPlace> {
     for (const { broken } of this.#compiled.values()) yield* broken

@@ -17,6 +17,7 @@ import type { HttpEntry, Table } from './table.ts'
 import { createTlsListener } from './tls-listener.ts'
 import { TlsPolicies, type TlsPolicy } from './tls-policy.ts'
 import type { CertificateLookup } from './tls-terminator.ts'
+import { Traffic } from './traffic.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 
 /** Where to listen; port 0 means any free one. */
@@ -72,7 +73,9 @@ export interface Edge {
   readonly kinds: readonly string[]
   readonly follower: EdgeFollower
   /** What edges and routes have counted, which of them are broken, and whether all that was told is applied. */
-  readonly places: Pick<EdgeTable, 'counts' | 'broken' | 'settled'>
+  readonly places: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled'>
+  /** What the visitors of each account have done. */
+  readonly traffic: Pick<Traffic, 'totals'>
   start(): Promise<void>
   /** Takes no new visitors, lets those under way finish, and ends the rest when the time is over (P9). */
   stop(): Promise<void>
@@ -93,6 +96,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     live: new Set(),
     idle: new Set(),
     observer: observe,
+    traffic: new Traffic(),
     challenge: dependencies.challenge,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
@@ -143,7 +147,16 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     deadlines.stop()
   }
 
-  return { addresses, ports, kinds: edgeKinds, follower: edges.table, places: edges.table, start, stop }
+  return {
+    addresses,
+    ports,
+    kinds: edgeKinds,
+    follower: edges.table,
+    places: edges.table,
+    traffic: core.traffic,
+    start,
+    stop,
+  }
 }
 
 /** The configured table, with one host more. */

@@ -73,6 +73,7 @@ export class Endpoints {
       kind: 'http',
       id,
       accountId,
+      traffic: this.#core.traffic.of(accountId),
       policy: proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
@@ -88,6 +89,7 @@ export class Endpoints {
       kind: 'raw',
       id,
       accountId,
+      traffic: this.#core.traffic.of(accountId),
       via: 'endpoint',
       policy: terminated ? this.#policies.get({ http: false, ...tls }) : undefined,
       // A certificate can only be asked for where TLS ends here: the option cannot be obeyed otherwise (P36).

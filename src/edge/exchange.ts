@@ -114,11 +114,11 @@ export abstract class Exchange {
   respond(status: number, reason: string, fields: string, length: number, hasBody: boolean): void {
     if (this.over || this.responded) return
     this.responded = true
-    this.#status = status
     if (this.#onResponse !== undefined) {
       this.#respondThroughSteps(this.#onResponse, status, reason, fields, length, hasBody)
       return
     }
+    this.#begin(status)
     if (this.watch !== undefined) this.watch.responseFields = fields
     this.writeHead(status, reason, fields, length, hasBody)
   }
@@ -126,6 +126,7 @@ export abstract class Exchange {
   /** A piece of the response body. */
   data(piece: Buffer): void {
     if (this.over) return
+    if (this.entry !== undefined) this.entry.traffic.bytesOut += piece.length
     if (this.watch !== undefined) this.watch.responseBodyLength += piece.length
     if (this.#through === undefined) this.writeBody(piece)
     else this.#through.write(piece, () => this.#creditThrough())
@@ -141,6 +142,12 @@ export abstract class Exchange {
     }
   }
 
+  /** Bytes of the request body were passed on. */
+  protected took(bytes: number): void {
+    if (this.entry !== undefined) this.entry.traffic.bytesIn += bytes
+    if (this.watch !== undefined) this.watch.requestBodyLength += bytes
+  }
+
   /** Bytes arrived from the upstream; they are granted again as the visitor takes what was made of them. */
   received(bytes: number): void {
     if (this.#through === undefined) this.owe(bytes)
@@ -150,7 +157,7 @@ export abstract class Exchange {
   /** The upstream agreed to WebSocket: from here on bytes pass as they are. `fields` are those of its 101. */
   upgrade(reason: string, fields: string): void {
     this.responded = true
-    this.#status = 101
+    this.#begin(101)
     this.writeUpgrade(reason, fields)
   }
 
@@ -221,6 +228,12 @@ export abstract class Exchange {
     this.#through?.resume()
   }
 
+  #begin(status: number): void {
+    this.#status = status
+    // A backend may answer with any three digits.
+    if (this.entry !== undefined && status < 600) this.entry.traffic.statuses[(status / 100) | 0]!++
+  }
+
   #deliver(trailers: string): void {
     if (this.over) return
     this.writeEnd(trailers)
@@ -229,6 +242,7 @@ export abstract class Exchange {
 
   #conclude(complete: boolean): void {
     this.over = true
+    if (this.entry !== undefined) this.entry.traffic.finished++
     if (!complete) {
       this.upstream?.abort()
       this.#through?.destroy()
@@ -249,7 +263,7 @@ export abstract class Exchange {
   ): void {
     const response: Response = { status, fields: new Fields(fields), length, hasBody, through: undefined }
     for (const step of steps) step(response)
-    this.#status = response.status
+    this.#begin(response.status)
     const lines = response.fields.text
     if (this.watch !== undefined) this.watch.responseFields = lines
     const phrase = response.status === status ? reason : (STATUS_CODES[response.status] ?? '')

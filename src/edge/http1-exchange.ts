@@ -21,7 +21,7 @@ export class Http1Exchange extends Exchange {
   sendBody(piece: Buffer, trailers: string | undefined): void {
     const { upstream } = this
     if (upstream === undefined || this.over) return
-    if (this.watch !== undefined) this.watch.requestBodyLength += piece.length
+    this.took(piece.length)
     if (piece.length > 0) {
       this.bodySent = true
       if (!upstream.body(piece)) this.#visitor.holdBody()

@@ -125,7 +125,7 @@ export class Http2Exchange extends Exchange {
       this.breakOff()
       return
     }
-    if (this.watch !== undefined) this.watch.requestBodyLength += piece.length
+    this.took(piece.length)
     this.bodySent = true
     if (!this.upstream.body(piece)) this.#stream.pause()
   }

@@ -58,12 +58,14 @@ export class RawVisitor extends Timed implements Live {
     core.live.add(this)
     const end = { socket, abort: () => resetSocket(transport, socket) }
     this.#pipe = new Pipe(end, stream, core.turn, arrival.first, (result) => this.#onClose(result))
+    arrival.entry.traffic.open.add(this.#pipe)
     core.deadlines.set(this, core.limits.progress)
   }
 
   /** Opens a stream for the visitor, or ends the connection when nobody is there. */
   static start(arrival: RawArrival): void {
     arrival.entry.counters.connections++
+    arrival.entry.traffic.connections++
     const stream = open(arrival)
     if (stream !== undefined) new RawVisitor(arrival, stream)
     else resetSocket(arrival.transport, arrival.socket)
@@ -105,6 +107,9 @@ export class RawVisitor extends Timed implements Live {
     const { core, connection, entry } = this.#arrival
     core.live.delete(this)
     core.deadlines.clear(this)
+    entry.traffic.open.delete(this.#pipe)
+    entry.traffic.bytesIn += result.bytesIn
+    entry.traffic.bytesOut += result.bytesOut
     if (result.error !== undefined) entry.counters.errors++
     report(core, connection, entry, result, undefined)
   }

@@ -1,6 +1,7 @@
 import type { HttpBackend, RawBackend } from './backend.ts'
 import type { ConnectionStep, RequestStep } from './module.ts'
 import type { TlsPolicy } from './tls-policy.ts'
+import type { AccountTraffic } from './traffic.ts'
 
 /** Counts of one route or raw entry since the start. */
 export interface EntryCounters {
@@ -27,6 +28,8 @@ export interface HttpEntry {
   /** Id of the tunnel or edge. */
   readonly id: string
   readonly accountId: string
+  /** Of the whole account. */
+  readonly traffic: AccountTraffic
   /** How TLS is terminated for this host; compared on every request (P33). Undefined for plain HTTP. */
   readonly policy: TlsPolicy | undefined
   /** Set when plain HTTP is only told to come back with https. */
@@ -39,6 +42,8 @@ export interface RawEntry {
   readonly kind: 'raw'
   readonly id: string
   readonly accountId: string
+  /** Of the whole account. */
+  readonly traffic: AccountTraffic
   /** What kind of entry it is to whoever is connected to. */
   readonly via: 'endpoint' | 'tcp-edge' | 'tls-edge'
   /** Undefined: the visitor's TLS, or its plain bytes, pass through untouched. */

@@ -4,6 +4,7 @@ import { holdBody } from '../held-body.ts'
 import { refusal } from '../refusals.ts'
 import { type HttpEntry, newCounters, type Route } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
+import { newTraffic } from '../traffic.ts'
 import { callbackAt, type State } from './gate.ts'
 import type { SamlPlace } from './saml.ts'
 import type { Seal } from './seal.ts'
@@ -71,6 +72,7 @@ export function loginHost(options: {
     kind: 'http',
     id: 'login',
     accountId: '',
+    traffic: newTraffic(),
     policy: options.policy,
     redirectToHttps: false,
     routeFor: () => route,

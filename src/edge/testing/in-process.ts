@@ -12,6 +12,7 @@ import { endpointTable } from '../endpoint-table.ts'
 import { Http1Visitor } from '../http1.ts'
 import { defaultLimits, limitsInTicks } from '../limits.ts'
 import { TlsPolicies } from '../tls-policy.ts'
+import { Traffic } from '../traffic.ts'
 import { IdleBudgets } from '../tunnel-target.ts'
 import { Recorder, type SeenRequest } from './recorder.ts'
 import { localTunnel, TestTunnels } from './tunnels.ts'
@@ -37,6 +38,7 @@ export class InProcessEdge {
       live: new Set(),
       idle: new Set(),
       observer: undefined,
+      traffic: new Traffic(),
       challenge: undefined,
       publicHttpsPort: 443,
       table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HttpsRoute } from '../resources/index.ts'
+import { eventually, startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { startHttpsEdge } from './testing/https-edge.ts'
+import { rawClient } from './testing/raw-client.ts'
+import { localTunnel, TestTunnels } from './testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+test('requests, their statuses and the bytes of their bodies add up per account', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    request.resume()
+    request.on('end', () => response.writeHead(Number(request.url?.slice(1))).end('twelve bytes'))
+  })
+  const foreign = localTunnel(upstream, { accountId: 'ac_other' })
+  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream)).add('other.example', foreign)
+  const { edge, port } = await startEdge(t, tunnels)
+  const ask = (status: number, host = HOST) =>
+    rawClient(t, port)
+      .write(`POST /${status} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 5\r\n\r\nhello`)
+      .untilText('twelve bytes')
+
+  await Promise.all([ask(200), ask(201), ask(404), ask(503)])
+  await ask(200, 'other.example')
+
+  assert.deepEqual(edge.traffic.totals('ac_test'), {
+    requests: 4,
+    connections: 0,
+    bytes_in: 20,
+    bytes_out: 48,
+    statuses: [0, 2, 0, 1, 1],
+    open_requests: 0,
+    open_connections: 0,
+  })
+  assert.equal(edge.traffic.totals('ac_other').requests, 1)
+  assert.equal(edge.traffic.totals('ac_unknown').requests, 0)
+})
+
+test('a request under way is open until it is answered or the visitor leaves', async (t) => {
+  const waiting: (() => void)[] = []
+  const upstream = await startUpstream(t, (_request, response) => {
+    waiting.push(() => response.end('done'))
+  })
+  const { edge, port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const open = () => edge.traffic.totals('ac_test').open_requests
+  const clients = [1, 2].map(() => rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`))
+
+  await eventually(() => waiting.length === 2, 'both have arrived')
+  const during = open()
+  clients[0]!.socket.destroy()
+  await eventually(() => open() === 1, 'one has left')
+  for (const answer of waiting) answer()
+  await clients[1]!.untilText('done')
+
+  assert.equal(during, 2)
+  assert.equal(open(), 0)
+})
+
+test('the bytes of a raw connection are seen while it is open, and stay counted afterwards', async (t) => {
+  const upstream = await startTcp(t, (socket) => socket.pipe(socket))
+  const { edge, tunnels } = await startEdge(t)
+  const port = await edge.ports.acquire()
+  tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp' }))
+  const totals = () => edge.traffic.totals('ac_test')
+
+  const client = await rawClient(t, port).write('seven b').untilText('seven b')
+  const during = totals()
+  client.socket.end()
+  await eventually(() => totals().open_connections === 0, 'it is over')
+
+  assert.deepEqual(
+    [during.connections, during.open_connections, during.bytes_in, during.bytes_out],
+    [1, 1, 7, 7],
+  )
+  assert.deepEqual([totals().connections, totals().bytes_in, totals().bytes_out], [1, 7, 7])
+})
+
+test('the places of one edge tell their account, and no other, what they counted and what is broken', async (t) => {
+  const { edge, config, ask, edgeId, routeId } = await startHttpsEdge(t)
+  const broken = config.create(HttpsRoute, {
+    edge_id: edgeId,
+    match_type: 'path_prefix',
+    match: '/b',
+    ip_restriction: { ip_policy_ids: ['ipp_000000000000000000000000000'] },
+  })
+  await config.applied()
+
+  await ask()
+  const counts = edge.places.countsOf('ac_test', edgeId)
+
+  assert.deepEqual(
+    counts.map(({ placeId, counters }) => [placeId, counters.requests]).sort(),
+    [
+      [routeId, 1],
+      [broken, 0],
+    ].sort(),
+  )
+  assert.deepEqual(
+    edge.places.brokenIn('ac_test', edgeId).map(({ placeId }) => placeId),
+    [broken],
+  )
+  assert.deepEqual(edge.places.countsOf('ac_other', edgeId), [])
+  assert.deepEqual(edge.places.brokenIn('ac_other', edgeId), [])
+})
