@@ -1,26 +1,23 @@
 import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
 import { proxyProtocolHeader } from '../../protocol/index.ts'
 import type { Route } from '../forward/forwarder.ts'
-import { MessageScanner, readHead, responseFraming, statusOf } from '../http1.ts'
+import { MessageScanner, responseFraming, statusOf } from '../http1.ts'
 import type { TunnelSpec } from '../tunnel-spec.ts'
-import type { Capture } from './capture-store.ts'
 
 const PATIENCE_MS = 300_000
 const REPLAYER = '127.0.0.1:0'
 
 /**
- * Sends a captured request once more, to the upstream of a tunnel and nowhere else. It goes the way of a visitor's
- * request, so it is captured and counted like one; when this returns, the new capture is there.
+ * Sends the bytes of a request to the upstream of a tunnel and nowhere else. It goes the way of a visitor's request,
+ * so it is captured and counted like one; when this returns, the new capture is there.
  */
-export function replay(capture: Capture, target: { route: Route; spec: TunnelSpec }): void {
-  const raw = capture.request.raw()
-  const { line } = readHead(capture.request.head)
-  const stream = new ReplayStream(line.slice(0, line.indexOf(' ')))
+export function replay(request: Buffer, target: { route: Route; spec: TunnelSpec }): void {
+  const stream = new ReplayStream(request.toString('latin1', 0, request.indexOf(' ')))
   const header = { Id: '', ClientAddr: REPLAYER, Proto: 'http', EdgeType: '0', PassthroughTLS: false }
   target.route.accept(header, stream)
   const version = target.spec.proxyProto
   if (version !== 0) stream.sink.onData(proxyProtocolHeader(version, REPLAYER, REPLAYER))
-  stream.sink.onData(raw)
+  stream.sink.onData(request)
 }
 
 /** The visitor's side of a replay: reads the answer to its end and then leaves. */

@@ -376,6 +376,64 @@ test('a replay needs a known request, a tunnel that speaks HTTP, and the whole r
   assert.equal((await api.post('/api/requests/http', {})).status, 400)
 })
 
+test('a replay can be sent with changes', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (request, response) => {
+    let body = ''
+    request.on('data', (chunk) => {
+      body += chunk
+    })
+    request.on('end', () =>
+      response.end(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`),
+    )
+  })
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  await api.gateway.request(
+    String(public_url),
+    'POST /x HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi',
+  )
+  const [{ id }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
+  const replayed = async (changes: unknown) => {
+    const { status, text } = await api.post('/api/requests/http', { id, changes })
+    assert.equal(status, 204, text)
+    await api.gateway.until(() => api.agent.captures.list(1)[0]?.open === false)
+    return api.agent.captures.list(1)[0]!.response!.raw().toString().split('\r\n\r\n')[1]!
+  }
+
+  assert.equal(await replayed({ method: 'PUT', path: '/y?z=1', headers: { 'X-A': '2' } }), 'PUT /y?z=1 2 hi')
+  assert.equal(await replayed({ body: 'grüße' }), 'POST /x 1 grüße')
+  assert.equal(
+    await replayed({ body_base64: 'AQI=', headers: [['Host', 'x']] }),
+    'POST /x undefined \x01\x02',
+  )
+  assert.equal(await replayed(null), 'POST /x 1 hi')
+})
+
+test('changes that are not understood are refused by name', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (_request, response) => response.end())
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  await api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [{ id }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
+
+  for (const [changes, why] of [
+    ['GET', /changes must be an object/],
+    [{ verb: 'GET' }, /changes has no field \\"verb\\"/],
+    [{ method: 1 }, /changes.method must be a string/],
+    [{ path: 'x' }, /changes.path must begin with a slash/],
+    [{ headers: [['A']] }, /changes.headers must be a list/],
+    [{ headers: { A: 1 } }, /changes.headers must be a list/],
+    [{ headers: { A: 'b\r\nC: d' } }, /the value of A has a line end/],
+    [{ body: 'a', body_base64: 'YQ==' }, /exclude each other/],
+    [{ body_base64: '*' }, /must be padded base64/],
+  ] as const) {
+    const { status, text } = await api.post('/api/requests/http', { id, changes })
+    assert.equal(status, 400, text)
+    assert.match(text, why)
+  }
+  assert.equal(api.agent.captures.size, 1)
+})
+
 test('captures are streamed as they happen', async (t) => {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, hello())

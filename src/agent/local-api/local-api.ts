@@ -173,7 +173,7 @@ async function answer(
   const query = new URLSearchParams(
     request.url?.includes('?') ? request.url.slice(request.url.indexOf('?')) : '',
   )
-  reply(agent, response, await handler({ name: found.name, query, json: () => readJson(request) }))
+  reply(agent, response, await handler({ name: found.name, query, json: (most) => readJson(request, most) }))
 }
 
 /** The route of a path; what follows its last slash may be a name, percent-encoded. */
@@ -193,7 +193,7 @@ function findRoute(
   }
 }
 
-async function readJson(request: IncomingMessage): Promise<unknown> {
+async function readJson(request: IncomingMessage, most = MOST_BODY): Promise<unknown> {
   // Forms and plain text can be posted by any web page without asking; JSON cannot.
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw problem.malformed('the Content-Type must be application/json', 415)
@@ -202,7 +202,7 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   let size = 0
   for await (const piece of request as AsyncIterable<Buffer>) {
     size += piece.length
-    if (size > MOST_BODY) throw problem.malformed(`the body is longer than ${MOST_BODY} bytes`, 413)
+    if (size > most) throw problem.malformed(`the body is longer than ${most} bytes`, 413)
     pieces.push(piece)
   }
   try {

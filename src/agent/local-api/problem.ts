@@ -49,3 +49,8 @@ export const problem = {
   forbidden: (err: string) => new ApiProblem(403, 106, 'forbidden', err),
   notReplayable: (err: string) => new ApiProblem(400, 107, 'request cannot be replayed', err),
 }
+
+/** Nothing of that name is here. */
+export function missing(what: string, name: string): never {
+  throw problem.notFound(`there is no ${what} "${name.slice(0, 100)}"`)
+}

@@ -4,12 +4,12 @@ import { endpointShape, tunnelShape } from '../config/definitions.ts'
 import type { Problem, Shape } from '../config/shape.ts'
 import { isRecord } from '../config/shape.ts'
 import { NoSession } from '../connect/connection.ts'
-import { replay } from '../inspector/replay.ts'
 import { SpecError } from '../spec-error.ts'
 import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
 import { StartError } from '../tunnels.ts'
 import { VERSION } from '../version.ts'
-import { problem } from './problem.ts'
+import { missing, problem } from './problem.ts'
+import { MOST_REPLAY, replayFrom } from './replay-call.ts'
 import { captureView, endpointView, tunnelView } from './views.ts'
 
 /** One call, its body not read before somebody asks for it. */
@@ -17,7 +17,8 @@ export interface Call {
   /** The decoded last part of the path, for routes that have one. */
   name: string
   query: URLSearchParams
-  json(): Promise<unknown>
+  /** The body, refused when it is longer than `most` bytes. */
+  json(most?: number): Promise<unknown>
 }
 
 /** What a route answers; `stream` takes over the response. */
@@ -147,7 +148,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
       }
     },
     post: async (call) => {
-      replayFrom(agent, await call.json())
+      replayFrom(agent, await call.json(MOST_REPLAY))
       return { status: 204 }
     },
     delete: () => {
@@ -179,10 +180,6 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     ['/api/requests/http/stream', requestStream],
     ['/api/requests/http/:', oneRequest],
   ])
-}
-
-function missing(what: string, name: string): never {
-  throw problem.notFound(`there is no ${what} "${name.slice(0, 100)}"`)
 }
 
 function leg({ connection }: Agent): object {
@@ -237,28 +234,4 @@ function limitOf(query: URLSearchParams): number {
   if (text === null) return DEFAULT_LIMIT
   if (!/^\d{1,9}$/.test(text)) throw problem.malformed('limit must be a whole number from 0')
   return Math.min(Number(text), MOST_LIMIT)
-}
-
-function replayFrom({ captures, tunnels }: Agent, body: unknown): void {
-  const fields = isRecord(body) ? body : {}
-  // Some clients spell the second field their own way.
-  const { id, tunnel_name: name = fields.tunnelName } = fields
-  if (typeof id !== 'string' || id === '')
-    throw problem.malformed('id is required: the id of a captured request')
-  if (name !== undefined && name !== null && typeof name !== 'string')
-    throw problem.malformed('tunnel_name must be a string')
-  const capture = captures.get(id) ?? missing('captured request', id)
-  const target = name ?? capture.tunnelName
-  const tunnel = tunnels.get(target) ?? missing('tunnel', target)
-  if (tunnel.spec.kind !== 'http' && tunnel.spec.kind !== 'labelled') {
-    throw problem.notReplayable(`the tunnel "${target}" does not speak HTTP`)
-  }
-  if (!capture.replayable) {
-    throw problem.notReplayable(
-      capture.request.truncated
-        ? 'only the beginning of the request was kept'
-        : 'headers of the request were redacted when it was captured',
-    )
-  }
-  replay(capture, tunnel)
 }

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BlockPool } from './block-pool.ts'
+import { ChangeError, changedRequest, type RequestChanges, unsendable } from './changed-request.ts'
+import { MessageCopy } from './message-copy.ts'
+
+function captured(head: string, body = '', exact = true): MessageCopy {
+  const message = new MessageCopy(Buffer.from(head.replaceAll('\n', '\r\n'), 'latin1'), exact)
+  if (body !== '') message.add(Buffer.from(body), new BlockPool())
+  return message
+}
+
+const CHUNKED = captured(
+  'POST /a?b HTTP/1.1\nHost: x\nTransfer-Encoding: chunked\nX-A: 1\nX-A: 2\n\n',
+  '2\r\nhi\r\n0\r\n\r\n',
+)
+
+const CASES: readonly [name: string, changes: RequestChanges, expected: string][] = [
+  ['nothing', {}, 'POST /a?b HTTP/1.1\nHost: x\nX-A: 1\nX-A: 2\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n'],
+  [
+    'method and path',
+    { method: 'PUT', path: '/c?d=%20' },
+    'PUT /c?d=%20 HTTP/1.1\nHost: x\nX-A: 1\nX-A: 2\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n',
+  ],
+  [
+    'the body, whose length then says how it is framed',
+    { body: Buffer.from('grüße') },
+    'POST /a?b HTTP/1.1\nHost: x\nX-A: 1\nX-A: 2\nContent-Length: 7\n\ngrüße',
+  ],
+  [
+    'some headers, in their place',
+    { headers: { 'x-a': '3', host: null, 'X-New': ['4', '5'] } },
+    'POST /a?b HTTP/1.1\nx-a: 3\nX-New: 4\nX-New: 5\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n',
+  ],
+  [
+    'all headers, without a say in the framing',
+    {
+      headers: [
+        ['A', '1'],
+        ['Content-Length', '99'],
+        ['transfer-encoding', 'gzip'],
+      ],
+      body: Buffer.from('x'),
+    },
+    'POST /a?b HTTP/1.1\nA: 1\nContent-Length: 1\n\nx',
+  ],
+  [
+    'the body away',
+    { method: 'GET', body: Buffer.alloc(0), headers: [['Host', 'y']] },
+    'GET /a?b HTTP/1.1\nHost: y\n\n',
+  ],
+  [
+    'the body of a POST away',
+    { body: Buffer.alloc(0), headers: [] },
+    'POST /a?b HTTP/1.1\nContent-Length: 0\n\n',
+  ],
+]
+
+for (const [name, changes, expected] of CASES) {
+  test(`a request is sent with changes: ${name}`, () => {
+    const bytes = changedRequest(CHUNKED, changes)
+
+    assert.equal(bytes.toString(), expected.replaceAll('\n', '\r\n'))
+  })
+}
+
+test('changes cannot make a second request or a broken one', () => {
+  for (const changes of [
+    { method: 'GET /x HTTP/1.1\r\nA: b\r\n\r\nGET' },
+    { method: '' },
+    { method: 'CONNECT' },
+    { path: 'x' },
+    { path: '/a b' },
+    { path: '/ü' },
+    { path: '/\r\nA: b' },
+    { headers: [['A', 'b\r\nC: d']] },
+    { headers: [['A b', 'c']] },
+    { headers: { 'A\r\nB': 'c' } },
+    { headers: { A: 'ł' } },
+    { headers: { A: 'x'.repeat(70_000) } },
+  ] as RequestChanges[]) {
+    assert.throws(() => changedRequest(CHUNKED, changes), ChangeError, JSON.stringify(changes).slice(0, 100))
+  }
+})
+
+test('what is missing of a capture can be replaced, not guessed', () => {
+  const cut = captured('POST / HTTP/1.1\n\n', 'beginning')
+  cut.truncated = true
+  const redacted = captured('POST / HTTP/1.1\nAuthorization: [redacted]\n\n', '', false)
+
+  assert.match(unsendable(cut) ?? '', /only the beginning/)
+  assert.match(unsendable(cut, { path: '/x' }) ?? '', /only the beginning/)
+  assert.equal(unsendable(cut, { body: Buffer.from('all') }), undefined)
+  assert.match(unsendable(redacted, { headers: { A: 'b' } }) ?? '', /redacted/)
+  assert.equal(unsendable(redacted, { headers: [['Authorization', 'mine']] }), undefined)
+})

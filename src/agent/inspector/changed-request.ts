@@ -1,0 +1,93 @@
+import { headerFields, readHead } from '../http1.ts'
+import type { MessageCopy } from './message-copy.ts'
+
+/** What is different in a request that is sent again; what is not named stays as it was. */
+export interface RequestChanges {
+  method?: string
+  path?: string
+  /** All fields in their order, or a map of those to set; null takes a field away. */
+  headers?: HeaderChanges
+  body?: Buffer
+}
+
+/** A list stands for the whole head; a map changes the fields it names. */
+export type HeaderChanges =
+  | readonly (readonly [name: string, value: string])[]
+  | Readonly<Record<string, string | readonly string[] | null>>
+
+/** The changes ask for what HTTP cannot say, or what the capture does not have. */
+export class ChangeError extends Error {
+  override name = 'ChangeError'
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
+const MOST_METHOD = 32
+/** As much as the tap looks at: a longer head would be sent and never seen. */
+const MOST_HEAD = 65_536
+/** Framing follows from the body that is sent and is nobody's to choose. */
+const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
+const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE'])
+
+/** Why a captured request cannot be sent again with these changes, if it cannot. */
+export function unsendable(message: MessageCopy, changes: RequestChanges = {}): string | undefined {
+  if (message.truncated && changes.body === undefined) return 'only the beginning of the request was kept'
+  if (!message.exact && !Array.isArray(changes.headers))
+    return 'headers of the request were redacted when it was captured'
+  return undefined
+}
+
+/** The bytes of a captured request with changes; its framing always fits the body. */
+export function changedRequest(message: MessageCopy, changes: RequestChanges): Buffer {
+  const [oldMethod = '', oldPath = '', version = ''] = readHead(message.head).line.split(' ')
+  const method = changes.method ?? oldMethod
+  const path = changes.path ?? oldPath
+  if (!TOKEN.test(method) || method.length > MOST_METHOD || method === 'CONNECT')
+    throw new ChangeError('changes.method must be a method such as GET or POST')
+  // A request target is visible ASCII: anything else would be another request to the next reader.
+  if (changes.path !== undefined && !/^(\/[!-~]*|\*)$/.test(path))
+    throw new ChangeError('changes.path must begin with a slash and be percent-encoded')
+
+  const before = headerFields(message.head)
+  const fields = changedFields(before, changes.headers).filter(([name]) => !FRAMING.has(name.toLowerCase()))
+  for (const [name, value] of fields) checkField(name, value)
+  if (changes.body === undefined) fields.push(...before.filter(([name]) => FRAMING.has(name.toLowerCase())))
+  else if (changes.body.length > 0 || !WITHOUT_BODY.has(method))
+    fields.push(['Content-Length', String(changes.body.length)])
+
+  const lines = [`${method} ${path} ${version}`, ...fields.map(([name, value]) => `${name}: ${value}`)]
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+  if (head.length > MOST_HEAD) throw new ChangeError(`the headers are longer than ${MOST_HEAD} bytes`)
+  return Buffer.concat([head, changes.body ?? message.body()])
+}
+
+function changedFields(
+  before: readonly [string, string][],
+  changes: HeaderChanges | undefined,
+): [string, string][] {
+  if (changes === undefined) return [...before]
+  if (isList(changes)) return changes.map(([name, value]) => [name, value])
+  const named = new Map(Object.entries(changes).map(([name, value]) => [name.toLowerCase(), { name, value }]))
+  const fields: [string, string][] = []
+  const set = new Set<string>()
+  const put = (lower: string) => {
+    const { name, value } = named.get(lower)!
+    if (set.has(lower) || value === null) return
+    set.add(lower)
+    for (const each of typeof value === 'string' ? [value] : value) fields.push([name, each])
+  }
+  for (const [name, value] of before) {
+    if (named.has(name.toLowerCase())) put(name.toLowerCase())
+    else fields.push([name, value])
+  }
+  for (const lower of named.keys()) put(lower)
+  return fields
+}
+
+const isList = (changes: HeaderChanges): changes is readonly (readonly [string, string])[] =>
+  Array.isArray(changes)
+
+function checkField(name: string, value: string): void {
+  if (!TOKEN.test(name)) throw new ChangeError(`"${name.slice(0, 100)}" is no name for a header`)
+  if (!/^[\t -~\x80-\xff]*$/.test(value))
+    throw new ChangeError(`the value of ${name} has a line end or a character HTTP cannot carry`)
+}

@@ -1,0 +1,100 @@
+import type { Agent } from '../agent.ts'
+import { isRecord } from '../config/shape.ts'
+import {
+  ChangeError,
+  changedRequest,
+  type HeaderChanges,
+  type RequestChanges,
+  unsendable,
+} from '../inspector/changed-request.ts'
+import { replay } from '../inspector/replay.ts'
+import { missing, problem } from './problem.ts'
+
+/** Longest body of a replay: what is captured of one at most, and what JSON makes of that. */
+export const MOST_REPLAY = 8 * 1024 * 1024
+
+const CHANGES = ['method', 'path', 'headers', 'body', 'body_base64']
+
+/** Sends a captured request again as a call asks for it, with changes if it names any (docs/local-api.md). */
+export function replayFrom({ captures, tunnels }: Agent, body: unknown): void {
+  const fields = isRecord(body) ? body : {}
+  // Some clients spell the second field their own way.
+  const { id, tunnel_name: name = fields.tunnelName } = fields
+  if (typeof id !== 'string' || id === '')
+    throw problem.malformed('id is required: the id of a captured request')
+  if (name !== undefined && name !== null && typeof name !== 'string')
+    throw problem.malformed('tunnel_name must be a string')
+  const changes = changesOf(fields.changes)
+  const capture = captures.get(id) ?? missing('captured request', id)
+  const target = name ?? capture.tunnelName
+  const tunnel = tunnels.get(target) ?? missing('tunnel', target)
+  if (tunnel.spec.kind !== 'http' && tunnel.spec.kind !== 'labelled') {
+    throw problem.notReplayable(`the tunnel "${target}" does not speak HTTP`)
+  }
+  const why = unsendable(capture.request, changes)
+  if (why !== undefined) throw problem.notReplayable(why)
+  replay(changes ? applied(() => changedRequest(capture.request, changes)) : capture.request.raw(), tunnel)
+}
+
+function applied(work: () => Buffer): Buffer {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof ChangeError) throw problem.malformed(error.message)
+    throw error
+  }
+}
+
+function changesOf(value: unknown): RequestChanges | undefined {
+  if (value === undefined || value === null) return undefined
+  if (!isRecord(value)) throw problem.malformed('changes must be an object')
+  const unknown = Object.keys(value).find((key) => !CHANGES.includes(key))
+  if (unknown !== undefined) {
+    throw problem.malformed(
+      `changes has no field "${unknown.slice(0, 100)}"; it may have ${CHANGES.join(', ')}`,
+    )
+  }
+  const { headers } = value
+  const method = textOf(value, 'method')
+  const path = textOf(value, 'path')
+  const body = bodyOf(textOf(value, 'body'), textOf(value, 'body_base64'))
+  if (headers !== undefined && !isHeaderChanges(headers)) {
+    throw problem.malformed(
+      'changes.headers must be a list of [name, value], or an object with a string, a list of strings or null for each name',
+    )
+  }
+  return {
+    ...(method === undefined ? {} : { method }),
+    ...(path === undefined ? {} : { path }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
+function textOf(fields: Record<string, unknown>, key: string): string | undefined {
+  const value = fields[key]
+  if (value !== undefined && typeof value !== 'string')
+    throw problem.malformed(`changes.${key} must be a string`)
+  return value
+}
+
+function bodyOf(text: string | undefined, base64: string | undefined): Buffer | undefined {
+  if (text !== undefined && base64 !== undefined)
+    throw problem.malformed('changes.body and changes.body_base64 exclude each other')
+  if (base64 === undefined) return text === undefined ? undefined : Buffer.from(text)
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64') !== base64)
+    throw problem.malformed('changes.body_base64 must be padded base64')
+  return bytes
+}
+
+function isHeaderChanges(value: unknown): value is HeaderChanges {
+  if (Array.isArray(value))
+    return value.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isText))
+  if (!isRecord(value)) return false
+  return Object.values(value).every(
+    (each) => each === null || isText(each) || (Array.isArray(each) && each.every(isText)),
+  )
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
