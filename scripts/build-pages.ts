@@ -3,21 +3,22 @@ import { glob, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
-const PAGES = ['inspector']
+/** Each page and the address below which it is served. */
+const PAGES = { inspector: '/', dashboard: '/dashboard/' }
 
-for (const page of PAGES) if (await isStale(page)) await build(page)
+for (const [page, base] of Object.entries(PAGES)) if (await isStale(page)) await build(page, base)
 
 async function isStale(page: string): Promise<boolean> {
   const built = await stat(join(root, 'dist', page, 'index.html')).catch(() => undefined)
   if (!built) return true
-  for await (const file of glob('src/web/**/*.{ts,tsx,css,html,svg}', { cwd: root })) {
+  for await (const file of glob(`src/web/{${page}/**/,shared/**/,}*.{ts,tsx,css,html,svg}`, { cwd: root })) {
     if (!file.endsWith('.test.ts') && (await stat(join(root, file))).mtimeMs > built.mtimeMs) return true
   }
   return false
 }
 
-/** Built aside and then moved, so that an agent that is running never serves half a page. */
-async function build(page: string): Promise<void> {
+/** Built aside and then moved, so that what is running never serves half a page. */
+async function build(page: string, base: string): Promise<void> {
   process.stderr.write(`setup: building the ${page} page\n`)
   const { build: bundle } = await import('vite')
   const { pageConfig } = await import('../src/web/vite.config.ts')
@@ -25,7 +26,7 @@ async function build(page: string): Promise<void> {
   const aside = join(root, 'dist', `.${page}-${process.pid}`)
   const former = `${aside}-former`
   await mkdir(join(root, 'dist'), { recursive: true })
-  await bundle(pageConfig(page, aside))
+  await bundle(pageConfig(page, aside, base))
   await rename(target, former).catch(() => {})
   try {
     await rename(aside, target)

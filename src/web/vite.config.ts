@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import type { InlineConfig } from 'vite'
 
-/** How one of the page folders beside this file becomes static files in `outDir`. */
-export function pageConfig(page: string, outDir: string): InlineConfig {
+/** How one of the page folders beside this file becomes static files in `outDir`, served below `base`. */
+export function pageConfig(page: string, outDir: string, base: string): InlineConfig {
   return {
     configFile: false,
     root: join(import.meta.dirname, page),
-    base: '/',
+    base,
     logLevel: 'warn',
     plugins: [react()],
     build: {

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'react'
+import { bytes } from '../shared/units.ts'
 import { graphqlOperation, type Kind, kindOf, mediaType, pairsOf } from './content.ts'
 import { LongText, TokenText } from './long-text.tsx'
 import { asText, type Message } from './message.ts'
@@ -6,7 +7,6 @@ import { Notes } from './message-view.tsx'
 import { partsOf } from './multipart.ts'
 import { PairTable } from './pair-table.tsx'
 import { prettyJson, prettyXml } from './pretty.ts'
-import { bytes } from './units.ts'
 
 /** A body in the form that suits it. Whatever it claims to be, it is only ever text, a table or a picture. */
 export function BodyView({ message }: { message: Message }) {

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
+import { bytes, duration, ipOf } from '../shared/units.ts'
 import { type Capture, getCapture, type Tunnel } from './api.ts'
 import { asCurl, asFetch, urlOf } from './copy-as.ts'
 import { type Message, readMessage } from './message.ts'
 import { MessageView, type Tab } from './message-view.tsx'
 import { StatusCode } from './request-list.tsx'
-import { bytes, duration, ipOf } from './units.ts'
 
 interface Props {
   id: string

@@ -1,8 +1,8 @@
+import { ipOf } from '../shared/units.ts'
 import type { Capture, CapturedMessage } from './api.ts'
 import { kindOf, mediaType, pairsOf, queryOf } from './content.ts'
 import { urlOf } from './copy-as.ts'
 import { asText, type Message, readMessage, toBase64 } from './message.ts'
-import { ipOf } from './units.ts'
 
 /** Captures as an HTTP archive (HAR 1.2), oldest first. */
 export async function toHar(captures: readonly Capture[], version: string): Promise<object> {

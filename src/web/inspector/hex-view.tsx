@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import { ScrollRegion } from './scroll-region.tsx'
+import { ScrollRegion } from '../shared/scroll-region.tsx'
 
 const STEP = 16 * 1024
 const ROW = 16

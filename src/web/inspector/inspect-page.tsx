@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
+import { useKeys } from '../shared/use-keys.ts'
 import {
   ApiError,
   clearCaptures,
@@ -15,7 +16,6 @@ import { Help } from './help.tsx'
 import type { Tab } from './message-view.tsx'
 import { QUERY_FIELDS } from './query.ts'
 import { RequestList } from './request-list.tsx'
-import { useKeys } from './use-keys.ts'
 import { useMatches } from './use-matches.ts'
 
 const BASE = '/inspect/http'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import { ScrollRegion } from '../shared/scroll-region.tsx'
 import type { Token } from './pretty.ts'
-import { ScrollRegion } from './scroll-region.tsx'
 
 /** Laying out more than this at once makes the page stop for a moment. */
 const AT_ONCE = 100_000

@@ -1,5 +1,5 @@
+import { ipOf } from '../shared/units.ts'
 import type { Capture } from './api.ts'
-import { ipOf } from './units.ts'
 
 /** What a search says of one capture; `needs body` when only the bodies can tell. */
 export type Verdict = 'yes' | 'no' | 'needs body'

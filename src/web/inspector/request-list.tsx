@@ -7,8 +7,8 @@ import {
   useRef,
   useState,
 } from 'react'
+import { bytes, duration, ipOf, timeOfDay } from '../shared/units.ts'
 import type { Capture } from './api.ts'
-import { bytes, duration, ipOf, timeOfDay } from './units.ts'
 
 const NARROW = matchMedia('(max-width: 640px)')
 const EXTRA = 8

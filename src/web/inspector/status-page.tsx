@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
+import { Plot } from '../shared/plot.tsx'
+import { ScrollRegion } from '../shared/scroll-region.tsx'
+import { bytes, duration } from '../shared/units.ts'
 import { type AgentStatus, getStatus, listTunnels, type Timing, type Tunnel } from './api.ts'
-import { Plot } from './plot.tsx'
-import { ScrollRegion } from './scroll-region.tsx'
-import { bytes, duration } from './units.ts'
 
 const EVERY_MS = 2000
 const KEPT = 60

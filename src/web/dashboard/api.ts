@@ -1,0 +1,93 @@
+/** Who is signed in, and the token that proves a request comes from this page. */
+export interface Session {
+  readonly user: { id: string; email: string; name: string; role: Role } | null
+  readonly account_id: string
+  readonly api_key_sign_in: boolean
+  readonly second_factor: boolean
+  readonly expires_at: string
+  readonly csrf: string
+}
+
+export type Role = 'admin' | 'developer' | 'read_only'
+
+/** A refusal in the words of the server; `field` is the dotted path of the field at fault, where there is one. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly field: string | undefined
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(status: number, code: string, message: string, details: Record<string, unknown> = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.field = typeof details.field === 'string' ? details.field : undefined
+    this.details = details
+  }
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+let csrf = ''
+let ended: () => void = () => {}
+
+/** Remembers the session whose token every call carries. */
+export function callWithSession(session: Session | undefined, whenEnded: () => void): void {
+  csrf = session?.csrf ?? ''
+  ended = whenEnded
+}
+
+async function call<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const headers: Record<string, string> = { 'adit-csrf': csrf }
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  let response: Response
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      credentials: 'same-origin',
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ApiError(0, '', 'The server does not answer. Is it still running, and are you online?')
+  }
+  if (response.ok) return (response.status === 204 ? undefined : await readJson(response)) as T
+  const refusal = await refusalOf(response)
+  if (response.status === 401 && csrf !== '' && path !== '/dashboard/api/session') ended()
+  throw refusal
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text()
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+async function refusalOf(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => ({}))) as {
+    error_code?: string
+    msg?: string
+    details?: Record<string, unknown>
+  }
+  return new ApiError(
+    response.status,
+    body.error_code ?? '',
+    body.msg ?? `The server answered ${response.status} ${response.statusText}.`,
+    body.details,
+  )
+}
+
+/** The management API and the dashboard's own routes, with the session of this page. */
+export const api = {
+  get: <T>(path: string, signal?: AbortSignal) => call<T>('GET', path, undefined, signal),
+  post: <T>(path: string, body?: unknown) => call<T>('POST', path, body),
+  put: <T>(path: string, body?: unknown) => call<T>('PUT', path, body),
+  patch: <T>(path: string, body?: unknown) => call<T>('PATCH', path, body),
+  delete: <T>(path: string, body?: unknown) => call<T>('DELETE', path, body),
+}
+
+/** What to tell people of anything that was thrown. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,79 @@
+/** What the lines are made from: the operations of the OpenAPI document. */
+export interface Operations {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { operationId: string; tags: readonly string[] }>>>
+  >
+}
+
+/** One call of the management API. */
+export interface ApiCall {
+  readonly method: string
+  readonly path: string
+  readonly body?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A word for a shell: quoted unless nothing in it could mean something else, and without control characters. */
+export function shellWord(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text
+  // A terminal acts on control characters even when they are pasted inside quotes; line ends are part of keys.
+  const clean = text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '')
+  return `'${clean.replaceAll("'", "'\\''")}'`
+}
+
+/** The call as a line with curl; the key is taken from the environment. */
+export function asCurl({ method, path, body }: ApiCall, origin: string): string {
+  const parts = [`curl -X ${method} ${shellWord(origin + path)}`, `-H "Authorization: Bearer $ADIT_API_KEY"`]
+  if (body !== undefined)
+    parts.push(`-H 'Content-Type: application/json'`, `-d ${shellWord(JSON.stringify(body))}`)
+  return parts.join(' \\\n  ')
+}
+
+/** The call as a line with `adit api`, if it has a command for it. */
+export function asAdit(call: ApiCall, operations: Operations): string | undefined {
+  const words = aditWords(call, operations)
+  return words && ['adit api', ...words.map(shellWord)].join(' ')
+}
+
+/** The words after `adit api`: resource, verb, ids, and a flag for each field of the body. */
+export function aditWords({ method, path, body = {} }: ApiCall, { paths }: Operations): string[] | undefined {
+  const steps = path.split('?')[0]!.split('/')
+  for (const [pattern, methods] of Object.entries(paths)) {
+    const operation = methods[method.toLowerCase()]
+    const ids = operation && idsOf(pattern.split('/'), steps)
+    if (!operation || !ids) continue
+    const tag = operation.tags[0]!
+    const verbs = operation.operationId.slice(tag.length + 1).split('.')
+    return [...[tag, ...verbs].map(kebab), ...ids, ...flagsOf(body)]
+  }
+  return undefined
+}
+
+function idsOf(pattern: readonly string[], steps: readonly string[]): string[] | undefined {
+  if (pattern.length !== steps.length) return undefined
+  const ids: string[] = []
+  for (const [index, step] of pattern.entries()) {
+    if (step.startsWith('{')) ids.push(decodeURIComponent(steps[index]!))
+    else if (step !== steps[index]) return undefined
+  }
+  return ids
+}
+
+const kebab = (name: string) => name.replaceAll('_', '-')
+
+function flagsOf(body: Readonly<Record<string, unknown>>): string[] {
+  const entries = Object.entries(body).filter(([, value]) => value !== undefined)
+  const nulls = entries.filter(([, value]) => value === null)
+  return [
+    ...entries
+      .filter(([, value]) => value !== null)
+      .flatMap(([name, value]) => [`--${kebab(name)}`, valueWord(value)]),
+    // A flag has no way to say null, which clears a field.
+    ...(nulls.length > 0 ? ['--json', JSON.stringify(Object.fromEntries(nulls))] : []),
+  ]
+}
+
+function valueWord(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value)
+  // A text that begins with @ would be read from a file.
+  return value.startsWith('@') ? `@${value}` : value
+}

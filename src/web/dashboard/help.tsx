@@ -1,0 +1,41 @@
+import { Button, Dialog } from './kit/index.ts'
+import { pages } from './pages.ts'
+
+const KEYS = [
+  ['/', 'search on this page'],
+  ['j / k', 'next, previous row; Enter opens it'],
+  ['n', 'new, on a list'],
+  ['e', 'edit, on the page of one thing'],
+  ['Esc', 'close a dialog, leave a field'],
+  ['?', 'this help'],
+] as const
+
+/** The keys of the dashboard. */
+export function Help({ onClose }: { onClose: () => void }) {
+  const reachable = pages.filter(({ key }) => key !== undefined)
+  return (
+    <Dialog title="Keys" onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
+      <dl className="keys">
+        {KEYS.map(([key, meaning]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3>Go to a page</h3>
+      <dl className="keys pages">
+        {reachable.map(({ key, title }) => (
+          <div key={key}>
+            <dt>
+              <kbd>g</kbd> <kbd>{key}</kbd>
+            </dt>
+            <dd>{title}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

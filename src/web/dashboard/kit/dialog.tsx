@@ -1,0 +1,87 @@
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { sentenceOf } from '../api.ts'
+import { Button } from './button.tsx'
+import { Notice } from './notice.tsx'
+
+/** A dialog over the page: the focus stays in it, and Escape closes it. */
+export function Dialog({
+  title,
+  onClose,
+  actions,
+  children,
+}: {
+  title: string
+  onClose: () => void
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const shown = dialog.current!
+    if (!shown.open) shown.showModal()
+    return () => shown.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={id}
+      // Not `close`, which also comes when the dialog is taken away.
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      <div className="dialog-body">{children}</div>
+      {actions && <footer className="dialog-actions">{actions}</footer>}
+    </dialog>
+  )
+}
+
+/** Asks before something that cannot be undone, and stays open with the reason when it is refused. */
+export function Confirm({
+  title,
+  verb,
+  onConfirm,
+  onClose,
+  children,
+}: {
+  title: string
+  /** What the button that goes ahead says. */
+  verb: string
+  onConfirm: () => Promise<void>
+  onClose: () => void
+  children: ReactNode
+}) {
+  const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<string>()
+  const confirm = async () => {
+    setBusy(true)
+    setRefusal(undefined)
+    try {
+      await onConfirm()
+    } catch (error) {
+      setRefusal(sentenceOf(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="danger" busy={busy} onClick={() => void confirm()}>
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      {children}
+      {refusal && <Notice kind="bad">{refusal}</Notice>}
+    </Dialog>
+  )
+}

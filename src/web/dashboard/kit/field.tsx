@@ -1,0 +1,142 @@
+import { type ComponentProps, type ReactNode, useId } from 'react'
+
+/** What the control inside a field has to carry, so that its label, hint and error belong to it. */
+export interface ControlProps {
+  readonly id: string
+  readonly 'aria-describedby': string | undefined
+  readonly 'aria-invalid': true | undefined
+  readonly required: boolean
+}
+
+/** A label, the control, a hint below it, and what is wrong with it. */
+export function Field({
+  label,
+  hint,
+  error,
+  required = false,
+  children,
+}: {
+  label: ReactNode
+  hint?: ReactNode
+  error?: string | undefined
+  required?: boolean
+  children: (control: ControlProps) => ReactNode
+}) {
+  const id = useId()
+  const described = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
+  return (
+    <div className={error ? 'field wrong' : 'field'}>
+      <label htmlFor={id}>
+        {label}
+        {!required && <span className="optional">optional</span>}
+      </label>
+      {children({
+        id,
+        'aria-describedby': described || undefined,
+        'aria-invalid': error ? true : undefined,
+        required,
+      })}
+      {error && (
+        <p className="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      {hint && (
+        <p className="field-hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** One line of text with its label. */
+export function TextField({
+  label,
+  hint,
+  error,
+  required,
+  value,
+  onValue,
+  ...input
+}: Omit<ComponentProps<'input'>, 'value' | 'onChange'> & {
+  label: ReactNode
+  hint?: ReactNode
+  error?: string | undefined
+  required?: boolean
+  value: string
+  onValue: (value: string) => void
+}) {
+  return (
+    <Field label={label} hint={hint} error={error} required={required ?? false}>
+      {(control) => (
+        <input
+          autoComplete="off"
+          {...input}
+          {...control}
+          value={value}
+          onChange={(event) => onValue(event.target.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** On or off, with its label beside it. */
+export function Switch({
+  label,
+  hint,
+  checked,
+  disabled = false,
+  onChecked,
+}: {
+  label: ReactNode
+  hint?: ReactNode
+  checked: boolean
+  disabled?: boolean
+  onChecked: (checked: boolean) => void
+}) {
+  const id = useId()
+  return (
+    <div className="field switch">
+      <input
+        id={id}
+        type="checkbox"
+        role="switch"
+        checked={checked}
+        aria-checked={checked}
+        disabled={disabled}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => onChecked(event.target.checked)}
+      />
+      <label htmlFor={id}>{label}</label>
+      {hint && (
+        <p className="field-hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The search field of a page; the key `/` goes to it. */
+export function Search({
+  label,
+  value,
+  onValue,
+}: {
+  label: string
+  value: string
+  onValue: (value: string) => void
+}) {
+  return (
+    <input
+      type="search"
+      className="search"
+      aria-label={label}
+      placeholder={label}
+      value={value}
+      onChange={(event) => onValue(event.target.value)}
+    />
+  )
+}

@@ -1,0 +1,72 @@
+import type { ReactNode } from 'react'
+import { type ApiError, sentenceOf } from '../api.ts'
+import { Button } from './button.tsx'
+
+/** A sentence that should not be overlooked. */
+export function Notice({
+  kind = 'info',
+  children,
+}: {
+  kind?: 'info' | 'good' | 'warn' | 'bad'
+  children: ReactNode
+}) {
+  return (
+    <div className={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  )
+}
+
+/** A state in a word. */
+export function Badge({
+  tone = 'plain',
+  children,
+}: {
+  tone?: 'plain' | 'good' | 'warn' | 'bad' | 'info'
+  children: ReactNode
+}) {
+  return <span className={`badge ${tone}`}>{children}</span>
+}
+
+/** What stands where there is nothing yet: why, and the next step. */
+export function Empty({
+  title,
+  action,
+  children,
+}: {
+  title: string
+  action?: ReactNode
+  children?: ReactNode
+}) {
+  return (
+    <div className="empty-state">
+      <h2>{title}</h2>
+      {children && <div className="empty-text">{children}</div>}
+      {action && <div className="empty-action">{action}</div>}
+    </div>
+  )
+}
+
+/** Shown only when loading takes long enough to notice. */
+export function Loading({ label = 'Loading' }: { label?: string }) {
+  return (
+    <p className="loading" role="status">
+      {label}…
+    </p>
+  )
+}
+
+/** Why something could not be loaded, with a way to try again. */
+export function Failed({ error, retry }: { error: ApiError | Error; retry?: () => void }) {
+  return (
+    <Notice kind="bad">
+      {sentenceOf(error)}
+      {retry && (
+        <>
+          {' '}
+          <Button onClick={retry}>Try again</Button>
+        </>
+      )}
+    </Notice>
+  )
+}

@@ -1,0 +1,60 @@
+import { type ReactNode, useEffect } from 'react'
+import { hrefTo } from '../route.ts'
+
+/** The frame of a page: its heading, one sentence about it, and what can be done on it. */
+export function Page({
+  title,
+  lead,
+  actions,
+  back,
+  children,
+}: {
+  title: string
+  lead?: ReactNode
+  actions?: ReactNode
+  /** The page above this one. */
+  back?: { path: string; title: string }
+  children: ReactNode
+}) {
+  useEffect(() => {
+    document.title = `${title} · Adit`
+  }, [title])
+  return (
+    <article className="page">
+      <header className="page-head">
+        {back && (
+          <a className="page-back" href={hrefTo(back.path)}>
+            <span aria-hidden="true">←</span> {back.title}
+          </a>
+        )}
+        <h1 tabIndex={-1}>{title}</h1>
+        {actions && <div className="page-actions">{actions}</div>}
+        {lead && <p className="page-lead">{lead}</p>}
+      </header>
+      {children}
+    </article>
+  )
+}
+
+/** A part of a page on a raised ground, with a heading of its own. */
+export function Card({
+  title,
+  actions,
+  children,
+}: {
+  title?: ReactNode
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <section className="card">
+      {(title !== undefined || actions !== undefined) && (
+        <header className="card-top">
+          {title !== undefined && <h2>{title}</h2>}
+          {actions !== undefined && <div className="card-actions">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,16 @@
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+import { applyTheme } from './theme.ts'
+import '../shared/tokens.css'
+import '../shared/base.css'
+import '../shared/plot.css'
+import './kit/kit.css'
+import './shell.css'
+
+applyTheme()
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+)

@@ -1,0 +1,96 @@
+import { useEffect, useState } from 'react'
+import { api } from './api.ts'
+
+/** A JSON Schema as far as forms and views need to know it. */
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly title?: string
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+  readonly examples?: readonly string[]
+  readonly default?: unknown
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly additionalProperties?: boolean | Schema
+  readonly propertyNames?: Schema
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly format?: string
+  /** The id prefixes of the resources that can be named here. */
+  readonly 'x-refers-to'?: readonly string[]
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly requestBody?: { content: { 'application/json': { schema: Schema } } }
+}
+
+/** The part of an OpenAPI document that is used here. */
+export interface OpenApi {
+  readonly servers: readonly { url: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+let asked: Promise<OpenApi> | undefined
+let known: OpenApi | undefined
+
+/** The document of this server, asked for once. */
+export function loadOpenApi(): Promise<OpenApi> {
+  asked ??= api.get<OpenApi>('/openapi.json').then(
+    (document) => {
+      known = document
+      return document
+    },
+    (error) => {
+      asked = undefined
+      throw error
+    },
+  )
+  return asked
+}
+
+/** The document once it is there. */
+export function useOpenApi(): { document: OpenApi | undefined; error: Error | undefined } {
+  const [state, setState] = useState<{ document: OpenApi | undefined; error: Error | undefined }>({
+    document: known,
+    error: undefined,
+  })
+  useEffect(() => {
+    if (known) return
+    let gone = false
+    loadOpenApi().then(
+      (document) => !gone && setState({ document, error: undefined }),
+      (error: Error) => !gone && setState({ document: undefined, error }),
+    )
+    return () => {
+      gone = true
+    }
+  }, [])
+  return state
+}
+
+/** What the schema says once names are looked up and `or null` is left aside. */
+export function resolved(schema: Schema, document: OpenApi): Schema {
+  if (schema.$ref !== undefined) {
+    const named = document.components.schemas[schema.$ref.split('/').at(-1)!]
+    return named ? resolved(named, document) : {}
+  }
+  const member = schema.anyOf?.find(({ type }) => type !== 'null')
+  return member ? { ...schema, ...resolved(member, document) } : schema
+}
+
+/** The body an operation takes, with `path` as the document writes it: `/ip_policies/{id}`. */
+export function bodySchema(document: OpenApi, method: string, path: string): Schema | undefined {
+  const operation = document.paths[path]?.[method.toLowerCase()]
+  const schema = operation?.requestBody?.content['application/json'].schema
+  return schema && resolved(schema, document)
+}

@@ -1,0 +1,24 @@
+import { createContext, useContext } from 'react'
+import type { Session } from './api.ts'
+
+/** The session of the page and what can be done to it. */
+export interface SessionState {
+  readonly session: Session
+  /** Reads the session again, after something about it changed. */
+  refresh(): Promise<void>
+  signOut(): Promise<void>
+}
+
+export const SessionContext = createContext<SessionState | undefined>(undefined)
+
+/** The session; pages are shown only while there is one. */
+export function useSession(): SessionState {
+  const state = useContext(SessionContext)
+  if (!state) throw new Error('There is no session around this component.')
+  return state
+}
+
+/** Whether the one signed in may change things at all; the server has the last word. */
+export function useMayChange(): boolean {
+  return useSession().session.user?.role !== 'read_only'
+}

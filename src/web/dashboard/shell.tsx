@@ -1,0 +1,173 @@
+import {
+  Component,
+  type ComponentType,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
+import { useKeys } from '../shared/use-keys.ts'
+import { Brand } from './brand.tsx'
+import { Help } from './help.tsx'
+import { Button, ButtonLink, Empty, Loading, Page, Said, say } from './kit/index.ts'
+import { Navigation } from './navigation.tsx'
+import { type PageEntry, type PageProps, pages } from './pages.ts'
+import { go, match, type Place, usePlace } from './route.ts'
+import { useSession } from './session.ts'
+
+const GO_MS = 1500
+
+/** Loaded when they are first opened, so that the first page does not wait for all. */
+const loaded = new Map<PageEntry, ComponentType<PageProps>>()
+
+function componentOf(page: PageEntry): ComponentType<PageProps> {
+  const known = loaded.get(page) ?? lazy(page.load)
+  loaded.set(page, known)
+  return known
+}
+
+function find({ path }: Place): { page: PageEntry; params: Record<string, string> } | undefined {
+  const wanted = path === '/' ? pages[0]!.path : path
+  for (const page of pages) {
+    const params = match(page.path, wanted)
+    if (params) return { page, params }
+  }
+  return undefined
+}
+
+/** Navigation, keys, and the page that the address names. */
+export function Shell() {
+  const place = usePlace()
+  const { session, signOut } = useSession()
+  const [help, setHelp] = useState(false)
+  const [open, setOpen] = useState(false)
+  const main = useRef<HTMLElement>(null)
+  const found = find(place)
+  const goPending = useGo()
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of place that matters.
+  useEffect(() => {
+    setOpen(false)
+    scrollTo(0, 0)
+  }, [place.path])
+
+  const move = (step: number) => {
+    const links = [...(main.current?.querySelectorAll<HTMLElement>('.table tbody th a') ?? [])]
+    const at = links.indexOf(document.activeElement as HTMLElement)
+    links[at < 0 ? (step > 0 ? 0 : links.length - 1) : at + step]?.focus()
+  }
+  useKeys([
+    ['?', () => setHelp(true)],
+    ['/', () => main.current?.querySelector<HTMLElement>('input[type=search]')?.focus()],
+    ['g', goPending.begin],
+    ['j', () => move(1)],
+    ['k', () => move(-1)],
+    ['n', () => main.current?.querySelector<HTMLElement>('[data-key=n]')?.click()],
+    ['e', () => main.current?.querySelector<HTMLElement>('[data-key=e]')?.click()],
+  ])
+
+  const leave = () => signOut().catch((error: Error) => say(error.message))
+  const PageComponent = found && componentOf(found.page)
+  return (
+    <div className="shell">
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <header className="bar-top">
+        <Brand />
+        <Button kind="quiet" aria-expanded={open} aria-controls="navigation" onClick={() => setOpen(!open)}>
+          Menu
+        </Button>
+      </header>
+      <aside className={open ? 'side open' : 'side'} id="navigation">
+        <Brand />
+        <Navigation current={found?.page} path={place.path} />
+        <footer className="side-foot">
+          <p className="who">{session.user?.email ?? 'Signed in with an API key'}</p>
+          <div className="side-buttons">
+            <Button kind="quiet" onClick={() => setHelp(true)}>
+              Help
+            </Button>
+            <Button kind="quiet" onClick={() => void leave()}>
+              Sign out
+            </Button>
+          </div>
+        </footer>
+      </aside>
+      <main ref={main} id="main" tabIndex={-1}>
+        <Guard key={place.path}>
+          <Suspense fallback={<Loading />}>
+            {found && PageComponent ? (
+              <PageComponent key={place.path} params={found.params} query={place.query} />
+            ) : (
+              <Missing path={place.path} />
+            )}
+          </Suspense>
+        </Guard>
+      </main>
+      <Said />
+      {help && <Help onClose={() => setHelp(false)} />}
+    </div>
+  )
+}
+
+/** `g` and then the letter of a page, within a moment. */
+function useGo(): { begin(): void } {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const second = useRef<(event: KeyboardEvent) => void>(undefined)
+  const stop = () => {
+    clearTimeout(timer.current)
+    if (second.current) removeEventListener('keydown', second.current, true)
+  }
+  return {
+    begin() {
+      stop()
+      second.current = (event) => {
+        stop()
+        const page = pages.find(({ key }) => key === event.key)
+        if (!page || event.ctrlKey || event.metaKey || event.altKey) return
+        event.preventDefault()
+        event.stopPropagation()
+        go(page.path)
+      }
+      addEventListener('keydown', second.current, true)
+      timer.current = setTimeout(stop, GO_MS)
+    },
+  }
+}
+
+function Missing({ path }: { path: string }) {
+  return (
+    <Page title="Nothing here">
+      <Empty title="There is no such page" action={<ButtonLink to="/">To the first page</ButtonLink>}>
+        The address {path} leads nowhere. Perhaps it is from another version of the dashboard.
+      </Empty>
+    </Page>
+  )
+}
+
+/** Keeps a fault of one page from taking the navigation with it. */
+class Guard extends Component<{ children: ReactNode }, { fault: Error | undefined }> {
+  override state = { fault: undefined as Error | undefined }
+
+  static getDerivedStateFromError(fault: Error) {
+    return { fault }
+  }
+
+  override render() {
+    const { fault } = this.state
+    if (!fault) return this.props.children
+    return (
+      <Page title="This page failed">
+        <Empty
+          title="Something went wrong here"
+          action={<Button onClick={() => location.reload()}>Load the page again</Button>}
+        >
+          {fault.message} If the server was updated meanwhile, loading the page again helps.
+        </Empty>
+      </Page>
+    )
+  }
+}

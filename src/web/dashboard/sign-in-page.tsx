@@ -1,0 +1,118 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { ApiError, api, type Session, sentenceOf } from './api.ts'
+import { Brand } from './brand.tsx'
+import { Button, Notice, TextField } from './kit/index.ts'
+
+/** Sign-in with a password, with a code when the server asks for one, or with an API key. */
+export function SignInPage({
+  ended,
+  onSignedIn,
+}: {
+  /** The session came to its end while the page was open. */
+  ended: boolean
+  onSignedIn: (session: Session) => void
+}) {
+  const [way, setWay] = useState<'password' | 'key'>('password')
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const [codeNeeded, setCodeNeeded] = useState(false)
+  const [apiKey, setApiKey] = useState('')
+  const [refusal, setRefusal] = useState<string>()
+  const [busy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+
+  useEffect(() => {
+    document.title = 'Sign in · Adit'
+  }, [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first field changes with these.
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>(codeNeeded ? 'input[name=code]' : 'input')?.focus()
+  }, [way, codeNeeded])
+
+  const choose = (next: 'password' | 'key') => {
+    setWay(next)
+    setRefusal(undefined)
+    setCodeNeeded(false)
+  }
+  const signIn = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    setRefusal(undefined)
+    const given =
+      way === 'key'
+        ? { api_key: apiKey.trim() }
+        : {
+            email: email.trim(),
+            password,
+            ...(codeNeeded && code !== '' && { code: code.replaceAll(' ', '') }),
+          }
+    try {
+      onSignedIn(await api.post<Session>('/dashboard/api/session', given))
+    } catch (error) {
+      const asksForCode = error instanceof ApiError && Boolean(error.details.code_needed)
+      // The first time the code is simply the next step, not a mistake.
+      if (!(asksForCode && !codeNeeded)) setRefusal(sentenceOf(error))
+      setCodeNeeded(asksForCode)
+      setCode('')
+      setBusy(false)
+    }
+  }
+  return (
+    <main className="sign-in">
+      <form ref={form} className="sign-in-card" onSubmit={(event) => void signIn(event)}>
+        <Brand />
+        <h1>Sign in</h1>
+        {ended && !refusal && <Notice kind="warn">Your session has ended. Sign in again to go on.</Notice>}
+        {refusal && <Notice kind="bad">{refusal}</Notice>}
+        {way === 'key' ? (
+          <TextField
+            label="API key"
+            type="password"
+            required
+            value={apiKey}
+            onValue={setApiKey}
+            hint="The key of the first start is in credentials.json in the server's data folder."
+          />
+        ) : (
+          <>
+            <TextField
+              label="Email"
+              type="email"
+              autoComplete="username"
+              required
+              value={email}
+              onValue={setEmail}
+            />
+            <TextField
+              label="Password"
+              type="password"
+              autoComplete="current-password"
+              required
+              value={password}
+              onValue={setPassword}
+            />
+            {codeNeeded && (
+              <TextField
+                label="Code"
+                name="code"
+                inputMode="numeric"
+                autoComplete="one-time-code"
+                required
+                value={code}
+                onValue={setCode}
+                hint="Six digits from your authenticator app."
+              />
+            )}
+          </>
+        )}
+        <Button kind="main" type="submit" busy={busy}>
+          Sign in
+        </Button>
+        <Button kind="quiet" onClick={() => choose(way === 'key' ? 'password' : 'key')}>
+          {way === 'key' ? 'Use email and password' : 'Use an API key instead'}
+        </Button>
+      </form>
+    </main>
+  )
+}
