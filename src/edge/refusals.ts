@@ -82,6 +82,11 @@ const kinds = {
     status: 401,
     text: () => 'You have to sign in first. Open the page in a browser.',
   },
+  login_unavailable: {
+    code: 3214,
+    status: 503,
+    text: () => 'Nobody can sign in or out right now, because that cannot be remembered. Try again in a moment.',
+  },
   login_denied: { code: 3207, status: 403, text: (why: string) => `You are not allowed in: ${why}.` },
   credentials_required: {
     code: 3208,

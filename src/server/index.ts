@@ -2,13 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { createApi, createShowing } from '../api/index.ts'
-import {
-  createAccount,
-  createAuth,
-  createIpRestrictions,
-  firstAccount,
-  type NewAccount,
-} from '../auth/index.ts'
+import { createAuth, createIpRestrictions, firstAccount } from '../auth/index.ts'
 import { systemClock } from '../base/clock.ts'
 import { createDial } from '../base/guarded-dial.ts'
 import { joinHostPort, publicUrl } from '../base/hostport.ts'
@@ -16,6 +10,7 @@ import { createLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
+import { createDashboard, createPasswords } from '../dashboard/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
@@ -28,10 +23,11 @@ import {
   Registry,
   RequestLog,
 } from '../sessions/index.ts'
-import { type Follower, openStore, type Store } from '../store/index.ts'
+import { type Follower, openLoginRecords, openStore, type Store } from '../store/index.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { agentContexts, createGatewayCertificate } from './gateway-certificate.ts'
+import { type MadeAccount, makeAccount } from './made-account.ts'
 import { exposePlatform } from './metrics.ts'
 import { nodeId } from './node-id.ts'
 import { observers } from './observers.ts'
@@ -39,6 +35,7 @@ import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
 import { BadSetting, masterKeyFileOf, type RoleName, type Settings } from './settings.ts'
+import { createSharedLogins } from './shared-logins.ts'
 import { openSshHostIdentity } from './ssh-host-identity.ts'
 import { VERSION } from './version.ts'
 
@@ -46,7 +43,7 @@ import { VERSION } from './version.ts'
 export interface RunningServer {
   readonly credentials: CredentialsFile
   /** Set on the very first start, when the account was made. */
-  readonly made: NewAccount | undefined
+  readonly made: MadeAccount | undefined
   stop(): Promise<void>
 }
 
@@ -118,9 +115,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   try {
     const { authority, file: caFile } = await openRootAuthority(store, settings.dataDir)
     const first = await firstAccount(store)
+    const passwords = createPasswords()
     const made =
       first === undefined
-        ? await createAccount(store, { name: 'default', email: `admin@${settings.domain}`, clock })
+        ? await makeAccount({ store, passwords, clock }, 'default', `admin@${settings.domain}`)
         : undefined
     const operatorAccount = made?.accountId ?? first?.id ?? ''
     const metrics = new MetricsRegistry()
@@ -186,9 +184,16 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
 
     const idpHost = `idp.${settings.domain}`
     const idpUrl = () => publicUrl('https', idpHost, publicAddress.httpsPort)
+    const sharedLogins = createSharedLogins({
+      records: openLoginRecords(store),
+      clock,
+      log,
+      jobs: settings.roles.has('jobs'),
+    })
     const logins = createLogins({
       outbound,
       clock,
+      ledger: sharedLogins.ledger,
       idpUrl,
       key: new Secret(Buffer.from(await secretSetting(store, 'login.key'), 'base64')),
       oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
@@ -283,12 +288,23 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       heap: () => process.memoryUsage.rss(),
     })
 
+    const dashboard = createDashboard({
+      store,
+      auth,
+      restrictions,
+      apiUrl: () => bound.apiUrl,
+      clock,
+      log,
+      passwords,
+    })
+
     // Configuration: the API writes, the store tells, the parts apply.
     const api = createApi({
       store,
       parts: {
         auth,
         restrictions,
+        signedIn: dashboard.signedIn,
         events,
         online: createOnline(
           registry,
@@ -314,6 +330,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       log,
       metrics,
     })
+    dashboard.mount(api)
 
     let agentAddr: string | null = null
     let sshAddr: string | null = null
@@ -342,6 +359,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         start: async () => void (has('dns') && (await dns?.start())),
         stop: async () => void (await dns?.stop()),
       },
+      { start: () => sharedLogins.start(logins.hear), stop: sharedLogins.stop },
       // First what is to be served, then the doors.
       ...(has('edge') ? [follow(edge.kinds, edge.follower)] : []),
       {

@@ -10,6 +10,11 @@ import { DATABASE_FILE, SqliteEngine } from './sqlite.ts'
 
 export { backup, restore } from './backup.ts'
 export { BackupRefused } from './backup-refused.ts'
+export {
+  type DashboardSession,
+  type DashboardSessions,
+  openDashboardSessions,
+} from './dashboard-sessions.ts'
 export type { DurableStore } from './durable-store.ts'
 export {
   type DeadEvent,
@@ -20,6 +25,7 @@ export {
   type SinkState,
   type WaitingEvent,
 } from './event-queue.ts'
+export { type LoginEnding, type LoginRecords, openLoginRecords } from './login-records.ts'
 export { MasterKeyRefused } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
 export { DatabaseRefused } from './postgres.ts'

@@ -23,6 +23,9 @@ export const TABLES = [
   'leases',
   'event_deliveries',
   'event_sinks',
+  'login_uses',
+  'login_endings',
+  'dashboard_sessions',
   'head',
 ] as const
 
@@ -94,6 +97,33 @@ export const migrations: readonly Migration[] = [
         last_success_at ${integer}, last_error_at ${integer}, last_error ${text},
         gone_revision ${integer})${clustered}`,
       'CREATE INDEX event_sinks_waiting ON event_sinks (destination) WHERE queued > 0',
+    ],
+  },
+  {
+    version: 3,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE login_uses (
+        id ${text} NOT NULL PRIMARY KEY, expires_at ${integer} NOT NULL)${clustered}`,
+      'CREATE INDEX login_uses_expired ON login_uses (expires_at)',
+      `CREATE TABLE login_endings (
+        place ${text} NOT NULL, subject ${text} NOT NULL, at ${integer} NOT NULL,
+        expires_at ${integer} NOT NULL, number ${integer} NOT NULL,
+        PRIMARY KEY (place, subject))${clustered}`,
+      'CREATE INDEX login_endings_expired ON login_endings (expires_at)',
+      'CREATE UNIQUE INDEX login_endings_by_number ON login_endings (number)',
+    ],
+  },
+  {
+    version: 4,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE dashboard_sessions (
+        digest ${text} NOT NULL PRIMARY KEY, id ${text} NOT NULL, account ${text} NOT NULL,
+        owner ${text} NOT NULL, api_key ${text},
+        created_at ${integer} NOT NULL, seen_at ${integer} NOT NULL)${clustered}`,
+      'CREATE INDEX dashboard_sessions_by_owner ON dashboard_sessions (owner, id)',
+      'CREATE INDEX dashboard_sessions_seen ON dashboard_sessions (seen_at)',
     ],
   },
 ]

@@ -30,9 +30,13 @@ const FREE_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name
   '127.0.0.1:0',
 ])
 
-/** Starts the platform; it stops with the test. */
-export async function startPlatform(t: TestContext, flags: string[] = []): Promise<TestPlatform> {
-  const dataDir = await tempDir(t)
+/** Starts the platform; it stops with the test. Given the directory of one that was stopped, it is that one again. */
+export async function startPlatform(
+  t: TestContext,
+  flags: string[] = [],
+  stateOf?: string,
+): Promise<TestPlatform> {
+  const dataDir = stateOf ?? (await tempDir(t))
   const args = [
     '--data-dir',
     dataDir,

@@ -9,7 +9,7 @@ import { askSecurely, type Reply } from '../testing/client.ts'
 import { eventually, startTcp } from '../testing/edge.ts'
 import { echo, HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { localTunnel } from '../testing/tunnels.ts'
-import { createLogins } from './index.ts'
+import { createLogins, type Ending, type LoginLedger } from './index.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
@@ -40,11 +40,25 @@ async function start(
             ...person,
           }),
   }
+  const shared = { used: new Set<string>(), ended: [] as Ending[], down: false }
+  const ledger: LoginLedger = {
+    async use(id) {
+      if (shared.down) throw new Error('down')
+      if (shared.used.has(id)) return false
+      shared.used.add(id)
+      return true
+    },
+    async end(ending) {
+      if (shared.down) throw new Error('down')
+      shared.ended.push(ending)
+    },
+  }
   const logins = createLogins({
     outbound,
     clock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => 'https://idp.adit.localhost',
+    ledger,
   })
   const world = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins } })
   const { config, routeId, ask } = world
@@ -78,7 +92,7 @@ async function start(
   const visit = (cookies: readonly string[], question: Parameters<typeof ask>[0] = {}) =>
     ask({ ...question, headers: { cookie: cookies.join('; '), ...question?.headers } })
 
-  return { ...world, time, oauth, begin, finish, signIn, visit, cookiesOf }
+  return { ...world, logins, shared, time, oauth, begin, finish, signIn, visit, cookiesOf }
 }
 
 test('cookies of a session are bound to host, https and this browser, and small', async (t) => {
@@ -212,6 +226,53 @@ test('a sign-in is completed once, by whom it was begun, within ten minutes', as
   assert.equal((await finish(first.state, first.cookies)).status, 403, 'again')
   time.now += 600_001
   assert.equal((await finish(second.state, second.cookies)).status, 403, 'too late')
+})
+
+test('a sign-in that another node has completed is refused, and so is a session it has ended', async (t) => {
+  const { begin, finish, signIn, visit, logins, shared } = await start(t)
+  const begun = await begin()
+  const { cookies } = await signIn()
+  const other = await signIn()
+  const id = /login\.([\w-]+)=/.exec(begun.cookies[0]!)![1]!
+
+  shared.used.add(`sign-in ${id}`)
+  assert.equal((await finish(begun.state, begun.cookies)).status, 403)
+
+  await visit(cookies, { path: '/auth/logout' })
+  const [ending] = shared.ended
+  const subject = other.cookies[1]!.split('=')[1]!
+  assert.equal((await visit(other.cookies)).status, 200)
+  logins.hear([{ ...ending!, subject }])
+  assert.equal((await visit(other.cookies)).status, 302)
+})
+
+test('what cannot be remembered for all nodes does not happen, and says so', async (t) => {
+  const { begin, finish, signIn, visit, shared } = await start(t)
+  const { cookies } = await signIn()
+  const begun = await begin()
+  shared.down = true
+
+  const denied = await finish(begun.state, begun.cookies)
+  const kept = await visit(cookies, { path: '/auth/logout' })
+
+  assert.deepEqual([denied.status, kept.status], [503, 503])
+  assert.match(kept.text, /Try again/)
+  assert.equal((await visit(cookies)).status, 200, 'requests need nothing but the cookie')
+  shared.down = false
+  assert.equal((await visit(cookies, { path: '/auth/logout' })).status, 200)
+  assert.equal((await visit(cookies)).status, 302)
+})
+
+test('callbacks that fail at the provider use up nothing for the other nodes', async (t) => {
+  const { begin, ask, shared } = await start(t)
+  const { state, cookies } = await begin()
+
+  await ask({
+    path: `/auth/callback?error=access_denied&state=${state}`,
+    headers: { cookie: cookies.join('; ') },
+  })
+
+  assert.equal(shared.used.size, 0)
 })
 
 test('changed settings end sessions, and changes elsewhere on the edge do not', async (t) => {

@@ -5,8 +5,10 @@ import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { refusal } from '../refusals.ts'
 import { hideCookies, readCookie, setCookie } from './cookies.ts'
+import type { Endings } from './endings.ts'
 import { identityFields } from './identity-fields.ts'
 import { fitIdentity, isKeepable } from './identity-size.ts'
+import { type LoginLedger, takeOnce } from './ledger.ts'
 import type { Once } from './once.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import { locationAt, returnPath } from './return-to.ts'
@@ -24,10 +26,12 @@ import {
 /** What gates share. */
 export interface GateParts {
   readonly seal: Seal
-  /** Sign-ins that were used up. */
+  /** Sign-ins that were used up on this node. */
   readonly once: Once
-  /** Sessions that were signed out of. Apart from sign-ins, so that beginning many of those revives none of these. */
-  readonly ended: Once
+  /** The same, and sign-outs, for all nodes. */
+  readonly ledger: LoginLedger
+  /** Sessions that are over, as far as this node has heard. */
+  readonly endings: Endings
   readonly open: OpenSessions
   readonly clock: Clock
 }
@@ -82,7 +86,7 @@ export function callbackAt({ origin, path }: Pick<State, 'origin' | 'path'>, que
 
 /** Lets visitors through that have signed in, and sends the others to do so. */
 export function createGate(options: GateOptions): RequestStep {
-  const { seal, once, ended, open, clock, placeId, settings, signIn, allowed } = options
+  const { seal, once, ledger, endings, open, clock, placeId, settings, signIn, allowed } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
   const cookie = `${prefix}session`
   // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
@@ -96,7 +100,7 @@ export function createGate(options: GateOptions): RequestStep {
   function isAlive(session: Session): boolean {
     return (
       !lifetime.isOver(session, now()) &&
-      !ended.has(session.id) &&
+      !endings.isOver(placeId, session.id, session.since) &&
       signIn.signedOutSince?.(session.identity, session.since) !== true
     )
   }
@@ -107,6 +111,12 @@ export function createGate(options: GateOptions): RequestStep {
     if (session === undefined || session.place !== placeId || session.version !== version) return undefined
     if (isSecure(exchange) && readCookie(exchange, proof) !== session.id) return undefined
     return isAlive(session) ? session : undefined
+  }
+
+  /** Only what has passed every check is used up for all nodes: before, anybody could make them write. */
+  async function takeUp(id: string, forMs: number): Promise<void> {
+    if (await takeOnce({ once, ledger, now: clock.now() }, id, forMs)) return
+    throw new SignInRefused('this sign-in was used already; open the page again')
   }
 
   function sessionCookie(session: Session, secure: boolean): string {
@@ -197,15 +207,26 @@ export function createGate(options: GateOptions): RequestStep {
       const ticket = seal.open<Ticket>('ticket', ticketText)
       if (ticket === undefined || ticket.place !== placeId || clock.now() - ticket.at > 60_000)
         throw new SignInRefused('this sign-in has expired; open the page again')
-      if (!once.take(`ticket ${ticket.id}`, 120_000)) throw new SignInRefused('this sign-in was used already')
       const returnTo = ticket.pending === '' ? ticket.returnTo : pendingOf(exchange, ticket.pending).returnTo
+      await takeUp(`ticket ${ticket.id}`, 120_000)
       return admit(exchange, ticket.identity, returnTo, ticket.pending)
     }
     const state = seal.open<State>('state', query.get('state') ?? '')
     if (state === undefined || state.place !== placeId || state.origin !== originOf(exchange))
       throw new SignInRefused('this sign-in does not belong here; open the page again')
     const pending = pendingOf(exchange, state.id)
-    return admit(exchange, await signIn.complete(query, pending), pending.returnTo, pending.id)
+    const identity = await signIn.complete(query, pending)
+    await takeUp(`sign-in ${pending.id}`, LOGIN_SECONDS * 1000)
+    return admit(exchange, identity, pending.returnTo, pending.id)
+  }
+
+  /** Ends a session on every node. Whoever cannot be sure of that is told, and may try again. */
+  async function end({ id, since }: Session): Promise<void> {
+    const ending = { place: placeId, subject: id, at: since * 1000, until: (since + lifetime.longest) * 1000 }
+    await ledger.end(ending).catch(() => {
+      throw refusal('login_unavailable')
+    })
+    endings.add(ending, clock.now())
   }
 
   async function logout(exchange: Exchange): Promise<Answer> {
@@ -214,7 +235,7 @@ export function createGate(options: GateOptions): RequestStep {
     const gone =
       setCookie(cookie, '', { secure, seconds: 0 }) +
       (secure ? setCookie(proof, '', { secure, seconds: 0 }) : '')
-    if (session !== undefined) ended.take(session.id, lifetime.longest * 1000)
+    if (session !== undefined) await end(session)
     // Here the session is over in any case, also while the provider cannot be reached.
     const elsewhere = session && (await signIn.logoutUrl?.(session.identity).catch(() => undefined))
     if (elsewhere !== undefined) return redirect(303, elsewhere, gone)

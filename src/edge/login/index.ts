@@ -5,7 +5,9 @@ import type { LoginPlace, Logins } from '../modules/login.ts'
 import { Broken } from '../modules/world.ts'
 import type { HttpEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
+import { type Ending, Endings } from './endings.ts'
 import { createGate } from './gate.ts'
+import type { LoginLedger } from './ledger.ts'
 import { loginHost, PROVIDER_CALLBACK } from './login-host.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { type OauthEndpoints, type OauthProviderName, providerNamed } from './oauth-providers.ts'
@@ -16,8 +18,9 @@ import { createSamlPlace, type SamlPlace } from './saml.ts'
 import { createSeal } from './seal.ts'
 import type { SessionSettings } from './session.ts'
 import type { Allowed, SignIn } from './sign-in.ts'
-import { SignOuts } from './sign-outs.ts'
 
+export type { Ending } from './endings.ts'
+export type { LoginLedger } from './ledger.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
 
 export interface LoginOptions {
@@ -27,29 +30,26 @@ export interface LoginOptions {
   /** `https://idp.<domain>[:port]`, known once the listener is bound. */
   readonly idpUrl: () => string
   readonly clock: Clock
+  readonly ledger: LoginLedger
   readonly oauthEndpoints?: OauthEndpoints
 }
 
 /** Sign-in of visitors, with the host that providers send them back to. */
 export interface LoginPart extends Logins {
   host(policy: TlsPolicy): HttpEntry
+  /** Told of sessions that were ended, here or on another node. */
+  hear(endings: readonly Ending[]): void
 }
 
 const EVERYONE: Allowed = { emails: [], domains: [] }
 
 /** Makes the log-in modules work. */
 export function createLogins(options: LoginOptions): LoginPart {
-  const { outbound, clock, idpUrl } = options
+  const { outbound, clock, idpUrl, ledger } = options
   const seal = createSeal(options.key)
   const once = new Once(clock)
-  const signOuts = new SignOuts(clock)
-  const shared = {
-    seal,
-    once,
-    clock,
-    ended: new Once(clock),
-    open: new OpenSessions(),
-  }
+  const endings = new Endings()
+  const shared = { seal, once, ledger, endings, clock, open: new OpenSessions() }
   // Weakly, so that those of deleted routes go with them.
   const places = new Map<string, WeakRef<SamlPlace>>()
   const callbackUrl = () => `${idpUrl()}${PROVIDER_CALLBACK}`
@@ -105,13 +105,18 @@ export function createLogins(options: LoginOptions): LoginPart {
       const { placeId } = place
       try {
         const { signIn, step } = gate(place, settings, EVERYONE, () =>
-          createSamlPlace({ placeId, settings, seal, once, clock, outbound, signOuts }),
+          createSamlPlace({ placeId, settings, seal, once, ledger, endings, clock, outbound }),
         )
         places.set(placeId, new WeakRef<SamlPlace>(signIn))
         return step
       } catch (error) {
         throw new Broken((error as Error).message)
       }
+    },
+
+    hear(heard) {
+      const now = clock.now()
+      for (const ending of heard) endings.add(ending, now)
     },
 
     host: (policy) => loginHost({ policy, seal, places }),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Once } from './once.ts'
-import { SignOuts } from './sign-outs.ts'
 
 function standing() {
   const time = { now: 0 }
@@ -34,19 +33,4 @@ test('it stays within its bound and forgets what is expired, then what is oldest
     assert.ok(once.size <= 100)
   }
   assert.deepEqual([once.has('old'), once.has('flood 9999')], [false, true])
-})
-
-test('a sign-out at the provider ends what began before, not what begins after', () => {
-  const { time, clock } = standing()
-  const signOuts = new SignOuts(clock)
-  time.now = 50_500
-
-  signOuts.note('place', 'ada')
-
-  assert.deepEqual(
-    [49, 50, 51].map((since) => signOuts.endedSince('place', 'ada', since)),
-    [true, true, false],
-  )
-  assert.equal(signOuts.endedSince('place', 'bob', 1), false)
-  assert.equal(signOuts.endedSince('other', 'ada', 1), false)
 })

@@ -9,15 +9,18 @@ import {
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound.ts'
 import type { Saml, Settings } from '../../resources/index.ts'
+import { Refusal, refusal } from '../refusals.ts'
+import type { Endings } from './endings.ts'
 import { CALLBACK_PATH, callbackAt, type State, type Ticket } from './gate.ts'
 import { fitIdentity } from './identity-size.ts'
+import { type LoginLedger, takeOnce } from './ledger.ts'
 import type { Once } from './once.ts'
 import { returnPath } from './return-to.ts'
 import { readSignedQuery } from './saml-logout.ts'
 import { type IdentityProvider, readIdpMetadata, requirePlainXml } from './saml-metadata.ts'
 import type { Seal } from './seal.ts'
+import { lifetimeOf } from './session.ts'
 import { type Identity, type Pending, type SignIn, SignInRefused } from './sign-in.ts'
-import type { SignOuts } from './sign-outs.ts'
 
 const SKEW_MS = 60_000
 const ASSERTION_MS = 15 * 60 * 1000
@@ -47,9 +50,10 @@ export interface SamlOptions {
   readonly settings: Settings<typeof Saml>
   readonly seal: Seal
   readonly once: Once
+  readonly ledger: LoginLedger
+  readonly endings: Endings
   readonly clock: Clock
   readonly outbound: Pick<Outbound, 'fetch'>
-  readonly signOuts: SignOuts
 }
 
 /** Whether an address of this edge is answered by this place. */
@@ -68,7 +72,7 @@ export interface SamlPlace extends SignIn {
 
 /** Signs visitors in at a SAML identity provider. */
 export function createSamlPlace(options: SamlOptions): SamlPlace {
-  const { settings, placeId, seal, once, clock, outbound, signOuts } = options
+  const { settings, placeId, seal, once, ledger, endings, clock, outbound } = options
   // Reading given metadata early makes a broken one deny at once instead of at the first visitor.
   const fixed = settings.idp_metadata === '' ? undefined : readIdpMetadata(settings.idp_metadata)
   let fetched: { idp: Promise<IdentityProvider>; at: number } | undefined
@@ -125,6 +129,8 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
     return new SAML(config)
   }
 
+  const takeUp = (id: string, forMs: number) => takeOnce({ once, ledger, now: clock.now() }, id, forMs)
+
   async function validate(form: URLSearchParams, pendingId: string): Promise<Profile> {
     const idp = await provider()
     const response = form.get('SAMLResponse') ?? ''
@@ -138,7 +144,7 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
     const recipients = [...assertion.matchAll(/\bRecipient="([^"]*)"/g)].map((match) => match[1])
     if (recipients.some((recipient) => recipient !== settings.assertion_consumer_service_url))
       throw new Error('it is meant for another receiver')
-    if (!once.take(`assertion ${hash('sha256', assertion)}`, ASSERTION_MS + 2 * SKEW_MS))
+    if (!(await takeUp(`assertion ${hash('sha256', assertion)}`, ASSERTION_MS + 2 * SKEW_MS)))
       throw new Error('it was used already')
     return profile
   }
@@ -184,7 +190,7 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
         throw new SignInRefused('this sign-in belongs elsewhere')
       const target = state === undefined ? startedByProvider(relay, serves) : { ...state, returnTo: '/' }
       const profile = await validate(form, state?.id ?? '').catch((error: unknown) => {
-        if (error instanceof SignInRefused) throw error
+        if (error instanceof SignInRefused || error instanceof Refusal) throw error
         throw new SignInRefused('the answer of the identity provider was not valid', { cause: error })
       })
       const ticket: Ticket = {
@@ -210,7 +216,7 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
       return samlFor(idp, '').getLogoutUrlAsync(profile, '', {})
     },
 
-    signedOutSince: ({ id }, since) => signOuts.endedSince(placeId, id, since),
+    signedOutSince: ({ id }, since) => endings.isOver(placeId, personOf(id), since),
 
     async logout(query) {
       const message = await readSignedQuery(query, requirePlainXml).catch(invalidLogout)
@@ -254,10 +260,20 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
     const destination = /<(?:[\w-]+:)?LogoutRequest\b[^>]*?\sDestination="([^"]*)"/.exec(xml)?.[1]
     if (destination !== undefined && destination !== settings.single_logout_url)
       throw new SignInRefused('the log-out message was meant for another receiver')
-    if (!once.take(`log-out ${placeId} ${profile.ID}`, ASSERTION_MS))
+    if (!(await takeUp(`log-out ${placeId} ${profile.ID}`, ASSERTION_MS)))
       throw new SignInRefused('the log-out message was used already')
-    signOuts.note(placeId, profile.nameID)
+    await endAll(profile.nameID)
     return idp.sloUrl === undefined ? undefined : saml.getLogoutResponseUrlAsync(profile, relay, {}, true)
+  }
+
+  async function endAll(nameId: string): Promise<void> {
+    const at = clock.now()
+    const until = at + lifetimeOf(settings, 0).longest * 1000
+    const ending = { place: placeId, subject: personOf(nameId), at, until }
+    await ledger.end(ending).catch(() => {
+      throw refusal('login_unavailable')
+    })
+    endings.add(ending, at)
   }
 
   /** A log-in the provider began by itself names the page to go on with, which has to be this place's own. */
@@ -276,6 +292,11 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
       returnTo: returnPath(`${url.pathname}${url.search}`),
     }
   }
+}
+
+/** The database of all nodes need not hold who signs out, only that somebody did. */
+function personOf(nameId: string): string {
+  return `person ${hash('sha256', nameId)}`
 }
 
 function invalidLogout(error: unknown): never {

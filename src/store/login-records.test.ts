@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from '../../test/support/postgres.ts'
+import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
+import { openStore } from './index.ts'
+import { openLoginRecords } from './login-records.ts'
+
+async function createRecords(t: TestContext, url?: string) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-login-records-'))
+  const options = { dataDir, url, masterKeyFile: join(dataDir, 'master.key') }
+  const store = await openStore({ ...options, clock: systemClock, log: silentLog })
+  t.after(async () => {
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  return { records: openLoginRecords(store), store }
+}
+
+const ending = (subject: string, at = 1, until = 1000) => ({ place: 'place', subject, at, until })
+
+const engines = {
+  sqlite: createRecords,
+  postgres: async (t: TestContext) => createRecords(t, (await freshDatabase(t)).url),
+}
+
+for (const [engine, create] of Object.entries(engines)) {
+  test(`${engine}: of many who use something at the same time one is first, until it expires`, async (t) => {
+    const { records } = await create(t)
+
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => records.use('a', { now: 0, until: 100 })),
+    )
+
+    assert.equal(answers.filter(Boolean).length, 1)
+    assert.equal(await records.use('a', { now: 99, until: 300 }), false)
+    assert.equal(await records.use('b', { now: 99, until: 300 }), true)
+    assert.equal(await records.use('a', { now: 100, until: 300 }), true)
+    assert.equal(await records.use('a', { now: 101, until: 300 }), false)
+  })
+
+  test(`${engine}: endings are read in pages, each from where the last one ended`, async (t) => {
+    const { records } = await create(t)
+    for (const subject of ['a', 'b', 'c']) await records.end(ending(subject))
+
+    const first = await records.endingsAfter(0, 2)
+    const second = await records.endingsAfter(first.number, 2)
+
+    assert.deepEqual([first.endings, first.more], [[ending('a'), ending('b')], true])
+    assert.deepEqual([second.endings, second.more], [[ending('c')], false])
+    assert.deepEqual((await records.endingsAfter(second.number, 2)).endings, [])
+  })
+
+  test(`${engine}: an ending that is written again is told again and never earlier than before`, async (t) => {
+    const { records } = await create(t)
+    await records.end(ending('a', 50, 500))
+    await records.end(ending('b'))
+    const { number } = await records.endingsAfter(0, 10)
+
+    await records.end(ending('a', 40, 700))
+
+    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [ending('a', 50, 700)])
+  })
+
+  test(`${engine}: what has expired goes, and followers still hear of everything after it`, async (t) => {
+    const { records, store } = await create(t)
+    await records.use('old', { now: 0, until: 100 })
+    await records.use('young', { now: 0, until: 200 })
+    for (const subject of ['a', 'b', 'c']) await records.end(ending(subject, 1, 100))
+    const { number } = await records.endingsAfter(0, 10)
+
+    await records.purge(150)
+    const left = async (table: string) =>
+      Number((await store.engine.reader.get(`SELECT COUNT(*) AS count FROM ${table}`))?.count)
+    assert.deepEqual([await left('login_uses'), await left('login_endings')], [1, 1])
+    await records.end(ending('d'))
+
+    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [ending('d')])
+  })
+
+  test(`${engine}: a follower of a database that was set back begins anew`, async (t) => {
+    const { records } = await create(t)
+    await records.end(ending('a'))
+
+    assert.deepEqual((await records.endingsAfter(77, 10)).endings, [ending('a')])
+  })
+}

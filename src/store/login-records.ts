@@ -1,0 +1,104 @@
+import type { DurableStore } from './durable-store.ts'
+import type { Sql } from './sql.ts'
+
+/** Log-in sessions of a place that are over: those of a subject that began at or before `at`. */
+export interface LoginEnding {
+  readonly place: string
+  readonly subject: string
+  readonly at: number
+  /** Milliseconds since 1970 from which nobody asks for it any more. */
+  readonly until: number
+}
+
+/** What nodes have to know of each other's log-ins. No row outlives its time, and none is anybody's resource. */
+export interface LoginRecords {
+  /** True for the first to use this, on any node, until it expires. */
+  use(id: string, options: { now: number; until: number }): Promise<boolean>
+  end(ending: LoginEnding): Promise<void>
+  /** Endings written after a number, oldest first; begins anew when the database is one from before that number. */
+  endingsAfter(
+    number: number,
+    limit: number,
+  ): Promise<{ endings: readonly LoginEnding[]; number: number; more: boolean }>
+  purge(now: number): Promise<void>
+}
+
+const PURGE_AT_ONCE = 2_000
+
+/** The log-in records in the tables of a store. */
+export function openLoginRecords({ engine, inTransaction }: DurableStore): LoginRecords {
+  const { reader } = engine
+
+  return {
+    use: (id, { now, until }) =>
+      inTransaction(async (sql) => {
+        const taken = await sql.run(
+          `INSERT INTO login_uses (id, expires_at) VALUES (?, ?)
+           ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE login_uses.expires_at <= ?`,
+          id,
+          until,
+          now,
+        )
+        return taken > 0
+      }),
+
+    end: ({ place, subject, at, until }) =>
+      inTransaction(async (sql) => {
+        // Writers follow one another, so that numbers become visible in their order.
+        const number = (await lastNumber(sql)) + 1
+        await sql.run(
+          `INSERT INTO login_endings (place, subject, at, expires_at, number) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (place, subject) DO UPDATE SET number = excluded.number,
+           at = CASE WHEN excluded.at > login_endings.at THEN excluded.at ELSE login_endings.at END,
+           expires_at = CASE WHEN excluded.expires_at > login_endings.expires_at THEN excluded.expires_at
+             ELSE login_endings.expires_at END`,
+          place,
+          subject,
+          at,
+          until,
+          number,
+        )
+      }),
+
+    async endingsAfter(number, limit) {
+      const after = (await lastNumber(reader)) < number ? 0 : number
+      const rows = await reader.all(
+        'SELECT place, subject, at, expires_at, number FROM login_endings WHERE number > ? ORDER BY number LIMIT ?',
+        after,
+        limit,
+      )
+      return {
+        endings: rows.map(({ place, subject, at, expires_at }) => ({
+          place: String(place),
+          subject: String(subject),
+          at: Number(at),
+          until: Number(expires_at),
+        })),
+        number: Number(rows.at(-1)?.number ?? after),
+        more: rows.length === limit,
+      }
+    },
+
+    async purge(now) {
+      const remove = (table: string, key: string, kept = '') =>
+        inTransaction(async (sql) => {
+          const gone = await sql.run(
+            `DELETE FROM ${table} WHERE (${key}) IN
+             (SELECT ${key} FROM ${table} WHERE expires_at <= ? ${kept} LIMIT ?)`,
+            now,
+            PURGE_AT_ONCE,
+          )
+          return gone === PURGE_AT_ONCE
+        })
+      while (await remove('login_uses', 'id'));
+      // The last number stays, so that none is given out twice.
+      const notLast = 'AND number < (SELECT MAX(number) FROM login_endings)'
+      while (await remove('login_endings', 'place, subject', notLast));
+    },
+  }
+}
+
+async function lastNumber(sql: Sql): Promise<number> {
+  const found = await sql.get('SELECT MAX(number) AS number FROM login_endings')
+  return Number(found?.number ?? 0)
+}

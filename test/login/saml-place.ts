@@ -1,0 +1,173 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { inflateRawSync } from 'node:zlib'
+import { SAML } from '@node-saml/node-saml'
+import { signXml } from '@node-saml/node-saml/lib/xml.js'
+import samlp from 'samlp'
+import { createSelfSigned } from '../../src/certs/index.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { startPlatform } from '../support/platform.ts'
+
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
+
+/** How the provider is to answer, where that differs from what is right. */
+export interface Answering {
+  cert?: string
+  key?: string
+  audience?: string
+  recipient?: string
+  inResponseTo?: string | undefined
+  signAssertion?: boolean
+  signatureAlgorithm?: string
+  lifetimeInSeconds?: number
+  groups?: string[]
+}
+
+/** A real identity provider package, asked for one answer at a time so that each test can spoil it in its own way. */
+async function createIdp() {
+  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
+  const pem = { cert: certificatePem, key: privateKeyPem.reveal() }
+  const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor
+    protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
+    <X509Data><X509Certificate>${pem.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
+    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/>
+    <SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/></IDPSSODescriptor></EntityDescriptor>`
+
+  async function request(url: string) {
+    const query = Object.fromEntries(new URL(url).searchParams)
+    return new Promise<{
+      id: string
+      issuer: string
+      assertionConsumerServiceURL: string
+      relayState: string
+    }>((resolve, reject) => {
+      samlp.parseRequest({ method: 'GET', query, originalUrl: url }, {}, (error, data) => {
+        if (error) reject(error)
+        else
+          resolve({
+            ...data,
+            assertionConsumerServiceURL: data.assertionConsumerServiceURL ?? '',
+            relayState: query.RelayState ?? '',
+          })
+      })
+    })
+  }
+
+  async function respond(entityId: string, acs: string, given: Answering = {}): Promise<string> {
+    const options = {
+      ...pem,
+      issuer: 'urn:test:idp',
+      signatureAlgorithm: 'rsa-sha256',
+      digestAlgorithm: 'sha256',
+      audience: entityId,
+      recipient: acs,
+      destination: acs,
+      nameIdentifierFormat: PERSISTENT,
+      profileMapper: () => ({
+        getClaims: () => ({ email: 'ada@example.com', groups: given.groups ?? ['staff'] }),
+        getNameIdentifier: () => ({ nameIdentifier: 'ada-id', nameIdentifierFormat: PERSISTENT }),
+      }),
+      ...given,
+    }
+    return new Promise((resolve, reject) => {
+      samlp.getSamlResponse(options, { id: 'ada' }, (error, xml) => (error ? reject(error) : resolve(xml)))
+    })
+  }
+
+  /** The address that tells a service provider that somebody has signed out. */
+  function signOut(to: string, nameID: string, { key = pem.key } = {}): Promise<string> {
+    const saml = new SAML({
+      callbackUrl: 'https://idp.example/sso',
+      entryPoint: to,
+      logoutUrl: to,
+      issuer: 'urn:test:idp',
+      idpCert: pem.cert,
+      privateKey: key,
+      signatureAlgorithm: 'sha256',
+    })
+    const profile = { issuer: 'urn:test:idp', nameID, nameIDFormat: PERSISTENT }
+    return saml.getLogoutUrlAsync(profile, 'some-state', {})
+  }
+
+  /** The same as a form, signed inside of it. */
+  async function signOutForm(to: string, nameID: string): Promise<string> {
+    const query = new URL(await signOut(to, nameID)).searchParams
+    const xml = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
+    const where = { reference: "/*/*[local-name()='Issuer']", action: 'after' as const }
+    return signXml(xml, "/*[local-name()='LogoutRequest']", where, {
+      privateKey: pem.key,
+      signatureAlgorithm: 'sha256',
+      digestAlgorithm: 'sha256',
+    })
+  }
+
+  return { metadata, request, respond, signOut, signOutForm }
+}
+
+/** A platform with a route that SAML protects, and a visitor in front of it. */
+export async function samlPlace(
+  t: TestContext,
+  settings: Record<string, unknown> = {},
+  flags: string[] = [],
+) {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags])
+  const { call } = platform
+  const idp = await createIdp()
+  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers))).listen(
+    0,
+    '127.0.0.1',
+  )
+  await once(upstream, 'listening')
+  t.after(() => upstream.close())
+  await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
+  const backend = await call.create('/backends/static', {
+    address: `127.0.0.1:${(upstream.address() as AddressInfo).port}`,
+  })
+  const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backend.id },
+    saml: { idp_metadata: idp.metadata, ...settings },
+  })
+  const url = `https://app.adit.localhost:${new URL(platform.credentials.https_url).port}`
+  const browser = new CookieClient(platform)
+  const deadline = performance.now() + 5000
+  while ((await browser.once(url)).status !== 302 && performance.now() < deadline);
+
+  /** Begins at the page, lets the provider answer as told, and posts that answer. */
+  async function attempt(
+    given: Answering = {},
+    spoil: (xml: string) => string = (xml) => xml,
+    client = browser,
+  ) {
+    const begun = await client.once(`${url}/page`)
+    const asked = await idp.request(begun.headers.get('location') ?? '')
+    const xml = await idp.respond(asked.issuer, asked.assertionConsumerServiceURL, {
+      inResponseTo: asked.id,
+      ...given,
+    })
+    return post(spoil(xml), asked.relayState, client)
+  }
+
+  async function post(xml: string, relayState: string, client = browser) {
+    const answer = await client.once(route.saml.assertion_consumer_service_url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        SAMLResponse: Buffer.from(xml).toString('base64'),
+        RelayState: relayState,
+      }).toString(),
+    })
+    await answer.text()
+    const next = answer.headers.get('location')
+    return next === null ? { status: answer.status, text: '' } : client.get(next)
+  }
+
+  /** The right way, in another browser. */
+  const signIn = (client: CookieClient) => attempt({}, undefined, client)
+
+  return { platform, url, browser, idp, saml: route.saml, attempt, post, signIn }
+}
