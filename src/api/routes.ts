@@ -163,7 +163,7 @@ export function article(name: string): string {
 }
 
 function plural(name: string): string {
-  if (name.endsWith('y')) return `${name.slice(0, -1)}ies`
+  if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`
   return /(s|x)$/.test(name) ? `${name}es` : `${name}s`
 }
 

@@ -1,12 +1,14 @@
 import { common, defineResource, editable } from './define.ts'
 import { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
-import { byService, type Fields, list, object, references, text } from './value.ts'
+import { byService, type Fields, list, object, references, required, text, withExamples } from './value.ts'
 
 const sourceFields = {
-  type: {
-    ...text(64, (value) => (EVENT_TYPES.has(value) ? undefined : `"${value}" is not a known event type.`)),
-    required: true as const,
-  },
+  type: required(
+    withExamples(
+      text(64, (value) => (EVENT_TYPES.has(value) ? undefined : `"${value}" is not a known event type.`)),
+      EVENT_TYPES,
+    ),
+  ),
   filter: text(4096),
   fields: list(text(128), { maxItems: 100 }),
   uri: byService(text(2048)),

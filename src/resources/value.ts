@@ -118,6 +118,11 @@ export function byService<V extends Value>(value: V, seen: 'shown' | 'unseen' = 
   return { ...value, byService: seen }
 }
 
+/** The same text, with the words that are known to fit, for forms and documents to offer. */
+export function withExamples<V extends Value>(value: V, words: Iterable<string>): V {
+  return { ...value, written: { ...value.written, examples: [...words] } }
+}
+
 /** The same value with another default. */
 export function withDefault<W, R, K extends string | undefined>(
   value: Value<W, R, K, boolean>,
@@ -263,10 +268,15 @@ function checkId(id: string, prefixes: readonly string[], at: string): string {
   return id
 }
 
+/** The schema of an id; forms offer the resources whose ids have one of these prefixes. */
+export function idSchema(prefixes: readonly string[]): TSchema {
+  return Type.String({ 'x-refers-to': [...prefixes] })
+}
+
 /** An id shown as plain text. */
 export function idOf(prefixes: readonly string[], onDelete: 'restrict' | 'cascade' = 'restrict') {
   return {
-    ...plain<string>(Type.String(), '', (id, at) => checkId(id, prefixes, at)),
+    ...plain<string>(idSchema(prefixes), '', (id, at) => checkId(id, prefixes, at)),
     pointers: (id: string): Pointer[] => (id === '' ? [] : [{ target: id, prefixes, onDelete, at: '' }]),
   }
 }
@@ -316,10 +326,20 @@ export function writtenSchema(fields: Fields, options: { partial?: boolean } = {
   for (const [name, value] of Object.entries(fields)) {
     if (value.byService !== undefined) continue
     const must = value.required && !options.partial
-    properties[value.key ?? name] = must ? value.written : Type.Optional(orNull(value.written))
+    properties[value.key ?? name] = must
+      ? value.written
+      : Type.Optional({ ...orNull(value.written), ...(options.partial ? {} : defaultOf(value)) })
   }
   return Type.Object(properties, { additionalProperties: false })
 }
+
+/** What a creation takes when nothing is given, where that is more than nothing. */
+function defaultOf({ fallback }: Value): { default?: unknown } {
+  const says = typeof fallback === 'boolean' || typeof fallback === 'number' || isText(fallback)
+  return says ? { default: fallback } : {}
+}
+
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** Checks an object's values, filling in what is not given. */
 export function checkObject(

@@ -1,5 +1,5 @@
 import { defineModule } from '../module.ts'
-import { required, secret, text } from '../value.ts'
+import { required, secret, text, withExamples } from '../value.ts'
 
 /** Services whose webhook signatures can be checked. */
 export const WEBHOOK_PROVIDERS = new Set(
@@ -17,10 +17,13 @@ export const WebhookVerification = defineModule(
   'webhook_verification',
   {
     provider: required(
-      text(64, (value) =>
-        WEBHOOK_PROVIDERS.has(value.toLowerCase())
-          ? undefined
-          : `"${value}" is not a known webhook provider.`,
+      withExamples(
+        text(64, (value) =>
+          WEBHOOK_PROVIDERS.has(value.toLowerCase())
+            ? undefined
+            : `"${value}" is not a known webhook provider.`,
+        ),
+        WEBHOOK_PROVIDERS,
       ),
     ),
     secret: secret(text(4096), 'shown'),
