@@ -1,34 +1,27 @@
-import { type ChildProcess, fork } from 'node:child_process'
+// Measures what telling of traffic costs: `npm run bench:events`. ROUNDS and SECONDS shorten or lengthen the run.
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '../src/base/clock.ts'
-import { silentLog } from '../src/base/log.ts'
-import { createOutbound } from '../src/base/outbound.ts'
-import { createEdge } from '../src/edge/index.ts'
-import { localTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
-import { createEvents } from '../src/events/index.ts'
-import { ACCOUNT, createWriter } from '../src/events/testing/platform.ts'
-import { EventDestination } from '../src/resources/index.ts'
-import { openStore } from '../src/store/index.ts'
+import { requests } from './tunnel/load.ts'
+import { type Platform, startAgent, startServer } from './tunnel/platform.ts'
+import { cpuSeconds, freePort, stopAll } from './tunnel/processes.ts'
+import { pathOf, startUpstream } from './tunnel/upstream.ts'
 
 /**
- * What telling of traffic costs: requests through an edge and a tunnel with no subscription, with one whose sink takes
- * everything, and with one whose sink is dead. The three take turns, and each is compared with the turn without a
+ * Requests through the server and an agent with no subscription, with one whose sink takes everything, and with one
+ * whose sink is dead. They take turns in the same processes, and each turn is compared with the one without a
  * subscription just before it, so that other work on the machine disturbs little; the median of all turns counts.
- * The tunnel is a plain socket, the cheapest there can be: with an agent behind it the same cost weighs less.
  */
 const MODES = ['off', 'on', 'dead'] as const
 type Mode = (typeof MODES)[number]
 
-const ROUNDS = Number(process.env.ROUNDS ?? 5)
+const ROUNDS = Number(process.env.ROUNDS ?? 9)
 const SECONDS = Number(process.env.SECONDS ?? 2)
-const CONNECTIONS = 32
-const HOST = 'bench.adit.localhost'
+const CONNECTIONS = 50
+const HOST = 'plain.adit.localhost'
 const FIELDS = [
   'conn.client_ip',
   'http.request.method',
@@ -36,158 +29,114 @@ const FIELDS = [
   'http.response.status_code',
   'http.response.body_length',
 ]
+const SECRET = `whsec_${Buffer.alloc(32, 'bench').toString('base64')}`
 const ALLOWED_LOSS = 0.05
-
-if (process.argv[2] === 'edge')
-  await runEdge(process.argv[3] as Mode, Number(process.argv[4]), process.argv[5]!)
-else if (process.argv[2] === 'upstream') await runUpstream()
-else await compare()
-
-async function compare(): Promise<void> {
-  const sink = createServer((request, response) => {
-    request.resume().on('end', () => response.writeHead(202).end())
-  })
-  const sinkPort = await listen(sink)
-  const upstream = await startChild('upstream')
-  const edges = {} as Record<Mode, Child>
-  for (const mode of MODES) {
-    const sinkUrl = mode === 'dead' ? 'http://127.0.0.1:1' : `http://127.0.0.1:${sinkPort}`
-    edges[mode] = await startChild('edge', mode, String(upstream.port), sinkUrl)
-  }
-  const turns: Record<Mode, Turn[]> = { off: [], on: [], dead: [] }
-  // The first round warms up and is not counted.
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const mode of MODES) {
-      const before = await usageOf(edges[mode])
-      const { requests, seconds } = await load(edges[mode].port)
-      // What was told is delivered within a moment, and belongs to the cost.
-      await delay(1500)
-      const spent = (await usageOf(edges[mode])) - before
-      if (round > 0) turns[mode].push({ rate: requests / seconds, cost: spent / requests })
-    }
-  }
-  const losses = MODES.map((mode) => {
-    const rate = median(turns[mode].map((turn) => turn.rate))
-    const cost = median(turns[mode].map((turn) => turn.cost))
-    const loss = 1 - median(turns[mode].map((turn, index) => turn.rate / turns.off[index]!.rate))
-    console.log(
-      `${mode.padEnd(5)}${rate.toFixed(0).padStart(8)} requests/s${cost.toFixed(1).padStart(7)} µs of the edge each${(loss * 100).toFixed(1).padStart(7)} % lost`,
-    )
-    return loss
-  })
-  for (const child of [upstream, ...Object.values(edges)]) child.process.kill()
-  sink.close()
-  const worst = Math.max(...losses)
-  if (worst > ALLOWED_LOSS) {
-    console.error(
-      `Telling of traffic costs ${(worst * 100).toFixed(1)} % of the throughput; ${ALLOWED_LOSS * 100} % are allowed.`,
-    )
-    process.exitCode = 1
-  }
-}
 
 interface Turn {
   readonly rate: number
-  /** Microseconds of processor time for each request. */
+  /** Microseconds of the server's processor time for each request. */
   readonly cost: number
 }
 
-interface Child {
-  readonly process: ChildProcess
-  readonly port: number
-}
-
-async function startChild(...args: string[]): Promise<Child> {
-  const child = fork(import.meta.filename, args)
-  const [port] = (await once(child, 'message')) as [number]
-  return { process: child, port }
-}
-
-async function usageOf({ process: child }: Child): Promise<number> {
-  child.send('usage')
-  const [microseconds] = (await once(child, 'message')) as [number]
-  return microseconds
-}
-
-/** Keeps one request under way on each connection for the time of a round. */
-async function load(port: number): Promise<{ requests: number; seconds: number }> {
-  const request = `GET /hello?name=bench HTTP/1.1\r\nHost: ${HOST}\r\nUser-Agent: bench\r\n\r\n`
-  const started = performance.now()
-  const end = started + SECONDS * 1000
-  let requests = 0
-  await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-      await once(socket, 'connect')
-      socket.on('data', (data) => {
-        // Answers are small: each arrives in one piece, and ends with the body.
-        if (!data.toString('latin1').endsWith('hello')) throw new Error(`unexpected answer: ${data}`)
-        requests += 1
-        if (performance.now() < end) socket.write(request)
-        else socket.end()
-      })
-      socket.write(request)
-      await once(socket, 'close')
-    }),
-  )
-  return { requests, seconds: (performance.now() - started) / 1000 }
-}
-
-async function runEdge(mode: Mode, upstreamPort: number, sinkUrl: string): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
-  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
-  process.once('SIGTERM', () => process.exit())
-  const store = await openStore({
-    dataDir,
-    masterKeyFile: join(dataDir, 'master.key'),
-    clock: systemClock,
-    log: silentLog,
+const dir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
+// The workers of an nginx that root starts are somebody else.
+chmodSync(dir, 0o755)
+const sink = createServer((request, response) => {
+  request.resume().on('end', () => response.writeHead(202).end())
+})
+try {
+  await once(sink.listen(0, '127.0.0.1'), 'listening')
+  const { port: sinkPort } = sink.address() as AddressInfo
+  const platform = await startServer(dir, ['--outbound-allow', '127.0.0.1'], {
+    ADIT_MONITORING_URL: `http://127.0.0.1:${sinkPort}`,
   })
-  const events = createEvents({
-    store,
-    outbound: createOutbound({ allow: ['127.0.0.1'] }),
-    log: silentLog,
-    apiUrl: () => '',
-    endpoints: { monitoring: sinkUrl },
+  const upstream = await startUpstream(dir)
+  await startAgent(platform, dir, {
+    plain: { proto: 'http', addr: upstream.http, url: `http://${HOST}`, inspect: false },
   })
-  if (mode !== 'off') {
-    const writer = createWriter(store)
-    const destination = await writer.create(EventDestination, { target: { monitoring: { api_key: 'key' } } })
-    await writer.subscribe([destination], { type: 'http_request_complete.v0', fields: FIELDS })
+  const live = { monitoring: { api_key: 'key' } }
+  const dead = { webhook: { url: `http://127.0.0.1:${await freePort()}/`, secret: SECRET } }
+  report(await takeTurns(platform, { off: live, on: live, dead }))
+} finally {
+  await stopAll()
+  sink.close()
+  rmSync(dir, { recursive: true, force: true })
+}
+
+async function takeTurns(platform: Platform, targets: Record<Mode, object>): Promise<Record<Mode, Turn[]>> {
+  const turns: Record<Mode, Turn[]> = { off: [], on: [], dead: [] }
+  const visited = { port: platform.port, host: `${HOST}:${platform.port}` }
+  // The first round warms up and is not counted.
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const mode of MODES) {
+      const { destination, end } = await subscribe(platform, mode, targets[mode])
+      const before = cpuSeconds([platform.edge])
+      const { rate, count } = await requests(visited, pathOf('128 B'), CONNECTIONS, SECONDS)
+      // What was told is delivered within moments, and belongs to the cost; a dead sink keeps its share waiting.
+      if (mode === 'on') await delivered(platform, destination)
+      const cost = ((cpuSeconds([platform.edge]) - before) * 1e6) / count
+      await end()
+      if (round > 0) turns[mode].push({ rate, cost })
+    }
   }
-  await events.start()
-  const tunnels = new TestTunnels().add(HOST, localTunnel(upstreamPort, { accountId: ACCOUNT }))
-  const edge = createEdge({
-    tunnels,
-    log: silentLog,
-    certificates: () => undefined,
-    observe: events.observer,
-    config: {
-      http: { host: '127.0.0.1', port: 0 },
-      https: false,
-      tcp: { host: '127.0.0.1', first: 21_000, last: 21_999 },
+  return turns
+}
+
+/** A destination, and a subscription to it unless it is off; both gone at the end, with all that waits for them. */
+async function subscribe(
+  { call }: Platform,
+  mode: Mode,
+  target: object,
+): Promise<{ destination: string; end(): Promise<void> }> {
+  const { id } = await call('POST', '/event_destinations', { format: 'json', target })
+  const paths = [`/event_destinations/${id}`]
+  if (mode !== 'off') {
+    const sources = [{ type: 'http_request_complete.v0', fields: FIELDS }]
+    const subscription = await call('POST', '/event_subscriptions', { sources, destination_ids: [id] })
+    paths.unshift(`/event_subscriptions/${subscription.id}`)
+  }
+  // Changes reach traffic within a second.
+  await settle()
+  return {
+    destination: String(id),
+    async end() {
+      for (const path of paths) await call('DELETE', path)
+      await settle()
     },
-  })
-  await edge.start()
-  process.on('message', () => {
-    const { user, system } = process.cpuUsage()
-    process.send?.(user + system)
-  })
-  process.send?.(edge.addresses.http?.port)
+  }
 }
 
-async function runUpstream(): Promise<void> {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/plain', 'content-length': 5 }).end('hello')
-  })
-  server.keepAliveTimeout = 60_000
-  process.send?.(await listen(server))
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+async function delivered({ call }: Platform, destination: string): Promise<void> {
+  for (;;) {
+    const { status } = (await call('GET', `/event_destinations/${destination}`)) as {
+      status: { backlog: number; dropped: number }
+    }
+    if (status.dropped > 0) throw new Error(`${status.dropped} events were dropped`)
+    if (status.backlog === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function report(turns: Record<Mode, Turn[]>): void {
+  let worst = 0
+  for (const mode of MODES) {
+    const rate = median(turns[mode].map((turn) => turn.rate))
+    const cost = median(turns[mode].map((turn) => turn.cost))
+    const loss = 1 - median(turns[mode].map((turn, index) => turn.rate / turns.off[index]!.rate))
+    worst = Math.max(worst, loss)
+    console.log(
+      `${mode.padEnd(5)}${rate.toFixed(0).padStart(8)} requests/s${cost.toFixed(1).padStart(7)} µs of the server each${(loss * 100).toFixed(1).padStart(7)} % lost`,
+    )
+  }
+  if (worst <= ALLOWED_LOSS) return
+  console.error(
+    `Telling of traffic costs ${(worst * 100).toFixed(1)} % of the throughput; ${ALLOWED_LOSS * 100} % are allowed.`,
+  )
+  process.exitCode = 1
 }
 
 function median(values: number[]): number {

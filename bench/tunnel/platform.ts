@@ -8,46 +8,77 @@ import type { Upstream } from './upstream.ts'
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh']
 
-/** Our server with our own agent, the official SDK and a plain SSH client. TLS on the agent links, as always. */
-export async function startAdit(dir: string, upstream: Upstream): Promise<Candidate[]> {
+/** Our server in a home of its own. */
+export interface Platform {
+  /** Its process group. */
+  readonly edge: number
+  readonly env: NodeJS.ProcessEnv
+  readonly credentials: Readonly<Record<string, string>>
+  /** Where visitors come in. */
+  readonly port: number
+  /** Calls the management API. */
+  call(method: string, path: string, body?: object): Promise<Record<string, unknown>>
+}
+
+export async function startServer(
+  dir: string,
+  extraFlags: readonly string[] = [],
+  extraEnv: NodeJS.ProcessEnv = {},
+): Promise<Platform> {
   const home = join(dir, 'home')
   mkdirSync(home)
   const dataDir = join(home, 'data')
-  const env = { PATH: process.env.PATH, HOME: home, ADIT_DATA_DIR: dataDir }
+  const env = { PATH: process.env.PATH, HOME: home, ADIT_DATA_DIR: dataDir, ...extraEnv }
   const addresses = LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])
-  const flags = [...addresses, '--dns-addr', 'false', '--log-level', 'error']
+  const flags = [...addresses, '--dns-addr', 'false', '--log-level', 'error', ...extraFlags]
   const edge = await start(adit, ['server', ...flags], { says: /Adit is ready/ }, env)
   const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
-  const port = Number(new URL(credentials.http_url).port)
+  return {
+    edge,
+    env,
+    credentials,
+    port: Number(new URL(credentials.http_url).port),
+    async call(method, path, body) {
+      const answer = await fetch(`${credentials.api_url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${credentials.api_key}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`)
+      return answer.status === 204 ? {} : ((await answer.json()) as Record<string, unknown>)
+    },
+  }
+}
+
+/** Our agent with these tunnels; its process group. */
+export function startAgent({ env }: Platform, dir: string, tunnels: Record<string, object>): Promise<number> {
+  const file = join(dir, 'adit.yml')
+  writeFileSync(file, JSON.stringify({ version: '2', web_addr: 'false', tunnels }), { mode: 0o600 })
+  const says = new RegExp(`(Forwarding[\\s\\S]*){${Object.keys(tunnels).length}}`)
+  return start(adit, ['start', '--all', `--config=${file}`], { says }, env)
+}
+
+/** Our server with our own agent, the official SDK and a plain SSH client. TLS on the agent links, as always. */
+export async function startAdit(dir: string, upstream: Upstream): Promise<Candidate[]> {
+  const platform = await startServer(dir)
+  const { edge, env, credentials, port } = platform
   const tcpPorts = async () => {
-    const headers = { authorization: `Bearer ${credentials.api_key}` }
-    const answer = await fetch(`${credentials.api_url}/tunnels`, { headers })
-    const { tunnels } = (await answer.json()) as { tunnels: { proto: string; public_url: string }[] }
+    const { tunnels } = (await platform.call('GET', '/tunnels')) as {
+      tunnels: { proto: string; public_url: string }[]
+    }
     return tunnels
       .filter(({ proto }) => proto === 'tcp')
       .map((tunnel) => Number(new URL(tunnel.public_url).port))
   }
 
-  const file = join(dir, 'adit.yml')
-  writeFileSync(
-    file,
-    JSON.stringify({
-      version: '2',
-      web_addr: 'false',
-      tunnels: {
-        plain: { proto: 'http', addr: upstream.http, url: 'http://plain.adit.localhost', inspect: false },
-        watched: { proto: 'http', addr: upstream.http, url: 'http://watched.adit.localhost' },
-        raw: { proto: 'tcp', addr: upstream.tcp },
-      },
-    }),
-    { mode: 0o600 },
-  )
-  const agent = await start(
-    adit,
-    ['start', '--all', `--config=${file}`],
-    { says: /(Forwarding[\s\S]*){3}/ },
-    env,
-  )
+  const agent = await startAgent(platform, dir, {
+    plain: { proto: 'http', addr: upstream.http, url: 'http://plain.adit.localhost', inspect: false },
+    watched: { proto: 'http', addr: upstream.http, url: 'http://watched.adit.localhost' },
+    raw: { proto: 'tcp', addr: upstream.tcp },
+  })
   const [tcp] = await tcpPorts()
   const at = (name: string) => ({ port, host: `${name}.adit.localhost:${port}` })
   const ours: Candidate[] = [
@@ -62,7 +93,7 @@ export async function startAdit(dir: string, upstream: Upstream): Promise<Candid
   const sdkTcp = (await tcpPorts()).find((other) => other !== tcp)
   ours.push({ name: 'official SDK', http: at('sdk'), tcp: sdkTcp!, parts: { edge, agent: sdk } })
 
-  const client = await startSshClient(dir, upstream, credentials)
+  const client = await startSshClient(dir, upstream, platform)
   const sshTcp = (await tcpPorts()).find((other) => other !== tcp && other !== sdkTcp)
   ours.push({ name: SSH_CLIENT, http: at('ssh'), tcp: sshTcp!, parts: { edge, agent: client } })
   return ours
@@ -71,20 +102,11 @@ export async function startAdit(dir: string, upstream: Upstream): Promise<Candid
 export const SSH_CLIENT = "OpenSSH client to Adit's gateway"
 
 /** Nothing but `ssh -R`, with a key that the API knows. */
-async function startSshClient(
-  dir: string,
-  upstream: Upstream,
-  credentials: { api_url: string; api_key: string; ssh_addr: string },
-): Promise<number> {
+async function startSshClient(dir: string, upstream: Upstream, platform: Platform): Promise<number> {
   const key = join(dir, 'gateway_key')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])
-  const stored = await fetch(`${credentials.api_url}/ssh_credentials`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${credentials.api_key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ public_key: readFileSync(`${key}.pub`, 'utf8').trim() }),
-  })
-  if (!stored.ok) throw new Error(await stored.text())
-  const [host = '', port = ''] = credentials.ssh_addr.split(':')
+  await platform.call('POST', '/ssh_credentials', { public_key: readFileSync(`${key}.pub`, 'utf8').trim() })
+  const [host = '', port = ''] = platform.credentials.ssh_addr!.split(':')
   return start(
     'ssh',
     [
