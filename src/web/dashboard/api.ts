@@ -87,6 +87,21 @@ export const api = {
   delete: <T>(path: string, body?: unknown) => call<T>('DELETE', path, body),
 }
 
+/** The text of an answer as it comes, with the session of this page: what a browser's own event source cannot send. */
+export async function* openStream(path: string, signal: AbortSignal): AsyncGenerator<string> {
+  const response = await fetch(path, { headers: { 'adit-csrf': csrf }, credentials: 'same-origin', signal })
+  if (!response.ok) {
+    if (response.status === 401 && csrf !== '') ended()
+    throw await refusalOf(response)
+  }
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    yield value
+  }
+}
+
 /** What to tell people of anything that was thrown. */
 export function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

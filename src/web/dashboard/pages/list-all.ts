@@ -1,0 +1,65 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { ApiError, api, sentenceOf } from '../api.ts'
+import type { Loaded } from '../kit/index.ts'
+
+interface ListPage {
+  readonly next_page_uri: string | null
+  readonly [key: string]: unknown
+}
+
+/** Far more than a page can show; whoever has more needs the API. */
+const MOST = 5000
+
+/** Everything in a list of the API, newest first, page after page. */
+export async function listAll<T>(path: string, key: string, signal?: AbortSignal): Promise<T[]> {
+  const items: T[] = []
+  let next: string | null = path
+  while (next !== null && items.length < MOST) {
+    const page: ListPage = await api.get(next, signal)
+    items.push(...(page[key] as T[]))
+    // The address the server knows itself by may not be the one this page was opened at.
+    const url: URL | null = page.next_page_uri === null ? null : new URL(page.next_page_uri, location.origin)
+    next = url && url.pathname + url.search
+  }
+  return items
+}
+
+/** What several calls brought together, and how to make them again. The former value stays meanwhile. */
+export function useLoaded<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  options: { everyMs?: number; key?: string } = {},
+): Loaded<T> {
+  const { everyMs, key = '' } = options
+  const latest = useRef(load)
+  useEffect(() => {
+    latest.current = load
+  })
+  const [state, setState] = useState<{ value?: T; error?: ApiError }>({})
+  const [turn, setTurn] = useState(0)
+  const reload = useCallback(() => setTurn((turn) => turn + 1), [])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another turn or key loads again.
+  useEffect(() => {
+    const stop = new AbortController()
+    latest.current(stop.signal).then(
+      (value) => !stop.signal.aborted && setState({ value }),
+      (error: unknown) => {
+        if (stop.signal.aborted) return
+        const refusal = error instanceof ApiError ? error : new ApiError(0, '', sentenceOf(error))
+        setState((former) => ({ ...former, error: refusal }))
+      },
+    )
+    return () => stop.abort()
+  }, [turn, key])
+
+  useEffect(() => {
+    if (everyMs === undefined) return
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') reload()
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs, reload])
+
+  const { value, error } = state
+  return { value, error, loading: value === undefined && error === undefined, reload }
+}
