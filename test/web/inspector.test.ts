@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { testSettings } from '../../src/agent/testing/agent.ts'
 import { TestGateway } from '../../src/agent/testing/gateway.ts'
 import { startHttpService, startWithApi } from '../../src/agent/testing/local-api.ts'
-import { ARTEFACTS, openPage, startBrowser } from './browser.ts'
+import { openPage, startBrowser } from './browser.ts'
+import {
+  answering,
+  checked,
+  panel,
+  pickTab,
+  pictured,
+  row,
+  rows,
+  shown,
+  startInspected,
+} from './inspected.ts'
 
 let browser: Browser
 before(async () => {
@@ -17,49 +26,6 @@ before(async () => {
 after(() => browser.close())
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-
-/** An agent with one tunnel to a service that answers what the path asks for. */
-async function startInspected(t: TestContext) {
-  const api = await startWithApi(t)
-  const addr = await startHttpService(t, (request, response) => {
-    const url = new URL(request.url ?? '/', 'http://local')
-    const body = Buffer.from(url.searchParams.get('body') ?? 'hello', 'base64url')
-    const encoding = url.searchParams.get('encoding')
-    if (encoding) response.setHeader('Content-Encoding', encoding)
-    response.setHeader('Content-Type', url.searchParams.get('type') ?? 'text/plain')
-    response.statusCode = Number(url.searchParams.get('status') ?? 200)
-    request.resume()
-    request.on('end', () => response.end(body))
-  })
-  const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
-  const url = String(json.public_url)
-  const visit = (path: string, options: { method?: string; headers?: string; body?: string } = {}) => {
-    const { method = 'GET', headers = '', body = '' } = options
-    const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`
-    return api.gateway.request(
-      url,
-      `${method} ${path} HTTP/1.1\r\nHost: n.test\r\n${length}${headers}\r\n${body}`,
-    )
-  }
-  return { ...api, visit, addr, inspector: `${api.api.url}/inspect/http` }
-}
-
-const answering = (body: string | Buffer, type: string, more = '') =>
-  `body=${Buffer.from(body).toString('base64url')}&type=${encodeURIComponent(type)}${more}`
-
-const rows = (page: Page) => page.getByRole('option')
-const row = (page: Page, text: string) => rows(page).filter({ hasText: text })
-const panel = (page: Page, side: 'request' | 'response') => page.locator(`[data-side=${side}]`)
-
-/** What a person reads there, once it is there. */
-async function shown(place: Locator): Promise<string> {
-  await place.first().waitFor()
-  return (await place.allInnerTexts()).join('\n')
-}
-
-async function pickTab(page: Page, side: 'Request' | 'Response', tab: string): Promise<void> {
-  await page.getByRole('tablist', { name: side }).getByRole('tab', { name: tab }).click()
-}
 
 test('a request appears while it happens, with everything the list shows', async (t) => {
   const { visit, inspector, api } = await startInspected(t)
@@ -163,7 +129,7 @@ test('a body that was cut says so, and its request cannot be replayed', async (t
   await panel(page, 'request')
     .getByText(/^Truncated: 1048576 of 1048586/)
     .waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Replay' }).isDisabled(), true)
+  assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), true)
 })
 
 test('a search looks at paths, status, methods, headers and bodies', async (t) => {
@@ -212,7 +178,7 @@ test('a request is replayed, also to another tunnel', async (t) => {
   const { page } = await openPage(t, browser, inspector)
   await row(page, '/again').click()
 
-  await page.getByRole('button', { name: 'Replay' }).click()
+  await page.getByRole('button', { name: 'Replay', exact: true }).click()
   await rows(page).nth(1).waitFor()
   await page.getByLabel('Replay to another tunnel').selectOption('other')
   await rows(page).nth(2).waitFor()
@@ -464,24 +430,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await visit('/missing?status=404')
     await visit('/moved?status=302')
     await visit('/broken?status=500', { method: 'DELETE' })
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-    const picture = async (page: Page, name: string) => {
-      await page.screenshot({ path: join(ARTEFACTS, `inspector-${name}-${colorScheme}.png`) })
-      const wider = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      assert.ok(wider <= 0, `${name} is ${wider} px too wide`)
-    }
-    const check = async (page: Page, name: string) => {
-      await picture(page, name)
-      const found = await page.evaluate(`${axe}; axe.run()`)
-      const { violations } = found as {
-        violations: { id: string; impact: string; nodes: { html: string }[] }[]
-      }
-      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      assert.deepEqual(
-        serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes[0]?.html}`),
-        [],
-      )
-    }
+    const picture = (page: Page, name: string) => pictured(page, `inspector-${name}-${colorScheme}`)
+    const check = (page: Page, name: string) => checked(page, `inspector-${name}-${colorScheme}`)
 
     const wide = { colorScheme, viewport: { width: 1280, height: 800 }, bypassCSP: true }
     const { page } = await openPage(t, browser, inspector, wide)

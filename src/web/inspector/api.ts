@@ -105,12 +105,24 @@ export const listTunnels = async () => (await get<{ tunnels: Tunnel[] }>('/api/t
 /** The agent's connection and version. */
 export const getStatus = () => get<AgentStatus>('/api/status')
 
-/** Sends a captured request again, through the tunnel it came by or another. */
-export async function replayCapture(id: string, tunnelName: string | undefined): Promise<void> {
+/** What a replay sends differently (docs/local-api.md). */
+export interface ReplayChanges {
+  method?: string
+  path?: string
+  headers?: [name: string, value: string][]
+  body?: string
+}
+
+/** Sends a captured request again, through the tunnel it came by or another, with changes if there are any. */
+export async function replayCapture(
+  id: string,
+  tunnelName: string | undefined,
+  changes?: ReplayChanges,
+): Promise<void> {
   await call('/api/requests/http', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(tunnelName === undefined ? { id } : { id, tunnel_name: tunnelName }),
+    body: JSON.stringify({ id, tunnel_name: tunnelName, changes }),
   })
 }
 

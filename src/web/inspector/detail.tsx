@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'react'
 import { bytes, duration, ipOf } from '../shared/units.ts'
-import { type Capture, getCapture, type Tunnel } from './api.ts'
+import { type Capture, getCapture, type ReplayChanges, type Tunnel } from './api.ts'
 import { asCurl, asFetch, urlOf } from './copy-as.ts'
 import { type Message, readMessage } from './message.ts'
 import { MessageView, type Tab } from './message-view.tsx'
+import { ReplayForm } from './replay-form.tsx'
 import { StatusCode } from './request-list.tsx'
 
 interface Props {
@@ -13,6 +14,9 @@ interface Props {
   tab: { request: Tab; response: Tab }
   onTab(side: 'request' | 'response', tab: Tab): void
   onReplay(tunnelName?: string): void
+  editing: boolean
+  onEdit(editing: boolean): void
+  onSend(changes: ReplayChanges, tunnelName: string): Promise<void>
   onBack(): void
   onSay(text: string): void
 }
@@ -24,7 +28,8 @@ interface Loaded {
 }
 
 /** One exchange in full: what was asked, what was answered, and what can be done with it. */
-export function Detail({ id, summary, tunnels, tab, onTab, onReplay, onBack, onSay }: Props) {
+export function Detail(props: Props) {
+  const { id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend, onBack, onSay } = props
   const [loaded, setLoaded] = useState<Loaded>()
   const [problem, setProblem] = useState('')
   // The summary is a new object when something of the exchange has changed.
@@ -100,6 +105,9 @@ export function Detail({ id, summary, tunnels, tab, onTab, onReplay, onBack, onS
               ))}
             </select>
           )}
+          <button type="button" aria-pressed={editing} onClick={() => onEdit(!editing)}>
+            Replay with changes
+          </button>
           <button
             type="button"
             onClick={copy('curl', ({ capture: each, request }, url) =>
@@ -120,13 +128,22 @@ export function Detail({ id, summary, tunnels, tab, onTab, onReplay, onBack, onS
         {!capture.replayable && (
           <p className="note">
             {capture.request.truncated
-              ? 'Only the beginning of this request was kept, so it cannot be replayed.'
-              : 'Values of this request were left out when it was captured, so it cannot be replayed.'}
+              ? 'Only the beginning of this request was kept, so it can be replayed only with changes.'
+              : 'Values of this request were left out when it was captured, so it can be replayed only with changes.'}
           </p>
         )}
         {capture.error !== undefined && <p className="note error">{capture.error}</p>}
         {problem !== '' && <p className="note error">{problem}</p>}
       </div>
+      {loaded && editing && (
+        <ReplayForm
+          capture={loaded.capture}
+          request={loaded.request}
+          tunnels={others}
+          onSend={onSend}
+          onCancel={() => onEdit(false)}
+        />
+      )}
       {loaded && (
         <div className="sides">
           <MessageView

@@ -5,7 +5,7 @@ const KEYS = [
   ['g / G', 'newest, oldest'],
   ['Enter / Esc', 'open, back'],
   ['/', 'search'],
-  ['r', 'replay'],
+  ['r / e', 'replay, replay with changes'],
   ['p', 'pause'],
   ['1 2 3 4', 'Summary, Headers, Raw, Binary'],
   ['?', 'this help'],

@@ -2,10 +2,12 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { useKeys } from '../shared/use-keys.ts'
 import {
   ApiError,
+  type Capture,
   clearCaptures,
   getStatus,
   listCaptures,
   listTunnels,
+  type ReplayChanges,
   replayCapture,
   type Tunnel,
 } from './api.ts'
@@ -26,6 +28,8 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   const [selected, setSelected] = useState(idInPath)
   const [opened, setOpened] = useState(selected !== undefined)
   const [tab, setTab] = useState<{ request: Tab; response: Tab }>({ request: 'Summary', response: 'Summary' })
+  /** The id of the request whose changes are being written. */
+  const [edited, setEdited] = useState<string>()
   const [help, setHelp] = useState(false)
   const [said, setSaid] = useState('')
   const [tunnels, setTunnels] = useState<readonly Tunnel[]>([])
@@ -67,6 +71,17 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   }, [view.captures, select])
 
   const current = view.captures.find(({ id }) => id === selected)
+  const send = async (
+    capture: Capture,
+    changes: ReplayChanges | undefined,
+    tunnelName: string | undefined,
+  ) => {
+    const { method, path: uri } = { method: capture.request.method, path: capture.request.uri, ...changes }
+    replayed.current = { after: view.captures[0]?.id ?? '', method, uri }
+    await replayCapture(capture.id, tunnelName, changes)
+    listTunnels().then(setTunnels, () => {})
+    return `Replayed ${method} ${uri.slice(0, 60)}${tunnelName === undefined ? '' : ` to ${tunnelName}`}.`
+  }
   const replay = (tunnelName?: string) =>
     void attempt(async () => {
       if (!current) return 'Select a request to replay.'
@@ -75,16 +90,22 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
           ? 'Only the beginning of this request was kept, so it cannot be replayed.'
           : 'Headers of this request were left out, so it cannot be replayed.'
       }
-      const { method, uri } = current.request
-      replayed.current = { after: view.captures[0]?.id ?? '', method, uri }
-      await replayCapture(current.id, tunnelName)
-      listTunnels().then(setTunnels, () => {})
-      return `Replayed ${method} ${uri.slice(0, 60)}${tunnelName === undefined ? '' : ` to ${tunnelName}`}.`
+      return send(current, undefined, tunnelName)
     })
+  const edit = (editing: boolean) => {
+    if (selected === undefined) return
+    setEdited(editing ? selected : undefined)
+    setOpened(true)
+  }
   const move = (to: (at: number) => number) => {
     if (matches.length === 0) return
     const at = matches.findIndex(({ id }) => id === selected)
     select(matches[Math.max(0, Math.min(matches.length - 1, at < 0 ? 0 : to(at)))]?.id)
+  }
+  const leave = () => {
+    if (edited !== undefined && edited === selected) setEdited(undefined)
+    else if (opened) setOpened(false)
+    else setSearch('')
   }
   const setTabs = (name: Tab) => setTab({ request: name, response: name })
   useKeys([
@@ -97,13 +118,14 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     ['Enter', () => selected !== undefined && setOpened(true)],
     ['/', () => searchBox.current?.select()],
     ['r', () => replay()],
+    ['e', () => edit(true)],
     ['p', () => feed.pause(!view.paused)],
     ['1', () => setTabs('Summary')],
     ['2', () => setTabs('Headers')],
     ['3', () => setTabs('Raw')],
     ['4', () => setTabs('Binary')],
     ['?', () => setHelp(true)],
-    ['Escape', () => (opened ? setOpened(false) : setSearch(''))],
+    ['Escape', leave],
   ])
 
   const exportHar = () =>
@@ -177,6 +199,15 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
             tab={tab}
             onTab={(side, name) => setTab({ ...tab, [side]: name })}
             onReplay={replay}
+            editing={edited === selected}
+            onEdit={edit}
+            onSend={async (changes, tunnelName) => {
+              if (!current) throw new Error('the agent no longer has this request.')
+              setSaid(
+                await send(current, changes, tunnelName === current.tunnel_name ? undefined : tunnelName),
+              )
+              setEdited(undefined)
+            }}
             onBack={() => setOpened(false)}
             onSay={setSaid}
           />

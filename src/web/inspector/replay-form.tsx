@@ -1,0 +1,184 @@
+import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { ApiError, type Capture, type ReplayChanges, type Tunnel } from './api.ts'
+import { asText, header, type Message } from './message.ts'
+import './replay-form.css'
+
+/** Follows from the body, so it is not the reader's to set. */
+const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+
+interface Props {
+  capture: Capture
+  request: Message
+  tunnels: readonly Tunnel[]
+  onSend(changes: ReplayChanges, tunnelName: string): Promise<void>
+  onCancel(): void
+}
+
+interface Field {
+  key: number
+  name: string
+  value: string
+}
+
+/** The request as it was captured, to be changed and sent again. */
+export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Props) {
+  const id = useId()
+  const first = useRef<HTMLInputElement>(null)
+  const [was] = useState(() => editable(capture, request))
+  const [method, setMethod] = useState(capture.request.method)
+  const [path, setPath] = useState(capture.request.uri)
+  const [fields, setFields] = useState<readonly Field[]>(() =>
+    was.headers.map(([name, value], key) => ({ key, name, value })),
+  )
+  const [body, setBody] = useState(was.body ?? '')
+  const [tunnel, setTunnel] = useState(() =>
+    tunnels.some(({ name }) => name === capture.tunnel_name) ? capture.tunnel_name : (tunnels[0]?.name ?? ''),
+  )
+  const [problem, setProblem] = useState('')
+  useEffect(() => first.current?.focus(), [])
+
+  const send = async (event?: FormEvent) => {
+    event?.preventDefault()
+    const headers = fields.filter(({ name }) => name.trim() !== '').map(pairOf)
+    const changes: ReplayChanges = {}
+    if (method !== capture.request.method) changes.method = method
+    if (path !== capture.request.uri) changes.path = path
+    if (was.altered || JSON.stringify(headers) !== JSON.stringify(was.headers)) changes.headers = headers
+    if (was.body !== undefined && (was.altered || body !== was.body)) changes.body = body
+    try {
+      await onSend(changes, tunnel)
+    } catch (error) {
+      setProblem(error instanceof ApiError ? error.message : `That failed: ${(error as Error).message}`)
+    }
+  }
+  const change = (key: number, changed: Partial<Field>) =>
+    setFields(fields.map((field) => (field.key === key ? { ...field, ...changed } : field)))
+  const add = () => setFields([...fields, { key: nextKey(fields), name: '', value: '' }])
+  const keyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+    event.preventDefault()
+    void send()
+  }
+
+  return (
+    <form className="replay-form" aria-labelledby={`${id}-title`} onSubmit={send} onKeyDown={keyDown}>
+      <h3 id={`${id}-title`}>Replay with changes</h3>
+      <div className="line">
+        <label>
+          Method
+          <input
+            ref={first}
+            value={method}
+            onChange={(event) => setMethod(event.target.value)}
+            list={`${id}-methods`}
+            required
+            {...PLAIN}
+          />
+        </label>
+        <datalist id={`${id}-methods`}>
+          {METHODS.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+        <label className="grows">
+          Path
+          <input value={path} onChange={(event) => setPath(event.target.value)} required {...PLAIN} />
+        </label>
+      </div>
+      <fieldset>
+        <legend>Headers</legend>
+        {fields.map(({ key, name, value }, index) => (
+          <div className="field" key={key}>
+            <input
+              aria-label={`Header ${index + 1}`}
+              value={name}
+              onChange={(event) => change(key, { name: event.target.value })}
+              {...PLAIN}
+            />
+            <input
+              aria-label={`Value of ${name || `header ${index + 1}`}`}
+              value={value}
+              onChange={(event) => change(key, { value: event.target.value })}
+              {...PLAIN}
+            />
+            <button
+              type="button"
+              aria-label={`Remove ${name || `header ${index + 1}`}`}
+              onClick={() => setFields(fields.filter((field) => field.key !== key))}
+            >
+              ×
+            </button>
+          </div>
+        ))}
+        <button type="button" onClick={add}>
+          Add a header
+        </button>
+        <p className="note">The length of the body is worked out when it is sent.</p>
+      </fieldset>
+      {was.body === undefined ? (
+        <p className="note">The body is not text; it is sent as it was captured.</p>
+      ) : (
+        <label>
+          Body
+          <textarea
+            rows={Math.min(16, Math.max(3, was.body.split('\n', 20).length))}
+            value={body}
+            onChange={(event) => setBody(event.target.value)}
+            {...PLAIN}
+          />
+        </label>
+      )}
+      {was.notes.map((note) => (
+        <p className="note" key={note}>
+          {note}
+        </p>
+      ))}
+      {problem !== '' && (
+        <p className="note error" role="alert">
+          {problem}
+        </p>
+      )}
+      <div className="actions">
+        <button type="submit" className="main">
+          Send
+        </button>
+        {tunnels.length > 1 && (
+          <select aria-label="Tunnel" value={tunnel} onChange={(event) => setTunnel(event.target.value)}>
+            {tunnels.map(({ ID, name }) => (
+              <option key={ID} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  )
+}
+
+const PLAIN = { spellCheck: false, autoComplete: 'off', autoCapitalize: 'off' } as const
+
+const pairOf = ({ name, value }: Field): [string, string] => [name.trim(), value]
+const nextKey = (fields: readonly Field[]) => Math.max(-1, ...fields.map(({ key }) => key)) + 1
+
+/** What can be edited of a request, and whether it is no longer what was captured even before anybody edits it. */
+function editable({ request: captured }: Capture, request: Message) {
+  const notes: string[] = []
+  let headers = request.headers.filter(([name]) => !FRAMING.has(name.toLowerCase()))
+  const body = asText(request.body)
+  const encoded = body !== undefined && request.body !== request.plainBody
+  if (encoded) {
+    headers = headers.filter(([name]) => name.toLowerCase() !== 'content-encoding')
+    notes.push(
+      `The body is shown and sent without its ${header(request.headers, 'content-encoding')} encoding.`,
+    )
+  }
+  if (captured.truncated) notes.push('Only the beginning of the body was kept. What stands here is sent.')
+  if (captured.redacted)
+    notes.push('Some values were left out when this was captured. What stands here is sent.')
+  return { headers, body, notes, altered: encoded || captured.truncated || captured.redacted === true }
+}
