@@ -1,0 +1,81 @@
+import { ago } from '../../kit/ago.ts'
+import type { Domain } from '../resources.ts'
+
+/** How a certificate stands, for people. */
+export interface CertificateWords {
+  readonly tone: 'good' | 'info' | 'warn' | 'bad'
+  /** A word or two. */
+  readonly short: string
+  readonly text: string
+  /** Whether somebody has to do something. */
+  readonly attention: boolean
+}
+
+type Known = Pick<
+  Domain,
+  'certificate' | 'certificate_management_policy' | 'certificate_management_status' | 'cname_target'
+>
+
+/** What visitors of a domain are shown, what the platform is doing about it, and what its owner has to do. */
+export function certificateWords(domain: Known, now = Date.now()): CertificateWords {
+  const { certificate, certificate_management_policy: policy, certificate_management_status: status } = domain
+  if (policy === null) return withoutPolicy(certificate !== null, domain.cname_target === null)
+  const renews = status?.renews_at ?? null
+  const job = status?.provisioning_job ?? null
+  if (renews !== null && job === null)
+    return {
+      tone: 'good',
+      short: 'Served',
+      text: `Visitors get a valid certificate. It is renewed by itself ${ago(renews, now)}.`,
+      attention: false,
+    }
+  if (job === null || job.error_code === null)
+    return renews === null
+      ? {
+          tone: 'info',
+          short: 'Being ordered',
+          text: 'The first certificate is being ordered. This usually takes less than a minute.',
+          attention: false,
+        }
+      : {
+          tone: 'good',
+          short: 'Being renewed',
+          text: 'A new certificate is being ordered; until it is there the present one is served.',
+          attention: false,
+        }
+  const again =
+    job.retries_at === null
+      ? 'It is not tried any more: save the domain again to have it tried anew.'
+      : `It is tried again ${ago(job.retries_at, now)}.`
+  const meanwhile = renews === null ? '' : ' The present certificate is served until it ends.'
+  const yours = job.error_code === 'DNS_ERROR'
+  return {
+    tone: renews === null ? 'bad' : 'warn',
+    short: yours ? 'Waits for your DNS records' : 'Did not work yet',
+    text: `${job.msg} ${again}${meanwhile}`,
+    attention: true,
+  }
+}
+
+function withoutPolicy(uploaded: boolean, ofPlatform: boolean): CertificateWords {
+  if (uploaded)
+    return {
+      tone: 'good',
+      short: 'Your own',
+      text: 'Visitors get the certificate you attached. It is not renewed by itself.',
+      attention: false,
+    }
+  if (ofPlatform)
+    return {
+      tone: 'good',
+      short: 'Of the platform',
+      text: 'The platform serves its own certificate for this name. There is nothing to do.',
+      attention: false,
+    }
+  return {
+    tone: 'warn',
+    short: 'Private',
+    text: 'Visitors get a certificate of the private authority of this platform, which browsers do not trust by themselves. Attach one, or have one obtained automatically.',
+    attention: true,
+  }
+}

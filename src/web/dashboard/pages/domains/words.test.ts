@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { certificateWords } from './certificate-words.ts'
+import { dnsRecords, mayNotHaveCname } from './dns-records.ts'
+
+const NOW = Date.parse('2026-06-01T12:00:00Z')
+const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
+const job = { error_code: null, msg: '', started_at: '2026-06-01T11:59:00Z', retries_at: null }
+const failed = {
+  ...job,
+  error_code: 'DNS_ERROR',
+  msg: 'The CNAME is missing.',
+  retries_at: '2026-06-01T12:16:00Z',
+}
+const own = { certificate: { id: 'cert_1', uri: '' }, certificate_management_policy: null }
+const custom = { certificate: null, certificate_management_policy: policy, cname_target: 'x.cname.example' }
+const status = (renews_at: string | null, provisioning_job: typeof failed | typeof job | null) => ({
+  certificate_management_status: { renews_at, provisioning_job },
+})
+
+const cases = [
+  [{ ...custom, ...own, ...status(null, null) }, 'good', false, /certificate you attached/],
+  [{ ...custom, ...own, certificate: null, ...status(null, null) }, 'warn', true, /private authority/],
+  [
+    { ...custom, ...own, certificate: null, cname_target: null, ...status(null, null) },
+    'good',
+    false,
+    /nothing to do/,
+  ],
+  [{ ...custom, certificate_management_status: null }, 'info', false, /being ordered/],
+  [{ ...custom, ...status(null, job) }, 'info', false, /first certificate is being ordered/],
+  [{ ...custom, ...status(null, failed) }, 'bad', true, /CNAME is missing\. It is tried again in 16 minutes/],
+  [{ ...custom, ...status(null, { ...failed, retries_at: null }) }, 'bad', true, /not tried any more/],
+  [{ ...custom, ...status('2026-08-01T00:00:00Z', null) }, 'good', false, /renewed by itself in 2 months/],
+  [{ ...custom, ...status('2026-06-02T00:00:00Z', job) }, 'good', false, /until it is there the present one/],
+  [{ ...custom, ...status('2026-06-02T00:00:00Z', failed) }, 'warn', true, /present certificate is served/],
+] as const
+
+for (const [domain, tone, attention, text] of cases)
+  test(`a certificate is spoken of plainly: ${text.source}`, () => {
+    const words = certificateWords(domain as Parameters<typeof certificateWords>[0], NOW)
+
+    assert.deepEqual([words.tone, words.attention], [tone, attention])
+    assert.match(words.text, text)
+  })
+
+test('a wildcard needs a second record that proves whose it is', () => {
+  const records = dnsRecords({
+    domain: '*.apps.example.net',
+    cname_target: 'a.cname.adit.example',
+    acme_challenge_cname_target: 'a.acme-challenge.adit.example',
+  })
+
+  assert.deepEqual(
+    records.map(({ name, type, value }) => `${name} ${type} ${value}`),
+    [
+      '*.apps.example.net CNAME a.cname.adit.example',
+      '_acme-challenge.apps.example.net CNAME a.acme-challenge.adit.example',
+    ],
+  )
+})
+
+test('a name of the platform needs no records', () => {
+  assert.deepEqual(
+    dnsRecords({ domain: 'shop.adit.localhost', cname_target: null, acme_challenge_cname_target: null }),
+    [],
+  )
+})
+
+test('a domain itself is known as one that may not have a CNAME', () => {
+  assert.equal(mayNotHaveCname('example.net'), true)
+  assert.equal(mayNotHaveCname('shop.example.net'), false)
+})
