@@ -226,6 +226,25 @@ test('the algorithms offered are the strong ones, with strict key exchange', asy
     [],
   )
   assert.ok(all.includes('kex-strict-s-v00@openssh.com'))
+  assert.ok(all.includes('aes128-ctr'), 'a client that does not say what it knows is offered everything')
+})
+
+test('OpenSSH speaks AES-GCM, and whoever knows only AES-CTR gets that', { skip }, async (t) => {
+  const platform = await startPlatform(t)
+  const identity = await makeIdentity(t, platform)
+  const cases: [flags: string[], cipher: string][] = [
+    [[], 'aes128-gcm@openssh.com'],
+    [['-c', 'aes256-ctr,aes256-gcm@openssh.com'], 'aes256-gcm@openssh.com'],
+    [['-c', 'aes256-ctr'], 'aes256-ctr'],
+  ]
+
+  for (const [flags, cipher] of cases) {
+    const { output } = await ssh(platform, identity, ['-v', ...flags], ['id'])
+
+    const negotiated = [...output.matchAll(/kex: \S+ cipher: (\S+)/g)].map(([, name]) => name)
+    assert.deepEqual(negotiated, [cipher, cipher])
+    assert.match(output, /"id" cannot be run/)
+  }
 })
 
 test('keys of every supported type log in, others do not', { skip }, async (t) => {

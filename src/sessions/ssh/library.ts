@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { readCipherLists } from './cipher-lists.ts'
 
 /**
  * The parts of the `ssh2` package the gateway stands on. Its public server takes neither host certificates nor smaller
@@ -96,6 +97,10 @@ export interface Protocol {
   readonly _kexinit: unknown
   readonly _kex: { negotiated: { serverHostKey: string } } | undefined
   readonly _handlers: Handlers
+  /** Takes what came in; a method of the prototype, so that an own one can stand before it. */
+  parse?(bytes: Buffer, from: number, to: number): void
+  /** What is offered at each key exchange. */
+  _offer: object
 }
 
 /** Where messages about channels arrive; replaced for the channels the gateway opens itself. */
@@ -132,7 +137,8 @@ export interface Header {
 export interface Offer {
   readonly kex: readonly string[]
   readonly hostKeys: readonly string[]
-  readonly ciphers: readonly string[]
+  /** Those for a client that lists these, and for one that does not say. */
+  ciphers(listed: readonly string[]): readonly string[]
   readonly macs: readonly string[]
 }
 
@@ -148,14 +154,6 @@ export function speakSsh(
   hostKeys: (client: () => IncomingClient) => Readonly<Record<string, HostKey>>,
   onHeader: (header: Header) => void,
 ): IncomingClient {
-  const direction = { cipher: [...offer.ciphers], mac: [...offer.macs], compress: ['none'], lang: [] }
-  const kexInit = new KexInit({
-    // Strict key exchange closes the door to prefix truncation (Terrapin).
-    kex: [...offer.kex, 'kex-strict-s-v00@openssh.com'],
-    serverHostKey: [...offer.hostKeys],
-    cs: direction,
-    sc: direction,
-  })
   const server = {
     emit(_event: 'connection', _client: IncomingClient, { header }: { header: Header }) {
       onHeader(header)
@@ -166,12 +164,57 @@ export function speakSsh(
     socket,
     hostKeys(() => client),
     IDENT,
-    kexInit,
+    kexInit(offer, [], []),
     undefined,
     server,
     { keepaliveInterval: NEVER, keepaliveCountMax: 1 },
   )
+  hearFirst(client._protocol, socket, offer)
   return client
+}
+
+function kexInit(offer: Offer, toServer: readonly string[], toClient: readonly string[]): object {
+  const direction = (listed: readonly string[]) => ({
+    cipher: [...offer.ciphers(listed)],
+    mac: [...offer.macs],
+    compress: ['none'],
+    lang: [],
+  })
+  return new KexInit({
+    // Strict key exchange closes the door to prefix truncation (Terrapin).
+    kex: [...offer.kex, 'kex-strict-s-v00@openssh.com'],
+    serverHostKey: [...offer.hostKeys],
+    cs: direction(toServer),
+    sc: direction(toClient),
+  })
+}
+
+/** The clients known send their lists at once. One that waits for ours gets them after this time. */
+const LISTS_EXPECTED_MS = 1000
+
+/** Keeps the library from making its offer before the client's lists are there, so that the offer can fit them. */
+function hearFirst(protocol: Protocol, socket: Socket, offer: Offer): void {
+  let held: Buffer = Buffer.alloc(0)
+  const goOn = (): void => {
+    clearTimeout(late)
+    delete protocol.parse
+  }
+  const hear = (bytes: Buffer, from: number, to: number): void => {
+    held = Buffer.concat([held, bytes.subarray(from, to)])
+    const lists = readCipherLists(held)
+    if (lists === 'incomplete') return
+    if (lists !== undefined) protocol._offer = kexInit(offer, lists.toServer, lists.toClient)
+    goOn()
+    protocol.parse?.(held, 0, held.length)
+  }
+  const late = setTimeout(() => {
+    // The library puts its own there when the connection is over.
+    if (protocol.parse !== hear) return
+    goOn()
+    if (held.length > 0) socket.unshift(held)
+  }, LISTS_EXPECTED_MS)
+  late.unref()
+  protocol.parse = hear
 }
 
 /** Whether the signature over the data was made with the key; false as well for keys and algorithms that are not taken. */

@@ -10,7 +10,7 @@ import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-url.ts'
 import type { Registry } from '../registry.ts'
 import type { Visitor } from '../tunnel.ts'
-import { CIPHERS, KEX, MACS } from './algorithms.ts'
+import { ciphersFor, KEX, MACS } from './algorithms.ts'
 import { Channels } from './channels.ts'
 import { BadCommand, NO_COMMAND, readCommand, type SshCommand, shown } from './command-line.ts'
 import { wantedBy } from './forward-request.ts'
@@ -90,7 +90,7 @@ export class SshConnection implements LiveSession {
     this.#options = options
     this.#socket = socket
     const { hostIdentity } = options
-    const offer = { kex: KEX, hostKeys: hostIdentity.algorithms, ciphers: CIPHERS, macs: MACS }
+    const offer = { kex: KEX, hostKeys: hostIdentity.algorithms, ciphers: ciphersFor, macs: MACS }
     this.#client = speakSsh(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
       this.agentVersion = shown(`${versions.software} ${comments ?? ''}`.trim(), 200)
     })
