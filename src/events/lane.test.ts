@@ -170,3 +170,25 @@ test('a buffer takes no more than it may and counts the rest; batches wait for a
     goneRevision: undefined,
   })
 })
+
+test('a sink that takes nothing is left alone for a while, however much waits', async () => {
+  const clock = new HandClock()
+  const buffer = createBuffer()
+  let attempts = 0
+  const { lane } = createLane(buffer, clock, async (batch) => {
+    attempts += 1
+    return batch.map(() => ({ delivered: false, error: 'down' }))
+  })
+  const pokeAfter = async (ms: number) => {
+    clock.forward(ms)
+    lane.poke()
+    await until(() => lane.idle)
+    return attempts
+  }
+  for (let index = 0; index < 50; index++) buffer.push(parcel(`ev_${index}`), clock.now())
+
+  const made = [await pokeAfter(1000), await pokeAfter(999), await pokeAfter(1), await pokeAfter(1999)]
+
+  assert.deepEqual(made, [1, 1, 2, 2])
+  assert.equal(await pokeAfter(1), 3)
+})

@@ -37,6 +37,12 @@ export interface LaneOptions {
   readonly onSettled: (settled: Settled) => void
 }
 
+// A sink that takes nothing at all is left alone for a moment that doubles, however much waits for it: trying each event in
+// turn would cost more than serving the traffic that they tell of.
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 16_000
+const NO_PAUSE = { ms: 0, until: Number.NEGATIVE_INFINITY, revision: 0 }
+
 const NO_TARGET: BatchLimits = {
   maxEvents: 500,
   maxBytes: 1024 * 1024,
@@ -54,6 +60,7 @@ export class Lane {
   #running: Promise<void> | undefined
   #unsettled: Settled | undefined
   #stopping = false
+  #pause = NO_PAUSE
 
   constructor(options: LaneOptions) {
     this.#options = options
@@ -84,6 +91,7 @@ export class Lane {
   async drain(graceMs: number): Promise<void> {
     const timer = setTimeout(() => this.#ending.abort(), graceMs)
     await this.#running
+    this.#pause = NO_PAUSE
     this.poke()
     await this.#running
     clearTimeout(timer)
@@ -97,7 +105,7 @@ export class Lane {
         // Kept while the store is out of order: sending again what was delivered would be worse than waiting.
         await this.#settle()
         const destination = current()
-        if (destination === undefined) return
+        if (destination === undefined || this.#pauses(destination)) return
         const target = targetOf(destination)
         const batch = await queue.take(target.limits, clock.now())
         if (batch.length === 0) return
@@ -134,7 +142,20 @@ export class Lane {
       // What was cut short by our own end says nothing about the receiver.
       if (answer.delivered || !this.#ending.signal.aborted) tally.add(event, answer, now)
     }
-    return tally.settled(now)
+    const settled = tally.settled(now)
+    this.#pauseAfter(destination, settled)
+    return settled
+  }
+
+  #pauseAfter({ revision }: Destination, { delivered, failed }: Settled): void {
+    const tookNothing = delivered.length === 0 && failed.some(({ dueAt }) => dueAt !== undefined)
+    const ms = Math.min(Math.max(this.#pause.ms * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
+    this.#pause = tookNothing ? { ms, until: this.#options.clock.monotonic() + ms, revision } : NO_PAUSE
+  }
+
+  /** Whoever changes a destination does not wait to see whether that helped. */
+  #pauses({ revision }: Destination): boolean {
+    return revision === this.#pause.revision && this.#options.clock.monotonic() < this.#pause.until
   }
 }
 
