@@ -32,7 +32,7 @@ export interface EndpointModules {
 /** Runs what an agent asks of its endpoint through the same modules that edges have. */
 export function compileEndpoint(
   tunnel: Tunnel,
-  parts: Pick<CompilerParts, 'core' | 'rules' | 'logins'>,
+  parts: Pick<CompilerParts, 'core' | 'rules' | 'logins' | 'signingKeys'>,
 ): EndpointModules {
   const { id, accountId, options } = tunnel
   const account = parts.rules.accountAdmission(accountId)
@@ -62,13 +62,14 @@ export function compileEndpoint(
 /** Where options hold what edges refer to by id, the world answers with what the options hold. */
 function endpointWorld(
   { id, accountId, options }: Tunnel,
-  { core, logins }: Pick<CompilerParts, 'core' | 'logins'>,
+  { core, logins, signingKeys }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys'>,
 ): World {
   return {
     accountId,
     placeId: id,
     clock: core.clock,
     logins,
+    signingKeys,
     admits() {
       const { allow = [], deny = [] } = options.ipRestriction ?? {}
       return compileRules([

@@ -9,6 +9,7 @@ import type { PlaceStates } from './compile-states.ts'
 import type { Core } from './core.ts'
 import type { ConnectionStep } from './module.ts'
 import type { Logins } from './modules/login.ts'
+import type { SigningKeys } from './modules/sns-keys.ts'
 import type { World } from './modules/world.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { TlsPolicies } from './tls-policy.ts'
@@ -22,6 +23,7 @@ export interface CompilerParts {
   readonly states: PlaceStates
   readonly policies: TlsPolicies
   readonly logins: Logins | undefined
+  readonly signingKeys: SigningKeys | undefined
 }
 
 /** Something on an edge that is broken, and why, for its owner. */
@@ -94,6 +96,10 @@ class PlaceWorld implements World {
 
   get logins(): Logins | undefined {
     return this.#making.parts.logins
+  }
+
+  get signingKeys(): SigningKeys | undefined {
+    return this.#making.parts.signingKeys
   }
 
   admits(policyIds: readonly string[]): Admits {

@@ -9,6 +9,7 @@ import { EdgePorts } from './edge-table-ports.ts'
 import { Endpoints } from './endpoint.ts'
 import { endpointTable } from './endpoint-table.ts'
 import type { Logins } from './modules/login.ts'
+import type { SigningKeys } from './modules/sns-keys.ts'
 import { Snapshot } from './snapshot.ts'
 import type { TlsPolicies } from './tls-policy.ts'
 import { IdleBudgets } from './tunnel-target.ts'
@@ -21,19 +22,21 @@ export interface WiringParts {
   readonly policies: TlsPolicies
   readonly ports: PublicPorts
   readonly logins: Logins | undefined
+  readonly signingKeys: SigningKeys | undefined
   readonly dial: Dial
 }
 
 /** Makes the table of all edges and endpoints, empty until it is told of the configuration. */
-export function createEdgeTable({ core, tunnels, policies, ports, logins, dial }: WiringParts): {
+export function createEdgeTable(parts: WiringParts): {
   table: EdgeTable
   stop(): void
 } {
+  const { core, tunnels, policies, ports, logins, signingKeys, dial } = parts
   const snapshot = new Snapshot()
   const rules = new RuleSets(snapshot, core.log)
   const budgets = new IdleBudgets()
   const endpoints = new Endpoints(core, budgets, policies, (tunnel) =>
-    compileEndpoint(tunnel, { core, rules, logins }),
+    compileEndpoint(tunnel, { core, rules, logins, signingKeys }),
   )
   const edgePorts = new EdgePorts(ports, core.log)
   const table = new EdgeTable(snapshot, {
@@ -44,6 +47,7 @@ export function createEdgeTable({ core, tunnels, policies, ports, logins, dial }
     states: new PlaceStates(),
     policies,
     logins,
+    signingKeys,
     agents: endpointTable(tunnels, endpoints),
     onPorts: (wanted) => edgePorts.want(wanted),
   })

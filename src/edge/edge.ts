@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { Deadlines } from '../base/deadlines.ts'
 import { createDial, type Dial } from '../base/guarded-dial.ts'
 import type { Logger } from '../base/log.ts'
+import type { Outbound } from '../base/outbound.ts'
 import { Turn } from '../base/turn.ts'
 import type { Core } from './core.ts'
 import type { EdgeTable } from './edge-table.ts'
@@ -10,6 +11,7 @@ import { createEdgeTable } from './edge-table-wiring.ts'
 import { createHttpListener } from './http-listener.ts'
 import { defaultLimits, type LimitSettings, limitsInTicks } from './limits.ts'
 import type { Logins } from './modules/login.ts'
+import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
 import { type PortRange, TcpPorts } from './ports.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
@@ -51,6 +53,8 @@ export interface EdgeDependencies {
   readonly logins?: Logins
   /** The host that log-ins come back to, which is the platform's own. */
   readonly loginHost?: { readonly name: string; entry(policy: TlsPolicy): HttpEntry }
+  /** For certificates that senders of webhooks publish; without it, what asks for them lets nobody in. */
+  readonly outbound?: Pick<Outbound, 'fetch'>
   /** How static backends are dialled; public addresses only unless given. */
   readonly dial?: Dial
   /** Answers ACME validations, which come before any endpoint of the host. */
@@ -104,8 +108,9 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   }
   const policies = new TlsPolicies()
   const ports = new TcpPorts(core, config.tcp)
-  const { logins, dial = createDial() } = dependencies
-  const edges = createEdgeTable({ core, tunnels, policies, ports, logins, dial })
+  const { logins, dial = createDial(), outbound } = dependencies
+  const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
+  const edges = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, dial })
   core.table =
     dependencies.loginHost === undefined
       ? edges.table

@@ -85,7 +85,8 @@ const kinds = {
   login_unavailable: {
     code: 3214,
     status: 503,
-    text: () => 'Nobody can sign in or out right now, because that cannot be remembered. Try again in a moment.',
+    text: () =>
+      'Nobody can sign in or out right now, because that cannot be remembered. Try again in a moment.',
   },
   login_denied: { code: 3207, status: 403, text: (why: string) => `You are not allowed in: ${why}.` },
   credentials_required: {

@@ -211,6 +211,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       observe: observers(events.observer, requestLog),
       challenge: certs.challenge,
       logins,
+      outbound,
       loginHost: { name: idpHost, entry: logins.host },
       clock,
       log,

@@ -1,18 +1,23 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { sameText, type WebhookMessage } from './webhook-message.ts'
-import { Broken } from './world.ts'
+import { Broken, type World } from './world.ts'
 
 /** Looks at a webhook and says what is wrong with it; undefined when it is genuine. `now` is in milliseconds. */
-export type WebhookCheck = (message: WebhookMessage, now: number) => string | undefined
+export type WebhookCheck = (
+  message: WebhookMessage,
+  now: number,
+) => string | undefined | Promise<string | undefined>
 
-/** A way of signing webhooks: made into a check with the owner's secret. */
-export type WebhookScheme = (secret: string) => WebhookCheck
+/** A way of signing webhooks: made into a check with the owner's secret, or with what the sender publishes. */
+export type WebhookScheme = (secret: string, world: Pick<World, 'signingKeys'>) => WebhookCheck
 
 /** How a service signs with a shared key. The field names, and what stands in them, are the service's own. */
 export interface HmacScheme {
   /** The field with the signature. */
   readonly field: string
+  /** A second one, made with another key, so that the key can be changed without a gap: one of them has to fit. */
+  readonly secondField?: string
   readonly hash: 'sha1' | 'sha256' | 'sha512'
   readonly encoding: 'hex' | 'base64'
   /** What stands before the signature, such as `sha256=`. */
@@ -51,12 +56,13 @@ export function hmac(scheme: HmacScheme): WebhookScheme {
   return (secret) => {
     const key = keyOf(secret, scheme)
     return (message, now) => {
-      const field = message.field(scheme.field)
+      const second = scheme.secondField === undefined ? undefined : message.field(scheme.secondField)
+      const field = message.field(scheme.field) ?? second
       if (field === undefined) return `it has no ${scheme.field} field`
       const list = scheme.list === undefined ? undefined : readList(field, scheme.list.marks)
       const given =
         list === undefined
-          ? [withoutPrefix(field, scheme.prefix ?? '')]
+          ? [field, second ?? ''].map((value) => withoutPrefix(value, scheme.prefix ?? ''))
           : list.filter(([name]) => name === scheme.list?.signature).map(([, value]) => value)
       const time =
         scheme.timeField === undefined

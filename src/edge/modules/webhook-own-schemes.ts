@@ -11,7 +11,7 @@ const TOLERANCE = 300_000
 
 /** Twilio: the address, then every parameter of the form sorted by name; for other bodies their digest in the query. */
 export const twilio: WebhookScheme = (secret) => (message) => {
-  const form = message.form().sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const form = message.form().sort(([a], [b]) => compare(a, b))
   const digest = message.query('bodySHA256')
   if (
     digest !== undefined &&
@@ -27,20 +27,40 @@ export const twilio: WebhookScheme = (secret) => (message) => {
 
 /** Mailchimp Transactional: the address, then every parameter of the form sorted by name. */
 export const mandrill: WebhookScheme = (secret) => (message) => {
-  const form = message.form().sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const form = message.form().sort(([a], [b]) => compare(a, b))
   if (form.length === 0) return 'its body is not signed'
   const signed = message.url + form.map(([name, value]) => name + value).join('')
   return fits(message, 'x-mandrill-signature', createHmac('sha1', secret).update(signed).digest('base64'))
 }
 
-/** Plivo, version 2: the address without its query, and a nonce. */
+/** Plivo: version 3 covers address and form, version 2 the address without its query; both have a nonce. */
 export const plivo: WebhookScheme = (secret) => (message) => {
-  const nonce = message.field('x-plivo-signature-v2-nonce')
-  if (nonce === undefined) return 'it has no x-plivo-signature-v2-nonce field'
-  const signed = message.url.split('?', 1)[0]! + nonce
+  const version = message.field('x-plivo-signature-v3-nonce') === undefined ? 'v2' : 'v3'
+  const nonce = message.field(`x-plivo-signature-${version}-nonce`)
+  if (nonce === undefined) return 'it has no x-plivo-signature-v3-nonce or -v2-nonce field'
+  const signed =
+    version === 'v3' ? `${plivoAddress(message)}.${nonce}` : message.url.split('?', 1)[0]! + nonce
   const wanted = createHmac('sha256', secret).update(signed).digest('base64')
-  const refused = fits(message, 'x-plivo-signature-v2', wanted)
-  return refused === undefined ? undefined : fits(message, 'x-plivo-signature-ma-v2', wanted)
+  // The second is made with the token of the main account.
+  const given = [`x-plivo-signature-${version}`, `x-plivo-signature-ma-${version}`].flatMap(
+    (name) => message.field(name)?.split(',') ?? [],
+  )
+  if (given.length === 0) return `it has no x-plivo-signature-${version} field`
+  return given.some((signature) => sameText(signature.trim(), wanted)) ? undefined : MISMATCH
+}
+
+/** The address with its parameters in order, and those of the form behind a full stop. */
+function plivoAddress(message: WebhookMessage): string {
+  const [address = '', query = ''] = message.url.split(/\?(.*)/s)
+  const sorted = (pairs: [string, string][], between: string) =>
+    pairs.sort(([a, x], [b, y]) => compare(a, b) || compare(x, y)).map((pair) => pair.join(between))
+  const inQuery = sorted([...new URLSearchParams(query)], '=').join('&')
+  const form = message.method === 'POST' ? sorted(message.form(), '').join('') : ''
+  return `${address}${inQuery === '' && form === '' ? '' : '?'}${inQuery}${inQuery === '' || form === '' ? '' : '.'}${form}`
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 /** Mailgun signs a token and a time inside the body. */

@@ -9,6 +9,7 @@ import {
   sendgrid,
   twilio,
 } from './webhook-own-schemes.ts'
+import { sns } from './webhook-sns.ts'
 
 /** The usual case: the body is signed with HMAC-SHA256, in hexadecimal. */
 const body = { hash: 'sha256', encoding: 'hex', signed: '{body}' } as const
@@ -45,6 +46,7 @@ export const webhookSchemes: Readonly<Record<string, WebhookScheme>> = {
   box: hmac({
     ...bodyInBase64,
     field: 'box-signature-primary',
+    secondField: 'box-signature-secondary',
     timeField: 'box-delivery-timestamp',
     timeUnit: 'iso',
     tolerance: 600,
@@ -121,6 +123,7 @@ export const webhookSchemes: Readonly<Record<string, WebhookScheme>> = {
     timeField: 'x-slack-request-timestamp',
     signed: 'v0:{time}:{body}',
   }),
+  sns,
   sonatype: hmac({ ...body, field: 'x-nexus-webhook-signature', hash: 'sha1' }),
   square: hmac({ ...bodyInBase64, field: 'x-square-hmacsha256-signature', signed: '{url}{body}' }),
   stripe: hmac({ ...stamped, field: 'stripe-signature' }),
@@ -153,6 +156,5 @@ export const webhookSchemes: Readonly<Record<string, WebhookScheme>> = {
 
 /** Providers the API knows that cannot be checked here, and why. An endpoint that asks for one lets nobody in. */
 export const uncheckedProviders: Readonly<Record<string, string>> = {
-  sns: 'its signatures can only be checked with certificates fetched from the sender for each of them',
   vmware: 'how it signs is not public',
 }

@@ -242,7 +242,8 @@ test('every provider is either checked or refused with a reason', () => {
   const known = [...Object.keys(webhookSchemes), ...Object.keys(uncheckedProviders)].sort()
 
   assert.deepEqual(known, [...WEBHOOK_PROVIDERS].sort())
-  assert.deepEqual(Object.keys(signers).sort(), Object.keys(webhookSchemes).sort())
+  // SNS signs with a published key and has a test of its own.
+  assert.deepEqual([...Object.keys(signers), 'sns'].sort(), Object.keys(webhookSchemes).sort())
   assert.ok(TIMED.length > 20)
 })
 
@@ -347,6 +348,47 @@ test('signatures from the services’ own documentation are accepted', async (t)
     await config.applied()
     assert.equal((await ask({ method: 'POST', body, headers })).status, 200, provider)
   }
+})
+
+test('a webhook of Box passes with either of its two keys, and with neither of others', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t)
+  config.update(routeId, { webhook_verification: { provider: 'box', secret: SECRET } })
+  await config.applied()
+  const at = new Date().toISOString()
+  const right = mac('sha256', SECRET, BODY + at).digest('base64')
+  const other = mac('sha256', 'another', BODY + at).digest('base64')
+  const status = async (signatures: Record<string, string>) => {
+    const headers = { 'Box-Delivery-Timestamp': at, ...signatures }
+    return (await ask({ method: 'POST', body: BODY, headers })).status
+  }
+
+  assert.equal(await status({ 'Box-Signature-Primary': other, 'Box-Signature-Secondary': right }), 200)
+  assert.equal(await status({ 'Box-Signature-Secondary': right }), 200)
+  assert.equal(await status({ 'Box-Signature-Primary': other, 'Box-Signature-Secondary': other }), 403)
+  assert.equal(await status({ 'Box-Signature-Primary': '', 'Box-Signature-Secondary': '' }), 403)
+})
+
+test('version 3 of Plivo covers the query and the form, in any order', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t)
+  config.update(routeId, { webhook_verification: { provider: 'plivo', secret: SECRET } })
+  await config.applied()
+  const nonce = '12345'
+  const status = async (path: string, signed: string, body?: string, field = 'X-Plivo-Signature-V3') => {
+    const headers = {
+      'X-Plivo-Signature-V3-Nonce': nonce,
+      [field]: `b2xk,${mac('sha256', SECRET, `https://${HOST}${signed}.${nonce}`).digest('base64')}`,
+      ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+    }
+    return (await ask({ path, method: body === undefined ? 'GET' : 'POST', headers, body: body ?? '' }))
+      .status
+  }
+
+  assert.equal(await status('/answer', '/answer'), 200)
+  assert.equal(await status('/answer?b=2&a=x%20y&a=1', '/answer?a=1&a=x y&b=2'), 200)
+  assert.equal(await status('/answer', '/answer?aonebtwo', FORM), 200)
+  assert.equal(await status('/answer?z=1', '/answer?z=1.aonebtwo', FORM, 'X-Plivo-Signature-Ma-V3'), 200)
+  assert.equal(await status('/answer?z=2', '/answer?z=1.aonebtwo', FORM), 403)
+  assert.equal(await status('/answer?z=1', '/answer?z=1.aonebtwo', `${FORM}&c=three`), 403)
 })
 
 test('challenges are answered by the edge, signed ones only when the signature fits', async (t) => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Admits } from '../../base/ip-rules.ts'
 import type { Logins } from './login.ts'
+import type { SigningKeys } from './sns-keys.ts'
 
 /** What a module may ask while it is built. Everything else it knows from its settings. */
 export interface World {
@@ -10,6 +11,8 @@ export interface World {
   readonly clock: Clock
   /** Sign-in of visitors, where this edge has it. */
   readonly logins: Logins | undefined
+  /** Public keys that senders of webhooks publish, where this edge may fetch them. */
+  readonly signingKeys: SigningKeys | undefined
   /** Set when only these may pass after they signed in, whatever the settings of the module allow. */
   readonly allowedVisitors?: { readonly emails: readonly string[]; readonly domains: readonly string[] }
   /** Whom the rules of these policies admit, all taken together. Throws `Broken` when one is missing. */

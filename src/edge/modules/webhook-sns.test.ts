@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { sign } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { createSelfSigned } from '../../certs/index.ts'
+import { startHttpsEdge } from '../testing/https-edge.ts'
+import { doubledKey } from './json-keys.ts'
+import { createSnsKeys } from './sns-keys.ts'
+
+const CERT_URL = 'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0123456789abcdef.pem'
+
+type Fields = Record<string, unknown>
+
+/** Amazon SNS as far as a receiver sees it: a key, its certificate at an address, and signed messages. */
+async function createSender(options: { years?: number; now?: number } = {}) {
+  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'sns.test', ...options })
+  const fetched: string[] = []
+  const answer = { status: 200, text: certificatePem }
+  const fetch = async (url: string | URL) => {
+    fetched.push(String(url))
+    return new Response(answer.text, { status: answer.status })
+  }
+
+  /** Said in other words than the code under test: what is signed is spelled out for each kind. */
+  function signed(fields: Fields, version = '2'): Fields {
+    const { Message, MessageId, Subject, SubscribeURL, Timestamp, Token, TopicArn, Type } = fields
+    const subject = Subject === undefined ? '' : `Subject\n${Subject}\n`
+    const text =
+      Type === 'Notification'
+        ? `Message\n${Message}\nMessageId\n${MessageId}\n${subject}Timestamp\n${Timestamp}\nTopicArn\n${TopicArn}\nType\n${Type}\n`
+        : `Message\n${Message}\nMessageId\n${MessageId}\nSubscribeURL\n${SubscribeURL}\nTimestamp\n${Timestamp}\nToken\n${Token}\nTopicArn\n${TopicArn}\nType\n${Type}\n`
+    const hash = version === '1' ? 'sha1' : 'sha256'
+    const Signature = sign(hash, Buffer.from(text), privateKeyPem.reveal()).toString('base64')
+    return { ...fields, SignatureVersion: version, Signature, SigningCertURL: CERT_URL }
+  }
+
+  return { fetch, fetched, answer, signed }
+}
+
+function notification(more: Fields = {}): Fields {
+  return {
+    Type: 'Notification',
+    MessageId: '22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324',
+    TopicArn: 'arn:aws:sns:us-west-2:123456789012:MyTopic',
+    Message: 'Hello\nworld "grüße"',
+    Timestamp: new Date().toISOString(),
+    ...more,
+  }
+}
+
+function confirmation(Type: string): Fields {
+  return notification({
+    Type,
+    Token: '2336412f37',
+    SubscribeURL: 'https://sns.us-west-2.amazonaws.com/?Action=ConfirmSubscription&Token=2336412f37',
+  })
+}
+
+async function start(t: TestContext) {
+  const sender = await createSender()
+  const world = await startHttpsEdge(t, undefined, { dependencies: { outbound: { fetch: sender.fetch } } })
+  world.config.update(world.routeId, { webhook_verification: { provider: 'sns', secret: '' } })
+  await world.config.applied()
+  const post = async (body: Fields | string) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const headers = { 'content-type': 'text/plain; charset=UTF-8' }
+    return (await world.ask({ method: 'POST', headers, body: text })).status
+  }
+  return { ...sender, ...world, post }
+}
+
+test('messages of every kind that SNS signed pass, in both versions, and the certificate is fetched once', async (t) => {
+  const { signed, post, fetched } = await start(t)
+
+  for (const version of ['1', '2']) {
+    assert.equal(await post(signed(notification(), version)), 200, `version ${version}`)
+    assert.equal(await post(signed(notification({ Subject: 'My first' }), version)), 200)
+    assert.equal(await post(signed(confirmation('SubscriptionConfirmation'), version)), 200)
+    assert.equal(await post(signed(confirmation('UnsubscribeConfirmation'), version)), 200)
+  }
+  const attributes = { a: { Type: 'String', Value: 'x' }, b: { Type: 'String', Value: 'y' } }
+  assert.equal(await post({ ...signed(notification()), MessageAttributes: attributes }), 200)
+  assert.deepEqual(fetched, [CERT_URL])
+})
+
+test('messages that SNS did not sign like this do not pass', async (t) => {
+  const { signed, post, tunnel } = await start(t)
+  const stranger = await createSender()
+  const right = signed(notification())
+  const ago = (minutes: number) => ({ Timestamp: new Date(Date.now() - minutes * 60_000).toISOString() })
+  const refused: Record<string, Fields | string> = {
+    'by another key': stranger.signed(notification()),
+    'with another message': { ...right, Message: 'other' },
+    'with another topic': { ...right, TopicArn: 'arn:aws:sns:us-west-2:1:Other' },
+    'with a subject that was not signed': { ...right, Subject: 'other' },
+    'with a subject that is no text': { ...right, Subject: 7 },
+    'with a key twice': JSON.stringify(right).replace('{', '{"Message":"evil",'),
+    'with a key twice, one escaped': JSON.stringify(right).replace('{', '{"\\u004dessage":"evil",'),
+    'of another kind': { ...right, Type: 'SubscriptionConfirmation' },
+    'of no kind': { ...right, Type: 'constructor' },
+    'in another version': { ...right, SignatureVersion: '1' },
+    'in a version nobody knows': { ...right, SignatureVersion: '3' },
+    'without a signature': { ...right, Signature: undefined },
+    'without a message': { ...right, Message: undefined },
+    'too old': signed(notification(ago(70))),
+    'from the future': signed(notification(ago(-10))),
+    'without a time': signed(notification({ Timestamp: 'yesterday' })),
+    'that is a list': JSON.stringify([right]),
+    'that is null': 'null',
+    'that is no JSON': 'Message=x',
+  }
+
+  for (const [what, body] of Object.entries(refused)) assert.equal(await post(body), 403, what)
+  assert.equal(tunnel.visitors.length, 0)
+  assert.equal(await post(signed(notification(ago(50)))), 200, 'a late attempt')
+})
+
+test('certificates are fetched from nowhere but SNS', async (t) => {
+  const { signed, post, fetched } = await start(t)
+  const addresses = [
+    'http://sns.us-east-1.amazonaws.com/a.pem',
+    'https://sns.us-east-1.amazonaws.com.evil.example/a.pem',
+    'https://evil.example/sns.us-east-1.amazonaws.com/a.pem',
+    'https://sns.us-east-1.amazonaws.com@evil.example/a.pem',
+    'https://s3.us-east-1.amazonaws.com/a.pem',
+    'https://sns.us-east-1.amazonaws.com:8443/a.pem',
+    'https://sns.us-east-1.amazonaws.com/?Action=x&a=.pem',
+    'https://sns.us-east-1.amazonaws.com/a/b.pem',
+    'https://sns.us-east-1.amazonaws.com/../a.pem',
+    'https://sns.us-east-1.amazonaws.com/a.pem#.pem',
+    'https://sns.us-east-1.amazonaws.com/a.pem\n',
+    'https://SNS.us-east-1.amazonaws.com/a.pem',
+    'https://sns.evil.example.amazonaws.com/a.pem',
+    'https://127.0.0.1/a.pem',
+    '',
+  ]
+
+  for (const SigningCertURL of addresses)
+    assert.equal(await post({ ...signed(notification()), SigningCertURL }), 403, SigningCertURL)
+  assert.deepEqual(fetched, [])
+})
+
+test('a certificate that is missing, unreadable, expired or of another kind opens nothing', async () => {
+  const clock = { now: () => Date.now(), monotonic: () => 0 }
+  const past = await createSender({ years: 1, now: Date.now() - 3 * 365 * 86_400_000 })
+  const future = await createSender({ now: Date.now() + 86_400_000 * 30 })
+  const missing = await createSender()
+  missing.answer.status = 404
+  const unreadable = await createSender()
+  unreadable.answer.text = 'hello'
+  const huge = await createSender()
+  huge.answer.text += ' '.repeat(100_000)
+
+  for (const { fetch } of [past, future, missing, unreadable, huge])
+    await assert.rejects(createSnsKeys({ fetch, clock })(CERT_URL), /could not be fetched or read/)
+})
+
+test('made-up certificate names cost few requests, and those in use stay known', async () => {
+  const time = { now: Date.now(), monotonic: 0 }
+  const clock = { now: () => time.now, monotonic: () => time.monotonic }
+  const { fetch, fetched, answer } = await createSender()
+  const keys = createSnsKeys({ fetch, clock })
+  await keys(CERT_URL)
+  answer.status = 404
+
+  for (let minute = 0; minute < 10; minute++) {
+    for (let at = 0; at < 100; at++)
+      await assert.rejects(keys(`https://sns.us-east-1.amazonaws.com/made-up-${minute}-${at}.pem`))
+    time.now += 60_000
+    time.monotonic += 60_000
+  }
+
+  assert.ok(fetched.length <= 201, `${fetched.length} requests`)
+  await keys(CERT_URL)
+  assert.equal(fetched.filter((url) => url === CERT_URL).length, 1)
+})
+
+test('a certificate that could not be fetched is tried again after a minute', async () => {
+  const time = { now: Date.now() }
+  const { fetch, fetched, answer } = await createSender()
+  const keys = createSnsKeys({ fetch, clock: { now: () => time.now, monotonic: () => 0 } })
+  answer.status = 503
+  await assert.rejects(keys(CERT_URL))
+  answer.status = 200
+
+  await assert.rejects(keys(CERT_URL))
+  time.now += 60_000
+  await keys(CERT_URL)
+
+  assert.equal(fetched.length, 2)
+})
+
+test('a key is doubled only within one object', () => {
+  assert.equal(doubledKey('{"a":{"a":[{"a":1},{"a":2}]},"b":"{\\"a\\":1,\\"a\\":2}"}'), undefined)
+  assert.equal(doubledKey('{"a":1,"b":{"c" : "x","c":2}}'), 'c')
+  assert.equal(doubledKey('{"a":1,"\\u0061":2}'), 'a')
+})
+
+test('without a way to fetch certificates nobody comes in', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t)
+  config.update(routeId, { webhook_verification: { provider: 'sns', secret: '' } })
+  await config.applied()
+
+  assert.equal((await ask({ method: 'POST', body: '{}' })).status, 503)
+})
