@@ -19,6 +19,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   edge: ['resources', 'certs', 'sessions'],
   api: ['resources', 'store', 'auth', 'certs', 'sessions', 'events'],
   'api-cli': ['api', 'resources'],
+  dashboard: ['resources', 'store', 'auth', 'api'],
   agent: ['protocol'],
   web: [],
 }

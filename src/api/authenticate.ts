@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import type { Auth, Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
+import type { SignedIn } from './config.ts'
 import { problem } from './problems.ts'
 import { createRateLimit } from './rate-limit.ts'
 
@@ -15,11 +16,13 @@ const BEARER = /^Bearer +([^\s]+)$/i
 /** Finds out who calls, and whether they may call now. */
 export function createAuthenticate({
   auth,
+  signedIn,
   admits,
   perMinute,
   clock,
 }: {
   auth: Auth
+  signedIn: SignedIn | undefined
   /** Whether the account's IP restrictions let this address use the API. */
   admits: (accountId: string, address: string) => boolean
   /** Calls of one account; 0 for no limit. */
@@ -68,6 +71,14 @@ export function createAuthenticate({
       caller.header === header &&
       caller.generation === auth.generation() &&
       caller.until > clock.monotonic()
+    if (header === undefined && signedIn !== undefined) {
+      // Asked anew each time: whoever signs out, or is switched off, is out at once.
+      signedIn
+        .recognise(request)
+        .then((principal) => admit(request, reply, principal))
+        .then(() => done(), done)
+      return
+    }
     if (same) {
       try {
         admit(request, reply, caller.principal)

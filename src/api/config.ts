@@ -1,4 +1,5 @@
-import type { Auth, IpRestrictions } from '../auth/index.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
 import type { DestinationStatus } from '../events/index.ts'
 import type { Online } from './sessions.ts'
 
@@ -36,10 +37,18 @@ export interface Delivery {
   status(accountId: string, destinationId: string): Promise<Record<keyof DestinationStatus, unknown>>
 }
 
+/** Recognises browsers that have signed in to the dashboard. */
+export interface SignedIn {
+  /** The principal behind a request without an API key; throws a `Problem` when there is none. */
+  recognise(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }): Promise<Principal>
+}
+
 /** The parts the API acts through. */
 export interface ApiParts {
   readonly auth: Auth
   readonly online: Online
+  /** Browsers may call with the cookie of the dashboard's sign-in; only keys count without it. */
+  readonly signedIn?: SignedIn
   /** Deliveries to event destinations; destinations show no status without it. */
   readonly events?: Delivery
   /** Which addresses an account lets use its API; all of them when absent. */

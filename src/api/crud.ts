@@ -110,6 +110,7 @@ export function auditDone(call: Call, object: string | undefined) {
     kind: call.operation.tag,
     object,
     outcome: 'done' as const,
+    detail: call.principal.through,
   }
 }
 

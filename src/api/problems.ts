@@ -49,6 +49,42 @@ export const catalogue = {
     status: 401,
     text: () => 'This is an authtoken of an agent, not an API key. Create an API key with POST /api_keys.',
   },
+  sign_in_failed: {
+    code: 240,
+    status: 401,
+    text: () => 'There is no user with this email address and password.',
+  },
+  code_needed: {
+    code: 241,
+    status: 401,
+    text: () => 'This user has a second factor: give the code that its app shows now.',
+  },
+  code_wrong: {
+    code: 242,
+    status: 401,
+    text: () => 'The code is not right, or was used already. Wait for the next one that the app shows.',
+  },
+  signed_out: {
+    code: 243,
+    status: 401,
+    text: () => 'You are signed out: the session has ended. Sign in again.',
+  },
+  no_csrf: {
+    code: 244,
+    status: 401,
+    text: () =>
+      'The cookie of a session counts only together with its token in the header adit-csrf; GET /dashboard/api/session tells it.',
+  },
+  foreign_site: {
+    code: 245,
+    status: 403,
+    text: () => 'Calls with the cookie of a session have to come from the pages of the dashboard itself.',
+  },
+  dashboard_only: {
+    code: 246,
+    status: 403,
+    text: () => 'This can only be done by a user who has signed in to the dashboard.',
+  },
   content_type: {
     code: 210,
     status: 415,

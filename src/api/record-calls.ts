@@ -62,7 +62,7 @@ export function createCallRecorder({
             kind: operation.tag,
             object: shortened(id ?? subscription_id ?? edge_id),
             outcome: 'refused',
-            detail: `status ${status}`,
+            detail: `status ${status}${principal.through === undefined ? '' : `, ${principal.through}`}`,
           }),
         )
         .catch((error) => log.warn({ err: error, id: request.id }, 'a refused call could not be recorded'))

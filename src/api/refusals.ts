@@ -61,9 +61,9 @@ export function answerWithRefusals(
   { routes, bodyLimit, log }: { routes: readonly Route[]; bodyLimit: number; log: Logger },
 ): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
-    const { schema, config, url } = request.routeOptions
+    const { schema, config, url, bodyLimit: ownLimit } = request.routeOptions
     const { record } = (config ?? {}) as { record?: RecordCall }
-    const refusal = explainFailure(error, schema, bodyLimit)
+    const refusal = explainFailure(error, schema, ownLimit ?? bodyLimit)
     if (refusal === undefined)
       log.error({ err: error, operation: request.id, method: request.method, url }, 'request failed')
     const told = refusal ?? problem('internal', request.id)

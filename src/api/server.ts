@@ -1,5 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestHookHandler,
+} from 'fastify'
 import { Registry } from 'prom-client'
 import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
@@ -49,6 +54,8 @@ export interface Api {
   close(): Promise<void>
   /** The server itself, for pages that are served beside the API. */
   readonly http: FastifyInstance
+  /** The hook that finds out who calls, for routes that are served beside those of the API. */
+  readonly authenticate: onRequestHookHandler
 }
 
 export interface ApiOptions {
@@ -70,6 +77,7 @@ export function createApi(options: ApiOptions): Api {
   const restrictions = createIpRestrictions({ store })
   const authenticate = createAuthenticate({
     auth: parts.auth,
+    signedIn: parts.signedIn,
     admits: (accountId, address) => restrictions.admits(accountId, 'api', address),
     perMinute: config.rateLimit,
     clock,
@@ -199,6 +207,7 @@ export function createApi(options: ApiOptions): Api {
 
   return {
     http,
+    authenticate,
     async listen({ host, port }) {
       await restrictions.start()
       await http.listen({ host, port })

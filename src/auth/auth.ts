@@ -8,11 +8,13 @@ export type Role = 'admin' | 'developer' | 'read_only'
 /** Who calls the management API, and what proved it. */
 export interface Principal {
   readonly accountId: string
-  /** The API key. */
+  /** The API key, or the session of a browser that has signed in. */
   readonly credentialId: string
   /** The user or bot that owns it. */
   readonly ownerId: string
   readonly role: Role
+  /** Set when the call comes from a browser that has signed in to the dashboard. */
+  readonly through?: 'dashboard'
   /** False when the owner was switched off: known, but not let in. */
   readonly active: boolean
 }
@@ -28,6 +30,8 @@ export interface TunnelPrincipal {
 export interface Auth {
   /** The principal behind an API key's token. */
   apiKey(token: string): Promise<Principal | undefined>
+  /** What a user or bot may do, whatever it proves itself with; nothing when there is none. */
+  owner(accountId: string, ownerId: string): Promise<{ role: Role; active: boolean }>
   /** The principal behind an authtoken. */
   authtoken(token: string): Promise<TunnelPrincipal | undefined>
   /** The principal behind an SSH public key, by its fingerprint. */
@@ -103,6 +107,8 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       if (!isTokenShaped(token)) return undefined
       return tunnelPrincipal('credentials', 'authtoken', tokenDigest(token))
     },
+
+    owner: ownerOf,
 
     generation: () => forgotten,
 

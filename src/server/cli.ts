@@ -37,6 +37,11 @@ function welcome({ credentials, made }: RunningServer, settings: Settings): stri
       `and kept in ${join(settings.dataDir, 'credentials.json')}:`,
       `  API key     ${made.apiKey.reveal()}`,
       `  Authtoken   ${made.authtoken.reveal()}`,
+      '',
+      `Sign in to the dashboard at ${credentials.api_url}/dashboard/ with`,
+      `  Email       ${made.email}`,
+      `  Password    ${made.password.reveal()}`,
+      'The password is shown this once and kept nowhere; "adit server user password" makes another.',
     )
   lines.push('', 'Next, in another terminal, give a local service a public URL:', '  bin/adit http 3000', '')
   return lines.join('\n')

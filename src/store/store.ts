@@ -50,7 +50,7 @@ export interface AuditEntry {
   readonly kind: string
   readonly object: string | undefined
   readonly outcome: 'done' | 'refused'
-  /** A short reason when refused. */
+  /** A short reason when refused; where it was done when not by a call with an API key. */
   readonly detail?: string | undefined
 }
 

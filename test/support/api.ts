@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Api, type ApiConfig, createApi, type Online } from '../../src/api/index.ts'
-import { createAccount, createAuth, type NewAccount } from '../../src/auth/index.ts'
+import { createAccount, createAuth, createIpRestrictions, type NewAccount } from '../../src/auth/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
-import { silentLog } from '../../src/base/log.ts'
-import { openStore, type Store } from '../../src/store/index.ts'
+import { type Logger, silentLog } from '../../src/base/log.ts'
+import { createDashboard, createPasswords } from '../../src/dashboard/index.ts'
+import { type DurableStore, openStore } from '../../src/store/index.ts'
 
 /** An answer as tests look at it. */
 export interface Answer {
@@ -34,7 +35,7 @@ export interface ApiClient {
 export interface TestApi {
   readonly url: string
   readonly http: Api['http']
-  readonly store: Store
+  readonly store: DurableStore
   /** Where the database and the master key are. */
   readonly dataDir: string
   readonly account: NewAccount
@@ -65,7 +66,15 @@ export interface ApiOptions {
   config?: Partial<ApiConfig>
   online?: Online
   clock?: Clock
+  log?: Logger
+  /** Serves the dashboard beside the API. */
+  dashboard?: boolean
+  /** Where the state is; a directory of the test's own otherwise. */
+  dataDir?: string
 }
+
+/** Passwords at next to no cost: what they cost in earnest is not what most tests are about. */
+export const cheapPasswords = createPasswords({ cost: { N: 16, r: 1, p: 1 } })
 
 /** The API alone, over real HTTP, on a real database, with two accounts. */
 export async function startApi(t: Pick<TestContext, 'after'>, options: ApiOptions = {}): Promise<TestApi> {
@@ -81,22 +90,39 @@ export async function shareApi(options: ApiOptions = {}): Promise<{ fresh: () =>
 }
 
 async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Promise<() => Promise<TestApi>> {
-  const dataDir = await tempDir(t)
+  const dataDir = options.dataDir ?? (await tempDir(t))
   const clock = options.clock ?? systemClock
+  const log = options.log ?? silentLog
   const store = await openStore({
     url: options.databaseUrl,
     dataDir,
     masterKeyFile: join(dataDir, 'master.key'),
     clock,
-    log: silentLog,
+    log,
   })
   let url = ''
   let operator = ''
+  const auth = createAuth({ store, clock })
+  const restrictions = createIpRestrictions({ store })
+  const apiUrl = options.config?.apiUrl ?? (() => url)
+  const dashboard = createDashboard({
+    store,
+    auth,
+    restrictions,
+    apiUrl,
+    clock,
+    log,
+    passwords: cheapPasswords,
+  })
   const api = createApi({
     store,
-    parts: { auth: createAuth({ store, clock }), online: options.online ?? nobodyOnline },
+    parts: {
+      auth,
+      online: options.online ?? nobodyOnline,
+      ...(options.dashboard && { signedIn: dashboard.signedIn }),
+    },
     config: {
-      apiUrl: () => url,
+      apiUrl,
       domain: 'adit.localhost',
       operatorAccount: () => operator,
       region: 'us',
@@ -112,12 +138,15 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
       ...options.config,
     },
     clock,
-    log: silentLog,
+    log,
   })
+  if (options.dashboard) dashboard.mount(api)
+  await restrictions.start()
   const bound = await api.listen({ host: '127.0.0.1', port: 0 })
   url = `http://127.0.0.1:${bound.port}`
   t.after(async () => {
     await api.close()
+    restrictions.stop()
     await store.close()
   })
 

@@ -1,0 +1,162 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { problem, type SignedIn } from '../api/index.ts'
+import { type Auth, isTokenShaped, mintToken, type Principal, tokenDigest } from '../auth/index.ts'
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/id.ts'
+import { plainAddress } from '../base/ip-rules.ts'
+import type { Logger } from '../base/log.ts'
+import type { Secret } from '../base/secret.ts'
+import { type DashboardSession, type DurableStore, openDashboardSessions } from '../store/index.ts'
+import { cookieName, readCookie } from './cookie.ts'
+
+const MINUTE = 60_000
+const IDLE_MS = 12 * 60 * MINUTE
+const LONGEST_MS = 7 * 24 * 60 * MINUTE
+// Use is noted this often at most: a page that polls must not write on every call.
+const NOTED_EVERY_MS = 5 * MINUTE
+const KEPT_PER_OWNER = 50
+
+/** A session with who it stands for now. */
+export interface CurrentSession {
+  readonly session: DashboardSession
+  readonly principal: Principal
+  /** What the browser has to send beside the cookie. */
+  readonly csrf: string
+  /** When it will have ended, should it not be used again. */
+  readonly expiresAt: number
+}
+
+/** Sessions of browsers that have signed in. */
+export interface BrowserSessions extends SignedIn {
+  /** Seconds that a session lives at most. */
+  readonly longestSeconds: number
+  /** A name for a session that is about to be opened. */
+  newId(): string
+  open(
+    id: string,
+    who: { account: string; owner: string; apiKey: string | undefined },
+  ): Promise<{ token: Secret; current: CurrentSession }>
+  /** The session behind the cookie, if it is still one; its token for calls is not asked for. */
+  current(headers: IncomingHttpHeaders): Promise<CurrentSession | undefined>
+  /** Ends the session behind the cookie. */
+  close(headers: IncomingHttpHeaders): Promise<void>
+  /** Ends all sessions of a user, but the one with this id. */
+  closeAll(owner: string, except?: string): Promise<void>
+}
+
+/** Refuses what another site makes a browser send. Browsers leave the header out where there is no TLS. */
+export function requireOwnSite(headers: IncomingHttpHeaders): void {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin') throw problem('foreign_site')
+}
+
+/** The token for calls comes from the session's own, so it needs no storing and tells nothing about it. */
+function csrfOf(token: string): string {
+  return createHmac('sha256', token).update('adit dashboard csrf').digest('base64url')
+}
+
+function sameText(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+export function createBrowserSessions({
+  store,
+  auth,
+  admits,
+  secure,
+  clock,
+  log,
+}: {
+  store: DurableStore
+  auth: Auth
+  /** Whether the account lets this address use the dashboard. */
+  admits: (accountId: string, address: string) => boolean
+  /** Whether browsers come over TLS. */
+  secure: () => boolean
+  clock: Clock
+  log: Logger
+}): BrowserSessions {
+  const sessions = openDashboardSessions(store)
+
+  function tokenOf(headers: IncomingHttpHeaders): string | undefined {
+    const token = readCookie(headers.cookie, cookieName(secure()))
+    return token !== undefined && isTokenShaped(token) ? token : undefined
+  }
+
+  function ended({ createdAt, seenAt }: DashboardSession, now: number): boolean {
+    return now - seenAt >= IDLE_MS || now - createdAt >= LONGEST_MS
+  }
+
+  async function principalOf(session: DashboardSession): Promise<Principal | undefined> {
+    const { id, account, owner, apiKey } = session
+    if (apiKey !== undefined && (await store.get('api_keys', account, apiKey)) === undefined) return undefined
+    const { role, active } = await auth.owner(account, owner)
+    if (!active) return undefined
+    return { accountId: account, credentialId: id, ownerId: owner, role, active, through: 'dashboard' }
+  }
+
+  async function note(digest: string, { id, seenAt }: DashboardSession, now: number): Promise<void> {
+    if (now - seenAt < NOTED_EVERY_MS) return
+    // Reading must go on while nothing can be written.
+    await sessions
+      .touch(digest, now)
+      .catch((error) => log.warn({ err: error, session: id }, 'the use of a session could not be noted'))
+  }
+
+  function currentOf(token: string, session: DashboardSession, principal: Principal): CurrentSession {
+    const expiresAt = Math.min(session.createdAt + LONGEST_MS, clock.now() + IDLE_MS)
+    return { session, principal, csrf: csrfOf(token), expiresAt }
+  }
+
+  async function currentBehind(token: string): Promise<CurrentSession | undefined> {
+    const digest = tokenDigest(token)
+    const session = await sessions.find(digest)
+    const now = clock.now()
+    if (session === undefined || ended(session, now)) return undefined
+    const principal = await principalOf(session)
+    if (principal === undefined) return undefined
+    await note(digest, session, now)
+    return currentOf(token, session, principal)
+  }
+
+  return {
+    longestSeconds: LONGEST_MS / 1000,
+    newId: () => newId('das', clock.now()),
+    async open(id, { account, owner, apiKey }) {
+      const token = mintToken(id)
+      const now = clock.now()
+      const session = { id, account, owner, apiKey, createdAt: now, seenAt: now }
+      await sessions.add(tokenDigest(token.reveal()), session, {
+        keep: KEPT_PER_OWNER,
+        createdAfter: now - LONGEST_MS,
+        seenAfter: now - IDLE_MS,
+      })
+      const principal = await principalOf(session)
+      if (principal === undefined) throw problem('signed_out')
+      return { token, current: currentOf(token.reveal(), session, principal) }
+    },
+    async current(headers) {
+      const token = tokenOf(headers)
+      return token === undefined ? undefined : currentBehind(token)
+    },
+    async recognise({ headers, ip }) {
+      const token = tokenOf(headers)
+      if (token === undefined) throw problem('no_key')
+      requireOwnSite(headers)
+      const given = headers['adit-csrf']
+      if (typeof given !== 'string' || !sameText(given, csrfOf(token))) throw problem('no_csrf')
+      const current = await currentBehind(token)
+      if (current === undefined) throw problem('signed_out')
+      const { principal } = current
+      if (!admits(principal.accountId, plainAddress(ip))) throw problem('address_refused', plainAddress(ip))
+      return principal
+    },
+    async close(headers) {
+      const token = tokenOf(headers)
+      if (token !== undefined) await sessions.remove(tokenDigest(token))
+    },
+    closeAll: (owner, except) => sessions.removeOf(owner, except),
+  }
+}

@@ -1,0 +1,20 @@
+/** The name of the session's cookie. Over TLS the prefix makes the browser keep every other host from setting it. */
+export function cookieName(secure: boolean): string {
+  return secure ? '__Host-adit_session' : 'adit_session'
+}
+
+/** The header that gives a browser its session. */
+export function sessionCookie(token: string, secure: boolean, maxAgeSeconds: number): string {
+  const flags = `HttpOnly; SameSite=Strict; Path=/${secure ? '; Secure' : ''}`
+  return `${cookieName(secure)}=${token}; Max-Age=${maxAgeSeconds}; ${flags}`
+}
+
+/** The value of a cookie in a `Cookie` header. */
+export function readCookie(header: string | undefined, name: string): string | undefined {
+  if (header === undefined) return undefined
+  for (const pair of header.split(';')) {
+    const [key, value] = pair.split('=', 2)
+    if (key!.trim() === name) return value?.trim()
+  }
+  return undefined
+}

@@ -1,0 +1,71 @@
+import type { Api, SignedIn } from '../api/index.ts'
+import type { Auth, IpRestrictions } from '../auth/index.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { DurableStore } from '../store/index.ts'
+import { createBrowserSessions } from './browser-sessions.ts'
+import { BUILT_PAGES, mountPages } from './pages.ts'
+import { createPasswords, type Passwords } from './passwords.ts'
+import { mountSession } from './session-routes.ts'
+import { createLimits, createSignIn } from './sign-in.ts'
+import { createSignIns } from './sign-ins.ts'
+
+export { givePassword } from './made-password.ts'
+export { createPasswords, type Passwords } from './passwords.ts'
+
+/** The dashboard: pages on the API's address, and the sign-in that lets them call the API. */
+export interface Dashboard {
+  /** What the API asks about browsers that call it. */
+  readonly signedIn: SignedIn
+  /** Serves the pages and the dashboard's own routes beside those of the API. */
+  mount(api: Api): void
+}
+
+export function createDashboard({
+  store,
+  auth,
+  restrictions,
+  apiUrl,
+  clock,
+  log,
+  passwords = createPasswords(),
+  pages = BUILT_PAGES,
+}: {
+  store: DurableStore
+  auth: Auth
+  restrictions: Pick<IpRestrictions, 'admits'>
+  /** The address people see; its scheme says whether they come over TLS. */
+  apiUrl: () => string
+  clock: Clock
+  log: Logger
+  passwords?: Passwords
+  /** Where the built pages are. */
+  pages?: string
+}): Dashboard {
+  const secure = () => apiUrl().startsWith('https:')
+  // The pages are made of calls of the API, so they are of no use to whom that is closed.
+  const admits = (account: string, address: string) =>
+    restrictions.admits(account, 'dashboard', address) && restrictions.admits(account, 'api', address)
+  const sessions = createBrowserSessions({ store, auth, admits, secure, clock, log })
+  const signIns = createSignIns({ store })
+  const limits = createLimits(clock)
+  const signIn = createSignIn({
+    store,
+    auth,
+    signIns,
+    passwords,
+    sessions,
+    limits,
+    admits,
+    clock,
+    log,
+  })
+
+  return {
+    signedIn: sessions,
+    mount(api) {
+      mountPages(api.http, pages)
+      mountSession(api, { store, sessions, signIns, signIn, secure })
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { fieldProblem } from '../api/index.ts'
+import { parseAddress } from '../base/cidr.ts'
+import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
+import type { Row, Store } from '../store/index.ts'
+
+/** Whether an address passes, and the rule that says so in words. */
+export interface Verdict {
+  readonly allowed: boolean
+  readonly because: string
+}
+
+const PAGE = 1000
+const MAX_POLICIES = 100
+
+/**
+ * `GET /dashboard/api/ip_policies/check?policies=a,b&address=...`: would this address pass? Decided by the function
+ * that decides at the edge. The account's own restrictions are told of as well, since they come first.
+ */
+export function mountIpCheck(
+  http: FastifyInstance,
+  { authenticate, store }: { authenticate: onRequestHookHandler; store: Store },
+): void {
+  http.get<{ Querystring: { policies?: unknown; address?: unknown } }>(
+    '/dashboard/api/ip_policies/check',
+    { onRequest: authenticate },
+    async ({ query, principal }) => {
+      const account = principal!.accountId
+      const address = plainAddress(String(query.address ?? '').trim())
+      if (parseAddress(address) === undefined)
+        throw fieldProblem(
+          'address',
+          'invalid_field',
+          address === ''
+            ? 'address: name the address to try, such as 203.0.113.7.'
+            : `address: "${address}" is not an IPv4 or IPv6 address.`,
+        )
+      const policies = String(query.policies ?? '')
+        .split(',')
+        .filter((id) => id !== '')
+      if (policies.length > MAX_POLICIES)
+        throw fieldProblem(
+          'policies',
+          'invalid_field',
+          `policies: at most ${MAX_POLICIES} can be tried at once.`,
+        )
+      for (const id of policies)
+        if ((await store.get('ip_policies', account, id)) === undefined)
+          throw fieldProblem(
+            'policies',
+            'invalid_field',
+            `policies: there is no IP policy with the id ${id}.`,
+          )
+      const rules = await all(store, 'ip_policy_rules', account)
+      const rulesOf = (ids: readonly string[]) =>
+        rules
+          .filter(({ data }) => ids.includes(data.ip_policy_id as string))
+          .map(({ data }) => data as unknown as IpRule)
+      const restrictions = await all(store, 'ip_restrictions', account)
+      return {
+        address,
+        ...(policies.length > 0 && judge(rulesOf(policies), address)),
+        restrictions: restrictions.map(({ id, data }) => ({
+          id,
+          type: data.type,
+          enforced: data.enforced === true,
+          ...judge(rulesOf(data.ip_policy_ids as string[]), address),
+        })),
+      }
+    },
+  )
+}
+
+/** The verdict of these rules together, with its reason. */
+export function judge(rules: readonly IpRule[], address: string): Verdict {
+  const allowed = compileRules(rules)(address)
+  const covering = rules.filter(({ cidr }) => compileRules([{ cidr, action: 'allow' }])(address))
+  const denying = covering.find(({ action }) => action === 'deny')
+  if (denying !== undefined)
+    return { allowed, because: `The rule for ${denying.cidr} denies it, and a deny always wins.` }
+  if (allowed)
+    return { allowed, because: `The rule for ${covering[0]!.cidr} allows it, and no rule denies it.` }
+  return {
+    allowed,
+    because:
+      rules.length === 0
+        ? 'There are no rules yet, and without any nobody is let in.'
+        : 'No rule allows it, and whoever is not allowed is kept out.',
+  }
+}
+
+async function all(store: Store, kind: string, account: string): Promise<Row[]> {
+  const rows: Row[] = []
+  for (;;) {
+    const page = await store.list(kind, account, { limit: PAGE, before: rows.at(-1)?.id })
+    rows.push(...page)
+    if (page.length < PAGE) return rows
+  }
+}

@@ -1,0 +1,116 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+
+/** What the view of an account's traffic is read from. */
+export interface LiveSources {
+  readonly traffic: { totals(accountId: string): object }
+  readonly places: {
+    countsOf(accountId: string, edgeId: string): readonly { placeId: string; counters: object }[]
+    brokenIn(
+      accountId: string,
+      edgeId: string,
+    ): readonly { placeId: string; module: string; reason: string }[]
+  }
+  readonly online: {
+    sessionsOf(accountId: string): readonly unknown[]
+    tunnelsOf(accountId: string): readonly unknown[]
+  }
+}
+
+interface Viewer {
+  readonly accountId: string
+  /** The edge whose places are wanted as well. */
+  readonly edgeId: string | undefined
+  readonly response: ServerResponse
+  /** Seconds left before it has to prove again who it is. */
+  left: number
+}
+
+const EVERY_MS = 1000
+// A view ends by itself, so that whoever was signed out meanwhile cannot go on looking; pages open the next one.
+const SECONDS = 60
+const PER_ACCOUNT = 32
+// A page that does not take what it is sent is not kept for.
+const MAX_UNSENT = 64 * 1024
+
+/**
+ * `GET /dashboard/api/live`: what the visitors of the caller's account do on this node, as server-sent events, one a
+ * second. Totals since the start, so that a lost event loses nothing; nothing is worked out while nobody looks.
+ */
+export function mountLive(
+  http: FastifyInstance,
+  { authenticate, sources }: { authenticate: onRequestHookHandler; sources: LiveSources },
+): void {
+  const viewers = new Set<Viewer>()
+  let timer: NodeJS.Timeout | undefined
+
+  function drop(viewer: Viewer): void {
+    viewers.delete(viewer)
+    viewer.response.end()
+    if (viewers.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function send(viewer: Viewer): void {
+    viewer.response.write(`data: ${JSON.stringify(stateOf(viewer, sources))}\n\n`)
+  }
+
+  function tick(): void {
+    for (const viewer of viewers) {
+      viewer.left -= 1
+      if (viewer.left <= 0 || viewer.response.writableLength > MAX_UNSENT) drop(viewer)
+      else send(viewer)
+    }
+  }
+
+  http.addHook('preClose', async () => {
+    for (const viewer of [...viewers]) drop(viewer)
+  })
+
+  http.get<{ Querystring: { edge?: string } }>(
+    '/dashboard/api/live',
+    { onRequest: authenticate },
+    (request, reply) => {
+      const { accountId } = request.principal!
+      const own = [...viewers].filter((viewer) => viewer.accountId === accountId)
+      if (own.length >= PER_ACCOUNT) drop(own[0]!)
+      reply.hijack()
+      const response = reply.raw
+      response.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-accel-buffering': 'no',
+      })
+      const { edge } = request.query
+      const viewer = {
+        accountId,
+        edgeId: typeof edge === 'string' ? edge : undefined,
+        response,
+        left: SECONDS,
+      }
+      viewers.add(viewer)
+      response.on('error', () => {})
+      response.on('close', () => drop(viewer))
+      timer ??= setInterval(tick, EVERY_MS)
+      send(viewer)
+    },
+  )
+}
+
+function stateOf({ accountId, edgeId }: Viewer, { traffic, places, online }: LiveSources): object {
+  return {
+    ...traffic.totals(accountId),
+    sessions: online.sessionsOf(accountId).length,
+    tunnels: online.tunnelsOf(accountId).length,
+    ...(edgeId !== undefined && {
+      places: places
+        .countsOf(accountId, edgeId)
+        .map(({ placeId, counters }) => ({ id: placeId, ...counters })),
+      broken: places
+        .brokenIn(accountId, edgeId)
+        .map(({ placeId, module, reason }) => ({ id: placeId, module, reason })),
+    }),
+  }
+}

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+}
+
+/** Nothing foreign is loaded, nobody may frame the page, and text can never become markup (trusted types). */
+const SECURITY = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** Where `npm run pages` puts the built dashboard. */
+export const BUILT_PAGES = join(import.meta.dirname, '..', '..', 'dist', 'dashboard')
+
+/** Serves the dashboard's page and its files out of the directory it was built into. */
+export function mountPages(http: FastifyInstance, directory: string): void {
+  http.get('/', async (request, reply) =>
+    request.headers.accept?.includes('text/html') ? reply.redirect('/dashboard/') : reply.callNotFound(),
+  )
+  http.get('/dashboard', async (_request, reply) => reply.redirect('/dashboard/'))
+  http.get('/dashboard/', async (_request, reply) => {
+    const page = await readFile(join(directory, 'index.html')).catch(() => PLAIN_PAGE)
+    return send(reply, page, 'text/html; charset=utf-8', 'no-cache')
+  })
+  http.get<{ Params: { name: string } }>('/dashboard/assets/:name', async (request, reply) => {
+    const { name } = request.params
+    // A name that could lead out of the directory is none.
+    const safe = /^[\w-][\w.-]*$/.test(name) && !name.includes('..')
+    const content = safe ? await readFile(join(directory, 'assets', name)).catch(() => undefined) : undefined
+    if (content === undefined) return reply.callNotFound()
+    // Names of assets hold a digest of what is in them.
+    const type = TYPES[extname(name)] ?? 'application/octet-stream'
+    return send(reply, content, type, 'public, max-age=31536000, immutable')
+  })
+}
+
+function send(reply: FastifyReply, content: Buffer | string, type: string, caching: string): FastifyReply {
+  return reply.headers(SECURITY).header('cache-control', caching).type(type).send(content)
+}
+
+const PLAIN_PAGE = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Adit</title>
+<h1>Adit</h1>
+<p>The server is running. Its dashboard has not been built yet; build it with <code>npm run pages</code> and reload.</p>
+<p>Until then: the <a href="/reference">reference of the API</a>.</p>
+</html>
+`

@@ -1,0 +1,108 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { type Api, fieldProblem, problem } from '../api/index.ts'
+import { timestamp } from '../base/clock.ts'
+import type { Store } from '../store/index.ts'
+import { auditRecord } from './audit-record.ts'
+import { type BrowserSessions, type CurrentSession, requireOwnSite } from './browser-sessions.ts'
+import { sessionCookie } from './cookie.ts'
+import type { createSignIn, Proof } from './sign-in.ts'
+import type { SignIns } from './sign-ins.ts'
+
+/** More than any password, and little enough to be read from anybody. */
+export const SMALL_BODY = 16 * 1024
+
+const proofBody = Type.Object(
+  {
+    email: Type.Optional(Type.String({ maxLength: 320 })),
+    password: Type.Optional(Type.String({ maxLength: 4096 })),
+    code: Type.Optional(Type.String({ maxLength: 32 })),
+    api_key: Type.Optional(Type.String({ maxLength: 256 })),
+  },
+  { additionalProperties: false },
+)
+
+function proofIn(body: Partial<Record<'email' | 'password' | 'code' | 'api_key', string>>): Proof {
+  const { email, password, code, api_key } = body
+  if (api_key !== undefined) {
+    if (email === undefined && password === undefined && code === undefined) return { api_key }
+    throw fieldProblem(
+      'api_key',
+      'invalid_field',
+      'Give either an API key, or an email address and a password.',
+    )
+  }
+  if (email === undefined) throw fieldProblem('email', 'invalid_field', 'email is required.')
+  if (password === undefined) throw fieldProblem('password', 'invalid_field', 'password is required.')
+  return { email, password, code: code?.trim() === '' ? undefined : code }
+}
+
+/** Signing in and out, and who is signed in. */
+export function mountSession(
+  { http, authenticate }: Api,
+  {
+    store,
+    sessions,
+    signIns,
+    signIn,
+    secure,
+  }: {
+    store: Store
+    sessions: BrowserSessions
+    signIns: SignIns
+    signIn: ReturnType<typeof createSignIn>
+    secure: () => boolean
+  },
+): void {
+  async function show({ session, principal, csrf, expiresAt }: CurrentSession) {
+    const { account, owner, apiKey } = session
+    const user = owner.startsWith('usr_') ? await store.get('users', account, owner) : undefined
+    const known = user && (await signIns.ofUser(account, owner))
+    return {
+      user:
+        user === undefined
+          ? null
+          : { id: user.id, email: user.data.email, name: user.data.name, role: principal.role },
+      account_id: account,
+      api_key_sign_in: apiKey !== undefined,
+      second_factor: known?.secondFactor !== undefined,
+      expires_at: timestamp(expiresAt),
+      csrf,
+    }
+  }
+
+  function requireOwnOrigin({ headers }: FastifyRequest): void {
+    requireOwnSite(headers)
+    const origin = headers.origin === undefined ? undefined : URL.parse(headers.origin)?.host
+    if (headers.origin !== undefined && origin !== headers.host) throw problem('foreign_site')
+  }
+
+  http.get('/dashboard/api/session', async (request) => {
+    requireOwnSite(request.headers)
+    const current = await sessions.current(request.headers)
+    if (current === undefined) throw problem('signed_out')
+    return show(current)
+  })
+
+  http.post(
+    '/dashboard/api/session',
+    { bodyLimit: SMALL_BODY, schema: { body: proofBody } },
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      requireOwnOrigin(request)
+      const proof = proofIn((request.body ?? {}) as Parameters<typeof proofIn>[0])
+      const { token, current } = await signIn(request, reply, proof)
+      reply.header('set-cookie', sessionCookie(token, secure(), sessions.longestSeconds))
+      return show(current)
+    },
+  )
+
+  http.delete('/dashboard/api/session', { onRequest: authenticate }, async (request, reply) => {
+    const { accountId, ownerId, credentialId, through } = request.principal!
+    if (through !== 'dashboard') throw problem('dashboard_only')
+    const entry = { account: accountId, principal: ownerId, credential: credentialId, action: 'sign_out' }
+    await store.write({}, (tx) => tx.audit(auditRecord(request, { ...entry, object: credentialId })))
+    await sessions.close(request.headers)
+    reply.header('set-cookie', sessionCookie('', secure(), 0))
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,22 @@
+import type { Api } from '../api/index.ts'
+import type { Store } from '../store/index.ts'
+import { mountIpCheck } from './ip-check.ts'
+import { type LiveSources, mountLive } from './live.ts'
+import { mountPlatform, type PlatformFacts } from './platform.ts'
+
+/** What pages show beyond the resources of the management API. */
+export interface ViewSources {
+  readonly store: Store
+  readonly live: LiveSources
+  readonly platform: () => PlatformFacts
+}
+
+/** Serves the dashboard's own views, each to its account alone. */
+export function mountViews(
+  { http, authenticate }: Pick<Api, 'http' | 'authenticate'>,
+  { store, live, platform }: ViewSources,
+): void {
+  mountLive(http, { authenticate, sources: live })
+  mountIpCheck(http, { authenticate, store })
+  mountPlatform(http, { authenticate, facts: platform })
+}

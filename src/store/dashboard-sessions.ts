@@ -1,0 +1,90 @@
+import type { DurableStore } from './durable-store.ts'
+import type { SqlRecord } from './sql.ts'
+
+/** A browser that has signed in to the dashboard. */
+export interface DashboardSession {
+  readonly id: string
+  readonly account: string
+  /** The user or bot that has signed in. */
+  readonly owner: string
+  /** The API key it signed in with; undefined for a password. */
+  readonly apiKey: string | undefined
+  readonly createdAt: number
+  /** When it was last used, to within what `touch` is told. */
+  readonly seenAt: number
+}
+
+/** Sessions of browsers, by the digest of their token. They are no resources: nobody follows or lists them. */
+export interface DashboardSessions {
+  find(digest: string): Promise<DashboardSession | undefined>
+  /** Adds a session; forgets all that ended before, and the owner's oldest beyond `keep`. */
+  add(
+    digest: string,
+    session: DashboardSession,
+    limits: { keep: number; createdAfter: number; seenAfter: number },
+  ): Promise<void>
+  touch(digest: string, at: number): Promise<void>
+  remove(digest: string): Promise<void>
+  /** Ends all sessions of a user or bot but the one with this id. */
+  removeOf(owner: string, except?: string): Promise<void>
+}
+
+/** The sessions in the tables of a store. */
+export function openDashboardSessions({ engine, inTransaction }: DurableStore): DashboardSessions {
+  return {
+    async find(digest) {
+      const record = await engine.reader.get('SELECT * FROM dashboard_sessions WHERE digest = ?', digest)
+      return record && toSession(record)
+    },
+    add: (digest, session, { keep, createdAfter, seenAfter }) =>
+      inTransaction(async (sql) => {
+        await sql.run(
+          'DELETE FROM dashboard_sessions WHERE seen_at <= ? OR created_at <= ?',
+          seenAfter,
+          createdAfter,
+        )
+        const { id, account, owner, apiKey = null, createdAt, seenAt } = session
+        await sql.run(
+          `INSERT INTO dashboard_sessions (digest, id, account, owner, api_key, created_at, seen_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?)`,
+          digest,
+          id,
+          account,
+          owner,
+          apiKey,
+          createdAt,
+          seenAt,
+        )
+        await sql.run(
+          `DELETE FROM dashboard_sessions WHERE owner = ? AND id NOT IN
+           (SELECT id FROM dashboard_sessions WHERE owner = ? ORDER BY id DESC LIMIT ?)`,
+          owner,
+          owner,
+          keep,
+        )
+      }),
+    touch: (digest, at) =>
+      inTransaction(async (sql) => {
+        await sql.run('UPDATE dashboard_sessions SET seen_at = ? WHERE digest = ?', at, digest)
+      }),
+    remove: (digest) =>
+      inTransaction(async (sql) => {
+        await sql.run('DELETE FROM dashboard_sessions WHERE digest = ?', digest)
+      }),
+    removeOf: (owner, except = '') =>
+      inTransaction(async (sql) => {
+        await sql.run('DELETE FROM dashboard_sessions WHERE owner = ? AND id <> ?', owner, except)
+      }),
+  }
+}
+
+function toSession(record: SqlRecord): DashboardSession {
+  return {
+    id: String(record.id),
+    account: String(record.account),
+    owner: String(record.owner),
+    apiKey: record.api_key === null ? undefined : String(record.api_key),
+    createdAt: Number(record.created_at),
+    seenAt: Number(record.seen_at),
+  }
+}

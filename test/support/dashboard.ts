@@ -1,0 +1,70 @@
+import { newId } from '../../src/base/id.ts'
+import { givePassword } from '../../src/dashboard/index.ts'
+import { type Answer, type CallOptions, cheapPasswords, createClient, type TestApi } from './api.ts'
+
+/** What a browser does with its cookie and the token of its session, without being one. */
+export interface TestBrowser {
+  /** The `Cookie` header it sends, once it has one. */
+  cookie: string | undefined
+  csrf: string | undefined
+  signIn(proof: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** A call as the pages make it. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+}
+
+/** A browser that is not signed in. */
+export function openBrowser(url: string): TestBrowser {
+  const send = createClient(url, undefined)
+  const browser: TestBrowser = {
+    cookie: undefined,
+    csrf: undefined,
+    async signIn(body, headers = {}) {
+      const cookie = browser.cookie === undefined ? {} : { cookie: browser.cookie }
+      const answer = await send('POST', '/dashboard/api/session', {
+        body,
+        headers: { ...cookie, ...headers },
+      })
+      const [given] = answer.headers.getSetCookie()
+      if (answer.status === 200) {
+        browser.cookie = given!.split(';')[0]!
+        browser.csrf = answer.body.csrf
+      }
+      return answer
+    },
+    call: (method, path, options = {}) =>
+      send(method, path, {
+        ...options,
+        headers: {
+          ...(browser.cookie !== undefined && { cookie: browser.cookie }),
+          ...(browser.csrf !== undefined && { 'adit-csrf': browser.csrf }),
+          ...options.headers,
+        },
+      }),
+  }
+  return browser
+}
+
+/** Makes a user of the test's account, with a password. */
+export async function makeUser(
+  api: TestApi,
+  { role = 'admin', email = `${newId('u').toLowerCase()}@example.com` } = {},
+): Promise<{ id: string; email: string; password: string }> {
+  const { id } = await api.call.create('/users', { email, role })
+  const account = api.account.accountId
+  const password = await givePassword(
+    { store: api.store, passwords: cheapPasswords },
+    { account, id, email },
+    {
+      account,
+      principal: undefined,
+      credential: undefined,
+      source: undefined,
+      requestId: newId('op'),
+      action: 'make_password',
+      kind: 'dashboard',
+      object: id,
+      outcome: 'done',
+    },
+  )
+  return { id, email, password: password.reveal() }
+}
