@@ -1,0 +1,12 @@
+import { CopyButton } from '../kit/index.ts'
+import './command-line.css'
+
+/** A line to type into a terminal, ready to be copied. */
+export function CommandLine({ text, label }: { text: string; label?: string }) {
+  return (
+    <div className="command-line">
+      <code>{text}</code>
+      <CopyButton text={text} {...(label !== undefined && { label })} />
+    </div>
+  )
+}

@@ -1,0 +1,207 @@
+import { bytes } from '../../../shared/units.ts'
+import { Badge, Card, Failed, Page, Time, useApi } from '../../kit/index.ts'
+import { hrefTo } from '../../route.ts'
+import { useSession } from '../../session.ts'
+import { certificateWords } from '../domains/certificate-words.ts'
+import { listAll, useLoaded } from '../list-all.ts'
+import { type Live, ratesOf, type Sample, useLive } from '../live.ts'
+import type { Domain, Endpoint } from '../resources.ts'
+import { actionWords } from './audit-words.ts'
+import { FirstSteps } from './first-steps.tsx'
+import { Tile } from './tiles.tsx'
+import { type Series, TrafficPlot } from './traffic-plot.tsx'
+import './overview.css'
+
+const perSecond = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)}/s`
+const bytesPerSecond = (value: number) => `${bytes(Math.round(value))}/s`
+
+const STATES = {
+  connecting: <Badge>Connecting</Badge>,
+  live: <Badge tone="good">Live</Badge>,
+  lost: <Badge tone="bad">No connection, trying again</Badge>,
+}
+
+/** What happens in the account right now, and what needs somebody's attention. */
+export default function OverviewPage() {
+  const live = useLive()
+  const now = live.samples.at(-1)
+  const endpoints = useLoaded<Endpoint[]>((signal) => listAll('/endpoints', 'endpoints', signal), {
+    everyMs: 5000,
+    key: `${now?.sessions} ${now?.tunnels}`,
+  })
+  const quiet = endpoints.value?.length === 0 && now !== undefined && now.sessions === 0
+  return (
+    <Page title="Overview" actions={STATES[live.state]}>
+      <Tiles now={now} live={live} endpoints={endpoints.value?.length} />
+      {quiet && <FirstSteps />}
+      <Attention />
+      <div className="plots">
+        <Card>
+          <TrafficPlot
+            title="Requests per second"
+            series={statusSeries(live.samples)}
+            stacked
+            scale={perSecond}
+          />
+        </Card>
+        <Card>
+          <TrafficPlot
+            title="Data per second"
+            series={[
+              { name: 'In', tone: 'blue', values: ratesOf(live.samples, (sample) => sample.bytes_in) },
+              { name: 'Out', tone: 'accent', values: ratesOf(live.samples, (sample) => sample.bytes_out) },
+            ]}
+            scale={bytesPerSecond}
+          />
+        </Card>
+      </div>
+      <div className="two-columns">
+        <Endpoints endpoints={endpoints.value} error={endpoints.error} />
+        <Recent />
+      </div>
+    </Page>
+  )
+}
+
+const CLASSES: readonly (readonly [string, Series['tone']])[] = [
+  ['Success', 'green'],
+  ['Redirect', 'blue'],
+  ['Client error', 'amber'],
+  ['Server error', 'red'],
+]
+
+/** Statuses by class; the few 1xx go with what succeeded. */
+function statusSeries(samples: readonly Sample[]): Series[] {
+  const of = (index: number) => (sample: Sample) =>
+    (sample.statuses[index + 1] ?? 0) + (index === 0 ? (sample.statuses[0] ?? 0) : 0)
+  return CLASSES.map(([name, tone], index) => ({ name, tone, values: ratesOf(samples, of(index)) }))
+}
+
+function Tiles({
+  now,
+  live,
+  endpoints,
+}: {
+  now: Sample | undefined
+  live: Live
+  endpoints: number | undefined
+}) {
+  const requests = ratesOf(live.samples, (sample) => sample.requests)
+  const connections = ratesOf(live.samples, (sample) => sample.connections)
+  const open = (now?.open_requests ?? 0) + (now?.open_connections ?? 0)
+  return (
+    <div className="tiles">
+      <Tile name="Requests" value={perSecond(average(requests))}>
+        {now === undefined ? 'waiting for the server' : `${count(now.requests)} since the server started`}
+      </Tile>
+      <Tile name="Under way" value={open}>
+        {now?.open_connections ?? 0} raw connections, {perSecond(average(connections))} new
+      </Tile>
+      <Tile name="Agents online" value={now?.sessions ?? '–'} to="/agents">
+        {now?.tunnels ?? 0} tunnels
+      </Tile>
+      <Tile name="Endpoints" value={endpoints ?? '–'} to="/endpoints">
+        public addresses that answer
+      </Tile>
+    </div>
+  )
+}
+
+/** Over the last few seconds: a single second jumps about too much to be read. */
+function average(values: readonly number[]): number {
+  const last = values.slice(-5)
+  return last.length === 0 ? 0 : last.reduce((sum, value) => sum + value, 0) / last.length
+}
+
+const count = (value: number) => value.toLocaleString('en')
+
+/** Certificates that wait for somebody, or for something to be mended. */
+function Attention() {
+  const domains = useLoaded<Domain[]>((signal) => listAll('/reserved_domains', 'reserved_domains', signal), {
+    everyMs: 15_000,
+  })
+  const waiting = (domains.value ?? [])
+    .map((domain) => ({ domain, words: certificateWords(domain) }))
+    .filter(({ words }) => words.attention)
+  if (waiting.length === 0) return null
+  return (
+    <Card title="Needs attention">
+      <ul className="plain-list">
+        {waiting.map(({ domain: { id, domain }, words }) => (
+          <li key={id}>
+            <p>
+              <a href={hrefTo(`/domains/${id}`)}>{domain}</a> <Badge tone={words.tone}>{words.short}</Badge>
+            </p>
+            <p className="quiet">{words.text}</p>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+const SHOWN = 6
+
+function Endpoints({
+  endpoints,
+  error,
+}: {
+  endpoints: readonly Endpoint[] | undefined
+  error: Error | undefined
+}) {
+  return (
+    <Card title="Endpoints" actions={<a href={hrefTo('/endpoints')}>All endpoints</a>}>
+      {error && endpoints === undefined && <Failed error={error} />}
+      {endpoints?.length === 0 && <p className="quiet">No agent or edge answers at a public address now.</p>}
+      <ul className="plain-list">
+        {endpoints?.slice(0, SHOWN).map(({ id, public_url, edge, upstream_url }) => (
+          <li key={id}>
+            <a href={/^https?:/.test(public_url) ? public_url : hrefTo('/endpoints')} rel="noreferrer">
+              {public_url}
+            </a>
+            <p className="quiet">{edge === null ? `to ${upstream_url || 'an agent'}` : 'an edge'}</p>
+          </li>
+        ))}
+      </ul>
+      {endpoints && endpoints.length > SHOWN && <p className="quiet">and {endpoints.length - SHOWN} more</p>}
+    </Card>
+  )
+}
+
+interface AuditEvent {
+  readonly id: string
+  readonly at: string
+  readonly action: string
+  readonly object: string | null
+  readonly outcome: string
+  readonly principal: string | null
+}
+
+function Recent() {
+  const admin = useSession().session.user?.role === 'admin'
+  const recent = useApi<{ audit_events: AuditEvent[] }>(admin ? '/audit_events?limit=7' : undefined, {
+    everyMs: 5000,
+  })
+  if (!admin) return null
+  return (
+    <Card title="Recent changes" actions={<a href={hrefTo('/audit-log')}>Audit log</a>}>
+      {recent.error && recent.value === undefined && <Failed error={recent.error} retry={recent.reload} />}
+      {recent.value?.audit_events.length === 0 && <p className="quiet">Nothing has been changed yet.</p>}
+      <ul className="plain-list">
+        {recent.value?.audit_events.map(({ id, at, action, object, outcome }) => (
+          <li key={id}>
+            {actionWords(action)} {outcome === 'refused' && <Badge tone="warn">refused</Badge>}
+            <p className="quiet">
+              {object !== null && (
+                <>
+                  <code>{object}</code>{' '}
+                </>
+              )}
+              <Time at={at} />
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
