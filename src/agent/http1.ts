@@ -7,6 +7,8 @@ export interface MessageEvents {
   head(bytes: Buffer, head: Head): Framing
   /** Bytes of the body as they stand on the wire, chunk sizes and trailers included. */
   body(bytes: Buffer): void
+  /** The same without chunk sizes and trailers; may be set and taken away while messages pass. */
+  data?: ((bytes: Buffer) => void) | undefined
   /** The message is complete; the next byte begins another one. */
   end(): void
   /** Bytes that belong to no message, from here to the end of the connection. */
@@ -55,7 +57,9 @@ export class MessageScanner {
       if (this.#state === 'head') at = this.#head(chunk, at)
       else if (this.#state === 'length') at = this.#length(chunk, at)
       else if (this.#state === 'close') {
-        this.#events.body(at === 0 ? chunk : chunk.subarray(at))
+        const rest = at === 0 ? chunk : chunk.subarray(at)
+        this.#events.body(rest)
+        this.#events.data?.(rest)
         return
       } else if (this.#state === 'raw') {
         this.#events.raw(at === 0 ? chunk : chunk.subarray(at))
@@ -124,7 +128,9 @@ export class MessageScanner {
   #length(chunk: Buffer, at: number): number {
     const end = Math.min(chunk.length, at + this.#left)
     this.#left -= end - at
-    this.#events.body(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end))
+    const piece = at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end)
+    this.#events.body(piece)
+    this.#events.data?.(piece)
     if (this.#left === 0) {
       this.#state = 'head'
       this.#events.end()
@@ -138,6 +144,8 @@ export class MessageScanner {
     while (at < chunk.length) {
       if (this.#state === 'data') {
         const step = Math.min(chunk.length - at, this.#left)
+        // The last two bytes are the line end.
+        if (this.#left > 2) this.#events.data?.(chunk.subarray(at, at + Math.min(step, this.#left - 2)))
         at += step
         this.#left -= step
         if (this.#left === 0) this.#state = 'size'

@@ -16,6 +16,12 @@ export class BlockPool {
     this.#free.push(...blocks)
   }
 
+  /** Lets go of blocks not in use as far as they weigh more than this. */
+  trim(bytes: number): void {
+    const most = Math.max(0, Math.ceil(bytes / BLOCK))
+    if (this.#free.length > most) this.#free.length = most
+  }
+
   /** Lets go of what is not in use. */
   clear(): void {
     this.#free.length = 0

@@ -1,4 +1,5 @@
 import { BlockPool } from './block-pool.ts'
+import { type Frame, FrameLog } from './frame-log.ts'
 import { type MessageCopy, ownCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
 import { createSortableIds } from './sortable-id.ts'
@@ -19,6 +20,10 @@ export class Capture {
   error: string | undefined
   /** False once the exchange is over or was evicted: nothing is added any more. */
   open = true
+  /** False once it was evicted. */
+  kept = true
+  /** WebSocket messages or server-sent events, when the exchange has such; they may go on after its end. */
+  frames: FrameLog | undefined
   /** The next one in the order of arrival; a map alone gets slow at giving up its oldest entry again and again. */
   newer: Capture | undefined = undefined
 
@@ -39,6 +44,9 @@ export class Capture {
 /** Told of every change; called on the path of traffic, so it must only take note. */
 export type CaptureListener = (capture: Capture) => void
 
+/** Told that an exchange has more frames, or that they have ended; called on the path of traffic too. */
+export type FrameListener = (capture: Capture, log: FrameLog) => void
+
 /** Captured exchanges, oldest out first once they weigh more than the limit in bytes. */
 export class CaptureStore {
   readonly limit: number
@@ -48,6 +56,7 @@ export class CaptureStore {
   readonly #pool = new BlockPool()
   readonly #listeners = new Set<CaptureListener>()
   readonly #clearListeners = new Set<() => void>()
+  readonly #frameListeners = new Set<FrameListener>()
   #oldest: Capture | undefined
   #newest: Capture | undefined
   #bytes = 0
@@ -110,6 +119,35 @@ export class CaptureStore {
     this.#tell(capture)
   }
 
+  /** Begins to keep what passes inside the exchange; `reserved` bytes are what reading it takes meanwhile. */
+  beginFrames(capture: Capture, reserved = 0): void {
+    if (!capture.kept) return
+    capture.frames = new FrameLog(reserved)
+    this.#grow(capture.frames.size)
+    this.#tell(capture)
+  }
+
+  /** Adds a frame; false when the exchange is no longer kept, and looking for more is of no use. */
+  addFrame(capture: Capture, frame: Omit<Frame, 'index'>): boolean {
+    const { frames } = capture
+    if (!frames) return false
+    const before = frames.size
+    frames.add(frame)
+    this.#grow(frames.size - before)
+    for (const listener of this.#frameListeners) listener(capture, frames)
+    return capture.kept
+  }
+
+  /** No more frames come; with a reason when the connection goes on but cannot be read. */
+  endFrames(capture: Capture, stopped?: string): void {
+    const { frames } = capture
+    if (!frames?.open) return
+    const before = frames.size
+    frames.end(stopped)
+    this.#grow(frames.size - before)
+    for (const listener of this.#frameListeners) listener(capture, frames)
+  }
+
   get(id: string): Capture | undefined {
     return this.#captures.get(id)
   }
@@ -127,7 +165,7 @@ export class CaptureStore {
   }
 
   clear(): void {
-    for (const capture of this.#captures.values()) capture.open = false
+    for (const capture of this.#captures.values()) forget(capture)
     this.#captures.clear()
     this.#pool.clear()
     this.#oldest = undefined
@@ -137,12 +175,18 @@ export class CaptureStore {
   }
 
   /** Follows every change until the function given back is called. */
-  follow(onChange: CaptureListener, onClear: () => void = () => {}): () => void {
+  follow(
+    onChange: CaptureListener,
+    onClear: () => void = () => {},
+    onFrames: FrameListener = () => {},
+  ): () => void {
     this.#listeners.add(onChange)
     this.#clearListeners.add(onClear)
+    this.#frameListeners.add(onFrames)
     return () => {
       this.#listeners.delete(onChange)
       this.#clearListeners.delete(onClear)
+      this.#frameListeners.delete(onFrames)
     }
   }
 
@@ -158,16 +202,21 @@ export class CaptureStore {
 
   #grow(bytes: number): void {
     this.#bytes += bytes
+    this.#evict()
+    // Memory that waits to be used again counts too.
+    this.#pool.trim(this.limit - this.#bytes)
+  }
+
+  #evict(): void {
     if (this.#bytes <= this.limit) return
     while (this.#oldest && this.#bytes > this.limit) {
       const evicted: Capture = this.#oldest
       this.#oldest = evicted.newer
       if (!this.#oldest) this.#newest = undefined
       this.#captures.delete(evicted.id)
-      evicted.open = false
-      // Whoever still holds it must not hold all that came after it.
-      evicted.newer = undefined
-      this.#bytes -= OVERHEAD + evicted.request.size + (evicted.response?.size ?? 0)
+      this.#bytes -=
+        OVERHEAD + evicted.request.size + (evicted.response?.size ?? 0) + (evicted.frames?.size ?? 0)
+      forget(evicted)
       evicted.request.release(this.#pool)
       evicted.response?.release(this.#pool)
     }
@@ -176,4 +225,12 @@ export class CaptureStore {
   #tell(capture: Capture): void {
     for (const listener of this.#listeners) listener(capture)
   }
+}
+
+/** Whoever still holds an evicted capture adds nothing to it, and does not hold all that came after it. */
+function forget(capture: Capture): void {
+  capture.open = false
+  capture.kept = false
+  capture.frames = undefined
+  capture.newer = undefined
 }

@@ -2,6 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import {
   type Framing,
   type Head,
+  headerFields,
+  type MessageEvents,
   MessageScanner,
   requestFraming,
   responseFraming,
@@ -9,6 +11,8 @@ import {
 } from '../http1.ts'
 import type { Meter } from '../metrics.ts'
 import type { Capture, CaptureStore } from './capture-store.ts'
+import { EventScanner } from './event-scanner.ts'
+import { isWebSocket, WebSocketTap } from './websocket-tap.ts'
 
 /** What a tap needs of the tunnel it listens on. */
 export interface TapContext {
@@ -40,8 +44,12 @@ export class HttpTap {
   readonly #waiting: Exchange[] = []
   #sending: Exchange | undefined
   #answering: Exchange | undefined
+  readonly #responseEvents: MessageEvents
   #interim = false
   #status = 0
+  #webSocket: WebSocketTap | undefined
+  /** The capture whose frames are being read. */
+  #framed: Capture | undefined
 
   constructor(context: TapContext) {
     this.#context = context
@@ -52,14 +60,16 @@ export class HttpTap {
       end: () => {
         this.#sending = undefined
       },
-      raw: () => {},
+      raw: (bytes) => this.#webSocket?.push('client', bytes),
     })
-    this.#responses = new MessageScanner({
+    this.#responseEvents = {
       head: (bytes, head) => this.#responseHead(bytes, head),
       body: (bytes) => this.#responseBody(bytes),
+      data: undefined,
       end: () => this.#responseEnd(),
-      raw: () => {},
-    })
+      raw: (bytes) => this.#webSocket?.push('server', bytes),
+    }
+    this.#responses = new MessageScanner(this.#responseEvents)
   }
 
   request(chunk: Buffer): void {
@@ -81,6 +91,7 @@ export class HttpTap {
     for (const exchange of this.#waiting.splice(0)) this.#abandon(exchange, why)
     if (this.#answering) this.#abandon(this.#answering, why)
     this.#answering = undefined
+    this.#endFrames()
   }
 
   #requestHead(bytes: Buffer, head: Head): Framing {
@@ -109,10 +120,52 @@ export class HttpTap {
     if (exchange.capture) this.#context.store?.respond(exchange.capture, bytes, this.#elapsedNs(exchange))
     if (framing === 'stop') {
       // An upgrade: what follows in both directions is the other protocol's.
-      this.#requests.stop()
       this.#responseEnd()
-    }
+      if (exchange.capture && status === 101 && isWebSocket(bytes))
+        this.#readMessages(exchange.capture, bytes)
+      this.#requests.stop()
+    } else if (exchange.capture && isEventStream(bytes)) this.#readEvents(exchange.capture)
     return framing
+  }
+
+  #readMessages(capture: Capture, head: Buffer): void {
+    const { store, clock } = this.#context
+    if (!store) return
+    this.#framed = capture
+    this.#webSocket = new WebSocketTap(head, {
+      now: () => clock.now(),
+      frame: (frame) => store.addFrame(capture, frame),
+      broken: () => store.endFrames(capture, 'what followed is not WebSocket as RFC 6455 knows it'),
+    })
+    store.beginFrames(capture, this.#webSocket.reserve)
+  }
+
+  #readEvents(capture: Capture): void {
+    const { store, clock } = this.#context
+    if (!store) return
+    store.beginFrames(capture)
+    this.#framed = capture
+    const scanner = new EventScanner(({ event, id, data, size, truncated }) => {
+      const payload = Buffer.from(data)
+      const kept = store.addFrame(capture, {
+        time: clock.now(),
+        from: 'server',
+        kind: 'event',
+        size,
+        payload,
+        truncated,
+        event,
+        ...(id === '' ? {} : { eventId: id }),
+      })
+      if (!kept) this.#responseEvents.data = undefined
+    })
+    this.#responseEvents.data = (bytes) => scanner.push(bytes)
+  }
+
+  #endFrames(): void {
+    this.#responseEvents.data = undefined
+    if (this.#framed) this.#context.store?.endFrames(this.#framed)
+    this.#framed = undefined
   }
 
   #responseBody(bytes: Buffer): void {
@@ -131,6 +184,7 @@ export class HttpTap {
     const exchange = this.#answering
     if (!exchange) return
     this.#answering = undefined
+    this.#endFrames()
     this.#context.meter.end(exchange.began)
     if (exchange.capture) this.#context.store?.end(exchange.capture, this.#elapsedNs(exchange))
   }
@@ -143,4 +197,13 @@ export class HttpTap {
   #elapsedNs(exchange: Exchange): number {
     return Math.round((this.#context.clock.monotonic() - exchange.began) * 1e6)
   }
+}
+
+/** True for an answer whose body is a stream of events that can be read as it passes. */
+function isEventStream(head: Buffer): boolean {
+  // Looked for in the bytes first: nearly no answer is one.
+  if (!head.includes('event-stream')) return false
+  const fields = new Map(headerFields(head).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]))
+  const plain = /^(identity)?$/.test(fields.get('content-encoding') ?? '')
+  return plain && /^text\/event-stream\s*(;|$)/.test(fields.get('content-type') ?? '')
 }

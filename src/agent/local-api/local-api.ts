@@ -176,18 +176,24 @@ async function answer(
   reply(agent, response, await handler({ name: found.name, query, json: (most) => readJson(request, most) }))
 }
 
-/** The route of a path; what follows its last slash may be a name, percent-encoded. */
+/** The route of a path; its last part, or the one before that, may be a name, percent-encoded. */
 function findRoute(
   routes: ReadonlyMap<string, Route>,
   path: string,
 ): { route: Route; name: string } | undefined {
   const exact = routes.get(path)
   if (exact) return { route: exact, name: '' }
-  const slash = path.lastIndexOf('/')
-  const route = routes.get(`${path.slice(0, slash)}/:`)
-  if (!route) return undefined
+  const parts = path.split('/')
+  for (const at of [parts.length - 1, parts.length - 2]) {
+    const route = routes.get(parts.with(at, ':').join('/'))
+    if (route) return { route, name: decodeName(parts[at]!) }
+  }
+  return undefined
+}
+
+function decodeName(part: string): string {
   try {
-    return { route, name: decodeURIComponent(path.slice(slash + 1)) }
+    return decodeURIComponent(part)
   } catch {
     throw problem.malformed('the name in the path is not properly percent-encoded')
   }

@@ -4,13 +4,15 @@ import { endpointShape, tunnelShape } from '../config/definitions.ts'
 import type { Problem, Shape } from '../config/shape.ts'
 import { isRecord } from '../config/shape.ts'
 import { NoSession } from '../connect/connection.ts'
+import { FrameLog } from '../inspector/frame-log.ts'
 import { SpecError } from '../spec-error.ts'
 import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
 import { StartError } from '../tunnels.ts'
 import { VERSION } from '../version.ts'
+import type { StreamOptions } from './capture-stream.ts'
 import { missing, problem } from './problem.ts'
 import { MOST_REPLAY, replayFrom } from './replay-call.ts'
-import { captureView, endpointView, tunnelView } from './views.ts'
+import { captureView, endpointView, framesSummary, frameView, tunnelView } from './views.ts'
 
 /** One call, its body not read before somebody asks for it. */
 export interface Call {
@@ -22,7 +24,7 @@ export interface Call {
 }
 
 /** What a route answers; `stream` takes over the response. */
-export type Reply = { status: 200 | 201; body: object } | { status: 204 } | { stream: string | undefined }
+export type Reply = { status: 200 | 201; body: object } | { status: 204 } | { stream: StreamOptions }
 
 type Handler = (call: Call) => Reply | Promise<Reply>
 
@@ -31,8 +33,11 @@ export type Route = Readonly<Record<string, Handler>>
 
 const DEFAULT_LIMIT = 100
 const MOST_LIMIT = 1000
+/** Of an exchange that has neither messages nor events. */
+const NO_FRAMES = new FrameLog()
+NO_FRAMES.end(undefined)
 
-/** Every route of the local API: exact paths, and `/:` for those that end in a name. */
+/** Every route of the local API by its path; `:` stands for a name, the last part or the one before. */
 export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
   const { tunnels, captures, connection } = agent
 
@@ -165,7 +170,17 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
   }
 
   const requestStream: Route = {
-    get: ({ query }) => ({ stream: query.get('tunnel_name') ?? undefined }),
+    get: ({ query }) => ({
+      stream: { tunnelName: query.get('tunnel_name') ?? undefined, frames: query.get('frames') === 'true' },
+    }),
+  }
+
+  const requestFrames: Route = {
+    get: ({ name, query }) => {
+      const { id, frames = NO_FRAMES } = captures.get(name) ?? missing('captured request', name)
+      const list = frames.after(wholeOf(query, 'after') ?? 0, limitOf(query))
+      return { status: 200, body: { ...framesSummary(id, frames), frames: list.map(frameView) } }
+    },
   }
 
   return new Map([
@@ -179,6 +194,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     ['/api/requests/http', requestList],
     ['/api/requests/http/stream', requestStream],
     ['/api/requests/http/:', oneRequest],
+    ['/api/requests/http/:/frames', requestFrames],
   ])
 }
 
@@ -230,8 +246,12 @@ function warnUninspected(agent: Agent, spec: TunnelSpec, asked: boolean | undefi
 }
 
 function limitOf(query: URLSearchParams): number {
-  const text = query.get('limit')
-  if (text === null) return DEFAULT_LIMIT
-  if (!/^\d{1,9}$/.test(text)) throw problem.malformed('limit must be a whole number from 0')
-  return Math.min(Number(text), MOST_LIMIT)
+  return Math.min(wholeOf(query, 'limit') ?? DEFAULT_LIMIT, MOST_LIMIT)
+}
+
+function wholeOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  if (!/^\d{1,9}$/.test(text)) throw problem.malformed(`${name} must be a whole number from 0`)
+  return Number(text)
 }

@@ -1,5 +1,6 @@
 import { headerFields, readHead } from '../http1.ts'
 import type { Capture } from '../inspector/capture-store.ts'
+import type { Frame, FrameLog } from '../inspector/frame-log.ts'
 import type { MessageCopy } from '../inspector/message-copy.ts'
 import { rfc3339 } from '../log/format.ts'
 import type { Tunnel } from '../tunnel.ts'
@@ -66,8 +67,46 @@ export function captureView(capture: Capture, summary = false): object {
     response: response ? responseView(response, summary) : null,
     replayable: capture.replayable,
     in_flight: capture.open,
+    ...(capture.frames ? { frames: framesSummary(capture.id, capture.frames) } : {}),
     ...(capture.error === undefined ? {} : { error: capture.error }),
   }
+}
+
+/** What there is of messages or events of an exchange, without them. */
+export function framesSummary(id: string, { total, dropped, open, stopped }: FrameLog) {
+  return {
+    uri: `/api/requests/http/${id}/frames`,
+    total,
+    dropped,
+    open,
+    ...(stopped === undefined ? {} : { stopped }),
+  }
+}
+
+/** One WebSocket message or server-sent event; its payload as text where it is text, else as base64. */
+export function frameView(frame: Frame): object {
+  const { index, time, from, kind, opcode, fragments, size, truncated, compressed, decoded, event, eventId } =
+    frame
+  return {
+    index,
+    time: rfc3339(new Date(time)),
+    from,
+    kind,
+    ...(opcode === undefined ? {} : { opcode, fragments }),
+    ...(event === undefined ? {} : { event, ...(eventId === undefined ? {} : { id: eventId }) }),
+    size,
+    ...payloadView(frame),
+    truncated,
+    ...(compressed ? { compressed, decoded } : {}),
+  }
+}
+
+function payloadView({ kind, payload, compressed, decoded }: Frame): object {
+  if (compressed && !decoded) return { base64: payload.toString('base64') }
+  if (kind === 'text' || kind === 'event') return { text: payload.toString('utf8') }
+  if (kind === 'close' && payload.length >= 2)
+    return { close_code: payload.readUInt16BE(0), text: payload.toString('utf8', 2) }
+  return { base64: payload.toString('base64') }
 }
 
 function responseView(response: MessageCopy, summary: boolean): object {

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { constants, deflateRawSync } from 'node:zlib'
+import { type PerMessageDeflateOptions, WebSocket, WebSocketServer } from 'ws'
+import { asDuplex } from '../forward/duplex.ts'
+import { Meter } from '../metrics.ts'
+import { startHttpService, startWithApi } from '../testing/local-api.ts'
+import { CaptureStore } from './capture-store.ts'
+import { HttpTap } from './http-tap.ts'
+
+interface FrameView {
+  index: number
+  from: string
+  kind: string
+  text?: string
+  base64?: string
+  size: number
+  fragments?: number
+  truncated: boolean
+  compressed?: boolean
+  decoded?: boolean
+  close_code?: number
+  event?: string
+  id?: string
+}
+
+/** A WebSocket through an agent to a service that sends everything back. */
+async function startEcho(t: TestContext, perMessageDeflate: boolean | PerMessageDeflateOptions = false) {
+  const api = await startWithApi(t)
+  const service = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate })
+  await once(service, 'listening')
+  t.after(() => service.close())
+  service.on('connection', (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })))
+  const addr = (service.address() as { port: number }).port
+  const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
+  const connection = asDuplex(api.gateway.open(String(json.public_url)))
+  const socket = new WebSocket('ws://n.test/chat', {
+    createConnection: () => connection as never,
+    perMessageDeflate: perMessageDeflate === false ? false : { threshold: 0 },
+  })
+  t.after(() => socket.terminate())
+  await once(socket, 'open')
+  const capture = api.agent.captures.list(1)[0]!
+  const frames = async (query = '') =>
+    (await api.get(`/api/requests/http/${capture.id}/frames${query}`)).json as {
+      total: number
+      dropped: number
+      open: boolean
+      frames: FrameView[]
+    }
+  const echoed = async (data: string | Buffer) => {
+    socket.send(data)
+    await once(socket, 'message')
+  }
+  return { ...api, socket, capture, frames, echoed }
+}
+
+test('messages of a WebSocket are kept as they flow, with who sent them', async (t) => {
+  const { socket, capture, frames, echoed, gateway } = await startEcho(t)
+
+  await echoed('hello')
+  await echoed(Buffer.from([1, 2, 3]))
+  socket.send('one ', { fin: false })
+  socket.send('two')
+  await once(socket, 'message')
+  const open = await frames()
+  socket.close(4000, 'enough')
+  await gateway.until(() => capture.frames?.open === false)
+  const { frames: all, total } = await frames()
+
+  assert.equal(open.open, true)
+  assert.equal(total, 8)
+  assert.deepEqual(
+    all.map(({ from, kind, text, base64, fragments, close_code }) => [
+      from,
+      kind,
+      text ?? base64,
+      fragments ?? close_code,
+    ]),
+    [
+      ['client', 'text', 'hello', 1],
+      ['server', 'text', 'hello', 1],
+      ['client', 'binary', 'AQID', 1],
+      ['server', 'binary', 'AQID', 1],
+      ['client', 'text', 'one two', 2],
+      ['server', 'text', 'one two', 1],
+      ['client', 'close', 'enough', 1],
+      ['server', 'close', 'enough', 1],
+    ],
+  )
+  assert.equal(all[6]?.close_code, 4000)
+  assert.deepEqual(
+    (await frames('?after=6&limit=1')).frames.map(({ index }) => index),
+    [7],
+  )
+})
+
+for (const [name, options] of [
+  ['each by itself', { serverNoContextTakeover: true, clientNoContextTakeover: true }],
+  ['with what came before', {}],
+] as const) {
+  test(`compressed messages are decoded for looking at: compressed ${name}`, async (t) => {
+    const { frames, echoed, capture, gateway } = await startEcho(t, { threshold: 0, ...options })
+
+    for (let count = 0; count < 4; count++) await echoed(`{"the same words again and again":${count}}`)
+    await gateway.until(() => capture.frames?.total === 8)
+    const { frames: all } = await frames()
+
+    assert.deepEqual(
+      all.map(({ text, compressed, decoded }) => [text, compressed, decoded]),
+      [0, 0, 1, 1, 2, 2, 3, 3].map((count) => [`{"the same words again and again":${count}}`, true, true]),
+    )
+    assert.ok(all[7]!.size < 50)
+  })
+}
+
+test('events of a stream are kept as they flow, and told on the live stream', async (t) => {
+  const api = await startWithApi(t)
+  let send: (text: string) => void = () => {}
+  const addr = await startHttpService(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' })
+    send = (text) => response.write(text)
+    send('event: hello\nid: 1\ndata: {"a":1}\n\n')
+  })
+  const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
+  const live = await fetch(`${api.api.url}/api/requests/http/stream?frames=true`)
+  const told: string[] = []
+  const reading = (async () => {
+    for await (const piece of live.body!.pipeThrough(new TextDecoderStream())) told.push(piece)
+  })().catch(() => {})
+  const stream = api.gateway.open(String(json.public_url))
+  stream.sink = { onData: (chunk) => stream.consumed(chunk.length), onEnd() {}, onDrain() {}, onClose() {} }
+
+  stream.write(Buffer.from('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'))
+  await api.gateway.until(() => api.agent.captures.list(1)[0]?.frames?.total === 1)
+  send('data: two\n\n')
+  await api.gateway.until(() => told.join('').includes('"text":"two"'))
+  const { id } = api.agent.captures.list(1)[0]!
+  const one = (await api.get(`/api/requests/http/${id}`)).json as { frames: { open: boolean; uri: string } }
+  const all = (await api.get(one.frames.uri)).json as { frames: FrameView[] }
+  stream.reset()
+  await api.gateway.until(() => api.agent.captures.get(id)?.frames?.open === false)
+  api.api.close()
+  await reading
+
+  assert.equal(one.frames.open, true)
+  assert.deepEqual(
+    all.frames.map(({ from, kind, event, id: eventId, text }) => [from, kind, event, eventId, text]),
+    [
+      ['server', 'event', 'hello', '1', '{"a":1}'],
+      ['server', 'event', 'message', '1', 'two'],
+    ],
+  )
+  assert.match(told.join(''), new RegExp(`event: frames\ndata: {"id":"${id}"`))
+})
+
+test('frames of an exchange without any are an empty list, of an unknown one 404', async (t) => {
+  const api = await startWithApi(t)
+  const capture = api.agent.captures.begin('web', 'x', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1)
+
+  const { json } = await api.get(`/api/requests/http/${capture.id}/frames`)
+
+  assert.deepEqual(json, {
+    uri: `/api/requests/http/${capture.id}/frames`,
+    total: 0,
+    dropped: 0,
+    open: false,
+    frames: [],
+  })
+  assert.equal((await api.get('/api/requests/http/airt_none/frames')).status, 404)
+  assert.equal((await api.get(`/api/requests/http/${capture.id}/frames?after=x`)).status, 400)
+})
+
+function upgraded(limit: number, extensions = '') {
+  const clock = { now: () => 0, monotonic: () => 0 }
+  const store = new CaptureStore(limit)
+  const tap = new HttpTap({ tunnelName: 'web', remoteAddr: 'x', meter: new Meter(clock), store, clock })
+  tap.request(Buffer.from('GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n'))
+  tap.response(Buffer.from(`HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n${extensions}\r\n`))
+  return { store, tap, capture: store.list()[0]! }
+}
+
+/** A frame of the service with a payload of 126 to 65,535 bytes. */
+function sent(payload: Buffer, first = 0x82): Buffer {
+  const head = Buffer.from([first, 126, 0, 0])
+  head.writeUInt16BE(payload.length, 2)
+  return Buffer.concat([head, payload])
+}
+
+test('frames beyond the bound are dropped, oldest first, and counted', () => {
+  const { tap, capture, store } = upgraded(50e6)
+
+  for (let count = 0; count < 1000; count++) tap.response(sent(Buffer.alloc(10_000, count)))
+
+  const { frames } = capture
+  assert.equal(frames?.total, 1000)
+  assert.ok(frames.size <= 1024 * 1024)
+  assert.ok(frames.dropped > 890)
+  assert.equal(frames.after(0)[0]?.index, frames.dropped + 1)
+  assert.deepEqual(
+    frames.after(998).map(({ index }) => index),
+    [999, 1000],
+  )
+  assert.ok(store.bytes > frames.size && store.bytes < frames.size + 10_000)
+})
+
+test('frames count against the limit of the store and go with their exchange', () => {
+  const { tap, store, capture } = upgraded(300_000)
+
+  for (let count = 0; count < 100; count++) tap.response(sent(Buffer.alloc(10_000)))
+  tap.request(Buffer.from([0x81, 0x80, 0, 0, 0, 0]))
+
+  assert.equal(capture.kept, false)
+  assert.equal(capture.frames, undefined)
+  assert.equal(store.bytes, 0)
+})
+
+test('what cannot be decoded is shown as it came', async () => {
+  const { tap, capture } = upgraded(50e6, 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
+  const bomb = deflateRawSync(Buffer.alloc(20e6), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+  const plain = deflateRawSync('x'.repeat(5), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+
+  tap.response(sent(bomb, 0xc1))
+  tap.response(Buffer.concat([Buffer.from([0xc1, plain.length]), plain]))
+  while (capture.frames?.total !== 2) await new Promise((resolve) => setImmediate(resolve))
+
+  assert.deepEqual(
+    capture.frames.after(0).map(({ compressed, decoded }) => [compressed, decoded]),
+    [
+      [true, false],
+      [true, false],
+    ],
+  )
+})
+
+test('compressed messages that come faster than they are decoded keep nobody waiting', async () => {
+  const { tap, capture } = upgraded(
+    50e6,
+    'Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n',
+  )
+  const noise = Buffer.from(Array.from({ length: 9000 }, () => Math.floor(Math.random() * 256)))
+  const packed = deflateRawSync(noise, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+
+  for (let count = 0; count < 40; count++) tap.response(sent(packed, 0xc2))
+
+  assert.ok(capture.frames!.total > 10, 'those that waited too long are told at once')
+  while (capture.frames?.total !== 40) await new Promise((resolve) => setImmediate(resolve))
+  const decoded = capture.frames.after(0).map((frame) => frame.decoded)
+  assert.ok(decoded.includes(false))
+  assert.equal(decoded.at(-1), true)
+})
+
+test('an upgraded connection that speaks something else says why nothing is shown', () => {
+  const { tap, capture } = upgraded(50e6)
+
+  tap.response(Buffer.from('SSH-2.0-server\r\n'))
+
+  assert.equal(capture.frames?.open, false)
+  assert.match(capture.frames?.stopped ?? '', /not WebSocket/)
+})

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRandom, mutate } from '../../../test/support/random.ts'
+import { type ScannedMessage, WebSocketScanner } from './websocket-scanner.ts'
+
+/** One frame as a sender makes it. */
+function frame(
+  opcode: number,
+  payload: Buffer | string,
+  options: { fin?: boolean; mask?: Buffer } = {},
+): Buffer {
+  const { fin = true, mask } = options
+  const body = Buffer.from(payload as string)
+  const long = body.length > 65_535 ? 8 : body.length > 125 ? 2 : 0
+  const head = Buffer.alloc(2 + long)
+  head[0] = (fin ? 0x80 : 0) | opcode
+  head[1] = (mask ? 0x80 : 0) | (long === 8 ? 127 : long === 2 ? 126 : body.length)
+  if (long === 2) head.writeUInt16BE(body.length, 2)
+  if (long === 8) head.writeBigUInt64BE(BigInt(body.length), 2)
+  if (!mask) return Buffer.concat([head, body])
+  return Buffer.concat([head, mask, body.map((byte, index) => byte ^ mask[index % 4]!)])
+}
+
+function scan(masked: boolean, pieces: Iterable<Buffer>) {
+  const found: ScannedMessage[] = []
+  let broken = false
+  const scanner = new WebSocketScanner(masked, {
+    message: (message) => found.push(message),
+    broken: () => {
+      broken = true
+    },
+  })
+  for (const piece of pieces) scanner.push(piece)
+  return { found, broken }
+}
+
+const MASK = Buffer.from([1, 200, 3, 77])
+
+test('messages are found with their masks undone', () => {
+  const bytes = [
+    frame(1, 'grüße', { mask: MASK }),
+    frame(2, Buffer.from([0, 255]), { mask: MASK }),
+    frame(9, '', { mask: MASK }),
+  ]
+
+  const { found } = scan(true, bytes)
+
+  assert.deepEqual(
+    found.map(({ opcode, size, payload }) => [opcode, size, payload.toString('latin1')]),
+    [
+      [1, 7, Buffer.from('grüße').toString('latin1')],
+      [2, 2, '\0\xff'],
+      [9, 0, ''],
+    ],
+  )
+})
+
+test('fragments become one message, with control frames between them told at once', () => {
+  const bytes = [
+    frame(1, 'one ', { fin: false }),
+    frame(9, 'ping'),
+    frame(0, 'two ', { fin: false }),
+    frame(0, 'three'),
+    frame(1, 'next'),
+  ]
+
+  const { found } = scan(false, bytes)
+
+  assert.deepEqual(
+    found.map(({ opcode, fragments, payload }) => `${opcode} ${fragments} ${payload}`),
+    ['9 1 ping', '1 3 one two three', '1 1 next'],
+  )
+})
+
+test('however the bytes are cut, the same messages are found', (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  for (let round = 0; round < 50; round++) {
+    const sizes = [0, 1, 125, 126, 1000, 65_535, 65_536, 70_000]
+    const payloads = Array.from({ length: 5 }, () => Buffer.alloc(random.pick(sizes), random.bytes(7)))
+    const bytes = Buffer.concat(payloads.map((payload) => frame(2, payload, { mask: random.bytes(4) })))
+    const pieces: Buffer[] = []
+    for (let at = 0; at < bytes.length; ) {
+      const end = at + 1 + random.below(round % 2 ? 20_000 : 2000)
+      pieces.push(bytes.subarray(at, end))
+      at = end
+    }
+
+    const { found, broken } = scan(true, pieces)
+
+    assert.equal(broken, false)
+    assert.deepEqual(
+      found.map(({ size }) => size),
+      payloads.map(({ length }) => length),
+    )
+    for (const [index, { payload }] of found.entries())
+      assert.ok(payload.equals(payloads[index]!.subarray(0, 16_384)))
+  }
+})
+
+test('bytes that are no frames end the reading, whatever they are', (t) => {
+  for (const [masked, bytes] of [
+    [true, frame(1, 'not masked')],
+    [false, frame(1, 'masked', { mask: MASK })],
+    [false, frame(3, 'reserved opcode')],
+    [false, frame(9, 'x'.repeat(126))],
+    [false, frame(9, 'cut', { fin: false })],
+    [false, frame(0, 'nothing to go on with')],
+    [false, Buffer.concat([frame(1, 'a', { fin: false }), frame(1, 'b')])],
+    [false, Buffer.from('HTTP/1.1 200 OK')],
+    [false, Buffer.from([0x82, 127, 255, 0, 0, 0, 0, 0, 0, 0])],
+  ] as const) {
+    const { found, broken } = scan(masked, [bytes, frame(1, 'later')])
+    assert.ok(broken, bytes.toString('latin1'))
+    assert.equal(found.length, 0)
+  }
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const sample = Buffer.concat([
+    frame(1, 'hello', { mask: MASK }),
+    frame(2, Buffer.alloc(300), { mask: MASK }),
+  ])
+  for (let round = 0; round < 5000; round++) {
+    const damaged = mutate(random, sample)
+    const { found } = scan(true, [damaged])
+    for (const { payload } of found) assert.ok(payload.length <= damaged.length)
+  }
+})
