@@ -1,0 +1,141 @@
+import { useState } from 'react'
+import { ApiError } from '../../api.ts'
+import {
+  Badge,
+  ButtonLink,
+  Card,
+  Empty,
+  Facts,
+  Failed,
+  Loading,
+  Notice,
+  Page,
+  Table,
+  Time,
+  useApi,
+} from '../../kit/index.ts'
+import type { PageProps } from '../../pages.ts'
+import { hrefTo } from '../../route.ts'
+import { listAll, useLoaded } from '../list-all.ts'
+import { useLive } from '../live.ts'
+import type { Tunnel, TunnelSession } from '../resources.ts'
+import { agentName, Commands, takesCommands } from './commands.tsx'
+import './agents.css'
+
+const BACK = { path: '/agents', title: 'Agents' }
+
+/** One session: where it is, what it carries, and what it can be told. */
+export default function AgentPage({ params: { id = '' } }: PageProps) {
+  const now = useLive().samples.at(-1)
+  const [done, setDone] = useState<string>()
+  const session = useApi<TunnelSession>(`/tunnel_sessions/${encodeURIComponent(id)}`, { everyMs: 4000 })
+  const tunnels = useLoaded<Tunnel[]>((signal) => listAll('/tunnels', 'tunnels', signal), {
+    everyMs: 4000,
+    key: `${now?.tunnels}`,
+  })
+  const gone = session.error instanceof ApiError && session.error.status === 404
+  if (gone)
+    return (
+      <Page title="Agent" back={BACK}>
+        {done && <Notice kind="good">{done}</Notice>}
+        <Empty
+          title="This session has ended"
+          action={<ButtonLink to="/agents">Who is online now</ButtonLink>}
+        >
+          An agent that connects again has a new session with a new id.
+        </Empty>
+      </Page>
+    )
+  if (session.value === undefined)
+    return (
+      <Page title="Agent" back={BACK}>
+        {session.error ? <Failed error={session.error} retry={session.reload} /> : <Loading />}
+      </Page>
+    )
+  const { value } = session
+  const own = tunnels.value?.filter(({ tunnel_session }) => tunnel_session.id === id)
+  return (
+    <Page
+      title={agentName(value)}
+      back={BACK}
+      actions={
+        <Commands
+          session={value}
+          onDone={(said) => {
+            setDone(said)
+            session.reload()
+          }}
+        />
+      }
+    >
+      {done && <Notice kind="good">{done}</Notice>}
+      {!takesCommands(value) && (
+        <Notice>
+          This is an SSH client. It has no agent that could be told anything; it ends when its user ends it.
+        </Notice>
+      )}
+      <Card title="Session">
+        <Facts
+          entries={[
+            [
+              'State',
+              <Badge key="state" tone="good">
+                online
+              </Badge>,
+            ],
+            ['Connected', <Time key="at" at={value.started_at} exact />],
+            ['Address', <code key="ip">{value.ip}</code>],
+            ['System', value.os],
+            ['Version', value.agent_version],
+            ['Transport', value.transport],
+            ['Region', value.region],
+            ['Metadata', value.metadata],
+            ['Credential', <CredentialLink key="credential" id={value.credential.id} />],
+            ['Id', <code key="id">{value.id}</code>],
+          ]}
+        />
+      </Card>
+      <Card title="Tunnels">
+        {own?.length === 0 && <p className="quiet">It has no tunnel now.</p>}
+        {own && own.length > 0 && (
+          <Table
+            label="Tunnels of this agent"
+            rows={own}
+            keyOf={(tunnel) => tunnel.id}
+            columns={[
+              { title: 'Serves', of: (tunnel) => <Served tunnel={tunnel} /> },
+              { title: 'Forwards to', kind: 'mono', of: ({ forwards_to }) => forwards_to },
+              { title: 'Protocol', of: ({ proto }) => proto ?? 'by labels' },
+              { title: 'Since', kind: 'fit', of: ({ started_at }) => <Time at={started_at} /> },
+            ]}
+          />
+        )}
+      </Card>
+    </Page>
+  )
+}
+
+function Served({ tunnel: { public_url, labels } }: { tunnel: Tunnel }) {
+  if (public_url === null)
+    return Object.entries(labels ?? {}).map(([key, value]) => (
+      <Badge key={key} tone="info">
+        {key}={value}
+      </Badge>
+    ))
+  return /^https?:/.test(public_url) ? (
+    <a href={public_url} target="_blank" rel="noreferrer">
+      {public_url}
+    </a>
+  ) : (
+    public_url
+  )
+}
+
+function CredentialLink({ id }: { id: string }) {
+  const page = id.startsWith('sshcr_') ? 'ssh-credentials' : 'credentials'
+  return (
+    <a href={hrefTo(`/${page}/${id}`)}>
+      <code>{id}</code>
+    </a>
+  )
+}

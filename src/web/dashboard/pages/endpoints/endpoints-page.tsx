@@ -1,0 +1,101 @@
+import { useState } from 'react'
+import {
+  Badge,
+  ButtonLink,
+  type Column,
+  CopyButton,
+  Empty,
+  Failed,
+  Loading,
+  Page,
+  Search,
+  Table,
+  Time,
+} from '../../kit/index.ts'
+import { hrefTo } from '../../route.ts'
+import { CommandLine } from '../command-line.tsx'
+import { listAll, useLoaded } from '../list-all.ts'
+import { useLive } from '../live.ts'
+import type { Endpoint } from '../resources.ts'
+import '../agents/agents.css'
+
+const KINDS = ['All', 'Agents', 'Edges'] as const
+type Kind = (typeof KINDS)[number]
+
+/** Every public address that answers now, of agents and of edges. */
+export default function EndpointsPage() {
+  const now = useLive().samples.at(-1)
+  const [wanted, setWanted] = useState('')
+  const [kind, setKind] = useState<Kind>('All')
+  const { value, error, loading, reload } = useLoaded<Endpoint[]>(
+    (signal) => listAll('/endpoints', 'endpoints', signal),
+    { everyMs: 4000, key: `${now?.sessions} ${now?.tunnels}` },
+  )
+  const rows = value?.filter(
+    (endpoint) =>
+      (kind === 'All' || (kind === 'Edges') === (endpoint.edge !== null)) &&
+      [endpoint.public_url, endpoint.name, endpoint.description, endpoint.upstream_url]
+        .join(' ')
+        .toLowerCase()
+        .includes(wanted.toLowerCase()),
+  )
+  return (
+    <Page
+      title="Endpoints"
+      lead="Public addresses that answer now. Those of agents come and go with them; those of edges stay."
+      actions={<ButtonLink to="/edges/new">New edge</ButtonLink>}
+    >
+      {error && <Failed error={error} retry={reload} />}
+      {loading && <Loading />}
+      {value?.length === 0 && (
+        <Empty title="Nothing answers yet">
+          <p>An agent makes an endpoint the moment it starts:</p>
+          <CommandLine text="adit http 3000" />
+        </Empty>
+      )}
+      {rows && value && value.length > 0 && (
+        <>
+          <div className="tools">
+            <Search label="Search endpoints" value={wanted} onValue={setWanted} />
+            {KINDS.map((each) => (
+              <button type="button" key={each} aria-pressed={kind === each} onClick={() => setKind(each)}>
+                {each}
+              </button>
+            ))}
+          </div>
+          <Table label="Endpoints" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
+          {rows.length === 0 && <p className="quiet">None of them fits.</p>}
+        </>
+      )}
+    </Page>
+  )
+}
+
+const COLUMNS: readonly Column<Endpoint>[] = [
+  {
+    title: 'Address',
+    of: ({ public_url }) =>
+      /^https?:/.test(public_url) ? (
+        <a href={public_url} target="_blank" rel="noreferrer">
+          {public_url}
+        </a>
+      ) : (
+        <code>{public_url}</code>
+      ),
+  },
+  {
+    title: 'Answered by',
+    of: ({ edge, tunnel_session, upstream_url, name }) =>
+      edge !== null ? (
+        <a href={hrefTo(`/edges/${edge.id}`)}>Edge</a>
+      ) : (
+        <>
+          {tunnel_session && <a href={hrefTo(`/agents/${tunnel_session.id}`)}>{name || 'Agent'}</a>}{' '}
+          {upstream_url && <code>{upstream_url}</code>}
+        </>
+      ),
+  },
+  { title: 'Kind', kind: 'fit', of: ({ proto }) => <Badge tone="info">{proto}</Badge> },
+  { title: 'Since', kind: 'fit', of: ({ created_at }) => <Time at={created_at} /> },
+  { title: '', kind: 'fit', of: ({ public_url }) => <CopyButton text={public_url} /> },
+]
