@@ -1,4 +1,5 @@
-// Builds the pages that run in a browser into dist/, those whose sources are newer than what is there.
+// Builds the pages that run in a browser into dist/, those whose sources are newer than what is there. Names of pages on
+// the command line mean only those.
 import { glob, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -6,7 +7,10 @@ const root = join(import.meta.dirname, '..')
 /** Each page and the address below which it is served. */
 const PAGES = { inspector: '/', dashboard: '/dashboard/' }
 
-for (const [page, base] of Object.entries(PAGES)) if (await isStale(page)) await build(page, base)
+const wanted = process.argv.slice(2)
+for (const [page, base] of Object.entries(PAGES)) {
+  if ((wanted.length === 0 || wanted.includes(page)) && (await isStale(page))) await build(page, base)
+}
 
 async function isStale(page: string): Promise<boolean> {
   const built = await stat(join(root, 'dist', page, 'index.html')).catch(() => undefined)

@@ -10,9 +10,9 @@ const root = join(import.meta.dirname, '..', '..')
 /** Where screenshots go; git ignores it. */
 export const ARTEFACTS = join(root, 'test-artefacts')
 
-/** Debian's Chromium, talking to nobody by itself. Pages are built first, should they be older than their sources. */
-export async function startBrowser(): Promise<Browser> {
-  await promisify(execFile)(process.execPath, [join(root, 'scripts', 'build-pages.ts')])
+/** Debian's Chromium, talking to nobody by itself. A page is built first, should it be older than its sources. */
+export async function startBrowser(page: 'inspector' | 'dashboard'): Promise<Browser> {
+  await promisify(execFile)(process.execPath, [join(root, 'scripts', 'build-pages.ts'), page])
   await mkdir(ARTEFACTS, { recursive: true })
   return chromium.launch({
     executablePath: '/usr/bin/chromium',

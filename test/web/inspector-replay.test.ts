@@ -7,7 +7,7 @@ import { checked, panel, pictured, row, rows, shown, startInspected } from './in
 
 let browser: Browser
 before(async () => {
-  browser = await startBrowser()
+  browser = await startBrowser('inspector')
 })
 after(() => browser.close())
 

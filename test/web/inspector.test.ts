@@ -21,7 +21,7 @@ import {
 
 let browser: Browser
 before(async () => {
-  browser = await startBrowser()
+  browser = await startBrowser('inspector')
 })
 after(() => browser.close())
 
