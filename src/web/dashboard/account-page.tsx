@@ -1,19 +1,38 @@
-import { Facts, Page, Time } from './kit/index.ts'
+import { ChangePassword } from './account/change-password.tsx'
+import { SecondFactor } from './account/second-factor.tsx'
+import { choiceLabel } from './form/words.ts'
+import { Card, Facts, Notice, Page, Time } from './kit/index.ts'
 import { useSession } from './session.ts'
 
-/** Who is signed in. */
+/** Who is signed in, and how they prove it. */
 export default function AccountPage() {
   const { session } = useSession()
+  const { user } = session
   return (
-    <Page title="Your account">
-      <Facts
-        entries={[
-          ['Email', session.user?.email],
-          ['Role', session.user?.role],
-          ['Account', <code key="id">{session.account_id}</code>],
-          ['Session ends', <Time key="end" at={session.expires_at} exact />],
-        ]}
-      />
+    <Page title="Your account" lead="Who you are here, and how you prove it.">
+      <Card title="Signed in">
+        <Facts
+          entries={[
+            ['Email', user?.email],
+            ['Name', user?.name],
+            ['Role', user ? choiceLabel(user.role) : 'That of the API key'],
+            ['Signed in with', session.api_key_sign_in ? 'an API key' : 'a password'],
+            ['Account', <code key="id">{session.account_id}</code>],
+            ['Session ends', <Time key="end" at={session.expires_at} exact />],
+          ]}
+        />
+      </Card>
+      {session.api_key_sign_in ? (
+        <Notice>
+          You signed in with an API key. To change a password or the second factor, sign in with email and
+          password.
+        </Notice>
+      ) : (
+        <>
+          <ChangePassword />
+          <SecondFactor />
+        </>
+      )}
     </Page>
   )
 }

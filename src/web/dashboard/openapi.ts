@@ -94,3 +94,17 @@ export function bodySchema(document: OpenApi, method: string, path: string): Sch
   const schema = operation?.requestBody?.content['application/json'].schema
   return schema && resolved(schema, document)
 }
+
+/** The path as the document writes it, of one that is called: `/ip_policies/{id}` of `/ip_policies/ipp_1`. */
+export function templateOf({ paths }: OpenApi, path: string): string | undefined {
+  const steps = path.split('/')
+  const fits = (template: string) => {
+    const wanted = template.split('/')
+    return (
+      wanted.length === steps.length &&
+      wanted.every((step, index) => step.startsWith('{') || step === steps[index])
+    )
+  }
+  // One that is written out goes before one with a place for any id.
+  return path in paths ? path : Object.keys(paths).find(fits)
+}

@@ -27,14 +27,17 @@ export function Button({
 export function ButtonLink({
   to,
   kind = 'plain',
+  shortcut,
   children,
 }: {
   to: string
   kind?: Kind
+  /** A key of the shell that follows this link, such as `n` for new. */
+  shortcut?: 'n' | 'e'
   children: ReactNode
 }) {
   return (
-    <a href={hrefTo(to)} className={CLASSES[kind]}>
+    <a href={hrefTo(to)} className={CLASSES[kind]} data-key={shortcut}>
       {children}
     </a>
   )

@@ -86,12 +86,14 @@ export function TextField({
 export function Switch({
   label,
   hint,
+  error,
   checked,
   disabled = false,
   onChecked,
 }: {
   label: ReactNode
   hint?: ReactNode
+  error?: string | undefined
   checked: boolean
   disabled?: boolean
   onChecked: (checked: boolean) => void
@@ -110,6 +112,7 @@ export function Switch({
         onChange={(event) => onChecked(event.target.checked)}
       />
       <label htmlFor={id}>{label}</label>
+      {error && <p className="field-error">{error}</p>}
       {hint && (
         <p className="field-hint" id={`${id}-hint`}>
           {hint}

@@ -1,0 +1,76 @@
+import { type FormEvent, useState } from 'react'
+import { ApiError, api, sentenceOf } from '../api.ts'
+import { Button, Card, Notice, say, TextField } from '../kit/index.ts'
+import { useSession } from '../session.ts'
+
+/** Changes the password of the one signed in. */
+export function ChangePassword() {
+  const { refresh } = useSession()
+  const [current, setCurrent] = useState('')
+  const [next, setNext] = useState('')
+  const [again, setAgain] = useState('')
+  const [error, setError] = useState<{ field: string | undefined; message: string }>()
+  const [busy, setBusy] = useState(false)
+
+  const change = async (event: FormEvent) => {
+    event.preventDefault()
+    if (next !== again)
+      return setError({ field: 'again', message: 'The two new passwords are not the same.' })
+    setBusy(true)
+    setError(undefined)
+    try {
+      await api.put('/dashboard/api/password', { current, new: next })
+      setCurrent('')
+      setNext('')
+      setAgain('')
+      say('Your password was changed.')
+      await refresh()
+    } catch (caught) {
+      const field = caught instanceof ApiError ? caught.field : undefined
+      setError({ field, message: sentenceOf(caught) })
+    }
+    setBusy(false)
+  }
+  const errorAt = (field: string) => (error?.field === field ? error.message : undefined)
+  const placed = ['current', 'new', 'again'].includes(error?.field ?? '')
+  return (
+    <Card title="Change password">
+      <form className="form" noValidate onSubmit={(event) => void change(event)}>
+        <TextField
+          label="Current password"
+          type="password"
+          autoComplete="current-password"
+          required
+          value={current}
+          onValue={setCurrent}
+          error={errorAt('current')}
+        />
+        <TextField
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          required
+          value={next}
+          onValue={setNext}
+          error={errorAt('new')}
+          hint="Long is better than complicated: a few words that do not belong together are fine."
+        />
+        <TextField
+          label="New password again"
+          type="password"
+          autoComplete="new-password"
+          required
+          value={again}
+          onValue={setAgain}
+          error={errorAt('again')}
+        />
+        {error && !placed && <Notice kind="bad">{error.message}</Notice>}
+        <div className="form-actions">
+          <Button kind="main" type="submit" busy={busy}>
+            Change password
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}

@@ -1,0 +1,63 @@
+import { Badge, type Column, Empty, Page, Time } from './kit/index.ts'
+import { ListBody, useSearchedList } from './resource/searched-list.tsx'
+import { IdLink } from './resource/value-view.tsx'
+import './resource/resource.css'
+
+interface Entry {
+  readonly id: string
+  readonly at: string
+  readonly principal: string | null
+  readonly credential: string | null
+  readonly source: string | null
+  readonly action: string
+  readonly kind: string
+  readonly object: string | null
+  readonly outcome: string
+  readonly detail: string | null
+}
+
+const COLUMNS: readonly Column<Entry>[] = [
+  { title: 'When', of: ({ at }) => <Time at={at} />, kind: 'fit' },
+  {
+    title: 'What',
+    of: ({ action, kind, detail }) => (
+      <>
+        {action.replaceAll('_', ' ')} <span className="quiet">{kind.replaceAll('_', ' ')}</span>
+        {detail && <div className="quiet">{detail}</div>}
+      </>
+    ),
+  },
+  { title: 'Object', of: ({ object }) => object && <IdLink id={object} /> },
+  {
+    title: 'By',
+    of: ({ principal, credential }) =>
+      (principal ?? credential) && <IdLink id={(principal ?? credential)!} />,
+  },
+  { title: 'From', of: ({ source }) => source && <code>{source}</code> },
+  {
+    title: 'Outcome',
+    of: ({ outcome }) => <Badge tone={outcome === 'done' ? 'good' : 'bad'}>{outcome}</Badge>,
+  },
+]
+
+/** Who changed what, from where, and whether it was allowed. */
+export default function AuditPage() {
+  const list = useSearchedList<Entry>('/audit_events', 'audit_events')
+  return (
+    <Page
+      title="Audit log"
+      lead="Every change to this account: who made it, from where, and how it ended. The records are chained, so that nobody can take one out unseen."
+    >
+      <ListBody
+        list={list}
+        title="Audit log"
+        columns={COLUMNS}
+        empty={
+          <Empty title="Nothing has been changed yet">
+            Whatever is created, changed or deleted is written down here.
+          </Empty>
+        }
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,193 @@
+import { useState } from 'react'
+import { Button, type ControlProps } from '../kit/index.ts'
+import { hrefTo } from '../route.ts'
+import { type Option, useOptions } from './references.ts'
+
+/** Chooses one resource by its description; what is not in the list is typed. */
+export function Picker({
+  prefixes,
+  value,
+  onValue,
+  control,
+}: {
+  prefixes: readonly string[]
+  value: string | undefined
+  onValue: (value: string | undefined) => void
+  control: ControlProps
+}) {
+  const { options, one, create } = useOptions(prefixes)
+  const [typed, setTyped] = useState(false)
+  if (typed)
+    return (
+      <input
+        {...control}
+        className="code"
+        value={value ?? ''}
+        placeholder={`${prefixes[0]}_…`}
+        onChange={(event) => onValue(event.target.value || undefined)}
+      />
+    )
+  const known = value === undefined || options?.some(({ id }) => id === value)
+  return (
+    <>
+      <select
+        {...control}
+        value={value ?? ''}
+        onChange={(event) => {
+          if (event.target.value === 'other') setTyped(true)
+          else onValue(event.target.value || undefined)
+        }}
+      >
+        <option value="">{options === undefined ? 'Loading…' : control.required ? 'Choose…' : 'None'}</option>
+        {!known && <option value={value}>{value}</option>}
+        {options?.map(({ id, label }) => (
+          <option key={id} value={id}>
+            {label}
+          </option>
+        ))}
+        <option value="other">Another, by its id…</option>
+      </select>
+      {options?.length === 0 && <NoneYet one={one} create={create} />}
+    </>
+  )
+}
+
+function NoneYet({ one, create }: { one: string; create: string | undefined }) {
+  return (
+    <p className="field-hint">
+      There is no {one} yet.{' '}
+      {create && (
+        <a href={hrefTo(create)} target="_blank" rel="noreferrer">
+          Create one in a new tab
+        </a>
+      )}
+    </p>
+  )
+}
+
+/** Chooses several, in the order in which they were chosen. */
+export function ManyPicker({
+  prefixes,
+  value,
+  onValue,
+  control,
+}: {
+  prefixes: readonly string[]
+  value: readonly string[]
+  onValue: (value: string[]) => void
+  control: ControlProps
+}) {
+  const { options, one, create } = useOptions(prefixes)
+  const left = options?.filter(({ id }) => !value.includes(id))
+  const without = (index: number) => value.filter((_, each) => each !== index)
+  const raise = (index: number) => [
+    ...value.slice(0, index - 1),
+    value[index]!,
+    value[index - 1]!,
+    ...value.slice(index + 1),
+  ]
+  return (
+    <>
+      {value.length > 0 && (
+        <ol className="chosen">
+          {value.map((id, index) => (
+            <li key={id}>
+              <span>{labelIn(options, id)}</span>
+              {index > 0 && (
+                <Button kind="quiet" aria-label={`Move ${id} up`} onClick={() => onValue(raise(index))}>
+                  ↑
+                </Button>
+              )}
+              <Button kind="quiet" aria-label={`Remove ${id}`} onClick={() => onValue(without(index))}>
+                ✕
+              </Button>
+            </li>
+          ))}
+        </ol>
+      )}
+      <select
+        {...control}
+        value=""
+        onChange={(event) => {
+          if (event.target.value !== '') onValue([...value, event.target.value])
+        }}
+      >
+        <option value="">{options === undefined ? 'Loading…' : `Add ${one}…`}</option>
+        {left?.map(({ id, label }) => (
+          <option key={id} value={id}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {options?.length === 0 && <NoneYet one={one} create={create} />}
+    </>
+  )
+}
+
+const labelIn = (options: readonly Option[] | undefined, id: string) =>
+  options?.find((option) => option.id === id)?.label ?? id
+
+/** A weight for each of several resources. */
+export function Weights({
+  prefixes,
+  value,
+  onValue,
+  control,
+}: {
+  prefixes: readonly string[]
+  value: Readonly<Record<string, number>>
+  onValue: (value: Record<string, number>) => void
+  control: ControlProps
+}) {
+  const { options, one, create } = useOptions(prefixes)
+  const total = Object.values(value).reduce((sum, weight) => sum + weight, 0)
+  return (
+    <>
+      {Object.keys(value).length > 0 && (
+        <ul className="chosen">
+          {Object.entries(value).map(([id, weight]) => (
+            <li key={id}>
+              <span>{labelIn(options, id)}</span>
+              <input
+                type="number"
+                min={0}
+                max={10_000}
+                className="weight"
+                aria-label={`Weight of ${labelIn(options, id)}`}
+                value={weight}
+                onChange={(event) => onValue({ ...value, [id]: Number(event.target.value) })}
+              />
+              <span className="share">{total > 0 ? `${Math.round((weight / total) * 100)} %` : '–'}</span>
+              <Button
+                kind="quiet"
+                aria-label={`Remove ${id}`}
+                onClick={() =>
+                  onValue(Object.fromEntries(Object.entries(value).filter(([each]) => each !== id)))
+                }
+              >
+                ✕
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <select
+        {...control}
+        value=""
+        onChange={(event) => {
+          if (event.target.value !== '') onValue({ ...value, [event.target.value]: 1 })
+        }}
+      >
+        <option value="">{options === undefined ? 'Loading…' : `Add ${one}…`}</option>
+        {options
+          ?.filter(({ id }) => !(id in value))
+          .map(({ id, label }) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+      </select>
+      {options?.length === 0 && <NoneYet one={one} create={create} />}
+    </>
+  )
+}

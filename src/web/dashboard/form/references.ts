@@ -1,0 +1,108 @@
+import { useEffect, useState } from 'react'
+import { api } from '../api.ts'
+import { type Item, resourcePages } from '../resources.ts'
+
+/** Where the resources with an id prefix are listed, what one is called, and where it is made. */
+interface Listed {
+  readonly path: string
+  readonly key: string
+  readonly one: string
+  readonly create?: string
+}
+
+/** Those whose pages are made elsewhere. */
+const OTHERS: Readonly<Record<string, Listed>> = {
+  ec: { path: '/endpoint_configurations', key: 'endpoint_configurations', one: 'endpoint configuration' },
+  bkdhr: { path: '/backends/http_response', key: 'backends', one: 'backend' },
+  bkdtg: { path: '/backends/tunnel_group', key: 'backends', one: 'backend' },
+  bkdwd: { path: '/backends/weighted', key: 'backends', one: 'backend' },
+  bkdfo: { path: '/backends/failover', key: 'backends', one: 'backend' },
+  bkdsc: { path: '/backends/static', key: 'backends', one: 'backend' },
+}
+
+function listedBy(prefix: string): Listed | undefined {
+  const pages = resourcePages.find((each) => each.prefix === prefix)
+  if (!pages) return OTHERS[prefix]
+  return { path: pages.path, key: pages.listKey, one: pages.one, create: `${pages.route}/new` }
+}
+
+// Whoever has more than this types the id; a longer list helps nobody to choose.
+const MOST = 500
+
+/** One resource that can be chosen. */
+export interface Option {
+  readonly id: string
+  readonly label: string
+}
+
+/** The words by which people know a resource, or its id where there are none. */
+export function nameOf(item: Item): string {
+  const words = [
+    'email',
+    'name',
+    'domain',
+    'addr',
+    'subject_common_name',
+    'description',
+    'hostport',
+    'cidr',
+  ].map((key) => item[key])
+  const said = words.find((word) => typeof word === 'string' && word !== '')
+  return typeof said === 'string' ? said : labelled(item.labels) || item.id
+}
+
+function labelled(labels: unknown): string {
+  if (typeof labels !== 'object' || labels === null) return ''
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${String(value)}`)
+    .join(', ')
+}
+
+async function listAll({ path, key }: Listed): Promise<Option[]> {
+  const options: Option[] = []
+  let next: string | null = `${path}?limit=100`
+  while (next !== null && options.length < MOST) {
+    const page: Record<string, unknown> = await api.get<Record<string, unknown>>(next)
+    for (const item of page[key] as Item[]) {
+      const name = nameOf(item)
+      options.push({ id: item.id, label: name === item.id ? item.id : `${name} (${item.id})` })
+    }
+    next = nextPath(page.next_page_uri)
+  }
+  return options
+}
+
+/** The path of the next page on this origin, whatever address the server knows itself by. */
+export function nextPath(uri: unknown): string | null {
+  if (typeof uri !== 'string') return null
+  const { pathname, search } = new URL(uri, location.origin)
+  return pathname + search
+}
+
+/** What can be chosen where ids of these prefixes fit. Lists that may not be read are simply empty. */
+export function useOptions(prefixes: readonly string[]): {
+  options: readonly Option[] | undefined
+  one: string
+  create: string | undefined
+} {
+  const wanted = prefixes.join(' ')
+  const [options, setOptions] = useState<readonly Option[]>()
+  useEffect(() => {
+    let gone = false
+    const lists = wanted.split(' ').flatMap((prefix) => listedBy(prefix) ?? [])
+    void Promise.all(lists.map((listed) => listAll(listed).catch(() => []))).then((found) => {
+      if (!gone) setOptions(found.flat())
+    })
+    return () => {
+      gone = true
+    }
+  }, [wanted])
+  const first = listedBy(prefixes[0]!)
+  return { options, one: first?.one ?? 'resource', create: first?.create }
+}
+
+/** The page of the dashboard that shows what an id names, if there is one. */
+export function pageOfId(id: string): string | undefined {
+  const create = listedBy(id.slice(0, id.indexOf('_')))?.create
+  return create && `${create.slice(0, -'/new'.length)}/${id}`
+}

@@ -1,0 +1,133 @@
+import { useId, useState } from 'react'
+import { Button, type ControlProps } from '../kit/index.ts'
+
+/** A list of texts, one a line. */
+export function Lines({
+  value,
+  onValue,
+  control,
+}: {
+  value: readonly string[]
+  onValue: (value: string[]) => void
+  control: ControlProps
+}) {
+  // What is typed keeps its empty lines; what is sent does not.
+  const [text, setText] = useState(value.join('\n'))
+  return (
+    <textarea
+      {...control}
+      className="code"
+      rows={Math.min(8, Math.max(3, text.split('\n').length))}
+      value={text}
+      onChange={(event) => {
+        setText(event.target.value)
+        onValue(
+          event.target.value
+            .split('\n')
+            .map((line) => line.trim())
+            .filter((line) => line !== ''),
+        )
+      }}
+    />
+  )
+}
+
+/** Names and values, a row for each. */
+export function Pairs({
+  label,
+  value,
+  numbers,
+  onValue,
+  control,
+}: {
+  label: string
+  value: Readonly<Record<string, unknown>>
+  /** The values are numbers. */
+  numbers: boolean
+  onValue: (value: Record<string, unknown> | undefined) => void
+  control: ControlProps
+}) {
+  // Rows and not a map: while somebody types, two names may be alike for a moment.
+  const [rows, setRows] = useState<readonly (readonly [string, string])[]>(() =>
+    Object.entries(value).map(([key, each]) => [key, String(each)]),
+  )
+  const change = (next: readonly (readonly [string, string])[]) => {
+    setRows(next)
+    const named = next.filter(([key]) => key !== '')
+    onValue(
+      named.length === 0
+        ? undefined
+        : Object.fromEntries(named.map(([key, each]) => [key, numbers ? Number(each) : each])),
+    )
+  }
+  const put = (index: number, row: readonly [string, string]) =>
+    change(rows.map((each, at) => (at === index ? row : each)))
+  return (
+    <div className="pairs">
+      {rows.map(([key, each], index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity while they are typed.
+        <div key={index} className="pair">
+          <input
+            className="code"
+            aria-label={`${label}: name ${index + 1}`}
+            placeholder="name"
+            value={key}
+            onChange={(event) => put(index, [event.target.value, each])}
+          />
+          <input
+            className="code"
+            aria-label={`${label}: value ${index + 1}`}
+            placeholder="value"
+            value={each}
+            onChange={(event) => put(index, [key, event.target.value])}
+          />
+          <Button
+            kind="quiet"
+            aria-label={`Remove ${key || `row ${index + 1}`}`}
+            onClick={() => change(rows.filter((_, at) => at !== index))}
+          >
+            ✕
+          </Button>
+        </div>
+      ))}
+      <Button
+        id={control.id}
+        aria-describedby={control['aria-describedby']}
+        onClick={() => setRows([...rows, ['', '']])}
+      >
+        Add
+      </Button>
+    </div>
+  )
+}
+
+/** One line of text that offers the words known to fit. */
+export function Suggested({
+  words,
+  value,
+  onValue,
+  control,
+}: {
+  words: readonly string[]
+  value: string
+  onValue: (value: string) => void
+  control: ControlProps
+}) {
+  const id = useId()
+  return (
+    <>
+      <input
+        {...control}
+        list={id}
+        autoComplete="off"
+        value={value}
+        onChange={(event) => onValue(event.target.value)}
+      />
+      <datalist id={id}>
+        {words.map((word) => (
+          <option key={word} value={word} />
+        ))}
+      </datalist>
+    </>
+  )
+}

@@ -1,0 +1,121 @@
+import { useState } from 'react'
+import { api } from '../api.ts'
+import { ResourceForm } from '../form/resource-form.tsx'
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Confirm,
+  Dialog,
+  Empty,
+  Equivalent,
+  Failed,
+  Loading,
+  say,
+  Table,
+  Time,
+} from '../kit/index.ts'
+import type { ExtraProps, Item } from '../resources.ts'
+import { useMayChange } from '../session.ts'
+import { useList } from './use-list.ts'
+
+type Rule = Item & {
+  cidr: string
+  action: 'allow' | 'deny'
+  description: string
+  created_at: string
+  ip_policy: { id: string }
+}
+
+/** The rules of an IP policy. */
+export default function IpRules({ item }: ExtraProps) {
+  // The API lists the rules of all policies together, so all of them are read, as for a search.
+  const list = useList<Rule>('/ip_policy_rules', 'ip_policy_rules', true)
+  const [form, setForm] = useState<Rule | 'new'>()
+  const [deleting, setDeleting] = useState<Rule>()
+  const mayChange = useMayChange()
+  const rules = list.items.filter(({ ip_policy }) => ip_policy.id === item.id)
+  const columns: Column<Rule>[] = [
+    { title: 'Range', of: ({ cidr }) => <code>{cidr}</code> },
+    {
+      title: 'Action',
+      of: ({ action }) => <Badge tone={action === 'allow' ? 'good' : 'bad'}>{action}</Badge>,
+    },
+    { title: 'Description', of: ({ description }) => description },
+    { title: 'Created', of: ({ created_at }) => <Time at={created_at} />, kind: 'fit' },
+  ]
+  if (mayChange)
+    columns.push({
+      title: 'Change',
+      kind: 'fit',
+      of: (rule) => (
+        <span className="row-actions">
+          <Button kind="quiet" aria-label={`Edit ${rule.cidr}`} onClick={() => setForm(rule)}>
+            Edit
+          </Button>
+          <Button kind="quiet" aria-label={`Delete ${rule.cidr}`} onClick={() => setDeleting(rule)}>
+            Delete
+          </Button>
+        </span>
+      ),
+    })
+  const add = mayChange && <Button onClick={() => setForm('new')}>Add a rule</Button>
+  const done = (text: string) => {
+    setForm(undefined)
+    setDeleting(undefined)
+    say(text)
+    list.reload()
+  }
+  return (
+    <Card title="Rules" actions={rules.length > 0 && add}>
+      {list.error && <Failed error={list.error} retry={list.reload} />}
+      {list.loading && <Loading />}
+      {rules.length > 0 && <Table label="Rules" columns={columns} rows={rules} keyOf={({ id }) => id} />}
+      {rules.length === 0 && !list.loading && !list.error && (
+        <Empty title="No rules yet" action={add}>
+          A policy without rules lets nobody in. Deny rules win over allow rules.
+        </Empty>
+      )}
+      {form !== undefined && (
+        <Dialog title={form === 'new' ? 'New rule' : 'Edit rule'} onClose={() => setForm(undefined)}>
+          {form === 'new' ? (
+            <ResourceForm
+              method="POST"
+              path="/ip_policy_rules"
+              given={{ ip_policy_id: item.id }}
+              verb="Add rule"
+              onCancel={() => setForm(undefined)}
+              onDone={() => done('Rule added.')}
+            />
+          ) : (
+            <ResourceForm
+              method="PATCH"
+              path={`/ip_policy_rules/${form.id}`}
+              item={form}
+              verb="Save"
+              onCancel={() => setForm(undefined)}
+              onDone={() => done('Rule saved.')}
+            />
+          )}
+        </Dialog>
+      )}
+      {deleting && (
+        <Confirm
+          title="Delete rule?"
+          verb="Delete"
+          onClose={() => setDeleting(undefined)}
+          onConfirm={async () => {
+            await api.delete(`/ip_policy_rules/${deleting.id}`)
+            done('Rule deleted.')
+          }}
+        >
+          <p>
+            The rule for <code>{deleting.cidr}</code> will be gone for good.
+          </p>
+          <Equivalent method="DELETE" path={`/ip_policy_rules/${deleting.id}`} />
+        </Confirm>
+      )}
+    </Card>
+  )
+}

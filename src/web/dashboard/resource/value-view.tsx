@@ -1,0 +1,119 @@
+import type { ReactNode } from 'react'
+import { nameOf, pageOfId } from '../form/references.ts'
+import { choiceLabel, labelOf } from '../form/words.ts'
+import { Badge, Facts, Time } from '../kit/index.ts'
+import type { FieldColumn, Item } from '../resources.ts'
+import { hrefTo } from '../route.ts'
+
+const ID = /^[a-z]{2,8}_[0-9A-Za-z]{10,}$/
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
+const LONG = 200
+/** Of every resource, and shown elsewhere on its page. */
+const SHOWN_ELSEWHERE = new Set(['id', 'uri', 'description', 'created_at'])
+
+/** Any value of a resource, as people would write it; nothing for what is not set. */
+export function ValueView({ value, name = '' }: { value: unknown; name?: string }): ReactNode {
+  if (value === null || value === undefined || value === '') return null
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No'
+  if (typeof value === 'number') return String(value)
+  if (Array.isArray(value)) return <Items values={value} />
+  if (typeof value === 'object') return <ObjectView value={value as Record<string, unknown>} />
+  const text = String(value)
+  if (MOMENT.test(text)) return <Time at={text} exact />
+  if (ID.test(text)) return <IdLink id={text} />
+  if (text.includes('\n') || text.length > LONG) return <pre>{text}</pre>
+  if (/key|token|addr|cidr|hash|serial/.test(name)) return <code>{text}</code>
+  return text
+}
+
+function Items({ values }: { values: readonly unknown[] }) {
+  if (values.length === 0) return null
+  return (
+    <ul>
+      {values.map((value) => (
+        <li key={JSON.stringify(value)}>
+          <ValueView value={value} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function ObjectView({ value }: { value: Record<string, unknown> }) {
+  if (typeof value.id === 'string' && typeof value.uri === 'string') return <IdLink id={value.id} />
+  const entries = Object.entries(value).filter(([name, each]) => name !== 'uri' && !isUnset(each))
+  return (
+    <Facts
+      entries={entries.map(([name, each]) => [
+        labelOf(name),
+        <ValueView key={name} name={name} value={each} />,
+      ])}
+    />
+  )
+}
+
+/** An id that leads to the page of what it names. */
+export function IdLink({ id }: { id: string }) {
+  const page = pageOfId(id)
+  return page === undefined ? (
+    <code>{id}</code>
+  ) : (
+    <a href={hrefTo(page)}>
+      <code>{id}</code>
+    </a>
+  )
+}
+
+/** Everything of a resource that has a value and is not in the heading. */
+export function ItemFacts({ item }: { item: Item }) {
+  const entries = Object.entries(item).filter(
+    ([name, value]) => !SHOWN_ELSEWHERE.has(name) && !isUnset(value),
+  )
+  return (
+    <Facts
+      entries={entries.map(([name, value]) => [
+        labelOf(name),
+        name === 'role' ? choiceLabel(value) : <ValueView key={name} name={name} value={value} />,
+      ])}
+    />
+  )
+}
+
+function isUnset(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return typeof value === 'object' && Object.values(value as object).every(isUnset)
+}
+
+/** A cell of a list. */
+export function Cell({ item, column, href }: { item: Item; column: FieldColumn; href?: string }): ReactNode {
+  const value = item[column.field]
+  if (href !== undefined) {
+    const name = typeof value === 'string' && value !== '' ? value : nameOf(item)
+    return <a href={hrefTo(href)}>{column.as === 'code' ? <code>{name}</code> : name}</a>
+  }
+  switch (column.as) {
+    case 'time':
+      return typeof value === 'string' && value !== '' ? <Time at={value} /> : null
+    case 'code':
+      return <code>{String(value ?? '')}</code>
+    case 'link':
+      return typeof value === 'string' && value !== '' ? <IdLink id={value} /> : null
+    case 'badge':
+      return <Badge>{choiceLabel(value)}</Badge>
+    case 'active':
+      return <Badge tone={value ? 'good' : 'warn'}>{value ? 'on' : 'off'}</Badge>
+    case 'count':
+      return Array.isArray(value) ? value.length || '–' : '–'
+    case 'kind':
+      return kindIn(value)
+    default:
+      return String(value ?? '')
+  }
+}
+
+/** Which of several ways is set. */
+function kindIn(value: unknown): string {
+  const set = Object.entries((value ?? {}) as object).find(([, each]) => each !== null)
+  return set ? labelOf(set[0]) : ''
+}

@@ -1,0 +1,324 @@
+import type { ComponentType } from 'react'
+import type { Section } from './pages.ts'
+
+/** A resource as the API shows it. */
+export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
+
+/** A column of a list: a field of the resource and how it is shown, by default as what it is. */
+export interface FieldColumn {
+  readonly title: string
+  readonly field: string
+  readonly as?: 'time' | 'code' | 'badge' | 'active' | 'count' | 'kind' | 'link'
+}
+
+/** A further part of the page of one thing. */
+export interface ExtraProps {
+  readonly item: Item
+  readonly reload: () => void
+}
+
+/** One kind of resource with pages to list, show, create, edit and delete it. */
+export interface ResourcePages {
+  readonly prefix: string
+  /** Where the management API has it, and under which key its list is. */
+  readonly path: string
+  readonly listKey: string
+  /** Where the dashboard has it. */
+  readonly route: string
+  readonly title: string
+  readonly one: string
+  readonly section: Section
+  readonly key?: string
+  readonly adminOnly?: boolean
+  /** What it is, for somebody who sees it for the first time. */
+  readonly lead: string
+  /** Why one would want the first of them. */
+  readonly why: string
+  /** The first column names the thing and leads to its page. */
+  readonly columns: readonly FieldColumn[]
+  /** The field that is shown once, after creation, and what it is called. */
+  readonly shownOnce?: { readonly field: string; readonly label: string }
+  /** Said before it is deleted. */
+  readonly deleting: string
+  readonly extras?: readonly (() => Promise<{ default: ComponentType<ExtraProps> }>)[]
+}
+
+const created: FieldColumn = { title: 'Created', field: 'created_at', as: 'time' }
+const description: FieldColumn = { title: 'Description', field: 'description' }
+
+/** Every resource that has generic pages. */
+export const resourcePages: readonly ResourcePages[] = [
+  {
+    prefix: 'ra',
+    path: '/reserved_addrs',
+    listKey: 'reserved_addrs',
+    route: '/addresses',
+    title: 'Addresses',
+    one: 'reserved address',
+    section: 'Traffic',
+    key: 'r',
+    lead: 'TCP addresses that stay yours, so that what connects to them need not learn a new port each time.',
+    why: 'Reserve one, then start a tunnel on it or put a TCP edge behind it.',
+    columns: [
+      { title: 'Address', field: 'addr', as: 'code' },
+      description,
+      { title: 'Region', field: 'region' },
+      created,
+    ],
+    deleting: 'Somebody else may get this address afterwards.',
+  },
+  {
+    prefix: 'agin',
+    path: '/agent_ingresses',
+    listKey: 'ingresses',
+    route: '/agent-ingresses',
+    title: 'Agent ingresses',
+    one: 'agent ingress',
+    section: 'Traffic',
+    lead: 'Names of your own under which agents reach the platform.',
+    why: 'With one, agents connect to a name of your domain instead of the platform’s.',
+    columns: [{ title: 'Domain', field: 'domain' }, description, created],
+    deleting: 'Agents that connect through this name will no longer find the platform.',
+  },
+  {
+    prefix: 'ak',
+    path: '/api_keys',
+    listKey: 'keys',
+    route: '/api-keys',
+    title: 'API keys',
+    one: 'API key',
+    section: 'Access',
+    key: 'k',
+    lead: 'Keys with which programs call the management API.',
+    why: 'Create one for each program, so that each can be taken away alone.',
+    columns: [description, { title: 'Owner', field: 'owner_id', as: 'link' }, created],
+    shownOnce: { field: 'token', label: 'This is the new API key.' },
+    deleting: 'Programs that use this key are refused from now on.',
+  },
+  {
+    prefix: 'cr',
+    path: '/credentials',
+    listKey: 'credentials',
+    route: '/tunnel-credentials',
+    title: 'Tunnel credentials',
+    one: 'tunnel credential',
+    section: 'Access',
+    key: 't',
+    lead: 'Authtokens with which agents start tunnels, and what each of them may bind.',
+    why: 'Create one for each machine, and give its token to the agent there with “adit config add-authtoken”.',
+    columns: [
+      description,
+      { title: 'Rules', field: 'acl', as: 'count' },
+      { title: 'Owner', field: 'owner_id', as: 'link' },
+      created,
+    ],
+    shownOnce: { field: 'token', label: 'This is the new authtoken.' },
+    deleting: 'Agents that use this token are disconnected and refused from now on.',
+  },
+  {
+    prefix: 'sshcr',
+    path: '/ssh_credentials',
+    listKey: 'ssh_credentials',
+    route: '/ssh-credentials',
+    title: 'SSH keys',
+    one: 'SSH credential',
+    section: 'Access',
+    lead: 'Public keys with which a plain SSH client starts tunnels, without an agent.',
+    why: 'Add a public key, then run ssh -R on the machine that has the private one.',
+    columns: [
+      description,
+      { title: 'Rules', field: 'acl', as: 'count' },
+      { title: 'Owner', field: 'owner_id', as: 'link' },
+      created,
+    ],
+    deleting: 'SSH clients with this key are disconnected and refused from now on.',
+  },
+  {
+    prefix: 'ipp',
+    path: '/ip_policies',
+    listKey: 'ip_policies',
+    route: '/ip-policies',
+    title: 'IP policies',
+    one: 'IP policy',
+    section: 'Access',
+    key: 'i',
+    lead: 'Named sets of address ranges that are let in or kept out, used by edges and restrictions.',
+    why: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
+    columns: [description, { title: 'Metadata', field: 'metadata' }, created],
+    deleting: 'Its rules are deleted with it.',
+    extras: [() => import('./resource/ip-rules.tsx')],
+  },
+  {
+    prefix: 'ipx',
+    path: '/ip_restrictions',
+    listKey: 'ip_restrictions',
+    route: '/ip-restrictions',
+    title: 'IP restrictions',
+    one: 'IP restriction',
+    section: 'Access',
+    lead: 'From which addresses this account may be used: the dashboard, the API, agents and endpoints.',
+    why: 'Create an IP policy first, then say here what it guards. Mind that it can lock you out.',
+    columns: [
+      { title: 'Guards', field: 'type' },
+      description,
+      { title: 'State', field: 'enforced', as: 'active' },
+      created,
+    ],
+    deleting: 'What it guarded can be used from any address afterwards.',
+  },
+  {
+    prefix: 'usr',
+    path: '/users',
+    listKey: 'users',
+    route: '/users',
+    title: 'Users',
+    one: 'user',
+    section: 'Access',
+    key: 'u',
+    adminOnly: true,
+    lead: 'People with access to this account, and what they may do.',
+    why: 'Add a person, then make a first password for them on their page.',
+    columns: [
+      { title: 'Email', field: 'email' },
+      { title: 'Name', field: 'name' },
+      { title: 'Role', field: 'role', as: 'badge' },
+      { title: 'State', field: 'active', as: 'active' },
+      created,
+    ],
+    deleting: 'They are signed out, and can no longer sign in.',
+    extras: [() => import('./resource/user-password.tsx')],
+  },
+  {
+    prefix: 'bot',
+    path: '/bot_users',
+    listKey: 'bot_users',
+    route: '/bot-users',
+    title: 'Bot users',
+    one: 'bot user',
+    section: 'Access',
+    adminOnly: true,
+    lead: 'Programs that own keys and credentials, so that these outlive the people who made them.',
+    why: 'Create one for a service, then name it as the owner of an API key.',
+    columns: [{ title: 'Name', field: 'name' }, { title: 'State', field: 'active', as: 'active' }, created],
+    deleting: 'What it owns has to be deleted or given away first.',
+  },
+  {
+    prefix: 'cert',
+    path: '/tls_certificates',
+    listKey: 'tls_certificates',
+    route: '/tls-certificates',
+    title: 'TLS certificates',
+    one: 'TLS certificate',
+    section: 'Certificates',
+    key: 'l',
+    lead: 'Certificates you bring along for your own domains. For most domains the platform gets one by itself.',
+    why: 'Upload one only if a domain must not use an automatic certificate.',
+    columns: [
+      { title: 'Subject', field: 'subject_common_name' },
+      description,
+      { title: 'Ends', field: 'not_after', as: 'time' },
+      created,
+    ],
+    deleting: 'Domains that use it must get another one first.',
+  },
+  {
+    prefix: 'ca',
+    path: '/certificate_authorities',
+    listKey: 'certificate_authorities',
+    route: '/certificate-authorities',
+    title: 'Certificate authorities',
+    one: 'certificate authority',
+    section: 'Certificates',
+    lead: 'Authorities whose client certificates edges accept (mutual TLS).',
+    why: 'Upload one, then choose it in the mutual TLS module of an edge.',
+    columns: [
+      { title: 'Subject', field: 'subject_common_name' },
+      description,
+      { title: 'Ends', field: 'not_after', as: 'time' },
+      created,
+    ],
+    deleting: 'Edges that ask for its certificates must be changed first.',
+  },
+  {
+    prefix: 'sshca',
+    path: '/ssh_certificate_authorities',
+    listKey: 'ssh_certificate_authorities',
+    route: '/ssh-certificate-authorities',
+    title: 'SSH authorities',
+    one: 'SSH certificate authority',
+    section: 'Certificates',
+    lead: 'Authorities that sign SSH certificates for people and hosts; their private keys never leave the platform.',
+    why: 'Create one, put its public key on your SSH servers, and sign certificates with it.',
+    columns: [description, { title: 'Key', field: 'key_type', as: 'badge' }, created],
+    deleting: 'Certificates it signed stay valid where its public key is trusted.',
+  },
+  {
+    prefix: 'sucrt',
+    path: '/ssh_user_certificates',
+    listKey: 'ssh_user_certificates',
+    route: '/ssh-user-certificates',
+    title: 'SSH user certificates',
+    one: 'SSH user certificate',
+    section: 'Certificates',
+    lead: 'Certificates with which people sign in to SSH servers that trust one of your authorities.',
+    why: 'Create an SSH authority first, then sign somebody’s public key here.',
+    columns: [
+      description,
+      { title: 'Authority', field: 'ssh_certificate_authority_id', as: 'link' },
+      { title: 'Ends', field: 'valid_until', as: 'time' },
+      created,
+    ],
+    deleting: 'The certificate itself stays valid until it ends.',
+  },
+  {
+    prefix: 'shcrt',
+    path: '/ssh_host_certificates',
+    listKey: 'ssh_host_certificates',
+    route: '/ssh-host-certificates',
+    title: 'SSH host certificates',
+    one: 'SSH host certificate',
+    section: 'Certificates',
+    lead: 'Certificates with which SSH servers show who they are, so that nobody has to confirm a fingerprint.',
+    why: 'Create an SSH authority first, then sign the public key of a host here.',
+    columns: [
+      description,
+      { title: 'Authority', field: 'ssh_certificate_authority_id', as: 'link' },
+      { title: 'Ends', field: 'valid_until', as: 'time' },
+      created,
+    ],
+    deleting: 'The certificate itself stays valid until it ends.',
+  },
+  {
+    prefix: 'ed',
+    path: '/event_destinations',
+    listKey: 'event_destinations',
+    route: '/event-destinations',
+    title: 'Event destinations',
+    one: 'event destination',
+    section: 'Events',
+    key: 'v',
+    lead: 'Where events are sent: webhooks, queues, logs and storage.',
+    why: 'Create one, then subscribe it to the events it should get.',
+    columns: [description, { title: 'Kind', field: 'target', as: 'kind' }, created],
+    deleting: 'Events that wait for it are lost.',
+  },
+  {
+    prefix: 'esb',
+    path: '/event_subscriptions',
+    listKey: 'event_subscriptions',
+    route: '/event-subscriptions',
+    title: 'Event subscriptions',
+    one: 'event subscription',
+    section: 'Events',
+    key: 's',
+    lead: 'Which events go to which destinations.',
+    why: 'Create an event destination first, then choose here what it gets.',
+    columns: [
+      description,
+      { title: 'Events', field: 'sources', as: 'count' },
+      { title: 'Destinations', field: 'destinations', as: 'count' },
+      created,
+    ],
+    deleting: 'Its destinations no longer get these events.',
+  },
+]
