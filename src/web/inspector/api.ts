@@ -20,7 +20,34 @@ export interface Capture {
   response: (CapturedMessage & { status: string; status_code: number }) | null
   replayable: boolean
   in_flight: boolean
+  frames?: FramesSummary
   error?: string
+}
+
+/** How many WebSocket messages or events an exchange has had. */
+export interface FramesSummary {
+  total: number
+  dropped: number
+  open: boolean
+  stopped?: string
+}
+
+/** One WebSocket message or server-sent event. */
+export interface Frame {
+  index: number
+  time: string
+  from: 'client' | 'server'
+  kind: 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'event'
+  fragments?: number
+  event?: string
+  id?: string
+  size: number
+  text?: string
+  base64?: string
+  close_code?: number
+  truncated: boolean
+  compressed?: boolean
+  decoded?: boolean
 }
 
 /** Counts, rates and lifetimes; `gauge` only for connections. */
@@ -98,6 +125,12 @@ export async function listCaptures(
 
 /** One capture with its bytes. */
 export const getCapture = (id: string) => get<Capture>(`/api/requests/http/${encodeURIComponent(id)}`)
+
+/** Frames of a capture behind the one named, oldest first. */
+export const listFrames = (id: string, after: number, limit: number) =>
+  get<FramesSummary & { frames: Frame[] }>(
+    `/api/requests/http/${encodeURIComponent(id)}/frames?after=${after}&limit=${limit}`,
+  )
 
 /** Every running tunnel. */
 export const listTunnels = async () => (await get<{ tunnels: Tunnel[] }>('/api/tunnels')).tunnels

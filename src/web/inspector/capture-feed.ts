@@ -18,6 +18,7 @@ const PAGE = 1000
 export class CaptureFeed {
   readonly #byId = new Map<string, Capture>()
   readonly #listeners = new Set<() => void>()
+  readonly #frameListeners = new Map<string, () => void>()
   #source: EventSource | undefined
   #view: FeedView = { captures: [], state: 'connecting', paused: false, held: 0 }
   #pausedAt: string | undefined
@@ -33,12 +34,25 @@ export class CaptureFeed {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Calls back when an exchange has more frames, or may have had some meanwhile. */
+  followFrames(id: string, listener: () => void): () => void {
+    this.#frameListeners.set(id, listener)
+    return () => this.#frameListeners.delete(id)
+  }
+
   start(): void {
     const source = new EventSource('/api/requests/http/stream')
     this.#source = source
     // Loading begins once the stream has, so that nothing falls between the two.
-    source.addEventListener('ready', () => void this.#load())
-    source.addEventListener('lagged', () => void this.#load())
+    const load = () => {
+      void this.#load()
+      for (const listener of this.#frameListeners.values()) listener()
+    }
+    source.addEventListener('ready', load)
+    source.addEventListener('lagged', load)
+    source.addEventListener('frames', (event) => {
+      this.#frameListeners.get((JSON.parse(event.data as string) as { id: string }).id)?.()
+    })
     source.addEventListener('clear', () => {
       this.#loads++
       this.#byId.clear()

@@ -1,13 +1,16 @@
 import { useEffect, useState } from 'react'
 import { bytes, duration, ipOf } from '../shared/units.ts'
 import { type Capture, getCapture, type ReplayChanges, type Tunnel } from './api.ts'
+import type { CaptureFeed } from './capture-feed.ts'
 import { asCurl, asFetch, urlOf } from './copy-as.ts'
+import { FrameList } from './frame-list.tsx'
 import { type Message, readMessage } from './message.ts'
 import { MessageView, type Tab } from './message-view.tsx'
 import { ReplayForm } from './replay-form.tsx'
 import { StatusCode } from './request-list.tsx'
 
 interface Props {
+  feed: CaptureFeed
   id: string
   summary: Capture | undefined
   tunnels: readonly Tunnel[]
@@ -29,7 +32,7 @@ interface Loaded {
 
 /** One exchange in full: what was asked, what was answered, and what can be done with it. */
 export function Detail(props: Props) {
-  const { id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend, onBack, onSay } = props
+  const { feed, id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend, onBack, onSay } = props
   const [loaded, setLoaded] = useState<Loaded>()
   const [problem, setProblem] = useState('')
   // The summary is a new object when something of the exchange has changed.
@@ -171,6 +174,9 @@ export function Detail(props: Props) {
             </section>
           )}
         </div>
+      )}
+      {capture.frames && (
+        <FrameList id={id} feed={feed} kind={capture.response?.status_code === 101 ? 'Messages' : 'Events'} />
       )}
     </>
   )

@@ -193,6 +193,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
         ) : (
           <Detail
             key={selected}
+            feed={feed}
             id={selected}
             summary={current}
             tunnels={tunnels}

@@ -1,0 +1,172 @@
+import { memo, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import { bytes, timeOfDay } from '../shared/units.ts'
+import { type Frame, type FramesSummary, listFrames } from './api.ts'
+import type { CaptureFeed } from './capture-feed.ts'
+import { HexView } from './hex-view.tsx'
+import { LongText, TokenText } from './long-text.tsx'
+import { fromBase64 } from './message.ts'
+import { prettyJson } from './pretty.ts'
+import './frame-list.css'
+
+const PAGE = 500
+/** More are neither kept nor drawn; a busy connection must not make the page slow. */
+const MOST = 1000
+
+interface Shown {
+  summary: FramesSummary | undefined
+  /** The latest, oldest first. */
+  frames: readonly Frame[]
+}
+
+/** WebSocket messages or server-sent events of an exchange, as they flow. */
+export function FrameList({
+  id,
+  feed,
+  kind,
+}: {
+  id: string
+  feed: CaptureFeed
+  kind: 'Messages' | 'Events'
+}) {
+  const title = useId()
+  const { summary, frames } = useFrames(id, feed)
+  const box = useRef<HTMLDivElement>(null)
+  const atEnd = useRef(true)
+  const scrolled = () => {
+    const element = box.current!
+    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 30
+  }
+  // Whoever looks at the end sees what comes; whoever has scrolled up keeps what they look at.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when there are more frames.
+  useLayoutEffect(() => {
+    if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight
+  }, [frames])
+  const missing = (summary?.total ?? 0) - frames.length
+  return (
+    <section className="message frames" aria-labelledby={title}>
+      <div className="side">
+        <h3 id={title}>{kind}</h3>
+        {summary && (
+          <p className="body-facts">
+            {summary.total} · {summary.open ? 'more may come' : 'ended'}
+          </p>
+        )}
+      </div>
+      {missing > 0 && frames.length > 0 && (
+        <p className="note">
+          The latest {frames.length} are shown
+          {summary!.dropped > 0 && `; ${summary!.dropped} are no longer kept`}.
+        </p>
+      )}
+      {summary?.stopped !== undefined && <p className="note">Nothing more is shown: {summary.stopped}.</p>}
+      {frames.length === 0 ? (
+        <p className="note">None yet.</p>
+      ) : (
+        <div className="scrolls" ref={box} onScroll={scrolled}>
+          <ol aria-labelledby={title}>
+            {frames.map((frame) => (
+              <FrameRow key={frame.index} frame={frame} />
+            ))}
+          </ol>
+        </div>
+      )}
+    </section>
+  )
+}
+
+const FrameRow = memo(function FrameRow({ frame }: { frame: Frame }) {
+  const [open, setOpen] = useState(false)
+  const { from, kind, event, time, size, truncated, compressed, decoded } = frame
+  return (
+    <li className={`frame ${from}`}>
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span className="from">
+          <span aria-hidden="true">{from === 'client' ? '↑' : '↓'}</span>
+          <span className="hidden">{from === 'client' ? 'from the client' : 'from the server'}</span>
+        </span>
+        <span className="kind">{event ?? kind}</span>
+        <span className="preview">{previewOf(frame)}</span>
+        <span className="size">{bytes(size)}</span>
+        <time dateTime={time}>{timeOfDay(time)}</time>
+      </button>
+      {open && (
+        <div className="payload">
+          <p className="note">
+            {[
+              frame.id !== undefined && `id ${frame.id}`,
+              frame.fragments !== undefined && frame.fragments > 1 && `in ${frame.fragments} frames`,
+              compressed && (decoded ? 'decompressed' : 'still compressed'),
+              truncated && 'only the beginning was kept',
+              time.replace('T', ' ').slice(0, 23),
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </p>
+          <Payload frame={frame} />
+        </div>
+      )}
+    </li>
+  )
+})
+
+function previewOf({ text, base64, close_code, compressed, decoded }: Frame): string {
+  if (close_code !== undefined) return `${close_code} ${text}`
+  if (text !== undefined) return text.slice(0, 200)
+  if (compressed && !decoded) return 'compressed'
+  return base64 === '' ? '' : hexOf(base64 ?? '')
+}
+
+/** The first bytes, as a line has room for. */
+function hexOf(base64: string): string {
+  const start = fromBase64(base64.slice(0, 32))
+  return Array.from(start, (byte) => byte.toString(16).padStart(2, '0')).join(' ')
+}
+
+function Payload({ frame: { text, base64 } }: { frame: Frame }) {
+  if (text === undefined) return <HexView bytes={fromBase64(base64 ?? '')} />
+  const pretty = /^\s*[[{]/.test(text) ? prettyJson(text) : undefined
+  if (pretty && 'tokens' in pretty) return <TokenText tokens={pretty.tokens} label="Payload" />
+  return <LongText text={text} label="Payload" />
+}
+
+/** Loads frames as they are told of, one answer after the other. */
+function useFrames(id: string, feed: CaptureFeed): Shown {
+  const [shown, setShown] = useState<Shown>({ summary: undefined, frames: [] })
+  useEffect(() => {
+    let stopped = false
+    let running = false
+    let again = false
+    let last = 0
+    let frames: readonly Frame[] = []
+    const load = async () => {
+      const { frames: more, ...summary } = await listFrames(id, last, PAGE)
+      if (stopped) return
+      last = more.at(-1)?.index ?? last
+      frames = [...frames, ...more].slice(-MOST)
+      setShown({ summary, frames })
+      if (more.length === PAGE) again = true
+    }
+    const run = async () => {
+      again = true
+      if (running) return
+      running = true
+      try {
+        while (again && !stopped) {
+          again = false
+          await load()
+        }
+      } catch {
+        // The exchange is gone, or the agent; the page says so elsewhere.
+      } finally {
+        running = false
+      }
+    }
+    void run()
+    const unfollow = feed.followFrames(id, () => void run())
+    return () => {
+      stopped = true
+      unfollow()
+    }
+  }, [id, feed])
+  return shown
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, type TestContext, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { WebSocket, WebSocketServer } from 'ws'
+import { asDuplex } from '../../src/agent/forward/duplex.ts'
+import { startHttpService, startWithApi } from '../../src/agent/testing/local-api.ts'
+import { openPage, startBrowser } from './browser.ts'
+import { checked, pictured, row, shown } from './inspected.ts'
+
+let browser: Browser
+before(async () => {
+  browser = await startBrowser('inspector')
+})
+after(() => browser.close())
+
+/** A WebSocket through an agent to a service that sends everything back. */
+async function startChat(t: TestContext) {
+  const api = await startWithApi(t)
+  const service = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: { threshold: 0 } })
+  await once(service, 'listening')
+  t.after(() => service.close())
+  service.on('connection', (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })))
+  const addr = (service.address() as { port: number }).port
+  const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
+  const connection = asDuplex(api.gateway.open(String(json.public_url)))
+  const socket = new WebSocket('ws://n.test/chat', { createConnection: () => connection as never })
+  t.after(() => socket.terminate())
+  await once(socket, 'open')
+  return { ...api, socket, inspector: `${api.api.url}/inspect/http` }
+}
+
+const list = (page: Page, name: string) => page.getByRole('list', { name }).getByRole('listitem')
+
+test('messages of a WebSocket are listed as they flow, and open to their content', async (t) => {
+  const { socket, inspector } = await startChat(t)
+  const { page, wrong } = await openPage(t, browser, inspector)
+  await row(page, '/chat').click()
+  await page.getByText('None yet.').waitFor()
+
+  socket.send('{"say":"hello","to":["all"]}')
+  await list(page, 'Messages').nth(1).waitFor()
+  socket.send(Buffer.from([1, 2, 254]))
+  await list(page, 'Messages').nth(3).waitFor()
+  socket.close(4001, 'enough')
+  await page.getByText('6 · ended').waitFor()
+
+  assert.match(
+    await shown(list(page, 'Messages').nth(0)),
+    /from the client\s+text\s+\{"say":"hello","to":\["all"\]\}/,
+  )
+  assert.match(await shown(list(page, 'Messages').nth(1)), /from the server\s+text/)
+  assert.match(await shown(list(page, 'Messages').nth(3)), /binary\s+01 02 fe/)
+  assert.match(await shown(list(page, 'Messages').nth(4)), /close\s+4001 enough/)
+  await list(page, 'Messages').nth(1).getByRole('button').press('Enter')
+  assert.match(await shown(list(page, 'Messages').nth(1).locator('pre')), /\{\n {2}"say": "hello",/)
+  await list(page, 'Messages').nth(3).getByRole('button').click()
+  assert.match(await shown(list(page, 'Messages').nth(3).locator('pre')), /^000000 {2}01 02 fe/)
+  assert.match(await shown(list(page, 'Messages').nth(1)), /decompressed/)
+  assert.deepEqual(wrong, [])
+})
+
+test('server-sent events are listed as they flow', async (t) => {
+  const api = await startWithApi(t)
+  let send: (text: string) => void = () => {}
+  const addr = await startHttpService(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    send = (text) => response.write(text)
+    send('event: greeting\ndata: hello\n\n')
+  })
+  const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
+  const stream = api.gateway.open(String(json.public_url))
+  stream.sink = { onData: (chunk) => stream.consumed(chunk.length), onEnd() {}, onDrain() {}, onClose() {} }
+  stream.write(Buffer.from('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'))
+  const { page, wrong } = await openPage(t, browser, `${api.api.url}/inspect/http`)
+  await row(page, '/events').click()
+  await list(page, 'Events').nth(0).waitFor()
+
+  send('id: 7\ndata: {"price": 12}\n\n')
+  await list(page, 'Events').nth(1).waitFor()
+
+  assert.match(await shown(list(page, 'Events').nth(0)), /from the server\s+greeting\s+hello/)
+  assert.match(await shown(list(page, 'Events').nth(1)), /message\s+\{"price": 12\}/)
+  await page.getByText('2 · more may come').waitFor()
+  assert.deepEqual(wrong, [])
+})
+
+test('a flood of messages leaves the page alive, and says how many are not shown', async (t) => {
+  const { socket, inspector } = await startChat(t)
+  const { page } = await openPage(t, browser, inspector)
+  await row(page, '/chat').click()
+
+  for (let count = 1; count <= 3000; count++) socket.send(`message number ${count}`)
+
+  await page.getByText('6000 · more may come').waitFor()
+  await list(page, 'Messages').getByText('message number 3000').first().waitFor()
+  assert.equal(await list(page, 'Messages').count(), 1000)
+  assert.match(await shown(page.locator('.frames')), /The latest 1000 are shown/)
+})
+
+test('hostile messages stay text', async (t) => {
+  const { socket, inspector } = await startChat(t)
+  const { page, wrong } = await openPage(t, browser, inspector)
+  await row(page, '/chat').click()
+
+  socket.send('<img src=x onerror="window.owned=1"><script>window.owned=1</script>')
+  socket.send(JSON.stringify({ __proto__: null, '<b>': '<script>window.owned=1</script>' }))
+  await list(page, 'Messages').nth(3).waitFor()
+  for (let at = 0; at < 4; at++) await list(page, 'Messages').nth(at).getByRole('button').click()
+
+  assert.equal(await page.evaluate<boolean>('"owned" in window'), false)
+  assert.equal(await page.locator('main script, main img').count(), 0)
+  assert.deepEqual(wrong, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the ${colorScheme} list of messages is accessible, also on a small screen`, async (t) => {
+    const { socket, inspector } = await startChat(t)
+    socket.send(
+      '{"say":"hello","to":["all"],"text":"a long message that does not fit a line of the list at all"}',
+    )
+    socket.send(Buffer.from([1, 2, 254]))
+    socket.ping('are you there')
+    for (const [width, height] of [
+      [1280, 800],
+      [360, 640],
+    ] as const) {
+      const options = { colorScheme, viewport: { width, height }, bypassCSP: true }
+      const { page } = await openPage(t, browser, inspector, options)
+      await row(page, '/chat').click()
+      await list(page, 'Messages').nth(5).waitFor()
+      await list(page, 'Messages').nth(0).getByRole('button').click()
+      await page.locator('.frames').scrollIntoViewIfNeeded()
+      await page.locator('.detail').evaluate('(element) => { element.scrollTop = element.scrollHeight }')
+
+      await (width === 360 && colorScheme === 'dark' ? pictured : checked)(
+        page,
+        `inspector-frames-${width}-${colorScheme}`,
+      )
+    }
+  })
+}
