@@ -132,7 +132,7 @@ function Served({ tunnel: { public_url, labels } }: { tunnel: Tunnel }) {
 }
 
 function CredentialLink({ id }: { id: string }) {
-  const page = id.startsWith('sshcr_') ? 'ssh-credentials' : 'credentials'
+  const page = id.startsWith('sshcr_') ? 'ssh-credentials' : 'tunnel-credentials'
   return (
     <a href={hrefTo(`/${page}/${id}`)}>
       <code>{id}</code>

@@ -44,7 +44,7 @@ function Elsewhere({ platform }: { platform: Platform | undefined }) {
       <summary>On another machine</summary>
       <p>
         Tell the agent once where the server is and who it is. An authtoken is shown when you{' '}
-        <a href="#/credentials/new">create a credential</a>; the server's own authority can be{' '}
+        <a href="#/tunnel-credentials/new">create a credential</a>; the server's own authority can be{' '}
         <a href={download} download="adit-ca.pem">
           downloaded here
         </a>

@@ -1,0 +1,287 @@
+import { useState } from 'react'
+import { api } from '../../api.ts'
+import { ResourceForm } from '../../form/resource-form.tsx'
+import {
+  Badge,
+  Button,
+  ButtonLink,
+  Card,
+  Confirm,
+  CopyButton,
+  Dialog,
+  Equivalent,
+  Facts,
+  Failed,
+  Loading,
+  Notice,
+  Page,
+  say,
+  Table,
+  Time,
+  useApi,
+} from '../../kit/index.ts'
+import type { PageProps } from '../../pages.ts'
+import { IdLink } from '../../resource/value-view.tsx'
+import { go, hrefTo } from '../../route.ts'
+import { useMayChange } from '../../session.ts'
+import { CommandLine } from '../command-line.tsx'
+import { edgesAt, listEdges } from '../edges/edges.ts'
+import { useLoaded } from '../list-all.ts'
+import { httpsUrlOf, usePlatform } from '../platform.ts'
+import type { Domain } from '../resources.ts'
+import { certificateWords } from './certificate-words.ts'
+import { dnsRecords, mayNotHaveCname } from './dns-records.ts'
+import './domains.css'
+
+const BACK = { path: '/domains', title: 'Domains' }
+
+/** A name: what its owner has to set, how its certificate stands, and who answers. */
+export default function DomainPage({ params: { id = '' } }: PageProps) {
+  const path = `/reserved_domains/${encodeURIComponent(id)}`
+  const { value, error, reload } = useApi<Domain>(path, { everyMs: 3000 })
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const mayChange = useMayChange()
+  if (value === undefined)
+    return (
+      <Page title="Domain" back={BACK}>
+        {error ? <Failed error={error} retry={reload} /> : <Loading />}
+      </Page>
+    )
+  const close = () => setOpen(undefined)
+  return (
+    <Page
+      title={value.domain}
+      lead={value.description || undefined}
+      back={BACK}
+      actions={
+        mayChange && (
+          <>
+            <Button data-key="e" onClick={() => setOpen('edit')}>
+              Edit
+            </Button>
+            <Button kind="danger" onClick={() => setOpen('delete')}>
+              Delete
+            </Button>
+          </>
+        )
+      }
+    >
+      <Records domain={value} />
+      <Certificate domain={value} reload={reload} />
+      <Answers domain={value} />
+      <Card title="Details">
+        <Facts
+          entries={[
+            [
+              'Endpoint configuration for http',
+              value.http_endpoint_configuration && (
+                <IdLink key="h" id={value.http_endpoint_configuration.id} />
+              ),
+            ],
+            [
+              'Endpoint configuration for https',
+              value.https_endpoint_configuration && (
+                <IdLink key="s" id={value.https_endpoint_configuration.id} />
+              ),
+            ],
+            ['Region', value.region],
+            ['Metadata', value.metadata],
+            ['Reserved', <Time key="at" at={value.created_at} exact />],
+            ['Id', <code key="id">{value.id}</code>],
+          ]}
+        />
+      </Card>
+      {open === 'edit' && (
+        <Dialog title={`Edit ${value.domain}`} onClose={close}>
+          <ResourceForm
+            method="PATCH"
+            path={path}
+            item={{ ...value }}
+            verb="Save"
+            onCancel={close}
+            onDone={() => {
+              close()
+              say('Saved.')
+              reload()
+            }}
+          />
+        </Dialog>
+      )}
+      {open === 'delete' && (
+        <Confirm
+          title={`Delete ${value.domain}?`}
+          verb="Delete"
+          onClose={close}
+          onConfirm={async () => {
+            await api.delete(path)
+            say('Deleted.')
+            go('/domains', { replace: true })
+          }}
+        >
+          <p>Somebody else may reserve this name afterwards. Its automatic certificate is deleted with it.</p>
+          <Equivalent method="DELETE" path={path} />
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function Records({ domain }: { domain: Domain }) {
+  const records = dnsRecords(domain)
+  if (records.length === 0) return null
+  return (
+    <Card title="DNS records to set">
+      <p>
+        Create {records.length === 1 ? 'this record' : 'these records'} where{' '}
+        {domain.domain.replace(/^\*\./, '')} is managed. It can take a few minutes until everybody sees a
+        change.
+      </p>
+      <Table
+        label="DNS records to set"
+        rows={records}
+        keyOf={({ name }) => name}
+        columns={[
+          { title: 'Name', kind: 'mono', of: ({ name }) => <Copyable text={name} /> },
+          { title: 'Type', kind: 'fit', of: ({ type }) => type },
+          { title: 'Value', kind: 'mono', of: ({ value }) => <Copyable text={value} /> },
+          { title: 'For what', of: ({ why }) => why },
+        ]}
+      />
+      {mayNotHaveCname(domain.domain) && (
+        <Notice kind="warn">
+          {domain.domain} itself usually cannot have a CNAME beside its other records. Use an ALIAS record if
+          your DNS has them, or A and AAAA records with the addresses that {domain.cname_target} resolves to.
+        </Notice>
+      )}
+    </Card>
+  )
+}
+
+function Copyable({ text }: { text: string }) {
+  return (
+    <span className="copyable">
+      <code>{text}</code>
+      <CopyButton text={text} />
+    </span>
+  )
+}
+
+function Certificate({ domain, reload }: { domain: Domain; reload: () => void }) {
+  const words = certificateWords(domain)
+  const platform = usePlatform()
+  const mayChange = useMayChange()
+  const [asking, setAsking] = useState<'on' | 'off'>()
+  const path = `/reserved_domains/${domain.id}`
+  const { certificate_management_policy: policy, certificate_management_status: status } = domain
+  const job = status?.provisioning_job
+  const body = { certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' } }
+  const off = `${path}/certificate_management_policy`
+  const done = (text: string) => {
+    setAsking(undefined)
+    say(text)
+    reload()
+  }
+  return (
+    <Card
+      title="Certificate"
+      actions={
+        mayChange &&
+        domain.cname_target !== null && (
+          <Button onClick={() => setAsking(policy === null ? 'on' : 'off')}>
+            {policy === null ? 'Obtain one automatically' : 'Stop obtaining it automatically'}
+          </Button>
+        )
+      }
+    >
+      <p>
+        <Badge tone={words.tone}>{words.short}</Badge> {words.text}
+      </p>
+      {policy !== null && platform?.acme === false && (
+        <Notice kind="warn">
+          This server has no certificate authority set up: its operator has to start it with --acme-directory.
+        </Notice>
+      )}
+      <Facts
+        entries={[
+          ['Attached', domain.certificate && <IdLink key="c" id={domain.certificate.id} />],
+          ['Obtained from', policy && `${policy.authority} (${policy.private_key_type})`],
+          ['Job began', job && <Time key="j" at={job.started_at} exact />],
+          ['Tried again', job?.retries_at && <Time key="r" at={job.retries_at} exact />],
+        ]}
+      />
+      {asking === 'on' && (
+        <Confirm
+          title="Obtain a certificate automatically?"
+          verb="Obtain it"
+          onClose={() => setAsking(undefined)}
+          onConfirm={async () => {
+            await api.patch(path, body)
+            done('A certificate is being ordered.')
+          }}
+        >
+          <p>
+            The platform proves to the certificate authority that the name points here, and renews the
+            certificate by itself. A certificate you attached is detached.
+          </p>
+          <Equivalent method="PATCH" path={path} body={body} />
+        </Confirm>
+      )}
+      {asking === 'off' && (
+        <Confirm
+          title="Stop obtaining it automatically?"
+          verb="Stop"
+          onClose={() => setAsking(undefined)}
+          onConfirm={async () => {
+            await api.delete(off)
+            done('It is not renewed any more.')
+          }}
+        >
+          <p>The last certificate stays and is yours from then on, but is not renewed.</p>
+          <Equivalent method="DELETE" path={off} />
+        </Confirm>
+      )}
+    </Card>
+  )
+}
+
+/** Who answers under the name, or how somebody could. */
+function Answers({ domain }: { domain: Domain }) {
+  const platform = usePlatform()
+  const mayChange = useMayChange()
+  const edges = useLoaded((signal) => listEdges(signal))
+  const own = edgesAt(edges.value ?? [], domain.domain)
+  const url = httpsUrlOf(domain.domain, platform)
+  return (
+    <Card title="Who answers">
+      {!domain.domain.startsWith('*.') && (
+        <p>
+          Visitors open{' '}
+          <a href={url} target="_blank" rel="noreferrer">
+            {url}
+          </a>
+        </p>
+      )}
+      {own.map(({ id, description }) => (
+        <p key={id}>
+          The edge <a href={hrefTo(`/edges/${id}`)}>{description || id}</a> answers.
+        </p>
+      ))}
+      {edges.value && own.length === 0 && (
+        <>
+          <p>An agent can answer under this name:</p>
+          <CommandLine text={`adit http 3000 --url ${url.replace('*.', 'NAME.')}`} />
+          {mayChange && (
+            <>
+              <p>Or put an edge in front, with sign-in, IP policies and several backends:</p>
+              <div className="form-actions">
+                <ButtonLink to={`/edges/new?host=${encodeURIComponent(domain.domain)}`}>
+                  Create an edge for it
+                </ButtonLink>
+              </div>
+            </>
+          )}
+        </>
+      )}
+    </Card>
+  )
+}
