@@ -355,7 +355,7 @@ const broken: Record<
   }),
   'a webhook provider that cannot be checked': ({ routeId }) => ({
     place: routeId,
-    settings: { webhook_verification: { enabled: true, provider: 'sns', secret: '' } },
+    settings: { webhook_verification: { enabled: true, provider: 'vmware', secret: 'x' } },
   }),
   'a pattern that could take for ever': ({ routeId }) => ({
     place: routeId,

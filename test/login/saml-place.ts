@@ -103,7 +103,7 @@ async function createIdp() {
     })
   }
 
-  return { metadata, request, respond, signOut, signOutForm }
+  return { key: pem.key, metadata, request, respond, signOut, signOutForm }
 }
 
 /** A platform with a route that SAML protects, and a visitor in front of it. */

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createSelfSigned } from '../../src/certs/index.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { type Forged, forge, wrappings } from './saml-forge.ts'
+import { samlPlace } from './saml-place.ts'
+
+type Change = Partial<Forged>
+
+async function start(t: TestContext) {
+  const place = await samlPlace(t)
+  const { platform, url, idp, saml } = place
+  const right = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
+
+  /** Begins in a browser of its own, answers as told, and says who came in, or with which status nobody did. */
+  async function attempt(change: Change = {}, spoil = (xml: string) => xml): Promise<string | number> {
+    const client = new CookieClient(platform)
+    const begun = await client.once(`${url}/page`)
+    const asked = await idp.request(begun.headers.get('location') ?? '')
+    const xml = spoil(forge({ ...right, requestId: asked.id, ...change }))
+    return outcome(await place.post(xml, asked.relayState, client))
+  }
+
+  /** The same without a request. */
+  async function initiate(change: Change = {}, spoil = (xml: string) => xml): Promise<string | number> {
+    const xml = spoil(forge({ ...right, ...change }))
+    return outcome(await place.post(xml, `${url}/page`, new CookieClient(platform)))
+  }
+
+  return { ...place, right, attempt, initiate }
+}
+
+function outcome({ status, text }: { status: number; text: string }): string | number {
+  return status === 200 ? String(JSON.parse(text)['adit-auth-user-id']) : status
+}
+
+test('what was made for us comes in, up to a minute beside the clock', async (t) => {
+  const { attempt, initiate } = await start(t)
+
+  assert.equal(await attempt(), 'ada-id')
+  assert.equal(await attempt({ sign: 'both' }), 'ada-id')
+  assert.equal(await attempt({ signatureAlgorithm: 'sha512', digestAlgorithm: 'sha512' }), 'ada-id')
+  assert.equal(await attempt({ notBefore: 50, issued: 50 }), 'ada-id', 'from a clock that is ahead')
+  assert.equal(
+    await attempt({ notOnOrAfter: -50, confirmedUntil: -50, issued: -300 }),
+    'ada-id',
+    'to one that is',
+  )
+  assert.equal(await attempt({ destination: null }), 'ada-id')
+  assert.equal(await initiate(), 'ada-id')
+})
+
+test('of all eight ways to wrap a signature none signs anybody in', async (t) => {
+  const { attempt, initiate } = await start(t)
+
+  for (const sign of ['assertion', 'both'] as const)
+    for (const [what, wrap] of Object.entries(wrappings)) {
+      assert.equal(await attempt({ sign }, wrap), 403, `${what}, ${sign} signed`)
+      assert.equal(await initiate({ sign }, wrap), 403, `${what}, ${sign} signed, begun by the provider`)
+    }
+})
+
+test('an answer with one wrong or missing part signs nobody in', async (t) => {
+  const { attempt, initiate } = await start(t)
+  const other = (await createSelfSigned({ commonName: 'other' })).privateKeyPem.reveal()
+  const wrong: Record<string, Change> = {
+    'not signed': { sign: 'none' },
+    'signed only around the assertion': { sign: 'response' },
+    'signed by another key': { key: other },
+    'signed with SHA-1': { signatureAlgorithm: 'sha1' },
+    'digested with SHA-1': { digestAlgorithm: 'sha1' },
+    'of another issuer': { issuer: 'urn:other:idp' },
+    'for another audience': { audience: 'urn:other' },
+    'for an audience that only begins alike': { audience: 'https://idp.adit.localhost' },
+    'for no audience': { audience: null },
+    'for another destination': { destination: 'https://else.example/acs' },
+    'for another recipient': { recipient: 'https://else.example/acs' },
+    'for no recipient': { recipient: null },
+    'not for whoever brings it': { method: 'urn:oasis:names:tc:SAML:2.0:cm:holder-of-key' },
+    'not valid yet': { notBefore: 70 },
+    'not valid any more': { notOnOrAfter: -70, issued: -300 },
+    'confirmed too long ago': { confirmedUntil: -70, issued: -300 },
+    'confirmed for ever': { confirmedUntil: null },
+    'confirmed from a time on': { confirmedFrom: -10 },
+    'issued in the future': { issued: 70 },
+    'issued long ago': { issued: -17 * 60 },
+    'about nobody': { nameId: null },
+    'about an empty name': { nameId: '' },
+  }
+  for (const [what, change] of Object.entries(wrong)) {
+    assert.equal(await attempt(change), 403, what)
+    assert.equal(await initiate(change), 403, `${what}, begun by the provider`)
+  }
+  assert.equal(await attempt({ requestId: '_other' }), 403, 'another request')
+  assert.equal(await attempt({ subjectRequestId: '_other' }), 403, 'another request in what is signed')
+  assert.equal(await attempt({ requestId: null }), 403, 'no request')
+  assert.equal(await attempt({ subjectRequestId: null }), 403, 'no request in what is signed')
+  assert.equal(await initiate({ requestId: '_other' }), 403, 'a request, where there was none')
+  assert.equal(await initiate({ subjectRequestId: '_other' }), 403, 'a request in what is signed')
+})
+
+test('an answer in XML that can be read in two ways signs nobody in', async (t) => {
+  const { attempt } = await start(t)
+  const inName = (text: string) => (xml: string) => xml.replace('>ada-id<', `>${text}<`)
+  const spoiled: Record<string, (xml: string) => string> = {
+    'with another name': inName('root'),
+    'with a comment in the name': inName('ada<!-- -->-id'),
+    'with an empty comment behind the name': inName('ada-id<!---->'),
+    'with raw text as the name': inName('<![CDATA[ada-id]]>'),
+    'with an instruction in the name': inName('ada<?x y?>-id'),
+    'with a document type': (xml) => `<!DOCTYPE r>${xml}`,
+    'with a document type in small letters': (xml) => `<!doctype r>${xml}`,
+    'with an entity of a file': (xml) =>
+      `<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/hostname">]>${inName('&x;')(xml)}`,
+    'with an entity that grows': (xml) =>
+      `<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>${inName('&b;')(xml)}`,
+    'with an entity of a parameter': (xml) =>
+      `<!DOCTYPE r [<!ENTITY % x SYSTEM "http://127.0.0.1:1/">%x;]>${xml}`,
+    'with an entity nobody declared': inName('&x;'),
+    'with two roots': (xml) => xml + xml,
+    'with a root before': (xml) => `<x/>${xml}`,
+    'with an id twice': (xml) => xml.replace(/<samlp:Status>/, '<samlp:Status ID="_twice" Id="_twice">'),
+    'with the id of the assertion elsewhere too': (xml) => {
+      const id = /<saml:Assertion [^>]*ID="([^"]+)"/.exec(xml)?.[1]
+      return xml.replace('<samlp:Status>', `<samlp:Status ID="${id}">`)
+    },
+    'in UTF-16': (xml) => Buffer.from(xml, 'utf16le').toString('latin1'),
+    'that says it is in UTF-7': (xml) => `<?xml version="1.0" encoding="UTF-7"?>${xml}`,
+    'that says it is in Latin-1': (xml) => `<?xml version="1.0" encoding="ISO-8859-1"?>${xml}`,
+    'with SHA-1 in single quotes': (xml) =>
+      xml.replace(/Algorithm="[^"]*#rsa-sha256"/, "Algorithm='http://www.w3.org/2000/09/xmldsig#rsa-sha1'"),
+    'with SHA-1 behind a character reference': (xml) =>
+      xml.replace(
+        /Algorithm="[^"]*#rsa-sha256"/,
+        'Algorithm="http://www.w3.org/2000/09/xmldsig#rsa-&#115;ha1"',
+      ),
+    'with a password instead of a key': (xml) => xml.replace(/#rsa-sha256"/, '#hmac-sha256"'),
+    'with a transform by a style sheet': (xml) =>
+      xml.replace(
+        /<Transforms>/,
+        '<Transforms><Transform Algorithm="http://www.w3.org/TR/1999/REC-xslt-19991116"/>',
+      ),
+    'with a transform by a path': (xml) =>
+      xml.replace(
+        /<Transforms>/,
+        '<Transforms><Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"/>',
+      ),
+    'with more transforms than anybody needs': (xml) =>
+      xml.replace(/(<Transform [^>]*exc-c14n#"\/>)/, '$1$1$1'),
+    'with a signature twice': (xml) => xml.replace(/(<Signature\b[\s\S]*?<\/Signature>)/, '$1$1'),
+    'with an empty digest': (xml) => xml.replace(/<DigestValue>[^<]*/, '<DigestValue>'),
+    'with a comment in the digest': (xml) => xml.replace(/<DigestValue>/, '<DigestValue><!--x-->'),
+    'with two digests': (xml) =>
+      xml.replace(/(<DigestValue>[^<]*<\/DigestValue>)/, '<DigestValue>AAAA</DigestValue>$1'),
+    'with two signed infos': (xml) => xml.replace(/(<SignedInfo>[\s\S]*?<\/SignedInfo>)/, '$1$1'),
+    'with a reference to everything': (xml) => xml.replace(/<Reference URI="[^"]*"/, '<Reference URI=""'),
+    'with a reference to elsewhere': (xml) =>
+      xml.replace(/<Reference URI="[^"]*"/, '<Reference URI="http://127.0.0.1:1/"'),
+    'with an assertion of another namespace': (xml) =>
+      xml.replace('<saml:Assertion', '<x:Assertion xmlns:x="urn:x"/><saml:Assertion'),
+    'nested too deep': (xml) =>
+      xml.replace('<samlp:Status>', `<samlp:Status>${'<x>'.repeat(40)}${'</x>'.repeat(40)}`),
+    'with too many elements': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${'<x/>'.repeat(6000)}`),
+    'too large': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${' '.repeat(300_000)}`),
+    'cut off': (xml) => xml.slice(0, -20),
+    'that is no XML': () => 'hello',
+    'that is empty': () => '',
+  }
+
+  for (const [what, spoil] of Object.entries(spoiled)) {
+    assert.equal(await attempt({}, spoil), 403, what)
+    assert.equal(await attempt({ sign: 'both' }, spoil), 403, `${what}, all of it signed`)
+  }
+})
+
+test('an assertion is used once, whatever is written around it', async (t) => {
+  const { right, post, platform, url } = await start(t)
+  const deliver = async (xml: string) => outcome(await post(xml, `${url}/page`, new CookieClient(platform)))
+  const whole = forge({ ...right, sign: 'both' })
+  const outer = /<Signature\b[\s\S]*?<\/Signature>/.exec(whole)?.[0] ?? ''
+
+  assert.equal(await deliver(whole), 'ada-id')
+
+  assert.equal(await deliver(whole), 403)
+  assert.equal(await deliver(whole.replace(outer, '')), 403, 'without the outer signature')
+  assert.equal(
+    await deliver(
+      whole
+        .replace(
+          /<samlp:Response xmlns:samlp="[^"]*" Version="2.0" ID="[^"]+"/,
+          '<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" Version="2.0" ID="_new"',
+        )
+        .replace(outer, ''),
+    ),
+    403,
+  )
+  assert.equal(await deliver(forge({ ...right, sign: 'both' })), 'ada-id', 'another one is taken')
+})
+
+test('groups are compared exactly', async (t) => {
+  const place = await samlPlace(t, { authorized_groups: ['admins'] })
+  const { platform, url, idp, saml } = place
+  const right = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
+  const enter = async (groups: string[]) =>
+    outcome(await place.post(forge({ ...right, groups }), `${url}/page`, new CookieClient(platform)))
+
+  for (const group of ['Admins', 'admins ', ' admins', 'admins2', 'admin', 'staff,admins', 'admins&#10;', ''])
+    assert.equal(await enter([group]), 403, JSON.stringify(group))
+  assert.equal(await enter(['staff', 'admins']), 'ada-id')
+})
