@@ -33,6 +33,16 @@ test('durations are told in nanoseconds, interpolated', () => {
   assert.equal(p99, 4e6)
 })
 
+test('durations are whole nanoseconds, as clients expect that read integers', () => {
+  const { meter, time } = meterAt()
+  const began = meter.begin()
+  time.ms += 0.123456789
+
+  meter.end(began)
+
+  assert.equal(meter.timing().p50, 123_457)
+})
+
 test('rates take the first five seconds as they are and then decay towards nothing without reaching it', () => {
   const { meter, time } = meterAt()
   for (let events = 0; events < 50; events++) meter.begin()

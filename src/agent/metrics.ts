@@ -158,7 +158,8 @@ export class Meter {
   timing(): Timing {
     this.#catchUp()
     const [rate1, rate5, rate15] = this.#rates
-    const [p50, p90, p95, p99] = this.#durations.percentiles(0.5, 0.9, 0.95, 0.99) as [
+    // Whole nanoseconds: clients written for them read integers.
+    const [p50, p90, p95, p99] = this.#durations.percentiles(0.5, 0.9, 0.95, 0.99).map(Math.round) as [
       number,
       number,
       number,
