@@ -41,6 +41,8 @@ export interface Delivery {
 export interface SignedIn {
   /** The principal behind a request without an API key; throws a `Problem` when there is none. */
   recognise(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }): Promise<Principal>
+  /** Ends the sessions of a user or bot that was changed here, if it may no longer have any. */
+  review(accountId: string, ownerId: string): Promise<void>
 }
 
 /** The parts the API acts through. */

@@ -17,8 +17,10 @@ async function rulesOf(policyId: string, { tx, principal }: Committing): Promise
 
 export const ipRestrictions = crud(IpRestriction, {
   async commit(record, committing) {
-    if (record.type !== 'api' || !record.enforced) return record
-    // Nobody could take the restriction back over the API once it keeps its own author out.
+    // Nobody could take the restriction back once it keeps its own author out.
+    const { through } = committing.principal
+    const ofAuthor = record.type === 'api' || record.type === through
+    if (!ofAuthor || !record.enforced) return record
     const rules: IpRule[] = []
     for (const policy of record.ip_policy_ids) rules.push(...(await rulesOf(policy, committing)))
     const address = plainAddress(committing.source)

@@ -173,9 +173,13 @@ export const catalogue = {
   read_only: {
     code: 635,
     status: 403,
-    text: () => 'The owner of this API key may read but not change anything.',
+    text: () => 'The role of this user is read_only: it may read but not change anything.',
   },
-  inactive: { code: 636, status: 403, text: () => 'The owner of this API key has been switched off.' },
+  inactive: {
+    code: 636,
+    status: 403,
+    text: () => 'This user has been switched off. An administrator can switch them on again.',
+  },
   admins_only: { code: 4111, status: 403, text: () => 'Only administrators may do this.' },
   not_found: {
     code: 404,

@@ -16,6 +16,14 @@ async function keepAnAdministrator(id: string, { tx, principal }: Call & { tx: T
   }
 }
 
+/** What is known elsewhere of a user that was changed or deleted here no longer holds. */
+function settled(id: string, { parts, principal, log }: Call): void {
+  parts.auth.forget(id)
+  parts.signedIn
+    ?.review(principal.accountId, id)
+    .catch((error) => log.warn({ err: error, user: id }, 'the sessions of a user could not be ended'))
+}
+
 export const users = crud(User, {
   async commit(record, committing) {
     const losesPower = committing.before !== undefined && (record.role !== 'admin' || !record.active)
@@ -23,7 +31,7 @@ export const users = crud(User, {
     return record
   },
   remove: (row, call) => keepAnAdministrator(row.id, call),
-  settled: (id, { parts }) => parts.auth.forget(id),
+  settled,
 })
 
-export const botUsers = crud(BotUser, { settled: (id, { parts }) => parts.auth.forget(id) })
+export const botUsers = crud(BotUser, { settled })

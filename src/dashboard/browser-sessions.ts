@@ -8,7 +8,7 @@ import { plainAddress } from '../base/ip-rules.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { type DashboardSession, type DurableStore, openDashboardSessions } from '../store/index.ts'
-import { cookieName, readCookie } from './cookie.ts'
+import { cookieName, isSecure, readCookie } from './cookie.ts'
 
 const MINUTE = 60_000
 const IDLE_MS = 12 * 60 * MINUTE
@@ -65,7 +65,7 @@ export function createBrowserSessions({
   store,
   auth,
   admits,
-  secure,
+  apiUrl,
   clock,
   log,
 }: {
@@ -73,15 +73,14 @@ export function createBrowserSessions({
   auth: Auth
   /** Whether the account lets this address use the dashboard. */
   admits: (accountId: string, address: string) => boolean
-  /** Whether browsers come over TLS. */
-  secure: () => boolean
+  apiUrl: () => string
   clock: Clock
   log: Logger
 }): BrowserSessions {
   const sessions = openDashboardSessions(store)
 
   function tokenOf(headers: IncomingHttpHeaders): string | undefined {
-    const token = readCookie(headers.cookie, cookieName(secure()))
+    const token = readCookie(headers.cookie, cookieName(isSecure(apiUrl())))
     return token !== undefined && isTokenShaped(token) ? token : undefined
   }
 
@@ -156,6 +155,10 @@ export function createBrowserSessions({
     async close(headers) {
       const token = tokenOf(headers)
       if (token !== undefined) await sessions.remove(tokenDigest(token))
+    },
+    async review(account, owner) {
+      const { active } = await auth.owner(account, owner)
+      if (!active) await sessions.removeOf(owner)
     },
     closeAll: (owner, except) => sessions.removeOf(owner, except),
   }

@@ -1,3 +1,8 @@
+/** Whether browsers come over TLS: the address they are told decides, whatever a header says. */
+export function isSecure(apiUrl: string): boolean {
+  return apiUrl.startsWith('https:')
+}
+
 /** The name of the session's cookie. Over TLS the prefix makes the browser keep every other host from setting it. */
 export function cookieName(secure: boolean): string {
   return secure ? '__Host-adit_session' : 'adit_session'

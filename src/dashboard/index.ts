@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { DurableStore } from '../store/index.ts'
 import { createBrowserSessions } from './browser-sessions.ts'
+import { mountCredentials } from './credential-routes.ts'
 import { BUILT_PAGES, mountPages } from './pages.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
 import { mountSession } from './session-routes.ts'
@@ -12,6 +13,7 @@ import { createSignIns } from './sign-ins.ts'
 
 export { givePassword } from './made-password.ts'
 export { createPasswords, type Passwords } from './passwords.ts'
+export { mountViews, type ViewSources } from './views.ts'
 
 /** The dashboard: pages on the API's address, and the sign-in that lets them call the API. */
 export interface Dashboard {
@@ -42,11 +44,10 @@ export function createDashboard({
   /** Where the built pages are. */
   pages?: string
 }): Dashboard {
-  const secure = () => apiUrl().startsWith('https:')
   // The pages are made of calls of the API, so they are of no use to whom that is closed.
   const admits = (account: string, address: string) =>
     restrictions.admits(account, 'dashboard', address) && restrictions.admits(account, 'api', address)
-  const sessions = createBrowserSessions({ store, auth, admits, secure, clock, log })
+  const sessions = createBrowserSessions({ store, auth, admits, apiUrl, clock, log })
   const signIns = createSignIns({ store })
   const limits = createLimits(clock)
   const signIn = createSignIn({
@@ -65,7 +66,8 @@ export function createDashboard({
     signedIn: sessions,
     mount(api) {
       mountPages(api.http, pages)
-      mountSession(api, { store, sessions, signIns, signIn, secure })
+      mountSession(api, { store, sessions, signIns, signIn, apiUrl })
+      mountCredentials(api, { store, sessions, signIns, passwords, limits, apiUrl, clock })
     },
   }
 }

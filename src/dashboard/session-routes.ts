@@ -5,12 +5,12 @@ import { timestamp } from '../base/clock.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import { type BrowserSessions, type CurrentSession, requireOwnSite } from './browser-sessions.ts'
-import { sessionCookie } from './cookie.ts'
+import { isSecure, sessionCookie } from './cookie.ts'
 import type { createSignIn, Proof } from './sign-in.ts'
 import type { SignIns } from './sign-ins.ts'
 
-/** More than any password, and little enough to be read from anybody. */
-export const SMALL_BODY = 16 * 1024
+// More than any password, and little enough to be read from anybody.
+const SMALL_BODY = 16 * 1024
 
 const proofBody = Type.Object(
   {
@@ -45,15 +45,16 @@ export function mountSession(
     sessions,
     signIns,
     signIn,
-    secure,
+    apiUrl,
   }: {
     store: Store
     sessions: BrowserSessions
     signIns: SignIns
     signIn: ReturnType<typeof createSignIn>
-    secure: () => boolean
+    apiUrl: () => string
   },
 ): void {
+  const secure = () => isSecure(apiUrl())
   async function show({ session, principal, csrf, expiresAt }: CurrentSession) {
     const { account, owner, apiKey } = session
     const user = owner.startsWith('usr_') ? await store.get('users', account, owner) : undefined
@@ -71,10 +72,12 @@ export function mountSession(
     }
   }
 
+  /** Where there is no TLS browsers say only where a page came from; behind a proxy the host may not be ours. */
   function requireOwnOrigin({ headers }: FastifyRequest): void {
     requireOwnSite(headers)
-    const origin = headers.origin === undefined ? undefined : URL.parse(headers.origin)?.host
-    if (headers.origin !== undefined && origin !== headers.host) throw problem('foreign_site')
+    if (headers.origin === undefined) return
+    const host = URL.parse(headers.origin)?.host
+    if (host !== headers.host && host !== URL.parse(apiUrl())?.host) throw problem('foreign_site')
   }
 
   http.get('/dashboard/api/session', async (request) => {

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Secret } from '../base/secret.ts'
 import { givePassword, type Passwords } from '../dashboard/index.ts'
-import type { AuditEntry, DurableStore } from '../store/index.ts'
+import type { DurableStore, Store } from '../store/index.ts'
 
 /** A new account whose administrator can sign in to the dashboard. */
 export interface MadeAccount extends NewAccount {
@@ -11,34 +11,55 @@ export interface MadeAccount extends NewAccount {
   readonly password: Secret
 }
 
-/** The audit record of a password that the operator has made for a user. */
-export function operatorsPassword(account: string, userId: string, clock: Clock): AuditEntry {
-  return {
-    account,
+/** What it takes to make passwords. */
+interface Means {
+  readonly store: DurableStore
+  readonly passwords: Passwords
+  readonly clock: Clock
+}
+
+/** Somebody who can be given a password. */
+interface Whom {
+  readonly account: string
+  readonly id: string
+  readonly email: string
+}
+
+/** Makes a new password for a user, on behalf of the operator. */
+export function givePasswordTo({ store, passwords, clock }: Means, user: Whom): Promise<Secret> {
+  return givePassword({ store, passwords }, user, {
+    account: user.account,
     principal: undefined,
     credential: undefined,
     source: undefined,
     requestId: newId('op', clock.now()),
     action: 'make_password',
     kind: 'dashboard',
-    object: userId,
+    object: user.id,
     outcome: 'done',
     detail: 'operator',
-  }
+  })
 }
 
 /** Makes an account, and a password for its administrator. */
-export async function makeAccount(
-  { store, passwords, clock }: { store: DurableStore; passwords: Passwords; clock: Clock },
-  name: string,
-  email: string,
-): Promise<MadeAccount> {
-  const made = await createAccount(store, { name, email, clock })
-  const { accountId, userId } = made
-  const password = await givePassword(
-    { store, passwords },
-    { account: accountId, id: userId, email },
-    operatorsPassword(accountId, userId, clock),
-  )
+export async function makeAccount(means: Means, name: string, email: string): Promise<MadeAccount> {
+  const made = await createAccount(means.store, { name, email, clock: means.clock })
+  const password = await givePasswordTo(means, { account: made.accountId, id: made.userId, email })
   return { ...made, email, password }
+}
+
+/** The users of all accounts that have this address. */
+export async function usersWithEmail(store: Store, email: string): Promise<Whom[]> {
+  const found: Whom[] = []
+  let after: string | undefined
+  for (;;) {
+    const accounts = await store.scan('accounts', { limit: 100, after })
+    for (const { id: account } of accounts) {
+      const holder = await store.holder(`user_email@${account}`, email.toLowerCase())
+      const user = holder && (await store.get('users', account, holder.id))
+      if (user !== undefined) found.push({ account, id: user.id, email: user.data.email as string })
+    }
+    if (accounts.length < 100) return found
+    after = accounts.at(-1)!.id
+  }
 }

@@ -1,12 +1,13 @@
-import { createAccount } from '../auth/index.ts'
 import { systemClock, timestamp } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
 import { describeCertificates, reportCertificates } from '../certs/index.ts'
+import { createPasswords } from '../dashboard/index.ts'
 import { createEvents, type Events } from '../events/index.ts'
 import { backup, type DurableStore, NameTaken, openStore, restore, rotateMasterKey } from '../store/index.ts'
 import { runCheck } from './check-world.ts'
 import { readCredentialsFile } from './credentials-file.ts'
+import { givePasswordTo, makeAccount, usersWithEmail } from './made-account.ts'
 import { masterKeyFileOf, type Settings } from './settings.ts'
 
 /** A command of the operator beside starting the server: its words, with what people fill in in capitals. */
@@ -60,7 +61,8 @@ export const subcommands: readonly Subcommand[] = [
       const name = needed(given, 'Give the new account a name: adit server account create NAME.')
       await withStore(settings, async (store) => {
         const email = `admin@${settings.domain}`
-        const made = await createAccount(store, { name, email, clock: systemClock }).catch((error) => {
+        const means = { store, passwords: createPasswords(), clock: systemClock }
+        const made = await makeAccount(means, name, email).catch((error) => {
           throw error instanceof NameTaken
             ? new Refused(`There is an account called ${name} already.`)
             : error
@@ -69,6 +71,8 @@ export const subcommands: readonly Subcommand[] = [
           account_id: made.accountId,
           api_key: made.apiKey.reveal(),
           authtoken: made.authtoken.reveal(),
+          email,
+          password: made.password.reveal(),
         }
         say(JSON.stringify(shown, null, 2))
       })
@@ -87,6 +91,26 @@ export const subcommands: readonly Subcommand[] = [
           after = rows.at(-1)!.id
         }
       }),
+  },
+  {
+    words: 'user password EMAIL',
+    help: 'make a new password for a user, to sign in to the dashboard; switches the second factor off',
+    async run([given, account], settings) {
+      const email = needed(given, 'Name the user: adit server user password EMAIL.')
+      await withStore(settings, async (store) => {
+        const found = await usersWithEmail(store, email)
+        const [user, another] = found.filter((each) => account === undefined || each.account === account)
+        if (user === undefined) throw new Refused(`There is no user with the email address ${email}.`)
+        if (another !== undefined)
+          throw new Refused(
+            `Several accounts have a user ${email}; add the account: adit server user password ${email} ${user.account} (or ${another.account}).`,
+          )
+        const means = { store, passwords: createPasswords(), clock: systemClock }
+        say(
+          `${email} signs in to the dashboard with the new password ${(await givePasswordTo(means, user)).reveal()}`,
+        )
+      })
+    },
   },
   {
     words: 'check',

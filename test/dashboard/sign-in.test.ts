@@ -1,7 +1,43 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { test } from 'node:test'
+import pino from 'pino'
+import type { Clock } from '../../src/base/clock.ts'
+import { shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
 import { makeUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
+
+const HOUR = 3_600_000
+
+/** A clock that starts now and moves when it is told to. */
+function movableClock(): Clock & { pass(milliseconds: number): void } {
+  let passed = 0
+  return {
+    now: () => Date.now() + passed,
+    monotonic: () => performance.now() + passed,
+    pass(milliseconds) {
+      passed += milliseconds
+    },
+  }
+}
+
+const clock = movableClock()
+const { fresh } = await shareApi({ dashboard: true, clock })
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 5000
+  while (!(await holds())) assert.ok(performance.now() < deadline, 'not within 5 s')
+}
+
+async function signedIn(api: TestApi, options: { role?: string } = {}) {
+  const user = await makeUser(api, options)
+  const browser = openBrowser(api.url)
+  const answer = await browser.signIn({ email: user.email, password: user.password })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return { user, browser, answer }
+}
 
 for (const [engine, start] of Object.entries(engines)) {
   test(`${engine}: a user signs in with a password and calls the API with the session`, async (t) => {
@@ -40,4 +76,417 @@ for (const [engine, start] of Object.entries(engines)) {
     assert.equal((await browser.call('GET', '/users')).status, 401)
     assert.equal((await browser.call('GET', '/dashboard/api/session')).status, 401)
   })
+
+  test(`${engine}: signing out ends the session on the server`, async (t) => {
+    const api = await start(t, { dashboard: true })
+    const { browser } = await signedIn(api)
+
+    const answer = await browser.call('DELETE', '/dashboard/api/session')
+
+    assert.equal(answer.status, 204)
+    assert.match(answer.headers.get('set-cookie')!, /^adit_session=; Max-Age=0;/)
+    assert.equal((await browser.call('GET', '/users')).body.error_code, 'ERR_ADIT_243')
+    assert.equal((await browser.call('GET', '/dashboard/api/session')).status, 401)
+  })
+
+  test(`${engine}: a session ends when it is not used for 12 hours, and after 7 days however it is used`, async (t) => {
+    const own = movableClock()
+    const api = await start(t, { dashboard: true, clock: own })
+    const [idle, busy] = [(await signedIn(api)).browser, (await signedIn(api)).browser]
+    const status = async (browser: typeof idle) => (await browser.call('GET', '/users')).status
+
+    own.pass(11 * HOUR)
+    assert.equal(await status(busy), 200)
+    own.pass(HOUR)
+    assert.equal(await status(idle), 401)
+    assert.equal(await status(busy), 200)
+    for (let hours = 12; hours + 11 < 7 * 24; hours += 11) {
+      own.pass(11 * HOUR)
+      assert.equal(await status(busy), 200, `after ${hours + 11} hours`)
+    }
+    own.pass(11 * HOUR)
+    assert.equal(await status(busy), 401)
+  })
 }
+
+test('the user, the password and the code are not told apart from outside when they are wrong', async () => {
+  const api = await fresh()
+  const { email, password } = await makeUser(api)
+  const proofs = [
+    { email, password: `${password}x` },
+    { email: `no-${email}`, password },
+    { email, password: '' },
+  ]
+
+  const answers = await Promise.all(proofs.map((proof) => openBrowser(api.url).signIn(proof)))
+
+  const told = answers.map(({ status, body: { error_code, msg } }) => ({ status, error_code, msg }))
+  assert.deepEqual(new Set(told.map((one) => JSON.stringify(one))).size, 1)
+  assert.equal(told[0]!.status, 401)
+  for (const { headers } of answers) assert.equal(headers.get('set-cookie'), null)
+})
+
+test('after ten wrong passwords a user has to wait, with the right one too, and others need not', async () => {
+  const api = await fresh()
+  const { email, password } = await makeUser(api)
+  const other = await makeUser(api)
+  const browser = openBrowser(api.url)
+  for (let attempt = 0; attempt < 10; attempt += 1)
+    assert.equal((await browser.signIn({ email, password: 'guess' })).status, 401)
+
+  const refused = await browser.signIn({ email, password })
+
+  assert.equal(refused.status, 429)
+  const wait = Number(refused.headers.get('retry-after'))
+  assert.ok(wait > 0 && wait <= 60, `${wait}`)
+  assert.equal((await browser.signIn(other)).status, 400, 'unknown fields are refused')
+  assert.equal((await browser.signIn({ email: other.email, password: other.password })).status, 200)
+  clock.pass(wait * 1000)
+  assert.equal((await browser.signIn({ email, password })).status, 200)
+  clock.pass(HOUR)
+})
+
+test('users that do not exist are limited alike, and one source cannot try many users', async () => {
+  const api = await fresh()
+  const browser = openBrowser(api.url)
+  const statuses: number[] = []
+  for (let attempt = 0; attempt < 12; attempt += 1)
+    statuses.push((await browser.signIn({ email: 'nobody@example.com', password: 'guess' })).status)
+  for (let attempt = 0; attempt < 25; attempt += 1)
+    statuses.push((await browser.signIn({ email: `n${attempt}@example.com`, password: 'guess' })).status)
+
+  assert.deepEqual(statuses.slice(0, 12), [...Array(10).fill(401), 429, 429])
+  assert.deepEqual(statuses.slice(12), [...Array(20).fill(401), ...Array(5).fill(429)])
+  const key = await browser.signIn({ api_key: api.account.apiKey.reveal() })
+  assert.equal(key.status, 429)
+  clock.pass(HOUR)
+})
+
+test('attempts made at the same time count like any others', async () => {
+  const api = await fresh()
+  const { email } = await makeUser(api)
+
+  const answers = await Promise.all(
+    Array.from({ length: 25 }, () => openBrowser(api.url).signIn({ email, password: 'guess' })),
+  )
+
+  assert.equal(answers.filter(({ status }) => status === 401).length, 10)
+  assert.equal(answers.filter(({ status }) => status === 429).length, 15)
+  clock.pass(HOUR)
+})
+
+test('successful sign-ins are not counted', async () => {
+  const api = await fresh()
+  const { email, password } = await makeUser(api)
+
+  for (let time = 0; time < 40; time += 1)
+    assert.equal((await openBrowser(api.url).signIn({ email, password })).status, 200)
+})
+
+test('the cookie counts only with the token of its own session, whatever the method', async () => {
+  const api = await fresh()
+  const { browser } = await signedIn(api)
+  const { browser: other } = await signedIn(api)
+  const withoutToken = { cookie: browser.cookie! }
+  const call = api.client(undefined)
+
+  for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
+    const path = method === 'GET' || method === 'POST' ? '/ip_policies' : '/ip_policies/ipp_x'
+    const attempts = [
+      withoutToken,
+      { ...withoutToken, 'adit-csrf': '' },
+      { ...withoutToken, 'adit-csrf': other.csrf! },
+      { ...withoutToken, 'adit-csrf': browser.csrf!.slice(1) },
+    ]
+    for (const headers of attempts) {
+      const { status, body } = await call(method, path, { headers })
+      assert.equal(`${status} ${body.error_code}`, '401 ERR_ADIT_244', method)
+    }
+  }
+  assert.equal((await call('DELETE', '/dashboard/api/session', { headers: withoutToken })).status, 401)
+  assert.equal((await browser.call('GET', '/ip_policies')).status, 200)
+})
+
+test('what another site makes a browser send is refused', async () => {
+  const api = await fresh()
+  const { browser, user } = await signedIn(api)
+
+  for (const site of ['cross-site', 'same-site', 'none']) {
+    const headers = { 'sec-fetch-site': site }
+    assert.equal((await browser.call('GET', '/users', { headers })).body.error_code, 'ERR_ADIT_245')
+    assert.equal((await browser.call('GET', '/dashboard/api/session', { headers })).status, 403)
+    const proof = { email: user.email, password: user.password }
+    assert.equal((await openBrowser(api.url).signIn(proof, headers)).status, 403)
+  }
+  const foreign = { origin: 'https://evil.example' }
+  const proof = { email: user.email, password: user.password }
+  assert.equal((await openBrowser(api.url).signIn(proof, foreign)).status, 403)
+  assert.equal((await openBrowser(api.url).signIn(proof, { origin: 'null' })).status, 403)
+  assert.equal((await openBrowser(api.url).signIn(proof, { origin: api.url })).status, 200)
+  assert.equal(
+    (await browser.call('GET', '/users', { headers: { 'sec-fetch-site': 'same-origin' } })).status,
+    200,
+  )
+})
+
+test('a form of another site cannot sign anybody in: only JSON is read', async () => {
+  const api = await fresh()
+  const { email, password } = await makeUser(api)
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
+    const headers = { 'content-type': type }
+
+    const answer = await api.client(undefined)('POST', '/dashboard/api/session', {
+      raw: JSON.stringify({ email, password }),
+      headers,
+    })
+
+    assert.equal(answer.status, 415)
+  }
+})
+
+test('signing in makes a new session, whatever cookie the browser came with', async () => {
+  const api = await fresh()
+  const { browser: attacker } = await signedIn(api, { role: 'read_only' })
+  const victim = await makeUser(api)
+  const browser = openBrowser(api.url)
+  browser.cookie = attacker.cookie
+
+  await browser.signIn({ email: victim.email, password: victim.password })
+
+  assert.notEqual(browser.cookie, attacker.cookie)
+  assert.equal((await browser.call('GET', '/dashboard/api/session')).body.user.email, victim.email)
+  assert.equal((await attacker.call('GET', '/dashboard/api/session')).status, 401)
+  const made = openBrowser(api.url)
+  made.cookie = `adit_session=${'0'.repeat(27)}_${'a'.repeat(43)}`
+  await made.signIn({ email: victim.email, password: victim.password })
+  assert.doesNotMatch(made.cookie, /a{43}/)
+})
+
+test('a user who is switched off or deleted is signed out, and stays so', async () => {
+  const api = await fresh()
+  const { browser, user } = await signedIn(api)
+  const { browser: gone, user: former } = await signedIn(api)
+
+  await api.call('PATCH', `/users/${user.id}`, { body: { active: false } })
+  await api.call('DELETE', `/users/${former.id}`)
+
+  assert.equal((await browser.call('GET', '/users')).status, 401)
+  assert.equal((await gone.call('GET', '/users')).status, 401)
+  const refused = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
+  assert.equal(`${refused.status} ${refused.body.error_code}`, '403 ERR_ADIT_636')
+  const unknown = await openBrowser(api.url).signIn({ email: former.email, password: former.password })
+  assert.equal(unknown.status, 401)
+  await api.call('PATCH', `/users/${user.id}`, { body: { active: true } })
+  assert.equal((await browser.call('GET', '/users')).status, 401, 'the old session is not alive again')
+})
+
+test('roles are those of the user, at this moment', async () => {
+  const api = await fresh()
+  const { browser: reader } = await signedIn(api, { role: 'read_only' })
+  const { browser: developer, user } = await signedIn(api, { role: 'developer' })
+  const policy = { body: { description: 'x' } }
+
+  assert.equal((await reader.call('GET', '/ip_policies')).status, 200)
+  assert.equal((await reader.call('POST', '/ip_policies', policy)).status, 403)
+  assert.equal((await developer.call('POST', '/ip_policies', policy)).status, 201)
+  assert.equal((await developer.call('GET', '/audit_events')).status, 403)
+  assert.equal((await developer.call('POST', '/users', { body: { email: 'a@example.com' } })).status, 403)
+  await api.call('PATCH', `/users/${user.id}`, { body: { role: 'admin' } })
+  assert.equal((await developer.call('GET', '/audit_events')).status, 200)
+})
+
+test('a bot signs in with its key and has no user', async () => {
+  const api = await fresh()
+  const bot = await api.call.create('/bot_users', { name: 'deploy' })
+  const { token } = await api.call.create('/api_keys', { owner_id: bot.id })
+  const browser = openBrowser(api.url)
+
+  const { body } = await browser.signIn({ api_key: token })
+
+  assert.equal(body.user, null)
+  assert.equal((await browser.call('POST', '/ip_policies', { body: {} })).status, 201)
+  assert.equal(
+    (await browser.call('PUT', '/dashboard/api/password', { body: { new: 'x'.repeat(20) } })).status,
+    403,
+  )
+})
+
+test('one account sees nothing of another', async () => {
+  const api = await fresh()
+  const { browser } = await signedIn(api)
+  const policy = await api.strange.create('/ip_policies', {})
+
+  assert.equal((await browser.call('GET', `/ip_policies/${policy.id}`)).status, 404)
+  assert.equal(
+    (await browser.call('PUT', `/dashboard/api/users/${api.stranger.userId}/password`)).status,
+    404,
+  )
+})
+
+test('IP restrictions of the API and of the dashboard close both', async () => {
+  for (const type of ['api', 'dashboard']) {
+    const api = await fresh()
+    const { browser, user } = await signedIn(api)
+    const policy = await browser.call('POST', '/ip_policies', { body: {} })
+    const allow = (cidr: string) => ({ body: { cidr, action: 'allow', ip_policy_id: policy.body.id } })
+    await browser.call('POST', '/ip_policy_rules', allow('192.0.2.0/24'))
+    const restriction = { body: { type, enforced: true, ip_policy_ids: [policy.body.id] } }
+    const lockedOut = await browser.call('POST', '/ip_restrictions', restriction)
+    assert.equal(lockedOut.status, 409, 'nobody locks themselves out')
+    const rule = await browser.call('POST', '/ip_policy_rules', allow('127.0.0.0/8'))
+    assert.equal((await browser.call('POST', '/ip_restrictions', restriction)).status, 201)
+    assert.equal((await browser.call('GET', '/users')).status, 200)
+
+    assert.equal((await browser.call('DELETE', `/ip_policy_rules/${rule.body.id}`)).status, 204)
+
+    await until(async () => (await browser.call('GET', '/users')).body.error_code === 'ERR_ADIT_220')
+    const again = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
+    assert.equal(again.body.error_code, 'ERR_ADIT_220')
+    const key = await openBrowser(api.url).signIn({ api_key: api.account.apiKey.reveal() })
+    assert.equal(key.body.error_code, 'ERR_ADIT_220')
+  }
+})
+
+test('the audit log tells who signed in and out, who failed, and what was done through the dashboard', async () => {
+  const api = await fresh()
+  const { browser, user } = await signedIn(api)
+  await openBrowser(api.url).signIn({ email: user.email, password: 'wrong' })
+  await browser.call('POST', '/ip_policies', { body: {} })
+  await browser.call('DELETE', '/dashboard/api/session')
+
+  type Entry = { action: string; principal: string; outcome: string; detail: string; credential: string }
+  let told: Entry[] = []
+  await until(async () => {
+    const { body } = await api.call('GET', '/audit_events')
+    told = (body.audit_events as Entry[]).filter(({ principal }) => principal === user.id)
+    return told.length === 4
+  })
+  assert.deepEqual(
+    new Set(told.map(({ action, outcome, detail }) => `${action} ${outcome} ${detail}`)),
+    new Set([
+      'sign_out done dashboard',
+      'create done dashboard',
+      'sign_in refused wrong password',
+      'sign_in done dashboard',
+    ]),
+  )
+  assert.match(told.find(({ action }) => action === 'create')!.credential, /^das_/)
+})
+
+test('guessing does not fill the audit log', async () => {
+  const api = await fresh()
+  const users = await Promise.all(Array.from({ length: 3 }, () => makeUser(api)))
+  for (const { email } of users)
+    for (let attempt = 0; attempt < 10; attempt += 1)
+      await openBrowser(api.url).signIn({ email, password: 'guess' })
+
+  await api.call.create('/ip_policies', {})
+  const { body } = await api.call('GET', '/audit_events')
+
+  const refused = (body.audit_events as { outcome: string }[]).filter(({ outcome }) => outcome === 'refused')
+  assert.equal(refused.length, 20)
+  clock.pass(HOUR)
+})
+
+test('over TLS the cookie is of this host alone', async (t) => {
+  const api = await startApi(t, { dashboard: true, config: { apiUrl: () => 'https://adit.example' } })
+  const { browser, answer } = await signedIn(api)
+
+  assert.match(
+    answer.headers.get('set-cookie')!,
+    /^__Host-adit_session=[^;]+; Max-Age=604800; HttpOnly; SameSite=Strict; Path=\/; Secure$/,
+  )
+  assert.equal((await browser.call('GET', '/users')).status, 200)
+  const planted = browser.cookie!.replace('__Host-', '')
+  assert.equal((await browser.call('GET', '/users', { headers: { cookie: planted } })).status, 401)
+})
+
+test('an API key in the header wins over any cookie', async () => {
+  const api = await fresh()
+  const { browser } = await signedIn(api, { role: 'read_only' })
+
+  const answer = await browser.call('POST', '/ip_policies', { body: {}, key: api.account.apiKey.reveal() })
+
+  assert.equal(answer.status, 201)
+  const wrong = await browser.call('GET', '/ip_policies', { key: 'nonsense' })
+  assert.equal(wrong.status, 401)
+})
+
+test('a restart keeps sessions, and neither files nor logs hold a secret', async (t) => {
+  const dataDir = await tempDir(t)
+  const lines: string[] = []
+  const sink = new Writable({
+    write(piece, _encoding, done) {
+      lines.push(String(piece))
+      done()
+    },
+  })
+  const log = pino({ level: 'trace' }, sink)
+  const ends: (() => Promise<void>)[] = []
+  const own = { after: (end: unknown) => ends.push(end as () => Promise<void>) }
+  const api = await startApi(own as never, { dashboard: true, dataDir, log })
+  const { browser, user } = await signedIn(api)
+  await browser.call('POST', '/ip_policies', { body: {} })
+  await openBrowser(api.url).signIn({ email: user.email, password: 'a wrong password' })
+  await openBrowser(api.url).signIn({ api_key: api.account.apiKey.reveal() })
+  const offered = await browser.call('POST', '/dashboard/api/second_factor')
+  assert.equal(offered.status, 200)
+  for (const end of ends.splice(0)) await end()
+
+  const again = await startApi(t, { dashboard: true, dataDir, log })
+  const after = openBrowser(again.url)
+  Object.assign(after, { cookie: browser.cookie, csrf: browser.csrf })
+
+  assert.equal((await after.call('GET', '/ip_policies')).status, 200)
+  const token = browser.cookie!.split('=')[1]!
+  const secrets = [user.password, 'a wrong password', token, browser.csrf!, offered.body.secret as string]
+  const files = await readdir(dataDir)
+  const written = await Promise.all(files.map((file) => readFile(join(dataDir, file), 'latin1')))
+  assert.ok(written.some((content) => content.includes(user.id)))
+  assert.ok(lines.some((line) => line.includes('signed in')))
+  for (const secret of secrets) {
+    assert.ok(secret.length > 10)
+    for (const [index, content] of written.entries())
+      assert.ok(!content.includes(secret), `${files[index]} holds a secret`)
+    assert.ok(!lines.some((line) => line.includes(secret)), 'the log holds a secret')
+  }
+})
+
+test('whatever is sent to sign in with is answered, and never with a 5xx', async () => {
+  const api = await fresh()
+  const call = api.client(undefined)
+  const bodies: unknown[] = [
+    undefined,
+    null,
+    [],
+    'text',
+    42,
+    {},
+    { email: 'a@example.com' },
+    { password: 'x' },
+    { email: 1, password: 2 },
+    { email: { $gt: '' }, password: ['x'] },
+    { email: 'a@example.com', password: 'x', code: 123456 },
+    { email: 'x'.repeat(400), password: 'x' },
+    { email: '\u0000', password: '\u0000', code: '\u0000' },
+    { email: 'a@example.com', password: 'x'.repeat(5000) },
+    { api_key: 'x'.repeat(300) },
+    { api_key: '' },
+    { api_key: 'x', email: 'a@example.com', password: 'x' },
+    { email: '%_\\', password: "' OR 1=1 --" },
+    { email: 'a@example.com', password: 'x', role: 'admin' },
+  ]
+  for (const body of bodies) {
+    const { status } = await call('POST', '/dashboard/api/session', {
+      body,
+      headers: { cookie: 'adit_session="; adit_session=;;=;\u0001'.replace('\u0001', '') },
+    })
+    assert.ok(status >= 400 && status < 500, `${status} for ${JSON.stringify(body)}`)
+    clock.pass(60_000)
+  }
+  const huge = await call('POST', '/dashboard/api/session', { body: { password: 'x'.repeat(20_000) } })
+  assert.equal(huge.status, 413)
+  assert.match(huge.body.msg, /16384/)
+  const broken = await call('POST', '/dashboard/api/session', { raw: '{"email":' })
+  assert.equal(broken.status, 400)
+})

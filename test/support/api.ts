@@ -150,7 +150,7 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
     await store.close()
   })
 
-  let accounts = 0
+  let accounts = (await store.scan('accounts', { limit: 1000 })).length
   async function account(): Promise<NewAccount> {
     accounts += 1
     const name = `account-${accounts}`

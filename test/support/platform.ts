@@ -18,6 +18,8 @@ export interface TestPlatform {
     readonly https_url: string
     readonly ssh_addr: string
   }
+  /** Who can sign in to the dashboard. */
+  readonly admin: { readonly email: string; readonly password: string }
   readonly caPem: string
   readonly call: ApiClient
   /** Like the global one, but every host name is this machine and the platform's private root is trusted. */
@@ -65,6 +67,7 @@ export async function startPlatform(
   return {
     dataDir,
     credentials,
+    admin: { email: server.made!.email, password: server.made!.password.reveal() },
     caPem,
     call: createClient(credentials.api_url, credentials.api_key),
     fetch: (url, init = {}) => undiciFetch(url, { ...init, dispatcher }),
