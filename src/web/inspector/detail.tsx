@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
 import { bytes, duration, ipOf } from '../shared/units.ts'
-import { type Capture, getCapture, type ReplayChanges, type Tunnel } from './api.ts'
+import type { Capture, ReplayChanges, Tunnel } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { asCurl, asFetch, urlOf } from './copy-as.ts'
+import { type Exchange, loadExchange } from './exchange.ts'
 import { FrameList } from './frame-list.tsx'
-import { type Message, readMessage } from './message.ts'
 import { MessageView, type Tab } from './message-view.tsx'
 import { ReplayForm } from './replay-form.tsx'
 import { StatusCode } from './request-list.tsx'
@@ -20,26 +20,23 @@ interface Props {
   editing: boolean
   onEdit(editing: boolean): void
   onSend(changes: ReplayChanges, tunnelName: string): Promise<void>
+  comparing: boolean
+  onCompare(): void
   onBack(): void
   onSay(text: string): void
 }
 
-interface Loaded {
-  capture: Capture
-  request: Message
-  response: Message | undefined
-}
-
 /** One exchange in full: what was asked, what was answered, and what can be done with it. */
 export function Detail(props: Props) {
-  const { feed, id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend, onBack, onSay } = props
-  const [loaded, setLoaded] = useState<Loaded>()
+  const { feed, id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend } = props
+  const { comparing, onCompare, onBack, onSay } = props
+  const [loaded, setLoaded] = useState<Exchange>()
   const [problem, setProblem] = useState('')
   // The summary is a new object when something of the exchange has changed.
   useEffect(() => {
     void summary
     let current = true
-    load(id).then(
+    loadExchange(id).then(
       (result) => {
         if (!current) return
         setLoaded(result)
@@ -56,7 +53,7 @@ export function Detail(props: Props) {
 
   const capture = loaded?.capture ?? summary
   if (!capture) return <p className="hint">{problem || 'Loading…'}</p>
-  const copy = (name: string, make: (loaded: Loaded, url: string) => string) => async () => {
+  const copy = (name: string, make: (loaded: Exchange, url: string) => string) => async () => {
     if (!loaded) return
     const url = urlOf(
       loaded.capture,
@@ -110,6 +107,9 @@ export function Detail(props: Props) {
           )}
           <button type="button" aria-pressed={editing} onClick={() => onEdit(!editing)}>
             Replay with changes
+          </button>
+          <button type="button" aria-pressed={comparing} onClick={onCompare}>
+            Compare
           </button>
           <button
             type="button"
@@ -180,11 +180,4 @@ export function Detail(props: Props) {
       )}
     </>
   )
-}
-
-async function load(id: string): Promise<Loaded> {
-  const capture = await getCapture(id)
-  const request = await readMessage(capture.request)
-  const response = capture.response ? await readMessage(capture.response) : undefined
-  return { capture, request, response }
 }

@@ -6,6 +6,7 @@ const KEYS = [
   ['Enter / Esc', 'open, back'],
   ['/', 'search'],
   ['r / e', 'replay, replay with changes'],
+  ['d', 'compare with another request'],
   ['p', 'pause'],
   ['1 2 3 4', 'Summary, Headers, Raw, Binary'],
   ['?', 'this help'],

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
+import { timeOfDay } from '../shared/units.ts'
 import { useKeys } from '../shared/use-keys.ts'
 import {
   ApiError,
@@ -13,6 +14,7 @@ import {
 } from './api.ts'
 import type { CaptureFeed, FeedView } from './capture-feed.ts'
 import { Detail } from './detail.tsx'
+import { DiffView } from './diff-view.tsx'
 import { toHar } from './har.ts'
 import { Help } from './help.tsx'
 import type { Tab } from './message-view.tsx'
@@ -30,6 +32,8 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   const [tab, setTab] = useState<{ request: Tab; response: Tab }>({ request: 'Summary', response: 'Summary' })
   /** The id of the request whose changes are being written. */
   const [edited, setEdited] = useState<string>()
+  /** The id of the request others are compared with. */
+  const [base, setBase] = useState<string>()
   const [help, setHelp] = useState(false)
   const [said, setSaid] = useState('')
   const [tunnels, setTunnels] = useState<readonly Tunnel[]>([])
@@ -102,9 +106,11 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     const at = matches.findIndex(({ id }) => id === selected)
     select(matches[Math.max(0, Math.min(matches.length - 1, at < 0 ? 0 : to(at)))]?.id)
   }
+  const compare = () => setBase(base === undefined ? selected : undefined)
   const leave = () => {
     if (edited !== undefined && edited === selected) setEdited(undefined)
     else if (opened) setOpened(false)
+    else if (base !== undefined) setBase(undefined)
     else setSearch('')
   }
   const setTabs = (name: Tab) => setTab({ request: name, response: name })
@@ -119,6 +125,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     ['/', () => searchBox.current?.select()],
     ['r', () => replay()],
     ['e', () => edit(true)],
+    ['d', compare],
     ['p', () => feed.pause(!view.paused)],
     ['1', () => setTabs('Summary')],
     ['2', () => setTabs('Headers')],
@@ -139,6 +146,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     void attempt(async () => {
       await clearCaptures()
       select(undefined)
+      setBase(undefined)
       setOpened(false)
       return 'Cleared.'
     })
@@ -176,6 +184,14 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
           {problem ?? counts(matches.length, view, search, searching)}
           <span className="hidden">Fields: {QUERY_FIELDS}.</span>
         </p>
+        {base !== undefined && (
+          <div className="comparing">
+            <p role="status">Comparing with {nameOf(view.captures, base)}. Select another request.</p>
+            <button type="button" onClick={() => setBase(undefined)}>
+              Stop
+            </button>
+          </div>
+        )}
         {view.captures.length === 0 ? (
           <Empty tunnels={tunnels} />
         ) : (
@@ -190,6 +206,14 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       <section className="detail" aria-label="Request">
         {selected === undefined ? (
           view.captures.length > 0 && <p className="hint">Select a request. Press ? for keys.</p>
+        ) : base !== undefined && base !== selected ? (
+          <DiffView
+            key={`${base} ${selected}`}
+            left={base}
+            right={selected}
+            onStop={() => setBase(undefined)}
+            onBack={() => setOpened(false)}
+          />
         ) : (
           <Detail
             key={selected}
@@ -209,6 +233,8 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
               )
               setEdited(undefined)
             }}
+            comparing={base === selected}
+            onCompare={compare}
             onBack={() => setOpened(false)}
             onSay={setSaid}
           />
@@ -225,6 +251,14 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
 /** A link may lead to one request. */
 function idInPath(): string | undefined {
   return /^\/inspect\/http\/(airt_\w+)$/.exec(location.pathname)?.[1]
+}
+
+/** A request in a few words. */
+function nameOf(captures: readonly Capture[], id: string): string {
+  const { request, start } = captures.find((capture) => capture.id === id) ?? {}
+  return request
+    ? `${request.method} ${request.uri.slice(0, 60)} of ${timeOfDay(start!)}`
+    : 'a request that is gone'
 }
 
 function counts(found: number, view: FeedView, search: string, searching: boolean): string {

@@ -1,0 +1,235 @@
+import { useEffect, useMemo, useState } from 'react'
+import { bytes, duration } from '../shared/units.ts'
+import { kindOf } from './content.ts'
+import { type Exchange, loadExchange } from './exchange.ts'
+import { type DiffRow, diffFields, diffLines } from './line-diff.ts'
+import { asText, type Message } from './message.ts'
+import { prettyJson } from './pretty.ts'
+import { StatusCode } from './request-list.tsx'
+import './diff-view.css'
+
+/** Lines of a body that are compared, equal lines shown around a difference, and rows drawn at most. */
+const MOST_LINES = 5000
+const AROUND = 3
+const MOST_ROWS = 1000
+
+interface Props {
+  left: string
+  right: string
+  onStop(): void
+  onBack(): void
+}
+
+/** Two exchanges side by side: request line, headers and bodies, with what differs marked. */
+export function DiffView({ left, right, onStop, onBack }: Props) {
+  const [pair, setPair] = useState<readonly [Exchange, Exchange]>()
+  const [problem, setProblem] = useState('')
+  useEffect(() => {
+    let current = true
+    Promise.all([loadExchange(left), loadExchange(right)]).then(
+      (loaded) => current && setPair(loaded),
+      (error: Error) => current && setProblem(error.message),
+    )
+    return () => {
+      current = false
+    }
+  }, [left, right])
+  return (
+    <>
+      <div className="heading">
+        <button type="button" className="back" onClick={onBack}>
+          ← Requests
+        </button>
+        <h2>Two requests compared</h2>
+        <div className="actions">
+          <button type="button" onClick={onStop}>
+            Stop comparing
+          </button>
+        </div>
+        {problem !== '' && <p className="note error">{problem}</p>}
+      </div>
+      {pair && <Comparison pair={pair} />}
+    </>
+  )
+}
+
+function Comparison({ pair: [left, right] }: { pair: readonly [Exchange, Exchange] }) {
+  return (
+    <div className="diff">
+      <div className="pair">
+        <Title name="First" exchange={left} />
+        <Title name="Second" exchange={right} />
+      </div>
+      <Sides name="Request" left={left.request} right={right.request} />
+      <Sides name="Response" left={left.response} right={right.response} />
+    </div>
+  )
+}
+
+function Title({ name, exchange: { capture } }: { name: string; exchange: Exchange }) {
+  return (
+    <div>
+      <h3>{name}</h3>
+      <p className="first-line">
+        {capture.request.method} {capture.request.uri.slice(0, 200)}
+      </p>
+      <p className="facts">
+        <StatusCode capture={capture} />
+        <span>{duration(capture.duration)}</span>
+        <span>{bytes(capture.response?.body_size ?? 0)}</span>
+        <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 19)}</time>
+      </p>
+    </div>
+  )
+}
+
+function Sides({
+  name,
+  left,
+  right,
+}: {
+  name: string
+  left: Message | undefined
+  right: Message | undefined
+}) {
+  const line = useMemo(() => diffLines(lineOf(left), lineOf(right)), [left, right])
+  const headers = useMemo(() => diffFields(left?.headers ?? [], right?.headers ?? []), [left, right])
+  const body = useMemo(() => diffBodies(left, right), [left, right])
+  return (
+    <section className="message" aria-label={name}>
+      <h3>{name}</h3>
+      <DiffTable caption={name === 'Request' ? 'Request line' : 'Status line'} rows={line} />
+      <DiffTable caption="Headers" rows={headers} />
+      {typeof body === 'string' ? <p className="note">{body}</p> : <DiffTable caption="Body" rows={body} />}
+    </section>
+  )
+}
+
+const lineOf = (message: Message | undefined) => (message ? [message.firstLine] : [])
+
+/** The rows of two bodies as text, JSON laid out; a sentence when that says nothing. */
+function diffBodies(left: Message | undefined, right: Message | undefined): DiffRow[] | string {
+  const [one, two] = [left?.body ?? new Uint8Array(), right?.body ?? new Uint8Array()]
+  if (one.length === 0 && two.length === 0) return 'Neither has a body.'
+  const [oneText, twoText] = [textOf(left), textOf(right)]
+  if (oneText === undefined || twoText === undefined) {
+    const equal = one.length === two.length && one.every((byte, index) => byte === two[index])
+    return `Not both bodies are text; ${equal ? 'they are the same' : 'they differ'} (${bytes(one.length)}, ${bytes(two.length)}).`
+  }
+  return diffLines(linesOf(oneText), linesOf(twoText))
+}
+
+function textOf(message: Message | undefined): string | undefined {
+  if (!message) return ''
+  const text = asText(message.body)
+  if (text === undefined || kindOf(message.contentType, message.body.length, text) !== 'json') return text
+  const pretty = prettyJson(text)
+  return 'tokens' in pretty ? pretty.tokens.map((token) => token.text).join('') : text
+}
+
+const linesOf = (text: string) => (text === '' ? [] : text.split(/\r?\n/, MOST_LINES))
+
+function DiffTable({ caption, rows }: { caption: string; rows: readonly DiffRow[] }) {
+  const differing = rows.filter(({ same }) => !same).length
+  const drawn = useMemo(() => folded(rows).slice(0, MOST_ROWS), [rows])
+  return (
+    <table>
+      <caption>
+        {caption} ·{' '}
+        {differing === 0 ? 'the same' : `${differing} ${differing === 1 ? 'line differs' : 'lines differ'}`}
+      </caption>
+      <thead className="hidden">
+        <tr>
+          <th scope="col">First</th>
+          <th scope="col">Second</th>
+        </tr>
+      </thead>
+      <tbody>
+        {drawn.map((row, index) =>
+          typeof row === 'number' ? (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change places.
+            <tr key={index} className="fold">
+              <td colSpan={2}>… {row} equal lines</td>
+            </tr>
+          ) : (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change places.
+            <Row key={index} row={row} />
+          ),
+        )}
+      </tbody>
+    </table>
+  )
+}
+
+function Row({ row: { left, right, same } }: { row: DiffRow }) {
+  if (same) {
+    return (
+      <tr>
+        <td>{cut(left!, 500)}</td>
+        <td>{cut(right!, 500)}</td>
+      </tr>
+    )
+  }
+  return (
+    <tr className="differs">
+      <Cell text={left} other={right} sign="−" />
+      <Cell text={right} other={left} sign="+" />
+    </tr>
+  )
+}
+
+/** A line that differs from the other side, with the part that does marked. */
+function Cell({
+  text,
+  other,
+  sign,
+}: {
+  text: string | undefined
+  other: string | undefined
+  sign: '−' | '+'
+}) {
+  if (text === undefined) return <td className="nothing" />
+  const { before, middle, after } = changedPart(text, other ?? '')
+  return (
+    <td className={sign === '+' ? 'added' : 'removed'}>
+      <span className="sign">{sign}</span>
+      {before}
+      {middle !== '' && <mark>{middle}</mark>}
+      {after}
+    </td>
+  )
+}
+
+function changedPart(text: string, other: string) {
+  let start = 0
+  while (start < text.length && text[start] === other[start]) start++
+  let end = 0
+  while (end < text.length - start && end < other.length - start && text.at(-1 - end) === other.at(-1 - end))
+    end++
+  const before = text.slice(0, start)
+  return {
+    before: before.length > 200 ? `…${before.slice(-100)}` : before,
+    middle: cut(text.slice(start, text.length - end), 2000),
+    after: cut(text.slice(text.length - end), 100),
+  }
+}
+
+const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text)
+
+/** Long runs of equal lines become their number. */
+function folded(rows: readonly DiffRow[]): (DiffRow | number)[] {
+  const near = new Uint8Array(rows.length)
+  for (const [index, { same }] of rows.entries())
+    if (!same) near.fill(1, Math.max(0, index - AROUND), index + AROUND + 1)
+  const out: (DiffRow | number)[] = []
+  for (let at = 0; at < rows.length; ) {
+    let end = at
+    while (end < rows.length && near[end] === 0) end++
+    // A short text is easier to read whole.
+    if (end - at > 2 * AROUND + (rows.length > 40 ? 0 : 40)) {
+      out.push(end - at)
+      at = end
+    } else out.push(rows[at++]!)
+  }
+  return out
+}

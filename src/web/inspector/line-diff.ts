@@ -1,0 +1,104 @@
+/** One row of two texts side by side; a side that has no such line is undefined. */
+export interface DiffRow {
+  left: string | undefined
+  right: string | undefined
+  same: boolean
+}
+
+/** More differences are not looked for: what is that different is shown as replaced. */
+const MOST_EDITS = 400
+
+/** Two texts line by line, with as few differences as can be found in reasonable time. */
+export function diffLines(left: readonly string[], right: readonly string[]): DiffRow[] {
+  let start = 0
+  while (start < left.length && start < right.length && left[start] === right[start]) start++
+  let end = 0
+  while (
+    end < left.length - start &&
+    end < right.length - start &&
+    left[left.length - 1 - end] === right[right.length - 1 - end]
+  )
+    end++
+  const rows = left.slice(0, start).map(sameRow)
+  rows.push(...middleRows(left.slice(start, left.length - end), right.slice(start, right.length - end)))
+  rows.push(...left.slice(left.length - end).map(sameRow))
+  return rows
+}
+
+/** Fields of two heads by name, in the order of the left one; what repeats is compared in its order. */
+export function diffFields(
+  left: readonly (readonly [string, string])[],
+  right: readonly (readonly [string, string])[],
+): DiffRow[] {
+  const names = new Set([...left, ...right].map(([name]) => name.toLowerCase()))
+  const rows: DiffRow[] = []
+  for (const name of names) {
+    const of = (fields: readonly (readonly [string, string])[]) =>
+      fields.filter(([each]) => each.toLowerCase() === name).map(([each, value]) => `${each}: ${value}`)
+    rows.push(...beside(of(left), of(right)))
+  }
+  return rows
+}
+
+const sameRow = (line: string): DiffRow => ({ left: line, right: line, same: true })
+
+function middleRows(left: readonly string[], right: readonly string[]): DiffRow[] {
+  const kept = longestCommon(left, right)
+  const rows: DiffRow[] = []
+  let [at, other] = [0, 0]
+  for (const [l, r] of [...kept, [left.length, right.length] as const]) {
+    rows.push(...beside(left.slice(at, l), right.slice(other, r)))
+    if (l < left.length) rows.push(sameRow(left[l]!))
+    at = l + 1
+    other = r + 1
+  }
+  return rows
+}
+
+function beside(left: readonly string[], right: readonly string[]): DiffRow[] {
+  return Array.from({ length: Math.max(left.length, right.length) }, (_, index) => ({
+    left: left[index],
+    right: right[index],
+    same: left[index] === right[index],
+  }))
+}
+
+/** Positions of lines both have, in order (Myers, "An O(ND) Difference Algorithm"); none when there are too many edits. */
+function longestCommon(left: readonly string[], right: readonly string[]): (readonly [number, number])[] {
+  const ends: Map<number, number>[] = []
+  let reached = new Map([[1, 0]])
+  for (let edits = 0; edits <= Math.min(MOST_EDITS, left.length + right.length); edits++) {
+    const next = new Map<number, number>()
+    ends.push(reached)
+    for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
+      const down = isDown(reached, diagonal, edits)
+      let x = down ? (reached.get(diagonal + 1) ?? 0) : (reached.get(diagonal - 1) ?? 0) + 1
+      while (x < left.length && x - diagonal < right.length && left[x] === right[x - diagonal]) x++
+      next.set(diagonal, x)
+      if (x >= left.length && x - diagonal >= right.length) return walkBack(ends, left.length, right.length)
+    }
+    reached = next
+  }
+  return []
+}
+
+function isDown(reached: ReadonlyMap<number, number>, diagonal: number, edits: number): boolean {
+  if (diagonal === -edits) return true
+  return diagonal !== edits && (reached.get(diagonal - 1) ?? 0) < (reached.get(diagonal + 1) ?? 0)
+}
+
+function walkBack(ends: readonly ReadonlyMap<number, number>[], width: number, height: number) {
+  const common: [number, number][] = []
+  let [x, y] = [width, height]
+  for (let edits = ends.length - 1; edits >= 0; edits--) {
+    const reached = ends[edits]!
+    const diagonal = x - y
+    const from = isDown(reached, diagonal, edits) ? diagonal + 1 : diagonal - 1
+    const fromX = edits === 0 ? 0 : (reached.get(from) ?? 0)
+    const fromY = edits === 0 ? 0 : fromX - from
+    while (x > fromX && y > fromY) common.push([--x, --y])
+    x = fromX
+    y = fromY
+  }
+  return common.reverse()
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { diffFields, diffLines } from '../../src/web/inspector/line-diff.ts'
+import { createRandom } from '../support/random.ts'
+import { openPage, startBrowser } from './browser.ts'
+import { answering, checked, pictured, row, rows, shown, startInspected } from './inspected.ts'
+
+let browser: Browser
+before(async () => {
+  browser = await startBrowser('inspector')
+})
+after(() => browser.close())
+
+test('a difference of two texts holds both, and marks as same only what is', (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  for (let round = 0; round < 500; round++) {
+    const text = () => Array.from({ length: random.below(30) }, () => random.pick(['a', 'b', 'c', 'd']))
+    const [left, right] = [text(), text()]
+
+    const found = diffLines(left, right)
+
+    assert.deepEqual(
+      found.map((each) => each.left).filter((line) => line !== undefined),
+      left,
+    )
+    assert.deepEqual(
+      found.map((each) => each.right).filter((line) => line !== undefined),
+      right,
+    )
+    assert.ok(found.every(({ same, left: one, right: two }) => same === (one === two)))
+  }
+})
+
+test('a line more is one difference, wherever it stands', () => {
+  const text = Array.from({ length: 3000 }, (_, index) => `line ${index}`)
+  const longer = [...text.slice(0, 1000), 'new', ...text.slice(1000, 2000), 'newer', ...text.slice(2000)]
+
+  const found = diffLines(text, longer).filter(({ same }) => !same)
+
+  assert.deepEqual(found, [
+    { left: undefined, right: 'new', same: false },
+    { left: undefined, right: 'newer', same: false },
+  ])
+})
+
+test('headers are compared by name, whatever their order', () => {
+  const found = diffFields(
+    [
+      ['Host', 'x'],
+      ['X-A', '1'],
+      ['X-A', '2'],
+      ['X-Gone', '3'],
+    ],
+    [
+      ['X-A', '1'],
+      ['X-A', '4'],
+      ['Host', 'x'],
+      ['X-New', '5'],
+    ],
+  )
+
+  assert.deepEqual(
+    found.filter(({ same }) => !same).map(({ left, right }) => [left, right]),
+    [
+      ['X-A: 2', 'X-A: 4'],
+      ['X-Gone: 3', undefined],
+      [undefined, 'X-New: 5'],
+    ],
+  )
+})
+
+test('two texts with nothing in common take little time', () => {
+  const text = (word: string) => Array.from({ length: 5000 }, (_, index) => `${word} ${index}`)
+  const began = process.cpuUsage()
+
+  const found = diffLines(text('one'), text('two'))
+
+  assert.equal(found.length, 5000)
+  assert.ok(process.cpuUsage(began).user < 2e6)
+})
+
+test('two exchanges are compared with the keyboard alone', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  const body = (total: number) => JSON.stringify({ id: 7, items: [1, 2, 3], total })
+  await visit(`/orders?${answering(body(10), 'application/json')}`, { headers: 'X-Debug: 0\r\n' })
+  await visit(`/orders?${answering(body(12), 'application/json')}&status=202`, { method: 'PUT', body: 'new' })
+  const { page, wrong } = await openPage(t, browser, inspector)
+  await rows(page).nth(1).waitFor()
+
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.getByRole('heading', { name: 'GET /orders' }).waitFor()
+  await page.keyboard.press('d')
+  await page.getByText(/Comparing with GET \/orders/).waitFor()
+  await page.keyboard.press('k')
+  await page.getByRole('heading', { name: 'Two requests compared' }).waitFor()
+
+  const request = page.getByRole('region', { name: 'Request', exact: true }).last()
+  const response = page.getByRole('region', { name: 'Response', exact: true })
+  assert.match(
+    await shown(request.getByRole('table', { name: /^Request line · 1 line differs/ })),
+    /−\s*GET[\s\S]*\+\s*PUT/,
+  )
+  const headers = await shown(request.getByRole('table', { name: /^Headers/ }))
+  assert.match(headers, /−\s*X-Debug: 0/)
+  assert.match(headers, /\+\s*Content-Length: 3/)
+  assert.match(await shown(request.getByRole('table', { name: /^Body/ })), /\+\s*new/)
+  assert.match(
+    await shown(response.getByRole('table', { name: /^Status line/ })),
+    /−\s*HTTP\/1.1 200 OK\s+\+\s*HTTP\/1.1 202 Accepted/,
+  )
+  const body2 = response.getByRole('table', { name: /^Body · 1 line differs/ })
+  assert.match(await shown(body2.locator('.differs')), /−\s+"total": 10\s+\+\s+"total": 12/)
+  assert.deepEqual(await body2.locator('mark').allInnerTexts(), ['0', '2'])
+  await page.keyboard.press('d')
+  await page.getByRole('heading', { name: 'PUT /orders' }).waitFor()
+  assert.deepEqual(wrong, [])
+})
+
+test('a replay is compared with what it repeats, and long bodies show what differs', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  const lines = (changed: string) =>
+    Array.from({ length: 900 }, (_, at) => (at === 600 ? changed : `line ${at}`))
+  await visit('/long', { method: 'POST', body: lines('before').join('\n') })
+  const { page } = await openPage(t, browser, inspector)
+  await row(page, '/long').click()
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.getByRole('button', { name: 'Replay with changes' }).click()
+
+  await page.getByRole('form').getByLabel('Body').fill(lines('after').join('\n'))
+  await page.getByRole('form').getByRole('button', { name: 'Send' }).click()
+
+  const body = page.getByRole('table', { name: /^Body · 1 line differs/ })
+  assert.match(
+    await shown(body),
+    /… 597 equal lines[\s\S]*line 599[\s\S]*−\s*before\s+\+\s*after[\s\S]*… 296 equal lines/,
+  )
+  await page.getByRole('button', { name: 'Stop comparing' }).click()
+  await page.getByRole('heading', { name: 'POST /long' }).waitFor()
+})
+
+test('hostile content stays text when it is compared', async (t) => {
+  const { visit, inspector } = await startInspected(t)
+  for (const word of ['one', 'two']) {
+    const attack = `<img src=x onerror="window.owned=1"><script>window.owned='${word}'</script>`
+    await visit(`/a?${answering(attack, 'text/html')}`, {
+      method: 'POST',
+      headers: `X-A: ${attack}\r\n`,
+      body: attack,
+    })
+  }
+  const { page, wrong } = await openPage(t, browser, inspector)
+  await rows(page).nth(0).click()
+  await page.keyboard.press('d')
+
+  await page.keyboard.press('j')
+  await page.getByRole('heading', { name: 'Two requests compared' }).waitFor()
+  await page
+    .getByRole('table', { name: /^Headers/ })
+    .first()
+    .waitFor()
+
+  assert.equal(await page.evaluate<boolean>('"owned" in window'), false)
+  assert.equal(await page.locator('main script, main img').count(), 0)
+  assert.deepEqual(wrong, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the ${colorScheme} comparison is accessible, also on a small screen`, async (t) => {
+    const { visit, inspector } = await startInspected(t)
+    for (const [name, status] of [
+      ['Ada', 200],
+      ['Grace', 404],
+    ] as const) {
+      const body = JSON.stringify({ id: 7, name, open: true, tags: ['a', 'b'] })
+      await visit(`/users/7?${answering(body, 'application/json')}&status=${status}`, {
+        headers: `X-Name: ${name}\r\n`,
+      })
+    }
+    for (const [width, height] of [
+      [1280, 800],
+      [360, 640],
+    ] as const) {
+      const options = { colorScheme, viewport: { width, height }, bypassCSP: true }
+      const { page } = await openPage(t, browser, inspector, options)
+      await rows(page).nth(1).waitFor()
+      await rows(page).nth(1).click()
+      await page.getByRole('button', { name: 'Compare' }).click()
+      if (width === 360) {
+        await page.getByRole('button', { name: '← Requests' }).click()
+        await pictured(page, `inspector-comparing-360-${colorScheme}`)
+      }
+      await rows(page).nth(0).click()
+      await page.getByRole('table', { name: /^Body/ }).waitFor()
+
+      await (width === 360 && colorScheme === 'dark' ? pictured : checked)(
+        page,
+        `inspector-diff-${width}-${colorScheme}`,
+      )
+    }
+  })
+}
