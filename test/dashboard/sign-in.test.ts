@@ -5,7 +5,8 @@ import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import pino from 'pino'
 import type { Clock } from '../../src/base/clock.ts'
-import { shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
+import type { Passwords } from '../../src/dashboard/index.ts'
+import { cheapPasswords, shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
 import { makeUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
 
@@ -124,6 +125,24 @@ test('the user, the password and the code are not told apart from outside when t
   assert.deepEqual(new Set(told.map((one) => JSON.stringify(one))).size, 1)
   assert.equal(told[0]!.status, 401)
   for (const { headers } of answers) assert.equal(headers.get('set-cookie'), null)
+})
+
+test('a user who does not exist costs as much work as one who does', async (t) => {
+  const compared: boolean[] = []
+  const passwords: Passwords = {
+    hash: cheapPasswords.hash,
+    matches(password, stored) {
+      compared.push(stored !== undefined)
+      return cheapPasswords.matches(password, stored)
+    },
+  }
+  const api = await startApi(t, { dashboard: true, passwords })
+  const { email } = await makeUser(api)
+
+  await openBrowser(api.url).signIn({ email, password: 'guess' })
+  await openBrowser(api.url).signIn({ email: 'nobody@example.com', password: 'guess' })
+
+  assert.deepEqual(compared, [true, false])
 })
 
 test('after ten wrong passwords a user has to wait, with the right one too, and others need not', async () => {

@@ -7,7 +7,7 @@ import { type Api, type ApiConfig, createApi, type Online } from '../../src/api/
 import { createAccount, createAuth, createIpRestrictions, type NewAccount } from '../../src/auth/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Logger, silentLog } from '../../src/base/log.ts'
-import { createDashboard, createPasswords } from '../../src/dashboard/index.ts'
+import { createDashboard, createPasswords, type Passwords } from '../../src/dashboard/index.ts'
 import { type DurableStore, openStore } from '../../src/store/index.ts'
 
 /** An answer as tests look at it. */
@@ -69,6 +69,9 @@ export interface ApiOptions {
   log?: Logger
   /** Serves the dashboard beside the API. */
   dashboard?: boolean
+  passwords?: Passwords
+  /** Where the built pages of the dashboard are. */
+  pages?: string
   /** Where the state is; a directory of the test's own otherwise. */
   dataDir?: string
 }
@@ -112,7 +115,8 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
     apiUrl,
     clock,
     log,
-    passwords: cheapPasswords,
+    passwords: options.passwords ?? cheapPasswords,
+    ...(options.pages !== undefined && { pages: options.pages }),
   })
   const api = createApi({
     store,

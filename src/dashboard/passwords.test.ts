@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createPasswords, makePassword, passwordComplaint, TooBusy } from './passwords.ts'
+
+const cost = { N: 16, r: 1, p: 1 }
+
+test('a password matches what was stored of it, and nothing else does', async () => {
+  const passwords = createPasswords({ cost })
+  const stored = await passwords.hash('correct horse battery')
+
+  assert.equal(await passwords.matches('correct horse battery', stored), true)
+  assert.equal(await passwords.matches('correct horse battery ', stored), false)
+  assert.equal(await passwords.matches('', stored), false)
+  assert.equal(await passwords.matches('correct horse battery', undefined), false)
+})
+
+test('the same password is stored differently each time, with the cost it took', async () => {
+  const passwords = createPasswords({ cost })
+
+  const [one, other] = await Promise.all([passwords.hash('the same words'), passwords.hash('the same words')])
+
+  assert.notEqual(one, other)
+  assert.match(one, /^scrypt\$16\$1\$1\$[A-Za-z0-9+/=]{24}\$[A-Za-z0-9+/=]{44}$/)
+  const dearer = createPasswords({ cost: { N: 32, r: 2, p: 1 } })
+  assert.equal(await dearer.matches('the same words', one), true, 'a cost of earlier times is still known')
+})
+
+test('the usual cost is what is recommended for scrypt', async () => {
+  const stored = await createPasswords().hash('correct horse battery')
+
+  assert.match(stored, /^scrypt\$32768\$8\$3\$/)
+})
+
+test('letters that look alike however they are typed are the same password', async () => {
+  const passwords = createPasswords({ cost })
+  const stored = await passwords.hash('caf\u00e9 caf\u00e9 caf\u00e9')
+
+  assert.equal(await passwords.matches('cafe\u0301 cafe\u0301 cafe\u0301', stored), true)
+})
+
+test('only so many passwords wait to be checked, and all of those are', async () => {
+  const passwords = createPasswords({ cost })
+
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 50 }, () => passwords.matches('guess', undefined)),
+  )
+
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+  assert.equal(refused.length, 50 - 2 - 32)
+  assert.ok(refused.every(({ reason }) => reason instanceof TooBusy))
+  assert.equal(await passwords.matches('guess', undefined), false, 'there is room again')
+})
+
+test('a chosen password has a fitting length, counted in characters', () => {
+  assert.match(passwordComplaint('eleven chars'.slice(1))!, /at least 12 characters; this one has 11/)
+  assert.equal(passwordComplaint('twelve chars'), undefined)
+  assert.match(passwordComplaint('😀'.repeat(11))!, /has 11/)
+  assert.match(passwordComplaint('x'.repeat(1001))!, /at most 1000/)
+})
+
+test('a made password is long, readable and never the same', () => {
+  const made = Array.from({ length: 100 }, () => makePassword().reveal())
+
+  for (const password of made) assert.match(password, /^([a-km-np-z2-9]{5}-){4}[a-km-np-z2-9]{5}$/)
+  assert.equal(new Set(made).size, 100)
+})
