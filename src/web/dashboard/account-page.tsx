@@ -22,10 +22,9 @@ export default function AccountPage() {
           ]}
         />
       </Card>
-      {session.api_key_sign_in ? (
+      {user === null ? (
         <Notice>
-          You signed in with an API key. To change a password or the second factor, sign in with email and
-          password.
+          You signed in with the API key of a bot, which has neither password nor second factor.
         </Notice>
       ) : (
         <>

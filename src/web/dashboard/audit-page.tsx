@@ -1,6 +1,6 @@
 import { Badge, type Column, Empty, Page, Time } from './kit/index.ts'
 import { ListBody, useSearchedList } from './resource/searched-list.tsx'
-import { IdLink } from './resource/value-view.tsx'
+import { IdLink, NamedLink } from './resource/value-view.tsx'
 import './resource/resource.css'
 
 interface Entry {
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   {
     title: 'By',
     of: ({ principal, credential }) =>
-      (principal ?? credential) && <IdLink id={(principal ?? credential)!} />,
+      (principal ?? credential) && <NamedLink id={(principal ?? credential)!} />,
   },
   { title: 'From', of: ({ source }) => source && <code>{source}</code> },
   {
@@ -51,6 +51,7 @@ export default function AuditPage() {
       <ListBody
         list={list}
         title="Audit log"
+        searched="the audit log"
         columns={COLUMNS}
         empty={
           <Empty title="Nothing has been changed yet">

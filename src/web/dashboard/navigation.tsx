@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type PageEntry, pages, SECTIONS } from './pages.ts'
 import { hrefTo } from './route.ts'
 import { useSession } from './session.ts'
@@ -13,10 +13,15 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 /** The pages by section. */
 export function Navigation({ current, path }: { current: PageEntry | undefined; path: string }) {
   const { session } = useSession()
+  const nav = useRef<HTMLElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page is marked when the path changes.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
+  }, [path])
   const admin = session.user === null || session.user.role === 'admin'
   return (
     <>
-      <nav aria-label="Pages" className="nav">
+      <nav ref={nav} aria-label="Pages" className="nav">
         {SECTIONS.map((section) => {
           const shown = pages.filter((page) => page.section === section && (admin || !page.adminOnly))
           if (shown.length === 0) return null

@@ -47,10 +47,15 @@ export function Shell() {
   const found = find(place)
   const goPending = useGo()
 
+  const first = useRef(true)
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of place that matters.
   useEffect(() => {
     setOpen(false)
     scrollTo(0, 0)
+    // The keyboard goes on in the new page, unless a field of it has the focus already.
+    if (!first.current && !main.current?.contains(document.activeElement))
+      main.current?.focus({ preventScroll: true })
+    first.current = false
   }, [place.path])
 
   const move = (step: number) => {

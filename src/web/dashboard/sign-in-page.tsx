@@ -60,7 +60,7 @@ export function SignInPage({
   }
   return (
     <main className="sign-in">
-      <form ref={form} className="sign-in-card" onSubmit={(event) => void signIn(event)}>
+      <form ref={form} className="sign-in-card plain" onSubmit={(event) => void signIn(event)}>
         <Brand />
         <h1>Sign in</h1>
         {ended && !refusal && <Notice kind="warn">Your session has ended. Sign in again to go on.</Notice>}

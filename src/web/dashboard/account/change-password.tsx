@@ -5,7 +5,7 @@ import { useSession } from '../session.ts'
 
 /** Changes the password of the one signed in. */
 export function ChangePassword() {
-  const { refresh } = useSession()
+  const { session, refresh } = useSession()
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
   const [again, setAgain] = useState('')
@@ -19,7 +19,7 @@ export function ChangePassword() {
     setBusy(true)
     setError(undefined)
     try {
-      await api.put('/dashboard/api/password', { current, new: next })
+      await api.put('/dashboard/api/password', { new: next, ...(current !== '' && { current }) })
       setCurrent('')
       setNext('')
       setAgain('')
@@ -35,7 +35,7 @@ export function ChangePassword() {
   const placed = ['current', 'new', 'again'].includes(error?.field ?? '')
   return (
     <Card title="Change password">
-      <form className="form" noValidate onSubmit={(event) => void change(event)}>
+      <form className="form plain" noValidate onSubmit={(event) => void change(event)}>
         <TextField
           label="Current password"
           type="password"
@@ -44,6 +44,7 @@ export function ChangePassword() {
           value={current}
           onValue={setCurrent}
           error={errorAt('current')}
+          {...(session.api_key_sign_in && { hint: 'Leave it empty if you have no password yet.' })}
         />
         <TextField
           label="New password"

@@ -72,7 +72,7 @@ export function SecondFactor() {
         </>
       )}
       {(on || offered) && (
-        <form className="form" noValidate onSubmit={(event) => void finish(event)}>
+        <form className="form plain" noValidate onSubmit={(event) => void finish(event)}>
           {on ? (
             <TextField
               label="Password"

@@ -13,11 +13,15 @@ interface Listed {
 /** Those whose pages are made elsewhere. */
 const OTHERS: Readonly<Record<string, Listed>> = {
   ec: { path: '/endpoint_configurations', key: 'endpoint_configurations', one: 'endpoint configuration' },
-  bkdhr: { path: '/backends/http_response', key: 'backends', one: 'backend' },
-  bkdtg: { path: '/backends/tunnel_group', key: 'backends', one: 'backend' },
-  bkdwd: { path: '/backends/weighted', key: 'backends', one: 'backend' },
-  bkdfo: { path: '/backends/failover', key: 'backends', one: 'backend' },
-  bkdsc: { path: '/backends/static', key: 'backends', one: 'backend' },
+  rd: { path: '/reserved_domains', key: 'reserved_domains', one: 'domain', create: '/domains/new' },
+  edghts: { path: '/edges/https', key: 'https_edges', one: 'edge', create: '/edges/new' },
+  edgtls: { path: '/edges/tls', key: 'tls_edges', one: 'edge', create: '/edges/new' },
+  edgtcp: { path: '/edges/tcp', key: 'tcp_edges', one: 'edge', create: '/edges/new' },
+  bkdhr: { path: '/backends/http_response', key: 'backends', one: 'backend', create: '/backends/new' },
+  bkdtg: { path: '/backends/tunnel_group', key: 'backends', one: 'backend', create: '/backends/new' },
+  bkdwd: { path: '/backends/weighted', key: 'backends', one: 'backend', create: '/backends/new' },
+  bkdfo: { path: '/backends/failover', key: 'backends', one: 'backend', create: '/backends/new' },
+  bkdsc: { path: '/backends/static', key: 'backends', one: 'backend', create: '/backends/new' },
 }
 
 function listedBy(prefix: string): Listed | undefined {
@@ -32,6 +36,7 @@ const MOST = 500
 /** One resource that can be chosen. */
 export interface Option {
   readonly id: string
+  readonly name: string
   readonly label: string
 }
 
@@ -65,11 +70,18 @@ async function listAll({ path, key }: Listed): Promise<Option[]> {
     const page: Record<string, unknown> = await api.get<Record<string, unknown>>(next)
     for (const item of page[key] as Item[]) {
       const name = nameOf(item)
-      options.push({ id: item.id, label: name === item.id ? item.id : `${name} (${item.id})` })
+      options.push({ id: item.id, name, label: name === item.id ? item.id : `${name} (${item.id})` })
     }
     next = nextPath(page.next_page_uri)
   }
   return options
+}
+
+/** The names of all resources with an id prefix, by id; of those that may not be read, none. */
+export async function namesBy(prefix: string): Promise<ReadonlyMap<string, string>> {
+  const listed = listedBy(prefix)
+  const options = listed ? await listAll(listed).catch(() => []) : []
+  return new Map(options.filter(({ id, name }) => name !== id).map(({ id, name }) => [id, name]))
 }
 
 /** The path of the next page on this origin, whatever address the server knows itself by. */

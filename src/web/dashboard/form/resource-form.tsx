@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useMemo, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError, api, sentenceOf } from '../api.ts'
 import type { ApiCall } from '../equivalent.ts'
 import { Button, Equivalents, Failed, Loading, Notice } from '../kit/index.ts'
@@ -20,10 +20,16 @@ export interface ResourceFormProps<T> {
   readonly item?: Readonly<Record<string, unknown>> | undefined
   /** Sent along and not shown, such as the policy a rule belongs to. */
   readonly given?: Values
+  /** The fields to show, in this order; all of them when left out. */
+  readonly only?: readonly string[] | undefined
+  /** Further fields that few people fill in. */
+  readonly later?: readonly string[] | undefined
   /** What the button says. */
   readonly verb: string
   readonly onDone: (answer: T) => void
   readonly onCancel?: () => void
+  /** The first field takes the focus. */
+  readonly focusFirst?: boolean
   /** Further fields or words above the buttons. */
   readonly children?: ReactNode
 }
@@ -45,9 +51,12 @@ function Filled<T>({
   path,
   item,
   given = {},
+  only,
+  later = [],
   verb,
   onDone,
   onCancel,
+  focusFirst = false,
   children,
   document,
   template,
@@ -58,6 +67,10 @@ function Filled<T>({
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
+
+  useEffect(() => {
+    if (focusFirst) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, [focusFirst])
 
   const detachPath = (name: string) => `${template}/${shownName(name)}`
   const context: FormContext = {
@@ -107,20 +120,24 @@ function Filled<T>({
     }
   }
 
-  const names = Object.keys(schema.properties ?? {}).filter((name) => !(name in given))
-  const more = names.filter((name) => MORE.includes(name))
-  const shown = ['description', ...names.filter((name) => name !== 'description')].filter(
-    (name) => names.includes(name) && !more.includes(name),
+  const names = (only ?? descriptionFirst(Object.keys(schema.properties ?? {}))).filter(
+    (name) => !(name in given),
   )
+  const more = names.filter((name) => MORE.includes(name) || later.includes(name))
+  const shown = names.filter((name) => !more.includes(name))
   const fields = { schema, path: '', values, onValues: setValues, context }
   const misplaced = error && !names.some((name) => belongsTo(error.field, name))
-  const inMore = more.some((name) => belongsTo(error?.field, name) || before[name] !== undefined)
+  const inMore = more.some(
+    (name) => belongsTo(error?.field, name) || (!later.includes(name) && before[name] !== undefined),
+  )
   return (
     <form ref={form} className="form" noValidate onSubmit={(event) => void send(event)}>
       <SchemaFields {...fields} names={shown} />
       {more.length > 0 && (
         <details className="more" open={inMore || undefined}>
-          <summary>{more.map((name) => labelOf(name)).join(' and ')}</summary>
+          <summary>
+            {more.length > 2 ? 'More settings' : more.map((name) => labelOf(name)).join(' and ')}
+          </summary>
           <SchemaFields {...fields} names={more} />
         </details>
       )}
@@ -143,4 +160,11 @@ function Filled<T>({
       <Equivalents calls={calls} />
     </form>
   )
+}
+
+function descriptionFirst(names: readonly string[]): string[] {
+  return [
+    ...names.filter((name) => name === 'description'),
+    ...names.filter((name) => name !== 'description'),
+  ]
 }

@@ -4,6 +4,7 @@ import { ago } from './ago.ts'
 /** Names and values of one thing; values that are missing are left out. */
 export function Facts({ entries }: { entries: readonly (readonly [name: string, value: ReactNode])[] }) {
   const shown = entries.filter(([, value]) => value !== undefined && value !== null && value !== '')
+  if (shown.length === 0) return null
   return (
     <dl className="facts">
       {shown.map(([name, value]) => (

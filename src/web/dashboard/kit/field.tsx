@@ -26,9 +26,8 @@ export function Field({
   const described = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
   return (
     <div className={error ? 'field wrong' : 'field'}>
-      <label htmlFor={id}>
+      <label htmlFor={id} className={required ? 'required' : undefined}>
         {label}
-        {!required && <span className="optional">optional</span>}
       </label>
       {children({
         id,

@@ -36,12 +36,12 @@ export function Table<T>({
           <tr key={keyOf(row)}>
             {columns.map(({ title, of, kind = 'text' }, index) =>
               index === 0 ? (
-                <th key={title} scope="row" className={kind} data-label={title}>
+                <th key={title} scope="row" className={kind}>
                   {of(row)}
                 </th>
               ) : (
                 <td key={title} className={kind} data-label={title}>
-                  {of(row)}
+                  <div>{of(row)}</div>
                 </td>
               ),
             )}

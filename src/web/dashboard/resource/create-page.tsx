@@ -26,6 +26,7 @@ export function CreatePage({ resource }: { resource: ResourcePages }) {
         <ResourceForm<Item>
           method="POST"
           path={path}
+          focusFirst
           verb={`Create ${one}`}
           onCancel={() => go(route)}
           onDone={(item) => {

@@ -20,6 +20,7 @@ export function EditPage({ resource, id }: { resource: ResourcePages; id: string
             method="PATCH"
             path={path}
             item={value}
+            focusFirst
             verb="Save"
             onCancel={() => go(detail)}
             onDone={() => {

@@ -24,11 +24,14 @@ export function useSearchedList<T>(path: string, key: string): SearchedList<T> {
 export function ListBody<T extends { readonly id: string }>({
   list,
   title,
+  searched = lowered(title),
   columns,
   empty,
 }: {
   list: SearchedList<T>
   title: string
+  /** What the search field says it searches. */
+  searched?: string
   columns: readonly Column<T>[]
   /** Shown when there is nothing at all. */
   empty: ReactNode
@@ -42,7 +45,7 @@ export function ListBody<T extends { readonly id: string }>({
     <>
       {list.error && <Failed error={list.error} retry={list.reload} />}
       <div className="tools">
-        <Search label={`Search ${title}`} value={search} onValue={setSearch} />
+        <Search label={`Search ${searched}`} value={search} onValue={setSearch} />
         <p className="counts" role="status">
           {wanted !== '' && !loading && `${found.length} of ${items.length}`}
         </p>
@@ -61,6 +64,11 @@ export function ListBody<T extends { readonly id: string }>({
       </footer>
     </>
   )
+}
+
+/** `tunnel credentials` of `Tunnel credentials`, but `API keys` as they are. */
+function lowered(title: string): string {
+  return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
 }
 
 /** Whether every word is somewhere in what the thing shows. */

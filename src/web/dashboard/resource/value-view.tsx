@@ -4,6 +4,7 @@ import { choiceLabel, labelOf } from '../form/words.ts'
 import { Badge, Facts, Time } from '../kit/index.ts'
 import type { FieldColumn, Item } from '../resources.ts'
 import { hrefTo } from '../route.ts'
+import { useName } from './use-name.ts'
 
 const ID = /^[a-z]{2,8}_[0-9A-Za-z]{10,}$/
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
@@ -20,7 +21,7 @@ export function ValueView({ value, name = '' }: { value: unknown; name?: string 
   if (typeof value === 'object') return <ObjectView value={value as Record<string, unknown>} />
   const text = String(value)
   if (MOMENT.test(text)) return <Time at={text} exact />
-  if (ID.test(text)) return <IdLink id={text} />
+  if (ID.test(text)) return <NamedLink id={text} />
   if (text.includes('\n') || text.length > LONG) return <pre>{text}</pre>
   if (/key|token|addr|cidr|hash|serial/.test(name)) return <code>{text}</code>
   return text
@@ -40,7 +41,7 @@ function Items({ values }: { values: readonly unknown[] }) {
 }
 
 function ObjectView({ value }: { value: Record<string, unknown> }) {
-  if (typeof value.id === 'string' && typeof value.uri === 'string') return <IdLink id={value.id} />
+  if (typeof value.id === 'string' && typeof value.uri === 'string') return <NamedLink id={value.id} />
   const entries = Object.entries(value).filter(([name, each]) => name !== 'uri' && !isUnset(each))
   return (
     <Facts
@@ -52,16 +53,28 @@ function ObjectView({ value }: { value: Record<string, unknown> }) {
   )
 }
 
+/** `usr_3M89…koVy`: enough to tell ids apart, and no longer than a word. */
+function short(id: string): string {
+  const at = id.indexOf('_') + 1
+  return id.length - at > 12 ? `${id.slice(0, at + 4)}…${id.slice(-4)}` : id
+}
+
 /** An id that leads to the page of what it names. */
-export function IdLink({ id }: { id: string }) {
+export function IdLink({ id, name }: { id: string; name?: string | undefined }) {
   const page = pageOfId(id)
+  const text = name ?? <code>{short(id)}</code>
   return page === undefined ? (
-    <code>{id}</code>
+    <span title={id}>{text}</span>
   ) : (
-    <a href={hrefTo(page)}>
-      <code>{id}</code>
+    <a href={hrefTo(page)} title={id}>
+      {text}
     </a>
   )
+}
+
+/** The same with the words by which people know it, once they are found. */
+export function NamedLink({ id }: { id: string }) {
+  return <IdLink id={id} name={useName(id)} />
 }
 
 /** Everything of a resource that has a value and is not in the heading. */
@@ -98,7 +111,7 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
     case 'code':
       return <code>{String(value ?? '')}</code>
     case 'link':
-      return typeof value === 'string' && value !== '' ? <IdLink id={value} /> : null
+      return typeof value === 'string' && value !== '' ? <NamedLink id={value} /> : null
     case 'badge':
       return <Badge>{choiceLabel(value)}</Badge>
     case 'active':

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
+import { openPage } from './browser.ts'
+import { givePassword, goTo, signInWithKey, startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, shown } from './inspected.ts'
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+/** What the browser itself says of refusals that belong to a test. */
+const expected = (text: string) => /status of 4\d\d/.test(text)
+
+test('somebody signs in with email and password, and out again', async (t) => {
+  const { email, password } = await dashboard.makeUser('developer')
+  const { page, wrong, asked } = await openPage(t, dashboard.browser, dashboard.url)
+
+  await givePassword(page, email, password)
+
+  await page.getByText(email).waitFor()
+  const [cookie] = await page.context().cookies()
+  assert.equal(cookie?.httpOnly, true)
+  assert.equal(cookie?.sameSite, 'Strict')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  assert.deepEqual(
+    wrong.filter((text) => !expected(text)),
+    [],
+  )
+  assert.deepEqual([...asked], [new URL(dashboard.url).origin])
+})
+
+test('a wrong password and a wrong key are refused with the reason, and the page stays usable', async (t) => {
+  const { email, password } = await dashboard.makeUser('developer')
+  const { page } = await openPage(t, dashboard.browser, dashboard.url)
+
+  await givePassword(page, email, 'not my password')
+  const first = await shown(page.getByRole('alert'))
+  await givePassword(page, 'nobody@example.com', 'not my password')
+  await page.getByRole('button', { name: 'Sign in', exact: true, disabled: false }).waitFor()
+  const second = await shown(page.getByRole('alert'))
+  await page.getByRole('button', { name: 'Use an API key instead' }).click()
+  await page.getByLabel('API key').fill('nonsense')
+  await page.keyboard.press('Enter')
+
+  assert.match(first, /password/)
+  assert.equal(second, first)
+  assert.match(await shown(page.getByRole('alert')), /key/)
+  await page.getByRole('button', { name: 'Use email and password' }).click()
+  await givePassword(page, email, password)
+  await page.getByText(email).waitFor()
+})
+
+test('the account page changes the password and switches a second factor on and off', async (t) => {
+  const { email, password } = await dashboard.makeUser('developer')
+  const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/account`)
+  await givePassword(page, email, password)
+
+  await page.getByLabel('Current password').fill('wrong one')
+  await page.getByLabel('New password', { exact: true }).fill('three hollow lanterns swim')
+  await page.getByLabel('New password again').fill('three hollow lanterns')
+  await page.getByRole('button', { name: 'Change password' }).click()
+  await page.getByText('The two new passwords are not the same.').waitFor()
+  await page.getByLabel('New password again').fill('three hollow lanterns swim')
+  await page.getByRole('button', { name: 'Change password' }).click()
+  await page.getByText('This is not your current password.').waitFor()
+  await page.getByLabel('Current password').fill(password)
+  await page.getByRole('button', { name: 'Change password' }).click()
+  await page.getByText('Your password was changed.').waitFor()
+
+  await page.getByRole('button', { name: 'Set up' }).click()
+  const secret = await shown(page.locator('.facts code', { hasText: /^[A-Z2-7]{20,}$/ }))
+  assert.match(await shown(page.locator('.facts code', { hasText: 'otpauth://' })), /secret=/)
+  await page.getByLabel('Code').fill('000000')
+  await page.getByRole('button', { name: 'Switch on' }).click()
+  await page.getByText('This is not the code').waitFor()
+  const totp = new TOTP({ secret: Secret.fromBase32(secret) })
+  await page.getByLabel('Code').fill(totp.generate())
+  await page.getByRole('button', { name: 'Switch on' }).click()
+  await page.getByText('The second factor is on.').waitFor()
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await givePassword(page, email, 'three hollow lanterns swim')
+  await page.getByLabel('Code').fill('123456')
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('alert').waitFor()
+  // Each code counts once, so the next one is given.
+  await page.getByLabel('Code').fill(totp.generate({ timestamp: Date.now() + 30_000 }))
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+
+  await page.getByRole('button', { name: 'Switch off' }).waitFor()
+  await page.getByLabel('Password', { exact: true }).fill('three hollow lanterns swim')
+  await page.getByRole('button', { name: 'Switch off' }).click()
+  await page.getByText('The second factor is off.').waitFor()
+})
+
+test('a session that was ended elsewhere leads back to the sign-in page', async (t) => {
+  const { id, email, password } = await dashboard.makeUser('developer')
+  const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys`)
+  await givePassword(page, email, password)
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+
+  await dashboard.platform.call('PATCH', `/users/${id}`, { body: { active: false } })
+  await goTo(page, '/ip-policies')
+
+  await page.getByText('Your session has ended.').waitFor()
+  await givePassword(page, email, password)
+  await page.getByRole('alert').waitFor()
+})
+
+test('people see the pages their role lets them use', async (t) => {
+  const { email, password } = await dashboard.makeUser('read_only')
+  const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys`)
+
+  await givePassword(page, email, password)
+
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+  await page.getByRole('row').nth(1).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'New API key' }).count(), 0)
+  assert.equal(await page.getByRole('link', { name: 'Users', exact: true }).count(), 0)
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the sign-in and account pages are accessible and fit a phone, ${colorScheme}`, async (t) => {
+    const options = { bypassCSP: true, colorScheme, viewport: { width: 360, height: 740 } }
+    const { page } = await openPage(t, dashboard.browser, dashboard.url, options)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await checked(page, `dashboard-sign-in-360-${colorScheme}`)
+
+    await signInWithKey(page, dashboard.platform.credentials.api_key)
+    await goTo(page, '/account')
+    await page.getByRole('heading', { name: 'Change password' }).waitFor()
+
+    await checked(page, `dashboard-account-360-${colorScheme}`)
+    await page.setViewportSize({ width: 1280, height: 860 })
+    await checked(page, `dashboard-account-${colorScheme}`)
+  })
+}
