@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { testSettings } from '../../src/agent/testing/agent.ts'
 import { TestGateway } from '../../src/agent/testing/gateway.ts'
@@ -90,9 +90,18 @@ test('bodies are decoded and laid out for looking at', async (t) => {
   const cases = [
     ['/gzip', gzipSync('{"packed":true}'), 'application/json', 'gzip', /"packed": true/],
     ['/deflate', deflateRawSync('raw deflate'), 'text/plain', 'deflate', /raw deflate/],
-    ['/br', brotliCompressSync('brotli text'), 'text/plain', 'br', /brotli text|cannot decode/],
-    ['/odd', Buffer.from('odd'), 'text/plain', 'rot13', /which this browser cannot decode/],
-    ['/strange', Buffer.from('odd'), 'text/plain', 'constructor', /which this browser cannot decode/],
+    ['/zlib', deflateSync('wrapped deflate'), 'text/plain', 'deflate', /wrapped deflate/],
+    ['/br', brotliCompressSync('brotli text'), 'text/plain', 'br', /brotli text/],
+    ['/zstd', zstdCompressSync('zstandard text'), 'text/plain', 'zstd', /zstandard text/],
+    [
+      '/cut-br',
+      brotliCompressSync('y'.repeat(9000)).subarray(0, 12),
+      'text/plain',
+      'br',
+      /damaged or cut short/,
+    ],
+    ['/odd', Buffer.from('odd'), 'text/plain', 'rot13', /which cannot be decoded here/],
+    ['/strange', Buffer.from('odd'), 'text/plain', 'constructor', /which cannot be decoded here/],
     ['/cut', gzipSync('x'.repeat(9000)).subarray(0, 30), 'text/plain', 'gzip', /damaged or cut short/],
     ['/xml', Buffer.from('<a><b>1</b><c/></a>'), 'text/xml', '', /<a>\n {2}<b>1<\/b>\n {2}<c\/>\n<\/a>/],
     ['/bad', Buffer.from('{"a":'), 'application/json', '', /Not valid JSON/],
@@ -137,7 +146,7 @@ test('a search looks at paths, status, methods, headers and bodies', async (t) =
   await visit('/alpha?status=500')
   await visit('/beta', { headers: 'X-Colour: Green\r\n' })
   await visit('/gamma', { method: 'POST', body: 'the needle' })
-  await visit(`/delta?${answering(gzipSync('packed treasure'), 'text/plain', '&encoding=gzip')}`)
+  await visit(`/delta?${answering(zstdCompressSync('packed treasure'), 'text/plain', '&encoding=zstd')}`)
   const { page } = await openPage(t, browser, inspector)
   await rows(page).nth(3).waitFor()
   const search = page.getByRole('searchbox')

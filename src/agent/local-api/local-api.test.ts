@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
+import { zstdCompressSync } from 'node:zlib'
 import { Refusal } from '../../protocol/index.ts'
 import { startAgent, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
@@ -432,6 +433,25 @@ test('changes that are not understood are refused by name', async (t) => {
     assert.match(text, why)
   }
   assert.equal(api.agent.captures.size, 1)
+})
+
+test('a body is given without its encoding', async (t) => {
+  const api = await startWithApi(t)
+  const addr = await startHttpService(t, (_request, response) => {
+    response.setHeader('Content-Encoding', 'zstd')
+    response.end(zstdCompressSync('hello'))
+  })
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  await api.gateway.request(String(public_url), 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi')
+  const [{ uri }] = list(await api.get('/api/requests/http'), 'requests') as [{ uri: string }]
+
+  const { json: answer } = await api.get(`${uri}/body`)
+  const { json: question } = await api.get(`${uri}/body?side=request`)
+
+  assert.deepEqual(answer, { uri: `${uri}/body`, side: 'response', decoded: ['zstd'], base64: btoa('hello') })
+  assert.deepEqual(question, { uri: `${uri}/body`, side: 'request', decoded: [], base64: btoa('hi') })
+  assert.equal((await api.get(`${uri}/body?side=both`)).status, 400)
+  assert.equal((await api.get('/api/requests/http/airt_none/body')).status, 404)
 })
 
 test('captures are streamed as they happen', async (t) => {

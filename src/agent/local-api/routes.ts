@@ -4,6 +4,7 @@ import { endpointShape, tunnelShape } from '../config/definitions.ts'
 import type { Problem, Shape } from '../config/shape.ts'
 import { isRecord } from '../config/shape.ts'
 import { NoSession } from '../connect/connection.ts'
+import { decodedBody } from '../inspector/decoded-body.ts'
 import { FrameLog } from '../inspector/frame-log.ts'
 import { SpecError } from '../spec-error.ts'
 import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
@@ -175,6 +176,26 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     }),
   }
 
+  const requestBody: Route = {
+    get: async ({ name, query }) => {
+      const capture = captures.get(name) ?? missing('captured request', name)
+      const side = query.get('side') ?? 'response'
+      if (side !== 'request' && side !== 'response')
+        throw problem.malformed('side must be request or response')
+      const { body, decoded, problem: why } = await decodedBody(capture, side)
+      return {
+        status: 200,
+        body: {
+          uri: `/api/requests/http/${capture.id}/body`,
+          side,
+          decoded,
+          ...(why === undefined ? {} : { problem: why }),
+          base64: body.toString('base64'),
+        },
+      }
+    },
+  }
+
   const requestFrames: Route = {
     get: ({ name, query }) => {
       const { id, frames = NO_FRAMES } = captures.get(name) ?? missing('captured request', name)
@@ -194,6 +215,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     ['/api/requests/http', requestList],
     ['/api/requests/http/stream', requestStream],
     ['/api/requests/http/:', oneRequest],
+    ['/api/requests/http/:/body', requestBody],
     ['/api/requests/http/:/frames', requestFrames],
   ])
 }

@@ -132,6 +132,17 @@ export const listFrames = (id: string, after: number, limit: number) =>
     `/api/requests/http/${encodeURIComponent(id)}/frames?after=${after}&limit=${limit}`,
   )
 
+/** A body the agent has decoded. */
+export interface DecodedBody {
+  decoded: string[]
+  problem?: string
+  base64: string
+}
+
+/** A captured body without its encodings, for those the browser does not know. */
+export const getDecodedBody = (id: string, side: 'request' | 'response') =>
+  get<DecodedBody>(`/api/requests/http/${encodeURIComponent(id)}/body?side=${side}`)
+
 /** Every running tunnel. */
 export const listTunnels = async () => (await get<{ tunnels: Tunnel[] }>('/api/tunnels')).tunnels
 

@@ -1,5 +1,5 @@
-import { type Capture, type CapturedMessage, listCaptures } from './api.ts'
-import { asText, readMessage } from './message.ts'
+import { type Capture, listCaptures } from './api.ts'
+import { asText, type Message, readMessages } from './message.ts'
 
 /** Bytes asked for at once; the agent answers traffic between two answers to us. */
 const PIECE = 2 * 1024 * 1024
@@ -69,11 +69,11 @@ function firstGroup(captures: readonly Capture[]): number {
   return count
 }
 
-async function textOf({ request, response }: Capture): Promise<string> {
-  return `${await bodyText(request)}\n${response ? await bodyText(response) : ''}`
+async function textOf(capture: Capture): Promise<string> {
+  const { request, response } = await readMessages(capture)
+  return `${searchable(request)}\n${response ? searchable(response) : ''}`
 }
 
-async function bodyText(captured: CapturedMessage): Promise<string> {
-  const { body } = await readMessage(captured)
+function searchable({ body }: Message): string {
   return (asText(body.subarray(0, MOST_TEXT)) ?? '').toLowerCase()
 }

@@ -10,10 +10,18 @@ const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ['zstd', ['zstd']],
 ])
 
-/** Undoes content encodings as far as this browser can, and says where it cannot. */
+/** What the agent made of a whole body. */
+export interface RemotelyDecoded {
+  body: Uint8Array
+  decoded: readonly string[]
+  problem?: string
+}
+
+/** Undoes content encodings as far as this browser can, asks for help where it cannot, and says what was done. */
 export async function decode(
   body: Uint8Array,
   encodings: string,
+  askAgent: () => Promise<RemotelyDecoded>,
 ): Promise<{ body: Uint8Array; notes: string[] }> {
   const notes: string[] = []
   const names = encodings
@@ -24,9 +32,12 @@ export async function decode(
   let current = body
   for (const name of names.reverse()) {
     if (current.length === 0) break
-    const unpacked = await unpackAny(current, FORMATS.get(name) ?? [])
+    const formats = FORMATS.get(name)
+    const unpacked = formats && (await unpackAny(current, formats))
     if (unpacked === undefined) {
-      notes.push(`Encoded as ${name}, which this browser cannot decode; the bytes are shown as they came.`)
+      const remote = formats && (await askAgent().catch(() => undefined))
+      if (remote) return remotely(remote, body.length)
+      notes.push(`Encoded as ${name}, which cannot be decoded here; the bytes are shown as they came.`)
       break
     }
     if (unpacked.cut === 'limit') notes.push(`Only the first ${MOST_DECODED / 1024 / 1024} MiB are decoded.`)
@@ -36,6 +47,12 @@ export async function decode(
     current = unpacked.body
   }
   return { body: current, notes }
+}
+
+function remotely({ body, decoded, problem }: RemotelyDecoded, length: number) {
+  const notes = [`Decoded from ${[...decoded].reverse().join(', ')} (${length} bytes).`]
+  if (problem !== undefined) notes.push(`${problem[0]!.toUpperCase()}${problem.slice(1)}.`)
+  return { body, notes }
 }
 
 interface Unpacked {

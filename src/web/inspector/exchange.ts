@@ -1,5 +1,5 @@
 import { type Capture, getCapture } from './api.ts'
-import { type Message, readMessage } from './message.ts'
+import { type Message, readMessages } from './message.ts'
 
 /** One exchange with both of its messages taken apart. */
 export interface Exchange {
@@ -11,7 +11,5 @@ export interface Exchange {
 /** Loads an exchange with its bytes. */
 export async function loadExchange(id: string): Promise<Exchange> {
   const capture = await getCapture(id)
-  const request = await readMessage(capture.request)
-  const response = capture.response ? await readMessage(capture.response) : undefined
-  return { capture, request, response }
+  return { capture, ...(await readMessages(capture)) }
 }

@@ -2,7 +2,7 @@ import { ipOf } from '../shared/units.ts'
 import type { Capture, CapturedMessage } from './api.ts'
 import { kindOf, mediaType, pairsOf, queryOf } from './content.ts'
 import { urlOf } from './copy-as.ts'
-import { asText, type Message, readMessage, toBase64 } from './message.ts'
+import { asText, type Message, readMessages, toBase64 } from './message.ts'
 
 /** Captures as an HTTP archive (HAR 1.2), oldest first. */
 export async function toHar(captures: readonly Capture[], version: string): Promise<object> {
@@ -12,8 +12,7 @@ export async function toHar(captures: readonly Capture[], version: string): Prom
 }
 
 async function entryOf(capture: Capture): Promise<object> {
-  const request = await readMessage(capture.request)
-  const response = capture.response ? await readMessage(capture.response) : undefined
+  const { request, response } = await readMessages(capture)
   const time = capture.duration / 1e6
   return {
     startedDateTime: capture.start,

@@ -1,4 +1,4 @@
-import type { CapturedMessage } from './api.ts'
+import { type Capture, getDecodedBody } from './api.ts'
 import { decode } from './decode.ts'
 
 /** A captured message taken apart for looking at. */
@@ -17,8 +17,16 @@ export interface Message {
   contentType: string
 }
 
-/** Takes the raw bytes of a message apart and decodes its body. */
-export async function readMessage(captured: CapturedMessage): Promise<Message> {
+/** Takes both messages of an exchange apart and decodes their bodies. */
+export async function readMessages(
+  capture: Capture,
+): Promise<{ request: Message; response: Message | undefined }> {
+  const request = await readMessage(capture, 'request')
+  return { request, response: capture.response ? await readMessage(capture, 'response') : undefined }
+}
+
+async function readMessage(capture: Capture, side: 'request' | 'response'): Promise<Message> {
+  const captured = capture[side]!
   const raw = fromBase64(captured.raw ?? '')
   const end = endOfHead(raw)
   const [firstLine = '', ...lines] = latin1(raw.subarray(0, end)).trimEnd().split('\r\n')
@@ -30,7 +38,10 @@ export async function readMessage(captured: CapturedMessage): Promise<Message> {
   if (captured.redacted) notes.push('Values of some headers were left out when this was captured.')
   let body: Uint8Array = raw.subarray(end)
   if (/\bchunked\b/i.test(header(headers, 'transfer-encoding'))) body = withoutChunks(body)
-  const decoded = await decode(body, header(headers, 'content-encoding'))
+  const decoded = await decode(body, header(headers, 'content-encoding'), async () => {
+    const { base64, ...rest } = await getDecodedBody(capture.id, side)
+    return { ...rest, body: fromBase64(base64) }
+  })
   notes.push(...decoded.notes)
   return {
     firstLine,

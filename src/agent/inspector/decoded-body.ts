@@ -1,0 +1,100 @@
+import type { Transform } from 'node:stream'
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib'
+import { headerFields, MessageScanner, requestFraming, responseFraming } from '../http1.ts'
+import type { Capture } from './capture-store.ts'
+
+/** A body without chunk sizes and content encodings, as far as they could be undone. */
+export interface DecodedBody {
+  body: Buffer
+  /** Encodings that were undone, the last one applied first. */
+  decoded: string[]
+  /** Why it is not all of the body, or not decoded to the end. */
+  problem: string | undefined
+}
+
+/** More is not unpacked: a few kilobytes can be made to unpack into gigabytes. */
+const MOST_DECODED = 8 * 1024 * 1024
+
+/** RFC 9659: a decoder of the web need not remember more than 8 MiB. */
+const ZSTD_WINDOW_LOG = 23
+
+const DECODERS = new Map<string, (body: Buffer) => Transform>([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
+  // Both are sent under this name: with zlib's wrapping, as the standard says, and without.
+  ['deflate', (body: Buffer) => (isWrapped(body) ? createInflate() : createInflateRaw())],
+  ['br', () => createBrotliDecompress()],
+  ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
+])
+
+/** Undoes what was done to a captured body on its way, away from the path of traffic. */
+export async function decodedBody(capture: Capture, side: 'request' | 'response'): Promise<DecodedBody> {
+  const message = capture[side]
+  if (!message) return { body: Buffer.alloc(0), decoded: [], problem: undefined }
+  const encodings = headerFields(message.head)
+    .filter(([name]) => name.toLowerCase() === 'content-encoding')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+  let body = withoutFraming(capture, side)
+  const decoded: string[] = []
+  let problem = message.truncated ? 'only the beginning of the body was kept' : undefined
+  for (const name of encodings.reverse()) {
+    const decoder = DECODERS.get(name)
+    if (!decoder) return { body, decoded, problem: `the encoding ${name.slice(0, 50)} is not known` }
+    if (body.length === 0) break
+    const unpacked = await unpack(body, decoder(body))
+    if (unpacked.problem !== undefined) problem = unpacked.problem
+    body = unpacked.body
+    decoded.push(name)
+  }
+  return { body, decoded, problem }
+}
+
+function withoutFraming(capture: Capture, side: 'request' | 'response'): Buffer {
+  const pieces: Buffer[] = []
+  const method = capture.request.head.toString('latin1', 0, capture.request.head.indexOf(' '))
+  const scanner = new MessageScanner({
+    head: (_bytes, head) => (side === 'request' ? requestFraming(head) : responseFraming(head, method)),
+    body() {},
+    data: (bytes) => pieces.push(bytes),
+    end() {},
+    raw() {},
+  })
+  scanner.push(capture[side]!.raw())
+  return Buffer.concat(pieces)
+}
+
+function isWrapped(body: Buffer): boolean {
+  return body.length > 1 && (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0
+}
+
+async function unpack(
+  body: Buffer,
+  decoder: Transform,
+): Promise<{ body: Buffer; problem: string | undefined }> {
+  const pieces: Buffer[] = []
+  let length = 0
+  let problem: string | undefined
+  decoder.end(body)
+  try {
+    for await (const piece of decoder as AsyncIterable<Buffer>) {
+      pieces.push(piece)
+      length += piece.length
+      if (length > MOST_DECODED) {
+        problem = `only the first ${MOST_DECODED / 1024 / 1024} MiB are decoded`
+        break
+      }
+    }
+  } catch {
+    problem = 'the data is damaged or cut short'
+  }
+  return { body: Buffer.concat(pieces).subarray(0, MOST_DECODED), problem }
+}
