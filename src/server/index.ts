@@ -10,7 +10,7 @@ import { createLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
-import { createDashboard, createPasswords } from '../dashboard/index.ts'
+import { createDashboard, createPasswords, mountViews } from '../dashboard/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
@@ -335,6 +335,27 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
 
     let agentAddr: string | null = null
     let sshAddr: string | null = null
+    const publicUrls = () => ({
+      http_url:
+        edge.addresses.http === undefined ? null : publicUrl('http', settings.domain, publicAddress.httpPort),
+      https_url:
+        edge.addresses.https === undefined
+          ? null
+          : publicUrl('https', settings.domain, publicAddress.httpsPort),
+    })
+    mountViews(api, {
+      store,
+      live: { traffic: edge.traffic, places: edge.places, online: registry },
+      platform: () => ({
+        ...publicUrls(),
+        domain: settings.domain,
+        tcp_host: publicAddress.tcpHost,
+        agent_addr: agentAddr,
+        ssh_addr: sshAddr,
+        acme: settings.acmeDirectory !== undefined,
+        ca_pem: authority.certificatePem,
+      }),
+    })
     const has = (role: RoleName) => settings.roles.has(role)
     const follow = (kinds: readonly string[], follower: Follower): Part => {
       let following: { stop(): void } | undefined
@@ -414,12 +435,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       authtoken: made?.authtoken.reveal() ?? before?.authtoken ?? null,
       agent_addr: agentAddr,
       ca_file: caFile,
-      http_url:
-        edge.addresses.http === undefined ? null : publicUrl('http', settings.domain, publicAddress.httpPort),
-      https_url:
-        edge.addresses.https === undefined
-          ? null
-          : publicUrl('https', settings.domain, publicAddress.httpsPort),
+      ...publicUrls(),
       ssh_addr: sshAddr,
     }
     await writeCredentialsFile(settings.dataDir, credentials)

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { connect } from '../../src/agent/index.ts'
+import { createAccount } from '../../src/auth/index.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { openStore } from '../../src/store/index.ts'
+import { openBrowser } from '../support/dashboard.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+
+interface State {
+  requests: number
+  bytes_out: number
+  statuses: number[]
+  sessions: number
+  tunnels: number
+  places?: { id: string; requests: number }[]
+  broken?: { id: string; module: string; reason: string }[]
+}
+
+/** The events of the live view, as they come. */
+async function* watch(
+  t: TestContext,
+  { credentials }: TestPlatform,
+  query = '',
+  key = credentials.api_key,
+): AsyncGenerator<State> {
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const response = await fetch(`${credentials.api_url}/dashboard/api/live${query}`, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: stop.signal,
+  })
+  assert.equal(response.status, 200)
+  assert.equal(response.headers.get('content-type'), 'text/event-stream')
+  let text = ''
+  for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += piece
+    const events = text.split('\n\n')
+    text = events.pop()!
+    for (const event of events) yield JSON.parse(event.replace(/^data: /, '')) as State
+  }
+}
+
+async function until(states: AsyncGenerator<State>, holds: (state: State) => boolean): Promise<State> {
+  const began = performance.now()
+  for (;;) {
+    const { value, done } = await states.next()
+    assert.ok(!done && performance.now() - began < 10_000, `not in time; last: ${JSON.stringify(value)}`)
+    if (holds(value)) return value
+  }
+}
+
+async function startService(t: TestContext): Promise<number> {
+  const server = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function startAgent(t: TestContext, { credentials }: TestPlatform) {
+  const agent = await connect({
+    authtoken: credentials.authtoken,
+    connectUrl: credentials.agent_addr,
+    rootCas: credentials.ca_file,
+    config: [],
+    env: {},
+  })
+  t.after(() => agent.close())
+  return agent
+}
+
+async function strangersKey({ dataDir }: TestPlatform): Promise<string> {
+  const masterKeyFile = join(dataDir, 'master.key')
+  const store = await openStore({ dataDir, masterKeyFile, clock: systemClock, log: silentLog })
+  const made = await createAccount(store, { name: 'other', email: 'x@example.com', clock: systemClock })
+  await store.close()
+  return made.apiKey.reveal()
+}
+
+test('the live view tells an account each second what its visitors do, and nobody else', async (t) => {
+  const platform = await startPlatform(t)
+  const states = watch(t, platform)
+  const strange = watch(t, platform, '', await strangersKey(platform))
+  const before = await until(states, () => true)
+  const agent = await startAgent(t, platform)
+  const { url } = await agent.forward(await startService(t))
+
+  for (let times = 0; times < 3; times++) await (await platform.fetch(url)).text()
+  const after = await until(states, ({ requests }) => requests === 3)
+
+  assert.deepEqual([before.requests, before.sessions, before.tunnels], [0, 0, 0])
+  assert.deepEqual([after.sessions, after.tunnels, after.bytes_out], [1, 1, 15])
+  assert.deepEqual(after.statuses, [0, 3, 0, 0, 0])
+  await until(strange, () => true)
+  const seen = await until(strange, () => true)
+  assert.deepEqual([seen.requests, seen.sessions], [0, 0])
+})
+
+test('the live view of an edge tells what its routes have counted and why one lets nobody in', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
+  const edge = await call.create('/edges/https', { hostports: ['shop.adit.localhost:443'] })
+  const fixed = await call.create('/backends/http_response', { body: 'fixed' })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: fixed.id },
+  })
+  const states = watch(t, platform, `?edge=${edge.id}`)
+  const strange = watch(t, platform, `?edge=${edge.id}`, await strangersKey(platform))
+  await until(states, ({ places }) => places?.length === 1)
+
+  await platform.fetch(`https://shop.adit.localhost:${new URL(platform.credentials.https_url).port}/`)
+  const { places, broken } = await until(states, ({ places }) => places?.[0]?.requests === 1)
+
+  assert.equal(places?.[0]?.id, route.id)
+  assert.deepEqual(broken, [])
+  assert.deepEqual((await until(strange, () => true)).places, [])
+})
+
+test('views need somebody who is signed in, and end with the server', async (t) => {
+  const platform = await startPlatform(t)
+  const { api_url, api_key } = platform.credentials
+  const browser = openBrowser(api_url)
+  const paths = [
+    '/dashboard/api/live',
+    '/dashboard/api/ip_policies/check?address=1.1.1.1',
+    '/dashboard/api/platform',
+  ]
+  for (const path of paths) assert.equal((await browser.call('GET', path)).status, 401, path)
+  await browser.signIn({ api_key })
+
+  const { status, body } = await browser.call('GET', '/dashboard/api/platform')
+  const states = watch(t, platform)
+  await states.next()
+  await platform.stop()
+
+  assert.equal(status, 200)
+  assert.equal(body.domain, 'adit.localhost')
+  assert.equal(body.agent_addr, platform.credentials.agent_addr)
+  assert.match(body.ca_pem, /^-----BEGIN CERTIFICATE-----/)
+  assert.doesNotMatch(JSON.stringify(body), /PRIVATE KEY/)
+  for await (const _ of states);
+})
+
+test('an address is judged as the edge judges it, and the account’s restrictions are told of', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  const policy = await call.create('/ip_policies', {})
+  const other = await call.create('/ip_policies', {})
+  const rule = (ip_policy_id: unknown, action: string, cidr: string) =>
+    call.create('/ip_policy_rules', { ip_policy_id, action, cidr })
+  await rule(policy.id, 'allow', '127.0.0.0/8')
+  await rule(policy.id, 'allow', '198.51.100.0/24')
+  await rule(other.id, 'deny', '198.51.100.7/32')
+  await call.create('/ip_restrictions', { type: 'endpoints', enforced: false, ip_policy_ids: [other.id] })
+  const check = (address: string, ids: unknown[]) =>
+    call('GET', `/dashboard/api/ip_policies/check?policies=${ids.join(',')}&address=${address}`)
+
+  const one = await check('198.51.100.7', [policy.id])
+  const both = await check('198.51.100.7', [policy.id, other.id])
+  const mapped = await check('::ffff:127.0.0.1', [policy.id])
+  const wrong = await check('300.1.1.1', [policy.id])
+  const unknown = await check('127.0.0.1', ['ipp_none'])
+
+  assert.deepEqual([one.body.allowed, both.body.allowed, mapped.body.allowed], [true, false, true])
+  assert.match(both.body.because, /198\.51\.100\.7\/32 denies it/)
+  assert.deepEqual(
+    both.body.restrictions.map(({ type, enforced, allowed }: Record<string, unknown>) => [
+      type,
+      enforced,
+      allowed,
+    ]),
+    [['endpoints', false, false]],
+  )
+  assert.deepEqual([wrong.status, wrong.body.details.field], [400, 'address'])
+  assert.deepEqual([unknown.status, unknown.body.details.field], [400, 'policies'])
+})
