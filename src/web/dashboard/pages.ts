@@ -39,6 +39,59 @@ function entriesOf(resource: ResourcePages): PageEntry[] {
 
 /** Every page of the dashboard. The first is where one lands. */
 export const pages: readonly PageEntry[] = [
+  {
+    path: '/overview',
+    title: 'Overview',
+    section: '',
+    key: 'o',
+    load: () => import('./pages/overview/overview-page.tsx'),
+  },
+  {
+    path: '/agents',
+    title: 'Agents',
+    section: 'Traffic',
+    key: 'a',
+    load: () => import('./pages/agents/agents-page.tsx'),
+  },
+  { path: '/agents/:id', title: 'Agent', load: () => import('./pages/agents/agent-page.tsx') },
+  {
+    path: '/endpoints',
+    title: 'Endpoints',
+    section: 'Traffic',
+    key: 'e',
+    load: () => import('./pages/endpoints/endpoints-page.tsx'),
+  },
+  {
+    path: '/domains',
+    title: 'Domains',
+    section: 'Traffic',
+    key: 'd',
+    load: () => import('./pages/domains/domains-page.tsx'),
+  },
+  { path: '/domains/new', title: 'New domain', load: () => import('./pages/domains/new-domain-page.tsx') },
+  { path: '/domains/:id', title: 'Domain', load: () => import('./pages/domains/domain-page.tsx') },
+  {
+    path: '/edges',
+    title: 'Edges',
+    section: 'Traffic',
+    key: 'h',
+    load: () => import('./pages/edges/edges-page.tsx'),
+  },
+  { path: '/edges/new', title: 'New edge', load: () => import('./pages/edges/new-edge-page.tsx') },
+  { path: '/edges/:id', title: 'Edge', load: () => import('./pages/edges/edge-page.tsx') },
+  {
+    path: '/backends',
+    title: 'Backends',
+    section: 'Traffic',
+    key: 'b',
+    load: () => import('./pages/backends/backends-page.tsx'),
+  },
+  {
+    path: '/backends/new',
+    title: 'New backend',
+    load: () => import('./pages/backends/new-backend-page.tsx'),
+  },
+  { path: '/backends/:id', title: 'Backend', load: () => import('./pages/backends/backend-page.tsx') },
   ...resourcePages.flatMap(entriesOf),
   {
     path: '/audit-log',

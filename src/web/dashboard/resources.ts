@@ -146,7 +146,7 @@ export const resourcePages: readonly ResourcePages[] = [
     why: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
     columns: [description, { title: 'Metadata', field: 'metadata' }, created],
     deleting: 'Its rules are deleted with it.',
-    extras: [() => import('./resource/ip-rules.tsx')],
+    extras: [() => import('./resource/ip-rules.tsx'), () => import('./pages/ip-policies/ip-tester.tsx')],
   },
   {
     prefix: 'ipx',
@@ -301,6 +301,7 @@ export const resourcePages: readonly ResourcePages[] = [
     why: 'Create one, then subscribe it to the events it should get.',
     columns: [description, { title: 'Kind', field: 'target', as: 'kind' }, created],
     deleting: 'Events that wait for it are lost.',
+    extras: [() => import('./pages/events/delivery.tsx')],
   },
   {
     prefix: 'esb',

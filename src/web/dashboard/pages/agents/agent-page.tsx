@@ -21,6 +21,7 @@ import { useLive } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
 import { agentName, Commands, takesCommands } from './commands.tsx'
 import './agents.css'
+import '../pages.css'
 
 const BACK = { path: '/agents', title: 'Agents' }
 

@@ -18,6 +18,7 @@ import { useLive } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
 import { agentName, Commands } from './commands.tsx'
 import './agents.css'
+import '../pages.css'
 
 /** Who is connected now. */
 export default function AgentsPage() {

@@ -32,6 +32,7 @@ import type { Domain } from '../resources.ts'
 import { certificateWords } from './certificate-words.ts'
 import { dnsRecords, mayNotHaveCname } from './dns-records.ts'
 import './domains.css'
+import '../pages.css'
 
 const BACK = { path: '/domains', title: 'Domains' }
 

@@ -17,6 +17,7 @@ import { edgesAt, type ListedEdge, listEdges } from '../edges/edges.ts'
 import { listAll, useLoaded } from '../list-all.ts'
 import type { Domain, Edge } from '../resources.ts'
 import { certificateWords } from './certificate-words.ts'
+import '../pages.css'
 
 /** Names that stay the account's own. */
 export default function DomainsPage() {

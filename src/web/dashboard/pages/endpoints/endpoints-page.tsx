@@ -17,7 +17,7 @@ import { CommandLine } from '../command-line.tsx'
 import { listAll, useLoaded } from '../list-all.ts'
 import { useLive } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
-import '../agents/agents.css'
+import '../pages.css'
 
 const KINDS = ['All', 'Agents', 'Edges'] as const
 type Kind = (typeof KINDS)[number]

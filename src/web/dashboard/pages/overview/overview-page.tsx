@@ -11,6 +11,7 @@ import { FirstSteps } from './first-steps.tsx'
 import { Tile } from './tiles.tsx'
 import { type Series, TrafficPlot } from './traffic-plot.tsx'
 import './overview.css'
+import '../pages.css'
 
 const perSecond = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)}/s`
 const bytesPerSecond = (value: number) => `${bytes(Math.round(value))}/s`

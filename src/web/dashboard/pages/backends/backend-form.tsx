@@ -1,0 +1,274 @@
+import { type FormEvent, useState } from 'react'
+import { ApiError, api, sentenceOf } from '../../api.ts'
+import { ResourceForm } from '../../form/resource-form.tsx'
+import { Button, Equivalent, Field, Loading, Notice, TextField } from '../../kit/index.ts'
+import { Icon } from '../edges/icons.tsx'
+import { answererOf, type Surroundings } from '../edges/way.ts'
+import { type Backend, type BackendKind, backendKindOf } from '../resources.ts'
+import { KIND_ORDER, KINDS } from './kinds.ts'
+import { useSurroundings } from './surroundings.ts'
+import './backends.css'
+
+interface FormProps {
+  readonly onDone: (backend: Backend) => void
+  readonly onCancel: () => void
+}
+
+/** Makes a backend: first its kind, then its settings. Backends inside it can be made on the way. */
+export function NewBackend({
+  onDone,
+  onCancel,
+  kinds = KIND_ORDER,
+}: FormProps & { kinds?: readonly BackendKind[] }) {
+  const [kind, setKind] = useState<BackendKind>()
+  if (kind === undefined)
+    return (
+      <div className="kinds">
+        {kinds.map((each) => (
+          <button type="button" key={each} className="kind" onClick={() => setKind(each)}>
+            <Icon name={each} />
+            <span>
+              <b>{KINDS[each].title}</b>
+              <small>{KINDS[each].does}</small>
+            </span>
+          </button>
+        ))}
+        <div className="form-actions">
+          <Button kind="quiet" onClick={onCancel}>
+            Cancel
+          </Button>
+        </div>
+      </div>
+    )
+  const back = () => setKind(undefined)
+  if (kind === 'weighted' || kind === 'failover')
+    return <GroupForm kind={kind} onDone={onDone} onCancel={back} />
+  return (
+    <ResourceForm<Backend>
+      method="POST"
+      path={`/backends/${kind}`}
+      verb={`Create ${KINDS[kind].title.toLowerCase()}`}
+      onDone={onDone}
+      onCancel={back}
+    />
+  )
+}
+
+/** Changes a backend that is there. */
+export function EditBackend({ backend, onDone, onCancel }: FormProps & { backend: Backend }) {
+  const kind = backendKindOf(backend.id)!
+  if (kind === 'weighted' || kind === 'failover')
+    return <GroupForm kind={kind} backend={backend} onDone={onDone} onCancel={onCancel} />
+  return (
+    <ResourceForm<Backend>
+      method="PATCH"
+      path={`/backends/${kind}/${backend.id}`}
+      item={{ ...backend }}
+      verb="Save"
+      onDone={onDone}
+      onCancel={onCancel}
+    />
+  )
+}
+
+interface Child {
+  readonly id: string
+  readonly weight: number
+}
+
+function childrenOf(backend: Backend | undefined): Child[] {
+  const { backends = {} } = backend ?? {}
+  return Array.isArray(backends)
+    ? (backends as string[]).map((id) => ({ id, weight: 1 }))
+    : Object.entries(backends as Record<string, number>).map(([id, weight]) => ({ id, weight }))
+}
+
+/** A weighted or failover backend: other backends with their weights, or in their order. */
+function GroupForm({
+  kind,
+  backend,
+  onDone,
+  onCancel,
+}: FormProps & { kind: 'weighted' | 'failover'; backend?: Backend }) {
+  const around = useSurroundings('')
+  const [description, setDescription] = useState(backend?.description ?? '')
+  const [children, setChildren] = useState(() => childrenOf(backend))
+  const [making, setMaking] = useState(false)
+  const [error, setError] = useState<ApiError>()
+  const [busy, setBusy] = useState(false)
+  const backends =
+    kind === 'failover'
+      ? children.map(({ id }) => id)
+      : Object.fromEntries(children.map(({ id, weight }) => [id, weight]))
+  const body = { ...((description !== '' || backend) && { description }), backends }
+  const path = `/backends/${kind}${backend ? `/${backend.id}` : ''}`
+  const add = (id: string) => setChildren([...children, { id, weight: 1 }])
+
+  const send = async (event: FormEvent) => {
+    event.preventDefault()
+    // A form inside another one in the tree of components passes its events on.
+    event.stopPropagation()
+    setBusy(true)
+    setError(undefined)
+    try {
+      onDone(backend ? await api.patch<Backend>(path, body) : await api.post<Backend>(path, body))
+    } catch (caught) {
+      setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+      setBusy(false)
+    }
+  }
+
+  if (around.value === undefined) return <Loading />
+  if (making)
+    return (
+      <section className="inner-form" aria-label="New backend inside">
+        <h3>
+          New backend for the {KINDS[kind].title.toLowerCase()} {description && `“${description}”`}
+        </h3>
+        <NewBackend
+          onCancel={() => setMaking(false)}
+          onDone={(made) => {
+            add(made.id)
+            setMaking(false)
+            around.reload()
+          }}
+        />
+      </section>
+    )
+  const wrong = error?.field?.startsWith('backends') ? error.message : undefined
+  return (
+    <form className="form" noValidate onSubmit={(event) => void send(event)}>
+      <TextField
+        label="Description"
+        value={description}
+        onValue={setDescription}
+        hint="What people see in lists."
+        error={error?.field === 'description' ? error.message : undefined}
+      />
+      <Field
+        label={kind === 'weighted' ? 'Backends and their weights' : 'Backends in their order'}
+        required
+        error={wrong}
+        hint={
+          kind === 'weighted'
+            ? 'Each gets its weight divided by the sum of all; 0 gets nothing.'
+            : 'The next is asked when those before it have nobody online or cannot be reached.'
+        }
+      >
+        {(control) => (
+          <>
+            <Children kind={kind} value={children} onValue={setChildren} around={around.value!} />
+            <div className="child-add">
+              <select
+                {...control}
+                value=""
+                onChange={(event) => {
+                  if (event.target.value === 'new') setMaking(true)
+                  else if (event.target.value !== '') add(event.target.value)
+                }}
+              >
+                <option value="">Add a backend…</option>
+                <option value="new">Create a new one</option>
+                {[...around.value!.backends.values()]
+                  .filter(({ id }) => id !== backend?.id && !children.some((child) => child.id === id))
+                  .map(({ id }) => (
+                    <option key={id} value={id}>
+                      {nameOf(id, around.value!)}
+                    </option>
+                  ))}
+              </select>
+            </div>
+          </>
+        )}
+      </Field>
+      {error && wrong === undefined && error.field !== 'description' && (
+        <Notice kind="bad">{error.message}</Notice>
+      )}
+      <div className="form-actions">
+        <Button kind="main" type="submit" busy={busy}>
+          {backend ? 'Save' : `Create ${KINDS[kind].title.toLowerCase()}`}
+        </Button>
+        <Button kind="quiet" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+      <Equivalent method={backend ? 'PATCH' : 'POST'} path={path} body={body} />
+    </form>
+  )
+}
+
+/** A backend as it is named among others. */
+export function nameOf(id: string, around: Surroundings): string {
+  const { title, brief, kind } = answererOf(id, around, 0)
+  const group = kind === 'weighted' || kind === 'failover'
+  return group || brief === '' ? title : `${title} (${brief})`
+}
+
+function Children({
+  kind,
+  value,
+  onValue,
+  around,
+}: {
+  kind: 'weighted' | 'failover'
+  value: readonly Child[]
+  onValue: (value: Child[]) => void
+  around: Surroundings
+}) {
+  const total = value.reduce((sum, { weight }) => sum + weight, 0)
+  const raise = (index: number) => {
+    const next = [...value]
+    next.splice(index - 1, 2, value[index]!, value[index - 1]!)
+    onValue(next)
+  }
+  if (value.length === 0) return null
+  return (
+    <ol className="children">
+      {value.map(({ id, weight }, index) => {
+        const name = nameOf(id, around)
+        return (
+          <li key={id}>
+            <Icon name={backendKindOf(id) ?? 'static'} />
+            <span className="child-name">{name}</span>
+            {kind === 'weighted' ? (
+              <>
+                <input
+                  type="number"
+                  min={0}
+                  max={10_000}
+                  className="weight"
+                  aria-label={`Weight of ${name}`}
+                  value={weight}
+                  onChange={(event) =>
+                    onValue(
+                      value.map((child) =>
+                        child.id === id ? { id, weight: Number(event.target.value) } : child,
+                      ),
+                    )
+                  }
+                />
+                <span className="share">{total > 0 ? `${Math.round((weight / total) * 100)} %` : '–'}</span>
+              </>
+            ) : (
+              <Button
+                kind="quiet"
+                aria-label={`Ask ${name} earlier`}
+                disabled={index === 0}
+                onClick={() => raise(index)}
+              >
+                ↑
+              </Button>
+            )}
+            <Button
+              kind="quiet"
+              aria-label={`Take ${name} out`}
+              onClick={() => onValue(value.filter((child) => child.id !== id))}
+            >
+              ✕
+            </Button>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

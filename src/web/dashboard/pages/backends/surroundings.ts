@@ -1,0 +1,29 @@
+import type { Loaded } from '../../kit/index.ts'
+import type { Surroundings } from '../edges/way.ts'
+import { listAll, useLoaded } from '../list-all.ts'
+import { BACKEND_KINDS, type Backend, type Tunnel } from '../resources.ts'
+
+/** All backends of the account, by id. */
+export async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
+  const lists = await Promise.all(
+    BACKEND_KINDS.map((kind) => listAll<Backend>(`/backends/${kind}`, 'backends', signal)),
+  )
+  return lists.flat()
+}
+
+/** Backends and the tunnels online, read again every few seconds and whenever `key` changes. */
+export function useSurroundings(key: string): Loaded<Surroundings> {
+  return useLoaded(
+    async (signal) => {
+      const [backends, tunnels] = await Promise.all([
+        listBackends(signal),
+        listAll<Tunnel>('/tunnels', 'tunnels', signal),
+      ])
+      return {
+        backends: new Map(backends.map((backend) => [backend.id, backend])),
+        tunnels: new Map(tunnels.map((tunnel) => [tunnel.id, tunnel])),
+      }
+    },
+    { everyMs: 4000, key },
+  )
+}

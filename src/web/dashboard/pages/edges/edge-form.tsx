@@ -1,0 +1,100 @@
+import { type FormEvent, useState } from 'react'
+import { ApiError, api, sentenceOf } from '../../api.ts'
+import { Button, Equivalent, Notice, TextField } from '../../kit/index.ts'
+import type { Edge, EdgeKind } from '../resources.ts'
+import { HostportsField } from './hostports-field.tsx'
+
+/** The description and the names of an edge that is there. */
+export function EdgeForm({
+  kind,
+  edge,
+  onDone,
+  onCancel,
+}: {
+  kind: EdgeKind
+  edge: Edge
+  onDone: () => void
+  onCancel: () => void
+}) {
+  const [description, setDescription] = useState(edge.description)
+  const [hostports, setHostports] = useState<readonly string[]>(edge.hostports ?? [])
+  const [error, setError] = useState<ApiError>()
+  const [busy, setBusy] = useState(false)
+  const path = `/edges/${kind}/${edge.id}`
+  const body = { description, hostports }
+  const send = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    setError(undefined)
+    try {
+      await api.patch(path, body)
+      onDone()
+    } catch (caught) {
+      setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+      setBusy(false)
+    }
+  }
+  return (
+    <form className="form" noValidate onSubmit={(event) => void send(event)}>
+      <EdgeFields
+        kind={kind}
+        edgeId={edge.id}
+        description={description}
+        onDescription={setDescription}
+        hostports={hostports}
+        onHostports={setHostports}
+        error={error}
+      />
+      <div className="form-actions">
+        <Button kind="main" type="submit" busy={busy}>
+          Save
+        </Button>
+        <Button kind="quiet" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+      <Equivalent method="PATCH" path={path} body={body} />
+    </form>
+  )
+}
+
+/** The fields that a new edge and one that is there have in common. */
+export function EdgeFields({
+  kind,
+  edgeId,
+  description,
+  onDescription,
+  hostports,
+  onHostports,
+  error,
+}: {
+  kind: EdgeKind
+  edgeId: string | undefined
+  description: string
+  onDescription: (value: string) => void
+  hostports: readonly string[]
+  onHostports: (value: readonly string[]) => void
+  error: ApiError | undefined
+}) {
+  const atNames = error?.field?.startsWith('hostports')
+  const atDescription = error?.field === 'description'
+  return (
+    <>
+      <TextField
+        label="Description"
+        hint="What people see in lists."
+        value={description}
+        onValue={onDescription}
+        error={atDescription ? error.message : undefined}
+      />
+      <HostportsField
+        kind={kind}
+        edgeId={edgeId}
+        value={hostports}
+        onValue={onHostports}
+        error={atNames ? error?.message : undefined}
+      />
+      {error && !atNames && !atDescription && <Notice kind="bad">{error.message}</Notice>}
+    </>
+  )
+}

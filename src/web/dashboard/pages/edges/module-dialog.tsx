@@ -1,0 +1,200 @@
+import { useState } from 'react'
+import { api, sentenceOf } from '../../api.ts'
+import { valuesOf } from '../../form/model.ts'
+import { ResourceForm } from '../../form/resource-form.tsx'
+import { Button, CopyButton, Dialog, Facts, Notice, say } from '../../kit/index.ts'
+import { bodySchema, templateOf, useOpenApi } from '../../openapi.ts'
+import { httpsUrlOf, usePlatform } from '../platform.ts'
+import type { ModuleSettings } from '../resources.ts'
+import { Icon } from './icons.tsx'
+import { MODULES, type ModuleName, SIGN_INS } from './modules.ts'
+
+// Settings that few people change stand behind a line.
+const LATER = [
+  'enabled',
+  'options_passthrough',
+  'cookie_prefix',
+  'inactivity_timeout',
+  'maximum_duration',
+  'auth_check_interval',
+  'force_authn',
+  'allow_idp_initiated',
+  'nameid_format',
+]
+
+/** Adds a module to a place, or changes, switches off or removes the one that is there. */
+export function ModuleDialog({
+  placePath,
+  module,
+  settings,
+  mayChange,
+  onClose,
+  onDone,
+}: {
+  /** The edge or route in the API. */
+  placePath: string
+  module: ModuleName
+  /** Undefined to add it. */
+  settings: ModuleSettings | undefined
+  mayChange: boolean
+  onClose: () => void
+  onDone: () => void
+}) {
+  const { title, does } = MODULES[module]
+  const path = `${placePath}/${module}`
+  const finish = (said: string) => {
+    say(said)
+    onDone()
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p className="quiet">This module {does}.</p>
+      {SIGN_INS.includes(module) && module !== 'saml' && <CallbackAddress />}
+      {module === 'saml' && settings && <SamlAddresses settings={settings} />}
+      {mayChange ? (
+        <>
+          <ResourceForm
+            method="PUT"
+            path={path}
+            item={settings}
+            later={LATER}
+            verb={settings ? 'Save' : `Add ${title.toLowerCase().replace('tls', 'TLS')}`}
+            onCancel={onClose}
+            onDone={() => finish(settings ? 'Saved.' : `${title} is on the way now.`)}
+          />
+          {settings && <SwitchOrRemove path={path} title={title} settings={settings} onDone={finish} />}
+        </>
+      ) : (
+        <Notice>You may look at this, but your role does not let you change it.</Notice>
+      )}
+    </Dialog>
+  )
+}
+
+function SwitchOrRemove({
+  path,
+  title,
+  settings,
+  onDone,
+}: {
+  path: string
+  title: string
+  settings: ModuleSettings
+  onDone: (said: string) => void
+}) {
+  const { document } = useOpenApi()
+  const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<string>()
+  const act = async (work: () => Promise<unknown>, said: string) => {
+    setBusy(true)
+    setRefusal(undefined)
+    try {
+      await work()
+      onDone(said)
+    } catch (error) {
+      setRefusal(sentenceOf(error))
+      setBusy(false)
+    }
+  }
+  const toggle = () => {
+    const template = document && templateOf(document, path)
+    const schema = template && bodySchema(document, 'PUT', template)
+    const values = schema ? valuesOf(schema, settings, document) : {}
+    return api.put(path, { ...values, enabled: !settings.enabled })
+  }
+  return (
+    <div className="module-foot">
+      <Button
+        busy={busy}
+        disabled={document === undefined}
+        onClick={() =>
+          void act(toggle, settings.enabled ? `${title} is switched off.` : `${title} is on again.`)
+        }
+      >
+        {settings.enabled ? 'Switch off' : 'Switch on'}
+      </Button>
+      <Button
+        kind="danger"
+        busy={busy}
+        onClick={() => void act(() => api.delete(path), `${title} is removed.`)}
+      >
+        Remove
+      </Button>
+      {refusal && <Notice kind="bad">{refusal}</Notice>}
+    </div>
+  )
+}
+
+/** What has to be told to the identity provider before anybody can sign in. */
+function CallbackAddress() {
+  const platform = usePlatform()
+  if (!platform) return null
+  const address = `${httpsUrlOf(`idp.${platform.domain}`, platform)}/oauth2/callback`
+  return (
+    <Notice>
+      Register this address at the provider as the redirect (callback) address of the application:
+      <span className="copy-line">
+        <code>{address}</code> <CopyButton text={address} />
+      </span>
+    </Notice>
+  )
+}
+
+function SamlAddresses({ settings }: { settings: ModuleSettings }) {
+  const text = (name: string) => (typeof settings[name] === 'string' ? (settings[name] as string) : '')
+  return (
+    <Facts
+      entries={[
+        ['Metadata for the provider', text('metadata_url')],
+        ['Entity id', text('entity_id')],
+        ['Assertions go to', text('assertion_consumer_service_url')],
+        ['Signing out', text('single_logout_url')],
+      ]}
+    />
+  )
+}
+
+/** Chooses which module to add to a place. */
+export function AddModuleDialog({
+  names,
+  has,
+  onPick,
+  onClose,
+}: {
+  names: readonly ModuleName[]
+  /** Those that are there already. */
+  has: (name: ModuleName) => boolean
+  onPick: (name: ModuleName) => void
+  onClose: () => void
+}) {
+  const signIn = SIGN_INS.find(has)
+  const left = names.filter((name) => !has(name))
+  return (
+    <Dialog title="Add a module" onClose={onClose}>
+      <p className="quiet">
+        A request passes them in this order, whatever the order in which they were added.
+      </p>
+      <div className="kinds">
+        {left.map((name) => {
+          const excluded = signIn !== undefined && SIGN_INS.includes(name)
+          return (
+            <button
+              type="button"
+              key={name}
+              className="kind"
+              disabled={excluded}
+              onClick={() => onPick(name)}
+            >
+              <Icon name={name} />
+              <span>
+                <b>{MODULES[name].title}</b>
+                <small>{excluded ? `Not together with: ${MODULES[signIn].title}` : MODULES[name].does}</small>
+              </span>
+            </button>
+          )
+        })}
+        {left.length === 0 && <p>All modules that fit here are there already.</p>}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,111 @@
+import { type FormEvent, useState } from 'react'
+import { ApiError, api, sentenceOf } from '../../api.ts'
+import type { ApiCall } from '../../equivalent.ts'
+import { Button, Card, Equivalents, Page, Switch, say } from '../../kit/index.ts'
+import type { PageProps } from '../../pages.ts'
+import { go } from '../../route.ts'
+import type { Edge, EdgeKind } from '../resources.ts'
+import { EdgeFields } from './edge-form.tsx'
+import { EDGE_KINDS } from './edges.ts'
+import '../domains/domains.css'
+import './edges.css'
+
+const WORDS: Readonly<Record<EdgeKind, { title: string; hint: string }>> = {
+  https: {
+    title: 'Web (HTTPS)',
+    hint: 'Web pages and APIs, with routes by path, sign-in, headers and everything else.',
+  },
+  tls: { title: 'TLS', hint: 'Any protocol over TLS, found by the name the client asks for.' },
+  tcp: { title: 'TCP', hint: 'Any protocol, at a port of its own.' },
+}
+
+const FIRST_ROUTE = { match_type: 'path_prefix', match: '/' }
+
+/** Makes an edge; one for the web gets its first route at once. */
+export default function NewEdgePage({ query }: PageProps) {
+  const host = query.get('host')
+  const [kind, setKind] = useState<EdgeKind>('https')
+  const [description, setDescription] = useState('')
+  const [hostports, setHostports] = useState<readonly string[]>(host ? [`${host}:443`] : [])
+  const [withRoute, setWithRoute] = useState(true)
+  const [error, setError] = useState<ApiError>()
+  const [busy, setBusy] = useState(false)
+  const path = `/edges/${kind}`
+  const body = { ...(description !== '' && { description }), ...(hostports.length > 0 && { hostports }) }
+  const calls: ApiCall[] = [{ method: 'POST', path, body }]
+  if (kind === 'https' && withRoute)
+    calls.push({ method: 'POST', path: `${path}/EDGE_ID/routes`, body: FIRST_ROUTE })
+
+  const send = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    setError(undefined)
+    try {
+      const { id } = await api.post<Edge>(path, body)
+      if (kind === 'https' && withRoute) await api.post(`${path}/${id}/routes`, FIRST_ROUTE)
+      say('The edge is there. Now choose who answers.')
+      go(`/edges/${id}`, { replace: true })
+    } catch (caught) {
+      setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+      setBusy(false)
+    }
+  }
+  return (
+    <Page
+      title="New edge"
+      lead="An edge is a public entrance that stays, with all that happens to visitors on their way in."
+      back={{ path: '/edges', title: 'Edges' }}
+    >
+      <Card>
+        <form className="form" noValidate onSubmit={(event) => void send(event)}>
+          <fieldset className="ways">
+            <legend>What does it serve?</legend>
+            {EDGE_KINDS.map((each) => (
+              <label key={each} className="way-choice">
+                <input
+                  type="radio"
+                  name="kind"
+                  checked={kind === each}
+                  onChange={() => {
+                    setKind(each)
+                    if ((each === 'tcp') !== (kind === 'tcp')) setHostports([])
+                  }}
+                />
+                <span>
+                  <b>{WORDS[each].title}</b>
+                  <small>{WORDS[each].hint}</small>
+                </span>
+              </label>
+            ))}
+          </fieldset>
+          <EdgeFields
+            kind={kind}
+            edgeId={undefined}
+            description={description}
+            onDescription={setDescription}
+            hostports={hostports}
+            onHostports={setHostports}
+            error={error}
+          />
+          {kind === 'https' && (
+            <Switch
+              label="Begin with a route for every path"
+              hint="More routes can be added for paths that should be treated differently."
+              checked={withRoute}
+              onChecked={setWithRoute}
+            />
+          )}
+          <div className="form-actions">
+            <Button kind="main" type="submit" busy={busy}>
+              Create edge
+            </Button>
+            <Button kind="quiet" onClick={() => go('/edges')}>
+              Cancel
+            </Button>
+          </div>
+          <Equivalents calls={calls} />
+        </form>
+      </Card>
+    </Page>
+  )
+}
