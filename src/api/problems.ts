@@ -226,7 +226,7 @@ export const catalogue = {
   storage: {
     code: 1500,
     status: 503,
-    text: () => 'The change could not be made durable right now and nothing was changed. Try again later.',
+    text: () => 'The database cannot be used right now, and nothing was changed. Try again later.',
   },
   head_too_large: { code: 431, status: 431, text: () => 'The headers of the request are too large.' },
   timeout: { code: 408, status: 408, text: () => 'The request took too long to arrive.' },
