@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, readFile, stat } from 'node:fs/promises'
+import { copyFile, readdir, readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -50,6 +50,19 @@ async function stopped(run: Run, signal: NodeJS.Signals): Promise<number | null>
   return code
 }
 
+function passwordIn(run: Run): string {
+  return /Password +(\S+)/.exec(run.output())?.[1] ?? assert.fail('no password was printed')
+}
+
+async function signIn({ api_url }: CredentialsFile, email: string, password: string): Promise<number> {
+  const response = await fetch(`${api_url}/dashboard/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  return response.status
+}
+
 test('the first start makes an account, prints its secrets once and keeps them for programs here', async (t) => {
   const dataDir = join(await tempDir(t), 'state')
 
@@ -63,6 +76,13 @@ test('the first start makes an account, prints its secrets once and keeps them f
   assert.ok(first.output().includes(credentials.api_key!))
   assert.ok(first.output().includes(credentials.authtoken!))
   assert.match(first.output(), /bin\/adit http 3000/)
+  assert.ok(first.output().includes(`${credentials.api_url}/dashboard/`))
+  const password = passwordIn(first)
+  assert.equal(await signIn(credentials, 'admin@adit.localhost', password), 200)
+  const files = await Promise.all(
+    (await readdir(dataDir)).map((name) => readFile(join(dataDir, name), 'latin1')),
+  )
+  assert.ok(files.every((content) => !content.includes(password)))
   assert.equal((await stat(join(dataDir, 'credentials.json'))).mode & 0o777, 0o600)
   assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600)
   assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
@@ -73,6 +93,7 @@ test('the first start makes an account, prints its secrets once and keeps them f
   const later = await started(second, dataDir)
   assert.equal(later.api_key, credentials.api_key)
   assert.equal(second.output().includes(credentials.api_key!), false)
+  assert.equal(second.output().includes('Password'), false)
   assert.equal(await stopped(second, 'SIGINT'), 0)
 })
 
@@ -135,6 +156,38 @@ test('another account is made on the command line and gets its own keys', async 
   const again = runAdit(t, ['server', 'account', 'create', 'team', '--data-dir', dataDir])
   assert.equal(((await once(again.child, 'exit')) as [number])[0], 1)
   assert.match(again.errors(), /There is an account called team already/)
+})
+
+test('the operator makes a new password for a user, while the server runs', async (t) => {
+  const dataDir = await tempDir(t)
+  const server = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
+  const credentials = await started(server, dataDir)
+  const email = 'admin@adit.localhost'
+  const command = async (...words: string[]) => {
+    const run = runAdit(t, ['server', ...words, '--data-dir', dataDir])
+    const [code] = (await once(run.child, 'exit')) as [number]
+    return { code, run }
+  }
+
+  const { code, run } = await command('user', 'password', email.toUpperCase())
+
+  assert.equal(code, 0, run.errors())
+  const password = /new password (\S+)/.exec(run.output())![1]!
+  assert.equal(await signIn(credentials, email, passwordIn(server)), 401)
+  assert.equal(await signIn(credentials, email, password), 200)
+  const unknown = await command('user', 'password', 'nobody@example.com')
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.run.errors(), /There is no user with the email address nobody@example\.com/)
+
+  const other = JSON.parse((await command('account', 'create', 'team')).run.output())
+  assert.equal(await signIn(credentials, other.email, other.password), 200)
+  const ambiguous = await command('user', 'password', email)
+  assert.equal(ambiguous.code, 1)
+  assert.match(ambiguous.run.errors(), /Several accounts have a user admin@adit\.localhost/)
+  const named = await command('user', 'password', email, other.account_id)
+  assert.equal(named.code, 0, named.run.errors())
+  assert.equal(await signIn(credentials, email, other.password), 401)
+  assert.equal(await signIn(credentials, email, password), 200)
 })
 
 test('a backup of a running server restores into an empty directory, given its master key', async (t) => {
