@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { compileRules } from '../base/ip-rules.ts'
 import {
   CircuitBreaker,
@@ -13,6 +14,7 @@ import type { CompilerParts } from './compile-making.ts'
 import { BrokenModule, buildModule, denyAll } from './compile-module.ts'
 import type { BackendStep, ConnectionStep, RequestStep } from './module.ts'
 import { type BasicCredential, basicAuth } from './modules/basic-auth.ts'
+import { noteAdmitted } from './modules/ip-restriction.ts'
 import { clientIdentity } from './modules/mutual-tls.ts'
 import { editRequests } from './modules/request-headers.ts'
 import { editResponses } from './modules/response-headers.ts'
@@ -41,6 +43,7 @@ export function compileEndpoint(
     const steps = requestSteps(options, world)
     const tls = tlsSettings(options, world)
     if (tls.clientAuthorities !== undefined) steps.unshift(clientIdentity)
+    if (options.ipRestriction !== undefined) steps.unshift(noteAdmitted)
     return {
       admission: options.ipRestriction === undefined ? [account] : [account, addressStep(world)],
       steps: steps.length === 0 ? undefined : steps,
@@ -61,12 +64,13 @@ export function compileEndpoint(
 
 /** Where options hold what edges refer to by id, the world answers with what the options hold. */
 function endpointWorld(
-  { id, accountId, options }: Tunnel,
+  tunnel: Tunnel,
   { core, logins, signingKeys }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys'>,
 ): World {
+  const { accountId, options } = tunnel
   return {
     accountId,
-    placeId: id,
+    placeId: placeOf(tunnel),
     clock: core.clock,
     logins,
     signingKeys,
@@ -85,6 +89,15 @@ function endpointWorld(
     // An endpoint is compiled once in the life of its tunnel.
     keep: (_name, _key, make) => make(),
   }
+}
+
+/**
+ * What sessions of visitors are bound to. An agent that comes back has another tunnel and is the same place, as long as
+ * the account, the address and what its visitors have to pass are the same.
+ */
+function placeOf({ id, accountId, proto, hostport, options: { oauth, oidc } }: Tunnel): string {
+  if (hostport === undefined || (oauth === undefined && oidc === undefined)) return id
+  return `ep ${hash('sha256', JSON.stringify([accountId, proto, hostport, oauth, oidc]))}`
 }
 
 function addressStep(world: World): ConnectionStep {

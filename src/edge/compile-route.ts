@@ -5,6 +5,7 @@ import type { Making } from './compile-making.ts'
 import { buildModule, denyAll } from './compile-module.ts'
 import type { ConnectionStep, RequestStep } from './module.ts'
 import { requestOrder } from './modules/index.ts'
+import { noteAdmitted } from './modules/ip-restriction.ts'
 import { clientIdentity } from './modules/mutual-tls.ts'
 import type { World } from './modules/world.ts'
 import type { Kept } from './snapshot.ts'
@@ -31,12 +32,6 @@ export function compileRoute(record: RouteRecord, making: Making, mutualTls: boo
   } catch (error) {
     return deniedRoute(id, making.report(id, error), counters)
   }
-}
-
-/** Whoever gets as far as this was admitted; the event of the request says so. */
-const noteAdmitted: RequestStep = (exchange) => {
-  exchange.note('ip_policy.decision', 'allow')
-  return undefined
 }
 
 /** A route on which nobody is let in. */

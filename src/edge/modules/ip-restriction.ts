@@ -1,5 +1,5 @@
 import { IpRestrictionModule, type Settings } from '../../resources/index.ts'
-import { defineModule } from '../module.ts'
+import { defineModule, type RequestStep } from '../module.ts'
 import { refusal } from '../refusals.ts'
 import type { World } from './world.ts'
 
@@ -14,3 +14,9 @@ export const ipRestriction = defineModule(IpRestrictionModule, {
     }
   },
 })
+
+/** Whoever gets as far as this was admitted; the event of the request says so. */
+export const noteAdmitted: RequestStep = (exchange) => {
+  exchange.note('ip_policy.decision', 'allow')
+  return undefined
+}
