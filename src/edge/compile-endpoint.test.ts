@@ -152,7 +152,6 @@ test('mutual TLS of an endpoint tells the upstream who the client is', async (t)
 test('an option that cannot be obeyed lets nobody in', async (t) => {
   const login = { clientId: 'a', clientSecret: 'b', allowEmails: [], allowDomains: [], scopes: [] }
   const options: Partial<EndpointOptions>[] = [
-    { basicAuth: [{ username: 'ann', hash: '$2b$10$abc' }] },
     { basicAuth: [] },
     { ipRestriction: { allow: ['nonsense'], deny: [] } },
     { webhookVerification: { provider: 'vmware', secret: 'x' } },

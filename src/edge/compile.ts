@@ -117,6 +117,7 @@ function rawEntry(
     accountId,
     traffic: making.parts.core.traffic.of(accountId),
     via,
+    restricted: ip_restriction?.enabled === true,
     counters: world.keep('counters', '', newCounters),
   } as const
   try {

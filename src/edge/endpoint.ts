@@ -94,6 +94,7 @@ export class Endpoints {
       policy: terminated ? this.#policies.get({ http: false, ...tls }) : undefined,
       // A certificate can only be asked for where TLS ends here: the option cannot be obeyed otherwise (P36).
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
+      restricted: options.ipRestriction !== undefined,
       backend: (tried) => (tried.length === 0 ? target : undefined),
       counters: newCounters(),
     }

@@ -87,3 +87,44 @@ test('a refusal and a broken answer are told as such', async (t) => {
     ],
   )
 })
+
+test('the event of a raw connection names the decision of an IP restriction, where there is one', async (t) => {
+  const upstream = await startTcp(t, (socket) => socket.resume().end('hello'))
+  const observe = new Listener('ac_test')
+  const tunnels = new TestTunnels()
+  const { edge } = await startEdge(t, tunnels, {}, { observe })
+  const restrictions = [undefined, '127.0.0.0/8', '10.0.0.0/8']
+
+  for (const [at, cidr] of restrictions.entries()) {
+    const port = await edge.ports.acquire()
+    const options = cidr === undefined ? {} : { ipRestriction: { allow: [cidr], deny: [] } }
+    tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp', options }))
+    const client = await rawClient(t, port).untilClosed()
+    client.socket.end()
+    await eventually(() => observe.connections.length === at + 1, 'it is told')
+  }
+
+  assert.deepEqual(
+    observe.connections.map(({ notes }) => notes),
+    [{}, { 'ip_policy.decision': 'allow' }, { 'ip_policy.decision': 'block' }],
+  )
+})
+
+test('the event of a request names the decision of an IP restriction of an endpoint too', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => response.end('hello'))
+  const observe = new Listener('ac_test')
+  const ipRestriction = { allow: ['127.0.0.0/8'], deny: [] }
+  const tunnels = new TestTunnels()
+    .add(HOST, localTunnel(upstream, { options: { ipRestriction } }))
+    .add('open.adit.localhost', localTunnel(upstream))
+  const { port } = await startEdge(t, tunnels, {}, { observe })
+
+  for (const host of [HOST, 'open.adit.localhost'])
+    await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`).untilText('hello')
+  await eventually(() => observe.requests.length === 2, 'both are told')
+
+  assert.deepEqual(
+    observe.requests.map(({ notes }) => notes['ip_policy.decision']),
+    ['allow', undefined],
+  )
+})

@@ -34,14 +34,21 @@ export interface RawArrival {
 
 /** Lets a visitor in or not; says so by ending the connection, there being no other way to say anything. */
 export function admit(core: Core, connection: Connection, entry: RawEntry): boolean {
+  const refused = refusedBy(core, connection, entry)
+  if (refused === undefined) return true
+  report(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, refused)
+  return false
+}
+
+/** Why an entry does not let a visitor in; undefined when it does. */
+function refusedBy(core: Core, connection: Connection, entry: RawEntry): unknown {
   try {
     for (const step of entry.admission ?? []) step(connection)
-    return true
+    return undefined
   } catch (error) {
     entry.counters.refusals++
     if (!(error instanceof Refusal)) core.log.error({ err: error }, 'an admission failed inside the edge')
-    report(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, error)
-    return false
+    return error
   }
 }
 
@@ -50,6 +57,8 @@ export class RawVisitor extends Timed implements Live {
   readonly #arrival: RawArrival
   readonly #pipe: Pipe
   #lastMoved = -1
+  /** Set when the visitor was let in and a change of the configuration ended that. */
+  #refused: unknown
 
   private constructor(arrival: RawArrival, stream: ByteStream) {
     super()
@@ -82,11 +91,8 @@ export class RawVisitor extends Timed implements Live {
   recheck(): void {
     const { core, connection } = this.#arrival
     const entry = this.#arrival.current()
-    if (
-      entry === undefined ||
-      entry.policy?.key !== connection.policy?.key ||
-      !admit(core, connection, entry)
-    ) {
+    this.#refused = entry && refusedBy(core, connection, entry)
+    if (entry === undefined || entry.policy?.key !== connection.policy?.key || this.#refused !== undefined) {
       this.#pipe.abort(new Error('The configuration does not admit this connection any more.'))
     }
   }
@@ -111,7 +117,7 @@ export class RawVisitor extends Timed implements Live {
     entry.traffic.bytesIn += result.bytesIn
     entry.traffic.bytesOut += result.bytesOut
     if (result.error !== undefined) entry.counters.errors++
-    report(core, connection, entry, result, undefined)
+    report(core, connection, entry, result, this.#refused)
   }
 }
 
@@ -151,10 +157,14 @@ function report(
     endedAt: core.clock.now(),
     bytesIn: result.bytesIn,
     bytesOut: result.bytesOut,
-    notes:
-      entry.admission === undefined
-        ? {}
-        : { 'ip_policy.decision': refused === undefined ? 'allow' : 'block' },
+    notes: notesOf(entry, refused),
     refusal: refused instanceof Refusal ? refused.code : undefined,
   })
+}
+
+/** What the event says of the entry's own IP restriction; nothing where there is none, or something else refused. */
+function notesOf({ restricted }: RawEntry, refused: unknown): Record<string, string> {
+  if (refused instanceof Refusal && refused.name === 'address_denied')
+    return { 'ip_policy.decision': 'block' }
+  return restricted && refused === undefined ? { 'ip_policy.decision': 'allow' } : {}
 }

@@ -50,6 +50,8 @@ export interface RawEntry {
   readonly policy: TlsPolicy | undefined
   /** Who may come at all; decided before the handshake. */
   readonly admission: readonly ConnectionStep[] | undefined
+  /** Whether an IP restriction of its own is among that. */
+  readonly restricted: boolean
   readonly backend: RawBackend
   readonly counters: EntryCounters
 }

@@ -13,7 +13,7 @@ test('every option of an https bind becomes the option of the endpoint', () => {
     BasicAuth: {
       credentials: [
         { username: 'a', cleartext_password: 'p' },
-        { username: 'b', hashed_password: base64('$2b$10$x') },
+        { username: 'b', cleartext_password: 'q', hashed_password: base64('$2b$10$x') },
       ],
     },
     IPRestriction: { allow_cidrs: ['10.0.0.0/8'], deny_cidrs: ['10.1.0.0/16'] },
@@ -34,7 +34,7 @@ test('every option of an https bind becomes the option of the endpoint', () => {
     ipRestriction: { allow: ['10.0.0.0/8'], deny: ['10.1.0.0/16'] },
     basicAuth: [
       { username: 'a', password: 'p' },
-      { username: 'b', hash: '$2b$10$x' },
+      { username: 'b', password: 'q' },
       { username: 'old', password: 'pass:word' },
     ],
     requestHeaders: { add: [['x-a', 'one:two']], remove: ['x-b'] },
@@ -86,7 +86,12 @@ const refused: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
   ['https', { TrafficPolicy: 'on_http_request: []' }, /traffic policies/],
   ['https', { Auth: 'nocolon' }, /user:password/],
   ['https', { BasicAuth: { credentials: [] } }, /at least one credential/],
-  ['https', { BasicAuth: { credentials: [{ username: 'a' }] } }, /needs a password/],
+  ['https', { BasicAuth: { credentials: [{ username: 'a' }] } }, /needs its password in clear/],
+  [
+    'https',
+    { BasicAuth: { credentials: [{ username: 'a', hashed_password: base64('$2b$10$x') }] } },
+    /needs its password in clear/,
+  ],
   ['tcp', { IPRestriction: { allow_cidrs: ['10.0.0.1/8'] } }, /IPRestriction/],
   ['tcp', { IPRestriction: { deny_cidrs: ['everyone'] } }, /IPRestriction/],
   ['https', { RequestHeaders: { add: ['nocolon'] } }, /RequestHeaders/],

@@ -18,7 +18,7 @@ export interface Visitor {
 
 /** What an agent asks of its own endpoint; each option runs through the edge module of the same name. */
 export interface EndpointOptions {
-  basicAuth?: readonly { username: string; password?: string; hash?: string }[]
+  basicAuth?: readonly { username: string; password: string }[]
   ipRestriction?: { allow: readonly string[]; deny: readonly string[] }
   requestHeaders?: { add: readonly (readonly [string, string])[]; remove: readonly string[] }
   responseHeaders?: { add: readonly (readonly [string, string])[]; remove: readonly string[] }
