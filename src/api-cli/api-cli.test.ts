@@ -153,6 +153,18 @@ test('routes below an edge take both ids', async () => {
   assert.equal(JSON.parse(got.out).match, '/')
 })
 
+test('a resource may be named by words of its own', async () => {
+  const api = await fresh()
+  await api.call.create('/edges/https', { description: 'front' })
+  const run = async (...args: string[]) => JSON.parse((await adit(args, keys(api))).out)
+
+  const listed = await run('edges', 'https', 'list')
+  const backends = await run('backends', 'http-response', 'list')
+
+  assert.equal(listed.https_edges[0].description, 'front')
+  assert.deepEqual(backends.backends, [])
+})
+
 test('what goes wrong is a sentence on the error output, and the exit code is 1', async () => {
   const api = await fresh()
   const run = (...args: string[]) => adit(args, keys(api))

@@ -26,7 +26,7 @@ export function allHelp(commands: readonly ApiCommand[]): string {
 Usage
   adit api RESOURCE VERB [ID] [--flags]
 
-The answer is printed as JSON. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
+The answer is printed as JSON. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
 
 Resources
 ${listed(rows)}

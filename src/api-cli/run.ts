@@ -30,8 +30,9 @@ export async function runApi(args: readonly string[], terminal: Terminal = ownPr
     // Not by the front door of the API, which would load the whole server.
     const { routes } = await import('../api/all-routes.ts')
     const commands = commandsOf(routes)
-    if (rest.length === 0) return print(terminal, allHelp(commands))
-    const { command, group, words } = find(commands, rest)
+    const said = joinResource(commands, rest)
+    if (said.length === 0) return print(terminal, allHelp(commands))
+    const { command, group, words } = find(commands, said)
     if (command === undefined) {
       const help = groupHelp(group, words)
       if (common.help) return print(terminal, help)
@@ -39,12 +40,22 @@ export async function runApi(args: readonly string[], terminal: Terminal = ownPr
       return 1
     }
     if (common.help) return print(terminal, commandHelp(command))
-    const parsed = parse(command, rest.slice(words.length))
+    const parsed = parse(command, said.slice(words.length))
     return await call(command, parsed, findConnection(common, terminal.environment), terminal)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     return fail(terminal, error.message)
   }
+}
+
+/** `edges https list` means `edges-https list`: the name of a resource may be written as words of its own. */
+function joinResource(commands: readonly ApiCommand[], args: readonly string[]): readonly string[] {
+  const resources = new Set(commands.map(({ words }) => words[0]))
+  for (let count = args.length; count > 1; count--) {
+    const resource = args.slice(0, count).join('-')
+    if (resources.has(resource)) return [resource, ...args.slice(count)]
+  }
+  return args
 }
 
 /** The command that the words name, or all those that begin with them. */
