@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { releasePiece } from './release.ts'
+import { releaseBlock, releasePiece } from './release.ts'
 
 test('a large piece with memory of its own gives it back', () => {
   const piece = Buffer.from(new ArrayBuffer(65_536))
@@ -19,4 +19,14 @@ test('a piece that shares its memory, or is small, stays as it is', () => {
 
   assert.equal(block.length, 65_536)
   assert.equal(small.length, 100)
+})
+
+test('the block of a piece that is most of it comes back, one that is shared does not', () => {
+  const [own, shared] = [Buffer.from(new ArrayBuffer(32_768)), Buffer.from(new ArrayBuffer(65_536))]
+
+  releaseBlock(own.subarray(10, 32_000))
+  releaseBlock(shared.subarray(0, 32_768))
+
+  assert.equal(own.length, 0)
+  assert.equal(shared.length, 65_536)
 })

@@ -9,3 +9,13 @@ export function releasePiece(piece: Buffer): void {
   if (piece.byteLength === buffer.byteLength && buffer.byteLength >= LARGE && buffer instanceof ArrayBuffer)
     buffer.transfer(0)
 }
+
+/**
+ * Gives the block back that a piece was cut from, though the piece is not all of it. Only for blocks that hold no other
+ * piece; those Node shares among many small ones are left alone.
+ */
+export function releaseBlock(piece: Buffer): void {
+  const { buffer } = piece
+  const shared = piece.byteLength * 2 <= buffer.byteLength
+  if (!shared && buffer.byteLength >= LARGE && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}

@@ -24,6 +24,8 @@ export interface ByteStream {
   reset(error?: Error): void
   /** Says that these bytes have left our memory, so that the peer may send as many again. */
   consumed(bytes: number): void
+  /** Set by a holder that never looks at bytes again once it has called `consumed` for them: their memory may be reused. */
+  returnsPieces?: boolean
 }
 
 /** A sink for streams nobody reads yet or any more. */

@@ -14,6 +14,9 @@ const PACKET = 32 * 1024
 /** Bytes all channels of a connection together may have on their way into its socket. */
 const MOST_ON_THE_WAY = 256 * 1024
 
+/** This much is written before the turn ends, so that a bulk transfer keeps both sides busy. */
+const GATHER = 64 * 1024
+
 /** The channels the gateway opens in one client's connection. */
 export class Channels implements Carrier {
   readonly #protocol: Protocol
@@ -93,17 +96,21 @@ export class Channels implements Carrier {
     if (this.#over) return
     this.#cork()
     message()
+    if (this.#socket.writableLength >= GATHER) this.#uncork()
   }
 
-  /** The library writes each packet in pieces; together they take one system call instead of one each. */
+  /** The library writes each packet in pieces: all packets of a turn together take one system call. */
   #cork(): void {
     if (this.#corked) return
     this.#corked = true
     this.#socket.cork()
-    process.nextTick(() => {
-      this.#corked = false
-      this.#socket.uncork()
-    })
+    setImmediate(() => this.#uncork())
+  }
+
+  #uncork(): void {
+    if (!this.#corked) return
+    this.#corked = false
+    this.#socket.uncork()
   }
 
   /** In turn, so that no channel waits for another one's bulk. */

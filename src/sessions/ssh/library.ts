@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { releasePiece } from '../../base/release.ts'
 import { readCipherLists } from './cipher-lists.ts'
 
 /**
@@ -12,6 +13,7 @@ import { readCipherLists } from './cipher-lists.ts'
 const load = createRequire(import.meta.url)
 const { IncomingClient } = load('ssh2/lib/server.js') as { IncomingClient: IncomingConstructor }
 const { KexInit } = load('ssh2/lib/protocol/kex.js') as { KexInit: new (lists: object) => object }
+const { bindingAvailable } = load('ssh2/lib/protocol/crypto.js') as { bindingAvailable: boolean }
 const { parseKey } = load('ssh2/lib/protocol/keyParser.js') as { parseKey(text: string): unknown }
 
 /** A key the server proves itself with, in the shape the package asks for. */
@@ -64,6 +66,7 @@ export interface SessionRequests {
 
 interface ClientEvents {
   authentication(context: AuthContext): void
+  handshake(): void
   rekey(): void
   error(error: Error): void
   close(): void
@@ -101,6 +104,10 @@ export interface Protocol {
   parse?(bytes: Buffer, from: number, to: number): void
   /** What is offered at each key exchange. */
   _offer: object
+  /** Replaced by each key exchange. */
+  readonly _cipher: { encrypt(packet: Buffer): void }
+  /** Takes the pieces of encrypted packets; each cipher remembers the one of its time. */
+  _onWrite(piece: Uint8Array): void
 }
 
 /** Where messages about channels arrive; replaced for the channels the gateway opens itself. */
@@ -170,6 +177,7 @@ export function speakSsh(
     { keepaliveInterval: NEVER, keepaliveCountMax: 1 },
   )
   hearFirst(client._protocol, socket, offer)
+  if (!bindingAvailable) giveMemoryBack(client, socket)
   return client
 }
 
@@ -215,6 +223,40 @@ function hearFirst(protocol: Protocol, socket: Socket, offer: Offer): void {
   }, LISTS_EXPECTED_MS)
   late.unref()
   protocol.parse = hear
+}
+
+/** Pieces up to this size are parts of a larger one, as the length of a packet, or not worth the effort. */
+const SMALL = 64
+
+/**
+ * Gives the memory of bulk packets back as soon as they have been encrypted, written or read. Not for the package's own
+ * native ciphers, which work in the memory they are given.
+ */
+function giveMemoryBack(client: IncomingClient, socket: Socket): void {
+  const protocol = client._protocol
+  protocol._onWrite = (piece) => {
+    if (!socket.writable) return
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+    if (bytes.length <= SMALL) socket.write(Buffer.from(bytes))
+    else socket.write(bytes, () => releasePiece(bytes))
+  }
+  let first = true
+  client.on('handshake', () => {
+    const cipher = protocol._cipher
+    const encrypt = cipher.encrypt.bind(cipher)
+    cipher.encrypt = (packet) => {
+      encrypt(packet)
+      releasePiece(packet)
+    }
+    if (!first) return
+    first = false
+    // From the next read on, for what is not encrypted is kept as it came.
+    const parse = protocol.parse?.bind(protocol)
+    protocol.parse = (bytes, from, to) => {
+      parse?.(bytes, from, to)
+      releasePiece(bytes)
+    }
+  })
 }
 
 /** Whether the signature over the data was made with the key; false as well for keys and algorithms that are not taken. */
