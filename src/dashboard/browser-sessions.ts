@@ -17,6 +17,9 @@ const LONGEST_MS = 7 * 24 * 60 * MINUTE
 const NOTED_EVERY_MS = 5 * MINUTE
 const KEPT_PER_OWNER = 50
 
+/** What is looked at of a request. */
+type Asking = Parameters<SignedIn['recognise']>[0]
+
 /** A session with who it stands for now. */
 export interface CurrentSession {
   readonly session: DashboardSession
@@ -38,9 +41,11 @@ export interface BrowserSessions extends SignedIn {
     who: { account: string; owner: string; apiKey: string | undefined },
   ): Promise<{ token: Secret; current: CurrentSession }>
   /** The session behind the cookie, if it is still one; its token for calls is not asked for. */
-  current(headers: IncomingHttpHeaders): Promise<CurrentSession | undefined>
+  current(request: Asking): Promise<CurrentSession | undefined>
   /** Ends the session behind the cookie. */
   close(headers: IncomingHttpHeaders): Promise<void>
+  /** Ends the session with this token. */
+  closeToken(token: Secret): Promise<void>
   /** Ends all sessions of a user, but the one with this id. */
   closeAll(owner: string, except?: string): Promise<void>
 }
@@ -109,13 +114,15 @@ export function createBrowserSessions({
     return { session, principal, csrf: csrfOf(token), expiresAt }
   }
 
-  async function currentBehind(token: string): Promise<CurrentSession | undefined> {
+  async function currentBehind(token: string, ip: string): Promise<CurrentSession | undefined> {
     const digest = tokenDigest(token)
     const session = await sessions.find(digest)
     const now = clock.now()
     if (session === undefined || ended(session, now)) return undefined
     const principal = await principalOf(session)
     if (principal === undefined) return undefined
+    const address = plainAddress(ip)
+    if (!admits(session.account, address)) throw problem('address_refused', address)
     await note(digest, session, now)
     return currentOf(token, session, principal)
   }
@@ -136,9 +143,9 @@ export function createBrowserSessions({
       if (principal === undefined) throw problem('signed_out')
       return { token, current: currentOf(token.reveal(), session, principal) }
     },
-    async current(headers) {
+    async current({ headers, ip }) {
       const token = tokenOf(headers)
-      return token === undefined ? undefined : currentBehind(token)
+      return token === undefined ? undefined : currentBehind(token, ip)
     },
     async recognise({ headers, ip }) {
       const token = tokenOf(headers)
@@ -146,16 +153,15 @@ export function createBrowserSessions({
       requireOwnSite(headers)
       const given = headers['adit-csrf']
       if (typeof given !== 'string' || !sameText(given, csrfOf(token))) throw problem('no_csrf')
-      const current = await currentBehind(token)
+      const current = await currentBehind(token, ip)
       if (current === undefined) throw problem('signed_out')
-      const { principal } = current
-      if (!admits(principal.accountId, plainAddress(ip))) throw problem('address_refused', plainAddress(ip))
-      return principal
+      return current.principal
     },
     async close(headers) {
       const token = tokenOf(headers)
       if (token !== undefined) await sessions.remove(tokenDigest(token))
     },
+    closeToken: (token) => sessions.remove(tokenDigest(token.reveal())),
     async review(account, owner) {
       const { active } = await auth.owner(account, owner)
       if (!active) await sessions.removeOf(owner)

@@ -82,7 +82,7 @@ export function mountSession(
 
   http.get('/dashboard/api/session', async (request) => {
     requireOwnSite(request.headers)
-    const current = await sessions.current(request.headers)
+    const current = await sessions.current(request)
     if (current === undefined) throw problem('signed_out')
     return show(current)
   })
@@ -94,7 +94,7 @@ export function mountSession(
       requireOwnOrigin(request)
       const proof = proofIn((request.body ?? {}) as Parameters<typeof proofIn>[0])
       const { token, current } = await signIn(request, reply, proof)
-      reply.header('set-cookie', sessionCookie(token, secure(), sessions.longestSeconds))
+      reply.header('set-cookie', sessionCookie(token.reveal(), secure(), sessions.longestSeconds))
       return show(current)
     },
   )

@@ -4,6 +4,7 @@ import type { Auth } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
 import type { Logger } from '../base/log.ts'
+import type { Secret } from '../base/secret.ts'
 import type { Store } from '../store/index.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 import { auditRecord } from './audit-record.ts'
@@ -53,10 +54,12 @@ export function tooMany(reply: FastifyReply, seconds: number): void {
 }
 
 /** Waits for a password to be checked, or says when to come again. */
-export function orBusy<T>(reply: FastifyReply, work: Promise<T>): Promise<T> {
+export function orBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = () => {}): Promise<T> {
   return work.catch((error) => {
-    if (error instanceof TooBusy) tooMany(reply, BUSY_SECONDS)
-    throw error
+    if (!(error instanceof TooBusy)) throw error
+    onBusy()
+    reply.header('retry-after', String(BUSY_SECONDS))
+    throw problem('too_many_requests', BUSY_SECONDS)
   })
 }
 
@@ -82,7 +85,7 @@ export function createSignIn({
   clock: Clock
   log: Logger
 }) {
-  type Opened = Promise<{ token: string; current: CurrentSession }>
+  type Opened = Promise<{ token: Secret; current: CurrentSession }>
   const { users, sources, audited } = limits
 
   /** Leaves a record with the accounts that were tried, if any. Nobody waits for it: that would tell that there are. */
@@ -119,9 +122,9 @@ export function createSignIn({
   ): Opened {
     // Never the session that the browser came with: whoever planted that would be signed in too.
     await sessions.close(request.headers)
-    const { token, current } = await sessions.open(id, who)
+    const opened = await sessions.open(id, who)
     log.info({ account: who.account, user: who.owner, session: id, ip: request.ip }, 'signed in')
-    return { token: token.reveal(), current }
+    return opened
   }
 
   async function withPassword(
@@ -140,7 +143,7 @@ export function createSignIn({
     }
 
     const candidates = await signIns.withEmail(email)
-    const found = await orBusy(reply, whoKnows(password, candidates))
+    const found = await orBusy(reply, whoKnows(password, candidates), notInVain)
     if (found === undefined) {
       recordFailure(request, candidates, 'wrong password')
       throw problem('sign_in_failed')
@@ -161,7 +164,13 @@ export function createSignIn({
       throw problem('code_wrong').with({ code_needed: 'true' })
     }
     notInVain()
-    return open(request, id, { account, owner: userId, apiKey: undefined })
+    const opened = await open(request, id, { account, owner: userId, apiKey: undefined })
+    // Whoever changed the password meanwhile has ended the sessions there were, and must not find this one later.
+    if ((await signIns.ofUser(account, userId))?.password !== found.password) {
+      await sessions.closeToken(opened.token)
+      throw problem('sign_in_failed')
+    }
+    return opened
   }
 
   /** Records the sign-in and uses up its code, both or neither; false when the code does not count. */

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import pino from 'pino'
 import type { Clock } from '../../src/base/clock.ts'
-import type { Passwords } from '../../src/dashboard/index.ts'
+import { type Passwords, TooBusy } from '../../src/dashboard/passwords.ts'
 import { cheapPasswords, shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
 import { makeUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
@@ -143,6 +143,50 @@ test('a user who does not exist costs as much work as one who does', async (t) =
   await openBrowser(api.url).signIn({ email: 'nobody@example.com', password: 'guess' })
 
   assert.deepEqual(compared, [true, false])
+})
+
+test('a password that is changed while somebody signs in with the old one lets nobody in', async (t) => {
+  const { promise: checked, resolve: goOn } = Promise.withResolvers<void>()
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const passwords: Passwords = {
+    hash: cheapPasswords.hash,
+    async matches(password, stored) {
+      const matches = await cheapPasswords.matches(password, stored)
+      arrive()
+      await checked
+      return matches
+    },
+  }
+  const api = await startApi(t, { dashboard: true, passwords })
+  const { id, email, password } = await makeUser(api)
+  const late = openBrowser(api.url).signIn({ email, password })
+  await arrived
+
+  assert.equal((await api.call('PUT', `/dashboard/api/users/${id}/password`)).status, 200)
+  goOn()
+
+  const { status, headers } = await late
+  assert.equal(status, 401)
+  assert.equal(headers.get('set-cookie'), null)
+})
+
+test('when too many passwords are being checked people are asked to come again, and it does not count', async (t) => {
+  let busy = true
+  const passwords: Passwords = {
+    hash: cheapPasswords.hash,
+    matches: (password, stored) =>
+      busy ? Promise.reject(new TooBusy('busy')) : cheapPasswords.matches(password, stored),
+  }
+  const api = await startApi(t, { dashboard: true, passwords })
+  const { email, password } = await makeUser(api)
+  for (let time = 0; time < 40; time += 1) {
+    const answer = await openBrowser(api.url).signIn({ email, password })
+    assert.equal(`${answer.status} ${answer.headers.get('retry-after')}`, '429 5')
+  }
+
+  busy = false
+
+  assert.equal((await openBrowser(api.url).signIn({ email, password })).status, 200)
 })
 
 test('after ten wrong passwords a user has to wait, with the right one too, and others need not', async () => {
@@ -359,6 +403,7 @@ test('IP restrictions of the API and of the dashboard close both', async () => {
     assert.equal((await browser.call('DELETE', `/ip_policy_rules/${rule.body.id}`)).status, 204)
 
     await until(async () => (await browser.call('GET', '/users')).body.error_code === 'ERR_ADIT_220')
+    assert.equal((await browser.call('GET', '/dashboard/api/session')).body.error_code, 'ERR_ADIT_220')
     const again = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
     assert.equal(again.body.error_code, 'ERR_ADIT_220')
     const key = await openBrowser(api.url).signIn({ api_key: api.account.apiKey.reveal() })
