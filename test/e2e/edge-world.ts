@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import type { TestContext } from 'node:test'
+import { type ConnectionOptions, createServer as createTlsServer, connect as tlsConnect } from 'node:tls'
+import ngrok from '@ngrok/ngrok'
+import { createSelfSigned } from '../../src/certs/index.ts'
+import { askSecurely, type Question, type Reply } from '../../src/edge/testing/client.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+
+/** A platform with things to connect to and ways to ask for them. */
+export type EdgeWorld = Awaited<ReturnType<typeof startEdgeWorld>>
+
+let names = 0
+
+/** Starts a platform whose edges reach services of this machine. */
+export async function startEdgeWorld(t: TestContext) {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
+  const { call, caPem } = platform
+  const httpsPort = Number(new URL(platform.credentials.https_url).port)
+  const [one, two] = [await startService(t, 'one'), await startService(t, 'two')]
+  const [rawOne, rawTwo] = [await startRawService(t, 'one'), await startRawService(t, 'two')]
+  const backend = async (port: number) =>
+    (await call.create('/backends/static', { address: `127.0.0.1:${port}` })).id as string
+  const backends = {
+    one: await backend(one),
+    two: await backend(two),
+    rawOne: await backend(rawOne),
+    rawTwo: await backend(rawTwo),
+    /** Nobody listens there. */
+    none: await backend(1),
+  }
+
+  async function reserve(): Promise<string> {
+    const domain = `edge-${names++}.adit.localhost`
+    await call.create('/reserved_domains', { domain })
+    return domain
+  }
+
+  /** An HTTPS edge with one route, to service one unless told otherwise. */
+  async function httpsEdge(route: Record<string, unknown> = { backend: { backend_id: backends.one } }) {
+    const host = await reserve()
+    const edge = await call.create('/edges/https', { hostports: [`${host}:443`] })
+    const made = await call.create(`/edges/https/${edge.id}/routes`, {
+      match_type: 'path_prefix',
+      match: '/',
+      ...route,
+    })
+    const ask = (question: Partial<Question> = {}): Promise<Reply> =>
+      askSecurely(httpsPort, caPem, { host, ...question })
+    return { path: `/edges/https/${edge.id}`, route: `/edges/https/${edge.id}/routes/${made.id}`, host, ask }
+  }
+
+  async function tlsEdge(modules: Record<string, unknown>) {
+    const host = await reserve()
+    const edge = await call.create('/edges/tls', { hostports: [`${host}:443`], ...modules })
+    /** What a service says to a client of this kind; `no` when there is no connection. */
+    const talk = (options: ConnectionOptions = {}) =>
+      talkOver(
+        tlsConnect({
+          port: httpsPort,
+          host: '127.0.0.1',
+          servername: host,
+          rejectUnauthorized: false,
+          ...options,
+        }),
+        'secureConnect',
+      )
+    return { path: `/edges/tls/${edge.id}`, talk }
+  }
+
+  async function tcpEdge(modules: Record<string, unknown>) {
+    const { addr } = await call.create('/reserved_addrs', {})
+    const edge = await call.create('/edges/tcp', { hostports: [addr], ...modules })
+    const talk = () => talkOver(connect(Number(addr.split(':')[1]), '127.0.0.1'), 'connect')
+    return { path: `/edges/tcp/${edge.id}`, talk }
+  }
+
+  return { t, platform, call, backends, ports: { one, two }, httpsEdge, tlsEdge, tcpEdge }
+}
+
+/** Somebody to answer HTTP: says its name, the fields it was sent, and 500 to `/fails`. */
+async function startService(t: TestContext, name: string): Promise<number> {
+  const server = createHttpServer((request, response) => {
+    request.resume()
+    request.on('end', () => {
+      response.statusCode = request.url === '/fails' ? 500 : 200
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ name, headers: request.headers, filler: 'x'.repeat(1000) }))
+    })
+  })
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return listening(server)
+}
+
+/** Somebody to answer raw bytes: says its name, and whether TLS came this far. */
+async function startRawService(t: TestContext, name: string): Promise<number> {
+  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: name })
+  const secure = createTlsServer({ cert: certificatePem, key: privateKeyPem.reveal() }, (socket) => {
+    socket.on('error', () => {})
+    socket.end(`${name} in TLS`)
+  })
+  secure.on('tlsClientError', () => {})
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (first: Buffer) => {
+      if (first[0] !== 0x16) {
+        socket.end(name)
+        return
+      }
+      socket.pause()
+      socket.unshift(first)
+      secure.emit('connection', socket)
+    })
+  })
+  t.after(() => server.close())
+  return listening(server)
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+function talkOver(socket: ReturnType<typeof connect>, ready: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const giveUp = setTimeout(() => socket.destroy(), 5000)
+    // Whoever expects HTTP finds nothing to wait for in it either.
+    socket.once(ready, () => socket.write('hello\r\n\r\n'))
+    socket.on('data', (piece) => {
+      text += piece
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearTimeout(giveUp)
+      resolve(text === '' ? 'no' : text)
+    })
+  })
+}
+
+/** Connects the official SDK and forwards what comes for these labels. */
+export async function connectLabelled(
+  t: TestContext,
+  { credentials }: TestPlatform,
+  port: number,
+  labels: Record<string, string>,
+): Promise<void> {
+  const builder = new ngrok.SessionBuilder()
+  builder.authtoken(credentials.authtoken).serverAddr(credentials.agent_addr).rootCas(credentials.ca_file)
+  const session = await builder.connect()
+  t.after(() => session.close())
+  const listener = session.labeledListener()
+  for (const [key, value] of Object.entries(labels)) listener.label(key, value)
+  await listener.listenAndForward(`http://127.0.0.1:${port}`)
+}
+
+/** Asks until it is as expected: configuration reaches traffic within a second of the API's answer. */
+export async function eventually(ask: () => Promise<string>, expected: string, what: string): Promise<void> {
+  const began = performance.now()
+  let last = ''
+  do {
+    last = await ask()
+    if (last === expected) return
+  } while (performance.now() - began < 3000)
+  assert.equal(last, expected, what)
+}

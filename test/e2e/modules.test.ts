@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { clientAuthority } from '../../src/edge/testing/client-certificates.ts'
+import { startProvider } from '../login/openid-provider.ts'
+import { connectLabelled, type EdgeWorld, eventually, startEdgeWorld } from './edge-world.ts'
+
+type Body = Record<string, unknown>
+
+/** A module of a living edge: how to set it, and what a visitor sees. */
+interface Row {
+  /** The address of the module in the API, and somebody to look at what it does. */
+  start(world: EdgeWorld): Promise<{ path: string; see: () => Promise<string> }>
+  on(world: EdgeWorld): Promise<Body> | Body
+  /** Other settings, or another change that shows. */
+  changed(world: EdgeWorld): Promise<Body> | Body
+  readonly seen: readonly [without: string, on: string, changed: string]
+}
+
+const clients = await Promise.all(
+  ['one', 'two'].map(async (name) => {
+    const authority = await clientAuthority(`authority ${name}`)
+    return { ca: authority.ca, certificate: await authority.issue(name) }
+  }),
+)
+
+const nameIn = (text: string) => (JSON.parse(text) as { name: string }).name
+const code = ({ status, headers }: { status: number; headers: Record<string, unknown> }) =>
+  [status, headers['adit-error-code']].filter((part) => part !== undefined).join(' ')
+
+async function policy({ call }: EdgeWorld, cidr: string): Promise<Body> {
+  const { id } = await call.create('/ip_policies', {})
+  await call.create('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
+  return { ip_policy_ids: [id] }
+}
+
+async function authority({ call }: EdgeWorld, at: 0 | 1): Promise<Body> {
+  const { id } = await call.create('/certificate_authorities', { ca_pem: clients[at]!.ca })
+  return { certificate_authority_ids: [id] }
+}
+
+const signInPage = (text: string) =>
+  `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:idp"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${clients[0]!.certificate.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/${text}"/></IDPSSODescriptor></EntityDescriptor>`
+
+/** A module of a route, seen by what one request gets. */
+const onRoute = (
+  module: string,
+  see: (ask: Awaited<ReturnType<EdgeWorld['httpsEdge']>>['ask']) => Promise<string>,
+  row: Omit<Row, 'start'>,
+): Row => ({
+  ...row,
+  async start({ httpsEdge }) {
+    const { route, ask } = await httpsEdge()
+    return { path: `${route}/${module}`, see: () => see(ask) }
+  },
+})
+
+/** Where a visitor is sent to sign in. */
+const sentTo: Parameters<typeof onRoute>[1] = async (ask) => {
+  const { status, headers } = await ask()
+  if (status !== 302) return `${status}`
+  const { host, pathname, searchParams } = new URL(String(headers.location))
+  return [host.replace(/^127.*/, 'provider') + pathname, searchParams.get('scope') ?? []].flat().join(' ')
+}
+
+const rows: Record<string, Row> = {
+  'edges/https mutual_tls': {
+    async start({ httpsEdge }) {
+      const { path, ask } = await httpsEdge()
+      const see = async () => {
+        const replies = [
+          await ask(),
+          await ask({ tls: clients[0]!.certificate }),
+          await ask({ tls: clients[1]!.certificate }),
+        ]
+        return replies.map(({ status }) => status).join(' ')
+      }
+      return { path: `${path}/mutual_tls`, see }
+    },
+    on: (world) => authority(world, 0),
+    changed: (world) => authority(world, 1),
+    seen: ['200 200 200', '0 200 0', '0 0 200'],
+  },
+  'edges/https tls_termination': {
+    async start({ httpsEdge }) {
+      const { path, ask } = await httpsEdge()
+      const see = async () => (await ask({ tls: { maxVersion: 'TLSv1.2' } })).status.toString()
+      return { path: `${path}/tls_termination`, see }
+    },
+    on: () => ({ min_version: '1.3' }),
+    changed: () => ({ min_version: '1.2' }),
+    seen: ['200', '0', '200'],
+  },
+  'edges/https/routes backend': {
+    async start({ httpsEdge }) {
+      const { route, ask } = await httpsEdge({})
+      const see = async () => {
+        const reply = await ask()
+        return reply.status === 200 ? nameIn(reply.text) : code(reply)
+      }
+      return { path: `${route}/backend`, see }
+    },
+    on: ({ backends }) => ({ backend_id: backends.one }),
+    changed: ({ backends }) => ({ backend_id: backends.two }),
+    seen: ['503 ERR_ADIT_6528', 'one', 'two'],
+  },
+  'edges/https/routes ip_restriction': onRoute('ip_restriction', async (ask) => code(await ask()), {
+    on: (world) => policy(world, '10.0.0.0/8'),
+    changed: (world) => policy(world, '127.0.0.0/8'),
+    seen: ['200', '403 ERR_ADIT_3203', '200'],
+  }),
+  'edges/https/routes user_agent_filter': onRoute(
+    'user_agent_filter',
+    async (ask) => {
+      const statuses = ['curl/8', 'Mozilla/5.0'].map(
+        async (agent) => (await ask({ headers: { 'user-agent': agent } })).status,
+      )
+      return (await Promise.all(statuses)).join(' ')
+    },
+    {
+      on: () => ({ deny: ['curl'] }),
+      changed: () => ({ deny: ['Mozilla'] }),
+      seen: ['200 200', '403 200', '200 403'],
+    },
+  ),
+  'edges/https/routes webhook_verification': onRoute(
+    'webhook_verification',
+    async (ask) => {
+      const statuses = ['one', 'two'].map(async (secret) => {
+        const signature = `sha256=${createHmac('sha256', secret).update('{}').digest('hex')}`
+        return (await ask({ method: 'POST', body: '{}', headers: { 'x-hub-signature-256': signature } }))
+          .status
+      })
+      return (await Promise.all(statuses)).join(' ')
+    },
+    {
+      on: () => ({ provider: 'github', secret: 'one' }),
+      changed: () => ({ provider: 'github', secret: 'two' }),
+      seen: ['200 200', '200 403', '403 200'],
+    },
+  ),
+  'edges/https/routes oidc': onRoute('oidc', sentTo, {
+    on: async ({ t }) => ({
+      issuer: (await startProvider(t, 'https://idp.adit.localhost/oauth2/callback')).issuer,
+      client_id: 'app',
+      client_secret: 'secret',
+    }),
+    changed: async ({ t }) => ({
+      issuer: (await startProvider(t, 'https://idp.adit.localhost/oauth2/callback')).issuer,
+      client_id: 'app',
+      client_secret: 'secret',
+      scopes: ['openid', 'groups'],
+    }),
+    seen: ['200', 'provider/auth openid profile email', 'provider/auth openid groups'],
+  }),
+  'edges/https/routes saml': onRoute('saml', sentTo, {
+    on: () => ({ idp_metadata: signInPage('first') }),
+    changed: () => ({ idp_metadata: signInPage('second') }),
+    seen: ['200', 'idp.example/first', 'idp.example/second'],
+  }),
+  'edges/https/routes oauth': onRoute('oauth', async (ask) => (await sentTo(ask)).split('/')[0]!, {
+    on: () => ({ provider: { github: { client_id: 'a', client_secret: 'b' } } }),
+    changed: () => ({ provider: { gitlab: { client_id: 'a', client_secret: 'b' } } }),
+    seen: ['200', 'github.com', 'gitlab.com'],
+  }),
+  'edges/https/routes compression': {
+    ...onRoute(
+      'compression',
+      async (ask) =>
+        String((await ask({ headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding']),
+      { on: () => ({}), changed: () => ({}), seen: ['undefined', 'gzip', 'gzip'] },
+    ),
+  },
+  'edges/https/routes request_headers': onRoute(
+    'request_headers',
+    async (ask) => {
+      const { status, text } = await ask()
+      return status === 200 ? String(JSON.parse(text).headers['x-given']) : `${status}`
+    },
+    {
+      on: () => ({ add: { 'x-given': 'one' } }),
+      changed: () => ({ add: { 'x-given': 'two' } }),
+      seen: ['undefined', 'one', 'two'],
+    },
+  ),
+  'edges/https/routes response_headers': onRoute(
+    'response_headers',
+    async (ask) => String((await ask()).headers['x-given']),
+    {
+      on: () => ({ add: { 'x-given': 'one' } }),
+      changed: () => ({ add: { 'x-given': 'two' } }),
+      seen: ['undefined', 'one', 'two'],
+    },
+  ),
+  'edges/https/routes circuit_breaker': onRoute(
+    'circuit_breaker',
+    async (ask) => {
+      const statuses: number[] = []
+      for (let at = 0; at < 30; at++) statuses.push((await ask({ path: '/fails' })).status)
+      return String(statuses.at(-1))
+    },
+    {
+      on: () => ({ error_threshold_percentage: 0.5, volume_threshold: 2, tripped_duration: 60 }),
+      changed: () => ({ error_threshold_percentage: 0.5, volume_threshold: 1000, tripped_duration: 60 }),
+      seen: ['500', '503', '500'],
+    },
+  ),
+  'edges/https/routes websocket_tcp_converter': onRoute(
+    'websocket_tcp_converter',
+    async (ask) => code(await ask()),
+    { on: () => ({}), changed: () => ({}), seen: ['200', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'] },
+  ),
+  'edges/tls backend': {
+    async start({ tlsEdge }) {
+      const { path, talk } = await tlsEdge({})
+      return { path: `${path}/backend`, see: () => talk() }
+    },
+    on: ({ backends }) => ({ backend_id: backends.rawOne }),
+    changed: ({ backends }) => ({ backend_id: backends.rawTwo }),
+    seen: ['no', 'one in TLS', 'two in TLS'],
+  },
+  'edges/tls ip_restriction': {
+    async start({ tlsEdge, backends }) {
+      const { path, talk } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/ip_restriction`, see: () => talk() }
+    },
+    on: (world) => policy(world, '10.0.0.0/8'),
+    changed: (world) => policy(world, '127.0.0.0/8'),
+    seen: ['one in TLS', 'no', 'one in TLS'],
+  },
+  'edges/tls mutual_tls': {
+    async start({ tlsEdge, backends }) {
+      const { path, talk } = await tlsEdge({
+        backend: { backend_id: backends.rawOne },
+        tls_termination: { terminate_at: 'edge' },
+      })
+      const see = async () =>
+        [await talk(), await talk(clients[0]!.certificate), await talk(clients[1]!.certificate)].join(' ')
+      return { path: `${path}/mutual_tls`, see }
+    },
+    on: (world) => authority(world, 0),
+    changed: (world) => authority(world, 1),
+    seen: ['one one one', 'no one no', 'no no one'],
+  },
+  'edges/tls tls_termination': {
+    async start({ tlsEdge, backends }) {
+      const { path, talk } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
+      const see = async () => `${await talk({ maxVersion: 'TLSv1.2' })}, ${await talk()}`
+      return { path: `${path}/tls_termination`, see }
+    },
+    on: () => ({ terminate_at: 'edge', min_version: '1.3' }),
+    changed: () => ({ terminate_at: 'edge', min_version: '1.2' }),
+    seen: ['one in TLS, one in TLS', 'no, one', 'one, one'],
+  },
+  'edges/tls tls_termination at the upstream': {
+    async start({ tlsEdge, backends }) {
+      const { path, talk } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/tls_termination`, see: () => talk() }
+    },
+    on: () => ({ terminate_at: 'edge' }),
+    changed: () => ({ terminate_at: 'upstream' }),
+    seen: ['one in TLS', 'one', 'one in TLS'],
+  },
+  'edges/tcp backend': {
+    async start({ tcpEdge }) {
+      const { path, talk } = await tcpEdge({})
+      return { path: `${path}/backend`, see: talk }
+    },
+    on: ({ backends }) => ({ backend_id: backends.rawOne }),
+    changed: ({ backends }) => ({ backend_id: backends.rawTwo }),
+    seen: ['no', 'one', 'two'],
+  },
+  'edges/tcp ip_restriction': {
+    async start({ tcpEdge, backends }) {
+      const { path, talk } = await tcpEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/ip_restriction`, see: talk }
+    },
+    on: (world) => policy(world, '10.0.0.0/8'),
+    changed: (world) => policy(world, '127.0.0.0/8'),
+    seen: ['one', 'no', 'one'],
+  },
+}
+
+/** A kind of backend: what it is made and changed with, so that it leads to service one and then to service two. */
+const kinds: Record<string, (world: EdgeWorld) => Promise<[made: Body, changed: Body]> | [Body, Body]> = {
+  static: ({ ports }) => [{ address: `127.0.0.1:${ports.one}` }, { address: `127.0.0.1:${ports.two}` }],
+  http_response: () => [
+    { body: '{"name":"one"}', status_code: 200 },
+    { body: '{"name":"two"}', status_code: 200 },
+  ],
+  weighted: ({ backends: { one, two } }) => [
+    { backends: { [one]: 1, [two]: 0 } },
+    { backends: { [one]: 0, [two]: 1 } },
+  ],
+  failover: ({ backends: { none, one, two } }) => [{ backends: [none, one] }, { backends: [two, one] }],
+  tunnel_group: async ({ t, platform, ports }) => {
+    await connectLabelled(t, platform, ports.one, { app: 'shop', copy: 'one' })
+    await connectLabelled(t, platform, ports.two, { app: 'shop', copy: 'two' })
+    return [{ labels: { copy: 'one' } }, { labels: { copy: 'two' } }]
+  },
+}
+
+test('every module acts while it is on, and not while it is off or gone', async (t) => {
+  const world = await startEdgeWorld(t)
+  const { call } = world
+
+  for (const [name, row] of Object.entries(rows)) {
+    await t.test(name, async () => {
+      const [without, withIt, withOther] = row.seen
+      const { path, see } = await row.start(world)
+      const set = async (body: Body) => {
+        const answer = await call('PUT', path, { body })
+        assert.equal(answer.status, 200, JSON.stringify(answer.body))
+      }
+      const first = await row.on(world)
+      assert.notEqual(withIt, without, 'what is seen must depend on the module, or nothing is proven')
+
+      await eventually(see, without, 'without')
+      await set(first)
+      await eventually(see, withIt, 'on')
+      await set({ ...first, enabled: false })
+      await eventually(see, without, 'off')
+      await set(await row.changed(world))
+      await eventually(see, withOther, 'changed')
+      await set(first)
+      await eventually(see, withIt, 'on again')
+      assert.equal((await call('DELETE', path)).status, 204)
+      await eventually(see, without, 'removed')
+    })
+  }
+})
+
+test('every kind of backend serves while it is on, and not while it is off or gone', async (t) => {
+  const world = await startEdgeWorld(t)
+  const { call, httpsEdge } = world
+
+  for (const [kind, make] of Object.entries(kinds)) {
+    await t.test(kind, async () => {
+      const [made, changed] = await make(world)
+      const { id: backend_id } = await call.create(`/backends/${kind}`, made)
+      const { route, ask } = await httpsEdge({})
+      const see = async () => {
+        const replies = await Promise.all(Array.from({ length: 5 }, () => ask()))
+        return [
+          ...new Set(replies.map((reply) => (reply.status === 200 ? nameIn(reply.text) : code(reply)))),
+        ].join()
+      }
+      const set = async (enabled: boolean) =>
+        assert.equal((await call('PUT', `${route}/backend`, { body: { backend_id, enabled } })).status, 200)
+      const nobody = '503 ERR_ADIT_6528'
+
+      await eventually(see, nobody, 'without')
+      await set(true)
+      await eventually(see, 'one', 'on')
+      await set(false)
+      await eventually(see, nobody, 'off')
+      await set(true)
+      assert.equal((await call('PATCH', `/backends/${kind}/${backend_id}`, { body: changed })).status, 200)
+      await eventually(see, 'two', 'changed')
+      assert.equal((await call('DELETE', `/backends/${kind}/${backend_id}`)).status, 409, 'it is in use')
+      assert.equal((await call('DELETE', `${route}/backend`)).status, 204)
+      await eventually(see, nobody, 'removed')
+      assert.equal((await call('DELETE', `/backends/${kind}/${backend_id}`)).status, 204)
+    })
+  }
+})
+
+test('no module and no kind of backend of the API is left out here', async () => {
+  const file = join(import.meta.dirname, '../../docs/openapi.json')
+  const { paths } = JSON.parse(await readFile(file, 'utf8')) as { paths: Record<string, Body> }
+
+  const modules = Object.keys(paths).flatMap((path) => {
+    const [, place, module] = /^\/(edges\/(?:https|tls|tcp).*)\/\{id\}\/([a-z_]+)$/.exec(path) ?? []
+    return module !== undefined && paths[path]!.put ? [`${place!.replace('/{edge_id}', '')} ${module}`] : []
+  })
+  const backendKinds = Object.keys(paths).flatMap((path) => /^\/backends\/([a-z_]+)$/.exec(path)?.[1] ?? [])
+
+  assert.ok(modules.length > 15)
+  assert.deepEqual(
+    modules.filter((name) => !(name in rows)),
+    [],
+  )
+  assert.deepEqual(backendKinds.sort(), Object.keys(kinds).sort())
+})
