@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createRandom } from '../../test/support/random.ts'
 import { cookieName, readCookie, sessionCookie } from './cookie.ts'
 
 test('a cookie is found among others, by its whole name', () => {
@@ -13,6 +14,32 @@ test('a cookie is found among others, by its whole name', () => {
 test('whatever a Cookie header holds can be read', () => {
   for (const header of ['', ';', '=', 'adit_session', '; ;=;', 'adit_session=', 'a=b=c', '__proto__=x'])
     assert.ok(['', undefined].includes(readCookie(header, 'adit_session')), header)
+})
+
+test('over 20,000 random headers the first cookie of the name is read, and nothing throws', (t) => {
+  const random = createRandom()
+  t.diagnostic(`seed ${random.seed}`)
+  const pieces = [
+    'adit_session',
+    'a',
+    '=',
+    ';',
+    ' ',
+    '; ',
+    '"',
+    '\t',
+    '%',
+    'é',
+    '__Host-',
+    ',',
+    'x'.repeat(40),
+  ]
+  for (let round = 0; round < 20_000; round += 1) {
+    const header = Array.from({ length: random.below(12) }, () => random.pick(pieces)).join('')
+    const found = readCookie(header, 'adit_session')
+    assert.ok(found === undefined || header.includes(found), header)
+    assert.equal(readCookie(`adit_session=v;${header}`, 'adit_session'), 'v', header)
+  }
 })
 
 test('over TLS the name has a prefix that browsers guard, and needs its flags', () => {

@@ -71,6 +71,12 @@ export function mountCredentials(
     return auditRecord(request, refused === undefined ? entry : { ...entry, refused })
   }
 
+  /** A flood of refusals is recorded in part. */
+  async function recordRefusal(request: FastifyRequest, action: string, object: string, why: string) {
+    if (limits.audited.take(request.principal!.accountId) > 0) return
+    await store.write({}, (tx) => tx.audit(audit(request, action, object, why)))
+  }
+
   /** Asks for the password again: an unlocked screen must not be enough. Counts like attempts to sign in. */
   async function requirePassword(
     request: FastifyRequest,
@@ -83,8 +89,7 @@ export function mountCredentials(
       limits.users.giveBack(userKey(email))
       return
     }
-    if (limits.audited.take(user.account) === 0)
-      await store.write({}, (tx) => tx.audit(audit(request, action, user.id, 'wrong password')))
+    await recordRefusal(request, action, user.id, 'wrong password')
     throw fieldProblem(field, 'invalid_field', 'This is not your current password.')
   }
 
@@ -153,7 +158,10 @@ export function mountCredentials(
         return { ...before, secondFactor: before.offered, offered: undefined, usedStep: step }
       },
     )
-    if (confirmed === undefined) throw fieldProblem('code', 'invalid_field', WRONG_CODE)
+    if (confirmed === undefined) {
+      await recordRefusal(request, 'confirm_second_factor', user.id, 'wrong code')
+      throw fieldProblem('code', 'invalid_field', WRONG_CODE)
+    }
     limits.users.giveBack(userKey(email))
     // Whoever signed in elsewhere did so without it.
     await sessions.closeAll(user.id, principal.credentialId)
@@ -173,7 +181,10 @@ export function mountCredentials(
   route('PUT', '/users/:id/password', undefined, async (request, reply) => {
     const { id } = request.params as { id: string }
     const { accountId: account, role } = request.principal!
-    if (role !== 'admin') throw problem('admins_only')
+    if (role !== 'admin') {
+      await recordRefusal(request, 'make_password', id.slice(0, 64), 'not an administrator')
+      throw problem('admins_only')
+    }
     const user = await store.get('users', account, id)
     if (user === undefined) throw problem('not_found', 'user', id)
     const whose = { account, id, email: user.data.email as string }

@@ -284,6 +284,12 @@ test('an administrator makes a new password for somebody, which ends their sessi
   const made = await admin.call('PUT', `/dashboard/api/users/${user.id}/password`)
 
   assert.equal(refused.status, 403)
+  const { body: log } = await api.call('GET', '/audit_events')
+  type Entry = { action: string; principal: string; object: string; outcome: string }
+  const told = (log.audit_events as Entry[]).find(
+    ({ action, outcome }) => action === 'make_password' && outcome === 'refused',
+  )
+  assert.deepEqual([told?.principal, told?.object], [user.id, user.id])
   assert.equal(made.status, 200)
   assert.deepEqual(Object.keys(made.body), ['password'])
   assert.equal((await browser.call('GET', '/users')).status, 401)

@@ -9,6 +9,7 @@ import { type Passwords, TooBusy } from '../../src/dashboard/passwords.ts'
 import { cheapPasswords, shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
 import { makeUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
+import { freshDatabase } from '../support/postgres.ts'
 
 const HOUR = 3_600_000
 
@@ -514,6 +515,19 @@ test('a restart keeps sessions, and neither files nor logs hold a secret', async
       assert.ok(!content.includes(secret), `${files[index]} holds a secret`)
     assert.ok(!lines.some((line) => line.includes(secret)), 'the log holds a secret')
   }
+})
+
+test('sessions hold on every node of a cluster, and end on all of them at once', async (t) => {
+  const { url: databaseUrl } = await freshDatabase(t)
+  const dataDir = await tempDir(t)
+  const here = await startApi(t, { dashboard: true, databaseUrl, dataDir })
+  const there = await startApi(t, { dashboard: true, databaseUrl, dataDir })
+  const { browser } = await signedIn(here)
+  const elsewhere = Object.assign(openBrowser(there.url), { cookie: browser.cookie, csrf: browser.csrf })
+
+  assert.equal((await elsewhere.call('GET', '/users')).status, 200)
+  assert.equal((await elsewhere.call('DELETE', '/dashboard/api/session')).status, 204)
+  assert.equal((await browser.call('GET', '/users')).status, 401)
 })
 
 test('whatever is sent to sign in with is answered, and never with a 5xx', async () => {
