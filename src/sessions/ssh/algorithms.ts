@@ -1,3 +1,5 @@
+import { isSecurityKey } from './security-key.ts'
+
 /** Key exchange with elliptic curves only; strict key exchange is added to it. */
 export const KEX = [
   'curve25519-sha256',
@@ -33,5 +35,9 @@ export const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh
 /** Keys a client may log in with. RSA signs with SHA-2 only: `hash` is undefined for the old SHA-1 signature. */
 export function isKeyTaken(algorithm: string, hash: string | undefined): boolean {
   if (algorithm === 'ssh-rsa') return hash === 'sha256' || hash === 'sha512'
-  return algorithm === 'ssh-ed25519' || /^ecdsa-sha2-nistp(256|384|521)$/.test(algorithm)
+  return (
+    algorithm === 'ssh-ed25519' ||
+    isSecurityKey(algorithm) ||
+    /^ecdsa-sha2-nistp(256|384|521)$/.test(algorithm)
+  )
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { Secret } from '../../base/secret.ts'
 import type { HostKey, IncomingClient } from './library.ts'
+import { wire } from './wire.ts'
 
 /** The keys the gateway proves itself with: the same on every node and after every start. */
 export interface HostIdentity {
@@ -76,16 +77,4 @@ function hostKey(key: KeyObject): HostKey {
     getPublicSSH: () => blob,
     sign: (data) => sign('sha256', data, key),
   }
-}
-
-/** Strings of RFC 4251 section 5, one after the other. */
-function wire(...parts: readonly (string | Buffer)[]): Buffer {
-  return Buffer.concat(
-    parts.flatMap((part) => {
-      const bytes = Buffer.from(part as string)
-      const length = Buffer.alloc(4)
-      length.writeUInt32BE(bytes.length)
-      return [length, bytes]
-    }),
-  )
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { releasePiece } from '../../base/release.ts'
 import { readCipherLists } from './cipher-lists.ts'
+import { deviceSignatureHolds, isSecurityKey } from './security-key.ts'
 
 /**
  * The parts of the `ssh2` package the gateway stands on. Its public server takes neither host certificates nor smaller
@@ -267,6 +268,7 @@ export function signatureHolds(
   data: Buffer,
   signature: Buffer,
 ): boolean {
+  if (isSecurityKey(algorithm)) return deviceSignatureHolds(key, algorithm, data, signature)
   const parsed = parseKey(`${algorithm} ${key.toString('base64')}`)
   if (parsed instanceof Error || typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return false
