@@ -41,6 +41,8 @@ export interface ResourcePages {
   /** Said before it is deleted. */
   readonly deleting: string
   readonly extras?: readonly (() => Promise<{ default: ComponentType<ExtraProps> }>)[]
+  /** Fields that the further parts show. */
+  readonly inExtras?: readonly string[]
 }
 
 const created: FieldColumn = { title: 'Created', field: 'created_at', as: 'time' }
@@ -302,6 +304,7 @@ export const resourcePages: readonly ResourcePages[] = [
     columns: [description, { title: 'Kind', field: 'target', as: 'kind' }, created],
     deleting: 'Events that wait for it are lost.',
     extras: [() => import('./pages/events/delivery.tsx')],
+    inExtras: ['status'],
   },
   {
     prefix: 'esb',

@@ -13,6 +13,7 @@ const LABELS: Readonly<Record<string, string>> = {
   certificate_pem: 'Certificate chain (PEM)',
   private_key_pem: 'Private key (PEM)',
   cidr: 'Address range',
+  client_id: 'Client ID',
   creds: 'Access key',
   ddsite: 'Site',
   ddtags: 'Tags',

@@ -71,7 +71,7 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
                 </span>
               )}
             </p>
-            <ItemFacts item={item} />
+            <ItemFacts item={item} without={resource.inExtras} />
           </Card>
           <Suspense fallback={<Loading />}>
             {extrasOf(resource).map((Extra, index) => (

@@ -78,9 +78,9 @@ export function NamedLink({ id }: { id: string }) {
 }
 
 /** Everything of a resource that has a value and is not in the heading. */
-export function ItemFacts({ item }: { item: Item }) {
+export function ItemFacts({ item, without = [] }: { item: Item; without?: readonly string[] | undefined }) {
   const entries = Object.entries(item).filter(
-    ([name, value]) => !SHOWN_ELSEWHERE.has(name) && !isUnset(value),
+    ([name, value]) => !SHOWN_ELSEWHERE.has(name) && !without.includes(name) && !isUnset(value),
   )
   return (
     <Facts

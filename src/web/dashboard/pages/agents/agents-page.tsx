@@ -71,7 +71,7 @@ export default function AgentsPage() {
       title: 'Commands',
       kind: 'fit',
       of: (session) => (
-        <span className="tools">
+        <span className="commands">
           <Commands
             session={session}
             onDone={(said) => {

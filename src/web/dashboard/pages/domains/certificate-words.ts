@@ -17,7 +17,11 @@ type Known = Pick<
 >
 
 /** What visitors of a domain are shown, what the platform is doing about it, and what its owner has to do. */
-export function certificateWords(domain: Known, now = Date.now()): CertificateWords {
+export function certificateWords(
+  domain: Known,
+  platform?: { readonly acme: boolean },
+  now = Date.now(),
+): CertificateWords {
   const { certificate, certificate_management_policy: policy, certificate_management_status: status } = domain
   if (policy === null) return withoutPolicy(certificate !== null, domain.cname_target === null)
   const renews = status?.renews_at ?? null
@@ -28,6 +32,13 @@ export function certificateWords(domain: Known, now = Date.now()): CertificateWo
       short: 'Served',
       text: `Visitors get a valid certificate. It is renewed by itself ${ago(renews, now)}.`,
       attention: false,
+    }
+  if (renews === null && platform?.acme === false)
+    return {
+      tone: 'warn',
+      short: 'Waits for the operator',
+      text: 'This server does not obtain certificates: its operator has to start it with --acme-directory. Until then visitors get a certificate of the private authority of this platform, which browsers do not trust by themselves.',
+      attention: true,
     }
   if (job === null || job.error_code === null)
     return renews === null

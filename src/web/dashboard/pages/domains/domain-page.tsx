@@ -168,8 +168,8 @@ function Copyable({ text }: { text: string }) {
 }
 
 function Certificate({ domain, reload }: { domain: Domain; reload: () => void }) {
-  const words = certificateWords(domain)
   const platform = usePlatform()
+  const words = certificateWords(domain, platform)
   const mayChange = useMayChange()
   const [asking, setAsking] = useState<'on' | 'off'>()
   const path = `/reserved_domains/${domain.id}`
@@ -197,11 +197,6 @@ function Certificate({ domain, reload }: { domain: Domain; reload: () => void })
       <p>
         <Badge tone={words.tone}>{words.short}</Badge> {words.text}
       </p>
-      {policy !== null && platform?.acme === false && (
-        <Notice kind="warn">
-          This server has no certificate authority set up: its operator has to start it with --acme-directory.
-        </Notice>
-      )}
       <Facts
         entries={[
           ['Attached', domain.certificate && <IdLink key="c" id={domain.certificate.id} />],

@@ -15,6 +15,7 @@ import { hrefTo } from '../../route.ts'
 import { useMayChange } from '../../session.ts'
 import { edgesAt, type ListedEdge, listEdges } from '../edges/edges.ts'
 import { listAll, useLoaded } from '../list-all.ts'
+import { type Platform, usePlatform } from '../platform.ts'
 import type { Domain, Edge } from '../resources.ts'
 import { certificateWords } from './certificate-words.ts'
 import '../pages.css'
@@ -22,6 +23,7 @@ import '../pages.css'
 /** Names that stay the account's own. */
 export default function DomainsPage() {
   const mayChange = useMayChange()
+  const platform = usePlatform()
   const [wanted, setWanted] = useState('')
   const { value, error, loading, reload } = useLoaded(
     async (signal) => {
@@ -59,7 +61,12 @@ export default function DomainsPage() {
           <div className="tools">
             <Search label="Search domains" value={wanted} onValue={setWanted} />
           </div>
-          <Table label="Domains" columns={columnsFor(value.edges)} rows={rows} keyOf={({ id }) => id} />
+          <Table
+            label="Domains"
+            columns={columnsFor(value.edges, platform)}
+            rows={rows}
+            keyOf={({ id }) => id}
+          />
           {rows.length === 0 && <p className="quiet">None of them fits.</p>}
         </>
       )}
@@ -67,14 +74,14 @@ export default function DomainsPage() {
   )
 }
 
-function columnsFor(edges: readonly ListedEdge[]): readonly Column<Domain>[] {
+function columnsFor(edges: readonly ListedEdge[], platform: Platform | undefined): readonly Column<Domain>[] {
   return [
     { title: 'Domain', of: ({ id, domain }) => <a href={hrefTo(`/domains/${id}`)}>{domain}</a> },
     { title: 'Description', of: ({ description }) => description },
     {
       title: 'Certificate',
       of: (domain) => {
-        const { tone, short } = certificateWords(domain)
+        const { tone, short } = certificateWords(domain, platform)
         return <Badge tone={tone}>{short}</Badge>
       },
     },

@@ -38,11 +38,18 @@ const cases = [
 
 for (const [domain, tone, attention, text] of cases)
   test(`a certificate is spoken of plainly: ${text.source}`, () => {
-    const words = certificateWords(domain as Parameters<typeof certificateWords>[0], NOW)
+    const words = certificateWords(domain as Parameters<typeof certificateWords>[0], { acme: true }, NOW)
 
     assert.deepEqual([words.tone, words.attention], [tone, attention])
     assert.match(words.text, text)
   })
+
+test('a server that obtains no certificates says so instead of ordering one for ever', () => {
+  const words = certificateWords({ ...custom, ...status(null, job) }, { acme: false }, NOW)
+
+  assert.equal(words.attention, true)
+  assert.match(words.text, /--acme-directory/)
+})
 
 test('a wildcard needs a second record that proves whose it is', () => {
   const records = dnsRecords({

@@ -4,6 +4,7 @@ import { Button, Loading, Notice, say } from '../../kit/index.ts'
 import { listAll, useLoaded } from '../list-all.ts'
 import { usePlatform } from '../platform.ts'
 import type { Address, Domain, EdgeKind } from '../resources.ts'
+import '../../form/form.css'
 import { edgesAt, hostOf, type ListedEdge, listEdges } from './edges.ts'
 
 interface Offer {

@@ -159,7 +159,7 @@ function End({
       </button>
     )
   return (
-    <div className="way-end">
+    <div className={depthOf(answerer) > 3 ? 'way-end deep' : 'way-end'}>
       <AnswererTree answerer={answerer} on={answererOn} onOpen={onOpen} />
       <div className="way-end-foot">
         <Button kind="quiet" onClick={choose}>
@@ -174,6 +174,11 @@ function End({
       </div>
     </div>
   )
+}
+
+/** Trees that would not fit beside each other stand below each other. */
+function depthOf({ branches }: Answerer): number {
+  return 1 + Math.max(0, ...branches.map(({ answerer }) => depthOf(answerer)))
 }
 
 /** A backend with all it passes requests on to. */

@@ -14,9 +14,10 @@ import {
 } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { CommandLine } from '../command-line.tsx'
-import { listAll, useLoaded } from '../list-all.ts'
+import { useLoaded } from '../list-all.ts'
 import { useLive } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
+import { listEndpoints } from './list-endpoints.ts'
 import '../pages.css'
 
 const KINDS = ['All', 'Agents', 'Edges'] as const
@@ -27,10 +28,10 @@ export default function EndpointsPage() {
   const now = useLive().samples.at(-1)
   const [wanted, setWanted] = useState('')
   const [kind, setKind] = useState<Kind>('All')
-  const { value, error, loading, reload } = useLoaded<Endpoint[]>(
-    (signal) => listAll('/endpoints', 'endpoints', signal),
-    { everyMs: 4000, key: `${now?.sessions} ${now?.tunnels}` },
-  )
+  const { value, error, loading, reload } = useLoaded((signal) => listEndpoints(signal), {
+    everyMs: 4000,
+    key: `${now?.sessions} ${now?.tunnels}`,
+  })
   const rows = value?.filter(
     (endpoint) =>
       (kind === 'All' || (kind === 'Edges') === (endpoint.edge !== null)) &&
@@ -85,9 +86,9 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   },
   {
     title: 'Answered by',
-    of: ({ edge, tunnel_session, upstream_url, name }) =>
+    of: ({ edge, tunnel_session, upstream_url, name, description }) =>
       edge !== null ? (
-        <a href={hrefTo(`/edges/${edge.id}`)}>Edge</a>
+        <a href={hrefTo(`/edges/${edge.id}`)}>{description || 'Edge'}</a>
       ) : (
         <>
           {tunnel_session && <a href={hrefTo(`/agents/${tunnel_session.id}`)}>{name || 'Agent'}</a>}{' '}

@@ -3,6 +3,7 @@ const VERBS: Readonly<Record<string, string>> = {
   update: 'Changed',
   delete: 'Deleted',
   replace: 'Changed',
+  detach: 'Detached',
   restart: 'Restarted',
   stop: 'Stopped',
   send_test_event: 'Tried out',
@@ -10,25 +11,36 @@ const VERBS: Readonly<Record<string, string>> = {
   get: 'Looked at',
 }
 
-const ACRONYMS = /\b(ip|tls|ssh|https?|tcp|api|oidc|saml|dns)\b/gi
-
-/** `Created reserved domain` of `reserved_domains.create`; what is not known stays as it is written. */
-export function actionWords(action: string): string {
-  const [resource = '', ...rest] = action.split('.')
-  const verb = rest.at(-1) ?? ''
-  const what = [singular(resource), ...rest.slice(0, -1)].join(' ').replaceAll('_', ' ')
-  const known = VERBS[verb]
-  if (known === undefined) return action
-  return `${known} ${what.replace(ACRONYMS, (word) => word.toUpperCase()).replace('OAUTH', 'OAuth')}`
+const OWN: Readonly<Record<string, string>> = {
+  sign_in: 'Signed in to the dashboard',
+  sign_out: 'Signed out of the dashboard',
+  make_password: 'Made a password',
+  change_password: 'Changed a password',
 }
 
-function singular(resource: string): string {
-  if (resource.startsWith('edges_')) {
-    const [, kind, routes] = resource.split('_')
-    return routes === undefined ? `${kind} edge` : `route of ${kind} edge`
+const ACRONYMS = /\b(ip|tls|ssh|https?|tcp|api|oidc|saml|dns)\b/gi
+
+/** `Created reserved domain` of `create` and `reserved_domains`; what is not known stays as it is written. */
+export function actionWords(kind: string, action: string): string {
+  const steps = action.split('.')
+  const verb = VERBS[steps.at(-1)!]
+  if (verb === undefined) return OWN[action] ?? sentence(action)
+  const inside = steps.slice(0, -1).map((step) => ` (${step})`)
+  const what = `${singular(kind)}${inside.join('')}`.replaceAll('_', ' ')
+  return `${verb} ${what.replace(ACRONYMS, (word) => word.toUpperCase())}`
+}
+
+function singular(kind: string): string {
+  if (kind.startsWith('edges_')) {
+    const [, which, routes] = kind.split('_')
+    return routes === undefined ? `${which} edge` : `route of ${which} edge`
   }
-  if (resource.startsWith('backends_')) return `${resource.slice('backends_'.length)} backend`
-  return resource
-    .replace(/ies$/, 'y')
-    .replace(/(sse|[^s])s$/, (word) => (word === 'sses' ? 'ss' : word.slice(0, -1)))
+  if (kind.startsWith('backends_')) return `${kind.slice('backends_'.length)} backend`
+  if (kind.endsWith('sses')) return kind.slice(0, -2)
+  return kind.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+}
+
+function sentence(action: string): string {
+  const words = action.replaceAll(/[_.]/g, ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -1,10 +1,13 @@
 import { bytes } from '../../../shared/units.ts'
 import { Badge, Card, Failed, Page, Time, useApi } from '../../kit/index.ts'
+import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useSession } from '../../session.ts'
 import { certificateWords } from '../domains/certificate-words.ts'
+import { listEndpoints } from '../endpoints/list-endpoints.ts'
 import { listAll, useLoaded } from '../list-all.ts'
 import { type Live, ratesOf, type Sample, useLive } from '../live.ts'
+import { usePlatform } from '../platform.ts'
 import type { Domain, Endpoint } from '../resources.ts'
 import { actionWords } from './audit-words.ts'
 import { FirstSteps } from './first-steps.tsx'
@@ -26,7 +29,7 @@ const STATES = {
 export default function OverviewPage() {
   const live = useLive()
   const now = live.samples.at(-1)
-  const endpoints = useLoaded<Endpoint[]>((signal) => listAll('/endpoints', 'endpoints', signal), {
+  const endpoints = useLoaded((signal) => listEndpoints(signal), {
     everyMs: 5000,
     key: `${now?.sessions} ${now?.tunnels}`,
   })
@@ -52,6 +55,7 @@ export default function OverviewPage() {
               { name: 'In', tone: 'blue', values: ratesOf(live.samples, (sample) => sample.bytes_in) },
               { name: 'Out', tone: 'accent', values: ratesOf(live.samples, (sample) => sample.bytes_out) },
             ]}
+            least={1000}
             scale={bytesPerSecond}
           />
         </Card>
@@ -118,11 +122,12 @@ const count = (value: number) => value.toLocaleString('en')
 
 /** Certificates that wait for somebody, or for something to be mended. */
 function Attention() {
+  const platform = usePlatform()
   const domains = useLoaded<Domain[]>((signal) => listAll('/reserved_domains', 'reserved_domains', signal), {
     everyMs: 15_000,
   })
   const waiting = (domains.value ?? [])
-    .map((domain) => ({ domain, words: certificateWords(domain) }))
+    .map((domain) => ({ domain, words: certificateWords(domain, platform) }))
     .filter(({ words }) => words.attention)
   if (waiting.length === 0) return null
   return (
@@ -155,12 +160,14 @@ function Endpoints({
       {error && endpoints === undefined && <Failed error={error} />}
       {endpoints?.length === 0 && <p className="quiet">No agent or edge answers at a public address now.</p>}
       <ul className="plain-list">
-        {endpoints?.slice(0, SHOWN).map(({ id, public_url, edge, upstream_url }) => (
+        {endpoints?.slice(0, SHOWN).map(({ id, public_url, edge, upstream_url, description }) => (
           <li key={id}>
             <a href={/^https?:/.test(public_url) ? public_url : hrefTo('/endpoints')} rel="noreferrer">
               {public_url}
             </a>
-            <p className="quiet">{edge === null ? `to ${upstream_url || 'an agent'}` : 'an edge'}</p>
+            <p className="quiet">
+              {edge === null ? `to ${upstream_url || 'an agent'}` : `the edge ${description}`}
+            </p>
           </li>
         ))}
       </ul>
@@ -173,6 +180,7 @@ interface AuditEvent {
   readonly id: string
   readonly at: string
   readonly action: string
+  readonly kind: string
   readonly object: string | null
   readonly outcome: string
   readonly principal: string | null
@@ -189,13 +197,13 @@ function Recent() {
       {recent.error && recent.value === undefined && <Failed error={recent.error} retry={recent.reload} />}
       {recent.value?.audit_events.length === 0 && <p className="quiet">Nothing has been changed yet.</p>}
       <ul className="plain-list">
-        {recent.value?.audit_events.map(({ id, at, action, object, outcome }) => (
+        {recent.value?.audit_events.map(({ id, at, action, kind, object, outcome }) => (
           <li key={id}>
-            {actionWords(action)} {outcome === 'refused' && <Badge tone="warn">refused</Badge>}
+            {actionWords(kind, action)} {outcome === 'refused' && <Badge tone="warn">refused</Badge>}
             <p className="quiet">
               {object !== null && (
                 <>
-                  <code>{object}</code>{' '}
+                  <IdLink id={object} />{' '}
                 </>
               )}
               <Time at={at} />

@@ -9,27 +9,33 @@ export interface Series {
 }
 
 const HEIGHT = 100
+// A plot that has just begun is not lost in an empty two minutes.
+const SHORTEST = 30
 
 /**
- * The last two minutes, the newest at the right. Layers stand on each other when `stacked`; a scale that fits what is
+ * The last seconds up to two minutes, the newest at the right. Layers stand on each other when `stacked`; a scale that fits what is
  * seen is written at its top.
  */
 export function TrafficPlot({
   title,
   series,
   stacked = false,
+  least = 1,
   scale,
 }: {
   title: string
   series: readonly Series[]
   stacked?: boolean
+  /** What the scale shows at least. */
+  least?: number
   /** A value in words. */
   scale: (value: number) => string
 }) {
   const layers = stacked
     ? stack(series)
     : series.map(({ values }) => ({ low: values.map(() => 0), high: values }))
-  const most = niceCeiling(Math.max(1e-9, ...layers.flatMap(({ high }) => high)))
+  const most = niceCeiling(Math.max(least, ...layers.flatMap(({ high }) => high)))
+  const length = Math.max(SHORTEST, ...series.map(({ values }) => values.length))
   const now = series.map(({ name, values }) => `${name} ${scale(values.at(-1) ?? 0)}`).join(', ')
   return (
     <figure className="traffic">
@@ -45,10 +51,10 @@ export function TrafficPlot({
       </figcaption>
       <div className="traffic-plot">
         <svg
-          viewBox={`0 0 ${KEPT} ${HEIGHT}`}
+          viewBox={`${KEPT - length + 1} 0 ${length - 1} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title} in the last two minutes; now: ${now}`}
+          aria-label={`${title} in the last ${spanOf(length)}; now: ${now}`}
         >
           <path className="grid" d={`M0 ${HEIGHT / 2}H${KEPT}M0 .5H${KEPT}`} />
           {layers.map((layer, index) => (
@@ -59,11 +65,15 @@ export function TrafficPlot({
           ))}
         </svg>
         <span className="traffic-top">{scale(most)}</span>
-        <span className="traffic-from">2 min ago</span>
+        <span className="traffic-from">{spanOf(length)} ago</span>
         <span className="traffic-to">now</span>
       </div>
     </figure>
   )
+}
+
+function spanOf(seconds: number): string {
+  return seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 6) / 10} min`
 }
 
 interface Layer {

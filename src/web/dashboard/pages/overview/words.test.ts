@@ -4,20 +4,21 @@ import { EventLines } from '../event-lines.ts'
 import { actionWords } from './audit-words.ts'
 
 const cases = [
-  ['reserved_domains.create', 'Created reserved domain'],
-  ['ip_policies.delete', 'Deleted IP policy'],
-  ['edges_https.update', 'Changed HTTPS edge'],
-  ['edges_https_routes.oidc.replace', 'Changed route of HTTPS edge OIDC'],
-  ['backends_weighted.create', 'Created weighted backend'],
-  ['tunnel_sessions.restart', 'Restarted tunnel session'],
-  ['ssh_certificate_authorities.create', 'Created SSH certificate authority'],
-  ['agent_ingresses.create', 'Created agent ingress'],
-  ['something.odd', 'something.odd'],
+  ['reserved_domains', 'create', 'Created reserved domain'],
+  ['ip_policies', 'delete', 'Deleted IP policy'],
+  ['edges_https', 'update', 'Changed HTTPS edge'],
+  ['edges_https_routes', 'oidc.replace', 'Changed route of HTTPS edge (OIDC)'],
+  ['backends_weighted', 'create', 'Created weighted backend'],
+  ['tunnel_sessions', 'restart', 'Restarted tunnel session'],
+  ['ssh_certificate_authorities', 'create', 'Created SSH certificate authority'],
+  ['agent_ingresses', 'create', 'Created agent ingress'],
+  ['dashboard', 'sign_in', 'Signed in to the dashboard'],
+  ['dashboard', 'something_odd', 'Something odd'],
 ] as const
 
-for (const [action, words] of cases)
-  test(`the audit log says "${words}" of ${action}`, () => {
-    assert.equal(actionWords(action), words)
+for (const [kind, action, words] of cases)
+  test(`the audit log says "${words}" of ${kind} ${action}`, () => {
+    assert.equal(actionWords(kind, action), words)
   })
 
 test('events are put together however they were cut, and what is not data is passed over', () => {
