@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 
+/** From which version on TLS is spoken. */
+export type MinVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'
+
 /** What the tls modules of an entry ask of the handshake. */
 export interface TlsSettings {
-  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
+  readonly minVersion?: MinVersion
   /** PEM of the authorities a client certificate must come from; absent means that none is asked for. */
   readonly clientAuthorities?: readonly string[]
   /** A certificate of its own, instead of the one the platform has for the name. */

@@ -28,6 +28,12 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
+/**
+ * What versions below 1.2 need besides: ciphers they know, still with forward secrecy, and the security level below which
+ * OpenSSL refuses their signatures. Only policies whose owners ask for such a version have it.
+ */
+const OLD_CIPHERS = `${CIPHERS}:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:@SECLEVEL=0`
+
 /** SSL_OP_NO_TICKET: a connection that must show a certificate shows it every time (P34). */
 const NO_TICKETS = 0x4000
 
@@ -52,7 +58,8 @@ export class TlsTerminator {
     }
     this.#server = createServer({
       ...this.#contextOptions(),
-      ...(http ? { ALPNProtocols: ['h2', 'http/1.1'] } : {}),
+      // HTTP/2 is not for old versions (RFC 9113 section 9.2).
+      ...(http ? { ALPNProtocols: this.#isOld ? ['http/1.1'] : ['h2', 'http/1.1'] } : {}),
       requestCert: clientAuthorities !== undefined,
       rejectUnauthorized: true,
       handshakeTimeout,
@@ -105,11 +112,17 @@ export class TlsTerminator {
     return context
   }
 
+  /** Client certificates are never judged at the security level that old versions need. */
+  get #isOld(): boolean {
+    const { minVersion, clientAuthorities } = this.#policy.settings
+    return clientAuthorities === undefined && (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
+  }
+
   #contextOptions() {
     const { minVersion, clientAuthorities } = this.#policy.settings
     return {
-      minVersion: minVersion ?? ('TLSv1.2' as const),
-      ciphers: CIPHERS,
+      minVersion: this.#isOld || minVersion === 'TLSv1.3' ? minVersion : ('TLSv1.2' as const),
+      ciphers: this.#isOld ? OLD_CIPHERS : CIPHERS,
       honorCipherOrder: true,
       // Both the server and the context chosen by name need it; a context without would trust the system's roots.
       ...(clientAuthorities === undefined ? {} : { ca: [...clientAuthorities], secureOptions: NO_TICKETS }),
