@@ -27,7 +27,7 @@ async function startKeyAgent(t: TestContext, device: Device, touched: boolean): 
   const server = createServer((socket) => {
     let held = Buffer.alloc(0)
     socket.on('error', () => {})
-    socket.on('data', (chunk) => {
+    socket.on('data', (chunk: Buffer) => {
       held = Buffer.concat([held, chunk])
       while (held.length >= 4 && held.length >= 4 + held.readUInt32BE(0)) {
         const end = 4 + held.readUInt32BE(0)

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, verify, type webcrypto } from 'node:crypto'
 
 const EDWARDS = 'sk-ssh-ed25519@openssh.com'
 const ECDSA = 'sk-ecdsa-sha2-nistp256@openssh.com'
@@ -44,12 +44,12 @@ function readKey(key: Buffer, algorithm: string): { publicKey: KeyObject; applic
   return publicKey && { publicKey, application }
 }
 
-function edwards([, point, application]: readonly Buffer[]): JsonWebKey | undefined {
+function edwards([, point, application]: readonly Buffer[]): webcrypto.JsonWebKey | undefined {
   if (point === undefined || application === undefined) return undefined
   return { kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') }
 }
 
-function ecdsa([, curve, point, application]: readonly Buffer[]): JsonWebKey | undefined {
+function ecdsa([, curve, point, application]: readonly Buffer[]): webcrypto.JsonWebKey | undefined {
   if (curve?.toString('latin1') !== 'nistp256' || point === undefined || application === undefined)
     return undefined
   if (point.length !== 1 + 2 * COORDINATE || point[0] !== 4) return undefined
@@ -57,7 +57,7 @@ function ecdsa([, curve, point, application]: readonly Buffer[]): JsonWebKey | u
   return { kty: 'EC', crv: 'P-256', x: x.toString('base64url'), y: y.toString('base64url') }
 }
 
-function importKey(jwk: JsonWebKey | undefined): KeyObject | undefined {
+function importKey(jwk: webcrypto.JsonWebKey | undefined): KeyObject | undefined {
   if (jwk === undefined) return undefined
   try {
     return createPublicKey({ key: jwk, format: 'jwk' })
