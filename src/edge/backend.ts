@@ -13,6 +13,8 @@ export interface Pool {
 export interface Target {
   /** What is behind it, for people to read. */
   readonly name: string
+  /** Absent when it is no tunnel. */
+  readonly tunnelId?: string | undefined
   /** Where requests go; connections made here are never shared with another target. */
   readonly pool: Pool
   open(visitor: Visitor): ByteStream

@@ -39,6 +39,7 @@ export function dispatch(exchange: Exchange): void {
         responseBodyLength: 0,
         responseFields: '',
         connectionReused: false,
+        tunnelId: '',
         notes: {},
       }
     }
@@ -90,7 +91,10 @@ function connect(exchange: Exchange, chosen: Target | Answer, fresh: boolean): v
     return
   }
   exchange.upstream = chosen.pool.connect(exchange, chosen, fresh)
-  if (exchange.watch !== undefined) exchange.watch.connectionReused = exchange.upstream.reused
+  if (exchange.watch !== undefined) {
+    exchange.watch.connectionReused = exchange.upstream.reused
+    exchange.watch.tunnelId = chosen.tunnelId ?? ''
+  }
   exchange.held?.sendTo(exchange.upstream)
 }
 

@@ -295,6 +295,7 @@ export abstract class Exchange {
       accountId: entry?.accountId ?? '',
       entryId: entry?.id ?? '',
       routeId: this.route?.id ?? '',
+      tunnelId: watch.tunnelId,
       connection: this.connection,
       startedAt: watch.startedAt,
       endedAt: core.clock.now(),

@@ -53,7 +53,7 @@ test('a finished request is told with what it was, to whoever wants its account'
 
   const [first, second] = observe.requests
   assert.ok(first && second)
-  assert.equal(first.entryId, tunnel.id)
+  assert.deepEqual([first.entryId, first.tunnelId], [tunnel.id, tunnel.id])
   assert.deepEqual([first.method, first.host, first.target, first.status], ['POST', HOST, '/a?b=c', 201])
   assert.deepEqual([first.requestBodyLength, first.responseBodyLength], [5, 7])
   assert.match(first.requestFields, /User-Agent: me\r\n/)

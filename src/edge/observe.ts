@@ -6,6 +6,8 @@ export interface RequestEvent {
   /** Tunnel or edge, and the route on it. */
   readonly entryId: string
   readonly routeId: string
+  /** The tunnel that was asked, empty when none was: an edge may spread its requests over several. */
+  readonly tunnelId: string
   readonly connection: Connection
   /** Wall-clock milliseconds. */
   readonly startedAt: number
@@ -56,5 +58,6 @@ export interface Watch {
   responseBodyLength: number
   responseFields: string
   connectionReused: boolean
+  tunnelId: string
   readonly notes: Record<string, string | number>
 }

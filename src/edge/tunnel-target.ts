@@ -25,6 +25,10 @@ export class TunnelTarget implements Target {
     return this.#tunnel.forwardsTo
   }
 
+  get tunnelId(): string {
+    return this.#tunnel.id
+  }
+
   open(visitor: Visitor): ByteStream {
     return this.#tunnel.open(visitor)
   }

@@ -6,9 +6,17 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
 import { WebSocket, WebSocketServer } from 'ws'
 import { eventually } from '../support/eventually.ts'
-import { startPlatform } from '../support/platform.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestCa } from '../support/test-ca.ts'
-import { makeIdentity, startHttp, startSsh, startTcp, urlShownBy, withoutOpenSsh } from './openssh.ts'
+import {
+  makeIdentity,
+  type SshClient,
+  startHttp,
+  startSsh,
+  startTcp,
+  urlShownBy,
+  withoutOpenSsh,
+} from './openssh.ts'
 
 const skip = withoutOpenSsh
 
@@ -233,14 +241,7 @@ test('WebSockets pass', { skip }, async (t) => {
 test('labels make a tunnel for a tunnel group, and its edge reaches the service', { skip }, async (t) => {
   const { platform, identity } = await online(t)
   const port = await startHttp(t, (_request, response) => response.end('through the edge'))
-  await platform.call.create('/reserved_domains', { domain: 'group.adit.localhost' })
-  const backend = await platform.call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
-  const edge = await platform.call.create('/edges/https', { hostports: ['group.adit.localhost:443'] })
-  await platform.call.create(`/edges/https/${edge.id}/routes`, {
-    match_type: 'path_prefix',
-    match: '/',
-    backend: { enabled: true, backend_id: backend.id },
-  })
+  const group = await startGroup(platform)
 
   const client = startSsh(
     t,
@@ -251,12 +252,59 @@ test('labels make a tunnel for a tunnel group, and its edge reaches the service'
   )
   await client.says(/app=shop -> ssh/)
   const [tunnel] = (await platform.call('GET', '/tunnels')).body.tunnels
-  const { port: httpsPort } = new URL(platform.credentials.https_url)
-  const response = await platform.fetch(`https://group.adit.localhost:${httpsPort}/`)
+  const response = await platform.fetch(`${group}/`)
 
   assert.deepEqual(tunnel.labels, { app: 'shop' })
   assert.equal(await response.text(), 'through the edge')
+  await client.says(/GET \/ {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
 })
+
+test('each terminal of a tunnel group shows the requests that went to its own tunnel', {
+  skip,
+}, async (t) => {
+  const { platform, identity } = await online(t)
+  const group = await startGroup(platform)
+  const clients: SshClient[] = []
+  for (const name of ['one', 'two']) {
+    const port = await startHttp(t, (_request, response) => response.end(name))
+    const words = ['http', '--label', 'app=shop', '--output', 'json']
+    const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`], words)
+    await client.says(/"event":"tunnel"/)
+    clients.push(client)
+  }
+
+  const answers: string[] = []
+  for (let n = 0; n < 4; n++) answers.push(await (await platform.fetch(`${group}/${n}`)).text())
+
+  for (const [at, name] of ['one', 'two'].entries()) {
+    const own = answers.flatMap((answer, n) => (answer === name ? [`/${n}`] : []))
+    const shown = () => events(clients[at]!.output(), 'request').map(({ path }) => path)
+    await eventually(() => shown().length >= own.length, 'the requests are shown')
+    const [tunnel] = events(clients[at]!.output(), 'tunnel')
+
+    assert.equal(own.length, 2)
+    assert.deepEqual(shown(), own)
+    assert.ok(events(clients[at]!.output(), 'request').every(({ tunnel_id }) => tunnel_id === tunnel?.id))
+  }
+})
+
+function events(output: string, kind: string): Record<string, string>[] {
+  const lines = output.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'))
+  return lines.map((line) => JSON.parse(line)).filter(({ event }) => event === kind)
+}
+
+/** An HTTPS edge for the tunnels with the label app=shop; its address. */
+async function startGroup(platform: TestPlatform): Promise<string> {
+  await platform.call.create('/reserved_domains', { domain: 'group.adit.localhost' })
+  const backend = await platform.call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
+  const edge = await platform.call.create('/edges/https', { hostports: ['group.adit.localhost:443'] })
+  await platform.call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { enabled: true, backend_id: backend.id },
+  })
+  return `https://group.adit.localhost:${new URL(platform.credentials.https_url).port}`
+}
 
 test('-N works without a terminal, and OpenSSH is told the port it was given', { skip }, async (t) => {
   const { platform, identity } = await online(t)

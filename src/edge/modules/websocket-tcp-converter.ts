@@ -20,7 +20,8 @@ export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
       if (!exchange.upgrading) throw refusal('not_websocket')
       const chosen = backend(exchange, attempt)
       if (chosen === undefined || isAnswer(chosen)) return chosen
-      return { name: chosen.name, pool: converting(chosen), open: (visitor) => chosen.open(visitor) }
+      const { name, tunnelId } = chosen
+      return { name, tunnelId, pool: converting(chosen), open: (visitor) => chosen.open(visitor) }
     }
   },
 })

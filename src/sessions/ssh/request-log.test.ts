@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LoggedRequest, RequestLog } from './request-log.ts'
 
-function request(entryId: string): LoggedRequest {
+function request(entryId: string, tunnelId = ''): LoggedRequest {
   return {
     accountId: 'ac_1',
     entryId,
+    tunnelId,
     connection: { remoteAddress: '192.0.2.1' },
     startedAt: 1,
     endedAt: 2,
@@ -33,4 +34,16 @@ test('requests are wanted only of accounts that somebody watches, and told to wh
   assert.equal(log.wantsRequests('ac_2'), false)
   stopTwo()
   assert.equal(log.wantsRequests('ac_1'), false)
+})
+
+test('a request of an edge is told to whoever watches the tunnel it went to', () => {
+  const log = new RequestLog()
+  const heard: string[] = []
+  log.watch('ac_1', 'tn_1', ({ entryId }) => heard.push(entryId))
+  log.watch('ac_1', 'tn_2', () => heard.push('not meant'))
+
+  log.onRequest(request('edghts_1', 'tn_1'))
+  log.onRequest(request('edghts_2'))
+
+  assert.deepEqual(heard, ['edghts_1'])
 })

@@ -3,6 +3,8 @@ export interface LoggedRequest {
   readonly accountId: string
   /** The tunnel, or the edge. */
   readonly entryId: string
+  /** The tunnel that was asked, empty when the edge answered by itself. */
+  readonly tunnelId: string
   readonly connection: { readonly remoteAddress: string }
   readonly startedAt: number
   readonly endedAt: number
@@ -39,7 +41,7 @@ export class RequestLog {
   }
 
   onRequest(request: LoggedRequest): void {
-    this.#byTunnel.get(request.entryId)?.(request)
+    this.#byTunnel.get(tunnelOf(request))?.(request)
   }
 
   wantsConnections(): boolean {
@@ -53,4 +55,9 @@ export class RequestLog {
     if (count === 0) this.#watched.delete(accountId)
     else this.#watched.set(accountId, count)
   }
+}
+
+/** Whose log the request belongs in: what the edge answers in the name of a tunnel is its as well. */
+export function tunnelOf({ tunnelId, entryId }: Pick<LoggedRequest, 'tunnelId' | 'entryId'>): string {
+  return tunnelId === '' ? entryId : tunnelId
 }

@@ -1,6 +1,6 @@
 import { shown } from './command-line.ts'
 import type { SessionChannel } from './library.ts'
-import type { LoggedRequest } from './request-log.ts'
+import { type LoggedRequest, tunnelOf } from './request-log.ts'
 
 /** A tunnel as the terminal shows it. */
 export interface ShownTunnel {
@@ -64,7 +64,7 @@ export function jsonScreen(channel: SessionChannel): Screen {
     tunnelEnded: ({ id, url }, reason) => say('tunnel_ended', { id, url: url ?? null, reason }),
     request: (request) =>
       say('request', {
-        tunnel_id: request.entryId,
+        tunnel_id: tunnelOf(request),
         time: new Date(request.endedAt).toISOString(),
         method: request.method,
         path: request.target,

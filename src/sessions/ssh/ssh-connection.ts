@@ -312,7 +312,8 @@ export class SshConnection implements LiveSession {
   }
 
   #watch(tunnel: LiveTunnel): () => void {
-    if (tunnel.proto !== 'http' && tunnel.proto !== 'https') return () => {}
+    // Those with labels serve whatever their edges speak.
+    if (tunnel.proto === 'tcp' || tunnel.proto === 'tls') return () => {}
     if (this.#screens.size === 0 || this.#command?.requestLog === false) return () => {}
     return this.#options.requestLog.watch(this.accountId, tunnel.id, (request) =>
       this.#tell((screen) => screen.request(request)),
