@@ -20,8 +20,11 @@ import {
 
 const skip = withoutOpenSsh
 
-/** Bytes carried each way by the test of bulk; more when asked for. */
-const BULK = Number(process.env.ADIT_TEST_SSH_MEBIBYTES ?? 32) * 1024 * 1024
+/** Bytes carried each way by the test of bulk. */
+const BULK = 100 * 1024 * 1024
+
+/** A prime, so that no two packets carry the same bytes. */
+const BLOCK = 1_048_573
 
 async function online(t: TestContext) {
   const platform = await startPlatform(t)
@@ -75,7 +78,7 @@ test('-R 0 gives any TCP port and carries bulk both ways, byte for byte', { skip
   const { platform, identity } = await online(t)
   const down = createHash('sha256')
   const up = createHash('sha256')
-  const block = randomBytes(1024 * 1024)
+  const block = randomBytes(BLOCK)
   let uploaded = ''
   const port = await startTcp(t, (socket) => {
     void send(socket, block, BULK, down)
