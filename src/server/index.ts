@@ -17,6 +17,7 @@ import { createEvents, endpointsFrom } from '../events/index.ts'
 import {
   createAgentGateway,
   createBinder,
+  createNameWatch,
   createOnline,
   createResume,
   createSshGateway,
@@ -24,6 +25,7 @@ import {
   RequestLog,
 } from '../sessions/index.ts'
 import { type Follower, openLoginRecords, openStore, type Store } from '../store/index.ts'
+import { CLAIMING_KINDS, followClaims } from './claimed-names.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { agentContexts, createGatewayCertificate } from './gateway-certificate.ts'
@@ -202,7 +204,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     // Traffic: agents bind tunnels in sessions, and the edge opens streams on them.
     const registry = new Registry({
       clock,
-      emit: events.onLive,
+      emit(event) {
+        nameWatch.onLive(event)
+        events.onLive(event)
+      },
       ports: { acquire: (port) => edge.ports.acquire(port), release: (port) => edge.ports.release(port) },
     })
     const requestLog = new RequestLog()
@@ -239,6 +244,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       [...new Set(agentHosts)].filter((host) => host !== ''),
     )
     const names = createReservedNames({ store, domain: settings.domain, platformHosts })
+    const nameWatch = createNameWatch({ registry, names, log })
     const binder = createBinder({ registry, names, address: publicAddress, resume })
     const admits = (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip)
     const gateway = createAgentGateway({
@@ -374,6 +380,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const stopParts = await startInOrder([
       { start: restrictions.start, stop: async () => restrictions.stop() },
       follow(CREDENTIAL_KINDS, createCredentialWatch(registry)),
+      follow(CLAIMING_KINDS, followClaims(nameWatch)),
+      { start: async () => {}, stop: async () => nameWatch.stop() },
       events,
       certs,
       { start: async () => void (has('dns') && (await zones.start())), stop: zones.stop },

@@ -3,31 +3,13 @@ import { type BindOpts, type BindRequest, type LabelRequest, refusal } from '../
 import { endpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
+import { type ReservedNames, requireOpenAddress, requireOpenName } from './name-rules.ts'
 import { type PublicAddress, publicPort, tunnelUrl } from './public-url.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'
 import type { Resume } from './resume.ts'
 import type { TunnelProto } from './tunnel.ts'
 import { readProto, wantedAddress, wantedName } from './wanted-address.ts'
-
-/** A reserved domain or address. */
-export interface Reservation {
-  /** `rd_…` or `ra_…` */
-  readonly id: string
-  readonly accountId: string
-}
-
-/** Who owns which public names. Names of the platform itself are held by an account that nobody has. */
-export interface ReservedNames {
-  /**
-   * The reservation that decides over a host name: of the name itself or of a wildcard over it (`covers`), else the
-   * nearest name above it.
-   */
-  domain(host: string): Promise<(Reservation & { readonly covers: boolean }) | undefined>
-  address(host: string, port: number): Promise<Reservation | undefined>
-  /** Whether an edge answers at this name, or at this TCP address when a port is given. */
-  edgeAt(host: string, port?: number): Promise<boolean>
-}
 
 export interface BinderOptions {
   registry: Registry
@@ -62,11 +44,7 @@ export function createBinder(options: BinderOptions): Binder {
   ): Promise<Place> {
     const host = wantedName(proto, opts, address) ?? `${randomName()}.${address.domain}`
     requireName(session, host)
-    if (await names.edgeAt(host)) throw refusal('name_held_by_edge', host)
-    const reservation = await names.domain(host)
-    if (reservation !== undefined && reservation.accountId !== session.accountId) {
-      throw refusal('name_of_other_account', host)
-    }
+    const reservation = await requireOpenName(names, session.accountId, host)
     if (!reservation?.covers && !isFreeName(host, address.domain)) {
       throw refusal(host.startsWith('*.') ? 'wildcard_not_reserved' : 'name_not_reserved', host)
     }
@@ -95,14 +73,10 @@ export function createBinder(options: BinderOptions): Binder {
     const { host, port } = wanted
     const place = addressPlace(host, port)
     requireAddress(session, host, port)
-    if (await names.edgeAt(host, port)) throw refusal('name_held_by_edge', place.hostport)
-    const reservation = await names.address(host, port)
-    if (reservation === undefined) {
-      // An address the server itself handed out may be had again by the agent that had it.
-      if (before !== place.url) throw refusal('address_not_reserved', place.hostport)
-    } else if (reservation.accountId !== session.accountId) {
-      throw refusal('address_of_other_account', place.hostport)
-    }
+    const reservation = await requireOpenAddress(names, session.accountId, host, port)
+    // An address the server itself handed out may be had again by the agent that had it.
+    if (reservation === undefined && before !== place.url)
+      throw refusal('address_not_reserved', place.hostport)
     await registry.holdPort(port).catch(() => {
       throw refusal('name_taken', place.url)
     })

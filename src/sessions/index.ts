@@ -8,11 +8,11 @@ export {
   type Binder,
   type BinderOptions,
   createBinder,
-  type Reservation,
-  type ReservedNames,
 } from './bind.ts'
 export type { Command, CommandOutcome, LiveSession } from './live-session.ts'
 export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
+export type { Reservation, ReservedNames } from './name-rules.ts'
+export { createNameWatch, type NameWatch } from './name-watch.ts'
 export { createOnline, type Online } from './online.ts'
 export type { PublicAddress } from './public-url.ts'
 export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'

@@ -8,7 +8,9 @@ import { silentLog } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
 import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
 import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
-import { createBinder, type ReservedNames } from '../bind.ts'
+import { createBinder } from '../bind.ts'
+import type { ReservedNames } from '../name-rules.ts'
+import { createNameWatch, type NameWatch } from '../name-watch.ts'
 import type { PublicAddress } from '../public-url.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
 import { createResume } from '../resume.ts'
@@ -27,6 +29,8 @@ export interface Platform {
   reservations: Map<string, { id: string; accountId: string }>
   edges: Set<string>
   openPorts: Set<number>
+  /** Told when one of the above is new. */
+  nameWatch: NameWatch
   /** Runs before the server stops, for clients that would come back again and again. */
   beforeStop(stop: () => unknown): void
   /** Connects our own agent. */
@@ -61,9 +65,14 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   const events: LiveEvent[] = []
   const registry = new Registry({
     ports: createPorts(openPorts),
-    emit: (event) => events.push(event),
+    emit: (event) => {
+      events.push(event)
+      nameWatch.onLive(event)
+    },
     ...options.registry,
   })
+  const names = createNames(reservations, edges)
+  const nameWatch = createNameWatch({ registry, names, log: silentLog, againMs: 200 })
   const address = {
     domain: 'adit.test',
     httpPort: 80,
@@ -74,7 +83,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   const resume = createResume(new Secret(options.resumeKey ?? randomBytes(32)))
   const binder = createBinder({
     registry,
-    names: createNames(reservations, edges),
+    names,
     address,
     resume,
     ...(options.maxTunnelsPerSession && { maxTunnelsPerSession: options.maxTunnelsPerSession }),
@@ -95,6 +104,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   t.after(async () => {
     for (const stop of stops) await stop()
     await gateway.close()
+    nameWatch.stop()
     registry.close()
   })
   return {
@@ -108,6 +118,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     reservations,
     edges,
     openPorts,
+    nameWatch,
     beforeStop: (stop) => void stops.push(stop),
     async agent(t, agentOptions = {}) {
       const session = await connectAgentSession({

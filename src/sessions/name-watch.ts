@@ -1,0 +1,97 @@
+import type { Logger } from '../base/log.ts'
+import { Refusal } from '../protocol/index.ts'
+import type { LiveTunnel } from './live-tunnel.ts'
+import { type ReservedNames, requireOpenAddress, requireOpenName } from './name-rules.ts'
+import type { LiveEvent, Registry } from './registry.ts'
+
+export interface NameWatchOptions {
+  registry: Registry
+  names: ReservedNames
+  log: Logger
+  /** When names are looked at a second time, for tunnels that were being bound at the first. */
+  againMs?: number
+}
+
+/** Takes tunnels offline whose name was free when they were bound and belongs to an edge or to somebody else now. */
+export interface NameWatch {
+  onLive(event: LiveEvent): void
+  /** Told of names (`host` or `*.host`) and addresses (`host:port`) that were reserved or given to an edge. */
+  claimed(names: readonly string[]): void
+  stop(): void
+}
+
+const AGAIN_MS = 1000
+
+export function createNameWatch(options: NameWatchOptions): NameWatch {
+  const { registry, names, log, againMs = AGAIN_MS } = options
+  const online = new Map<string, Set<LiveTunnel>>()
+  const timers = new Set<NodeJS.Timeout>()
+
+  function* at(name: string): Iterable<LiveTunnel> {
+    if (!name.startsWith('*.')) {
+      yield* online.get(name) ?? []
+      return
+    }
+    for (const [host, tunnels] of online) if (host.endsWith(name.slice(1))) yield* tunnels
+  }
+
+  /** What keeps the tunnel from being bound now; undefined when nothing does. */
+  async function refused({ accountId, proto, host, hostport }: LiveTunnel): Promise<Refusal | undefined> {
+    try {
+      if (host !== undefined) await requireOpenName(names, accountId, host)
+      else if (proto === 'tcp' && hostport !== undefined) {
+        const colon = hostport.lastIndexOf(':')
+        await requireOpenAddress(
+          names,
+          accountId,
+          hostport.slice(0, colon),
+          Number(hostport.slice(colon + 1)),
+        )
+      }
+      return undefined
+    } catch (error) {
+      if (error instanceof Refusal) return error
+      throw error
+    }
+  }
+
+  async function check(tunnel: LiveTunnel): Promise<void> {
+    const refusal = await refused(tunnel)
+    if (refusal === undefined || !registry.tunnelsIn(tunnel.session).includes(tunnel)) return
+    registry.unbind(tunnel.session, tunnel.bindId)
+    tunnel.session.tunnelEnded(tunnel, refusal.message)
+  }
+
+  function look(claimed: readonly string[]): void {
+    for (const tunnel of new Set(claimed.flatMap((name) => [...at(name)])))
+      check(tunnel).catch((error: unknown) =>
+        log.warn({ err: error, url: tunnel.url }, 'the name of a tunnel could not be checked'),
+      )
+  }
+
+  return {
+    onLive(event) {
+      if (event.what !== 'tunnel_started' && event.what !== 'tunnel_stopped') return
+      const { tunnel } = event
+      const name = tunnel.host ?? tunnel.hostport
+      if (name === undefined) return
+      const tunnels = online.get(name) ?? new Set()
+      if (event.what === 'tunnel_started') online.set(name, tunnels.add(tunnel))
+      else if (tunnels.delete(tunnel) && tunnels.size === 0) online.delete(name)
+    },
+
+    claimed(claimed) {
+      look(claimed)
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        look(claimed)
+      }, againMs)
+      timer.unref()
+      timers.add(timer)
+    },
+
+    stop() {
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
