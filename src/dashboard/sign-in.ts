@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
+import { sourceOf } from '../base/source.ts'
 import type { Store } from '../store/index.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 import { auditRecord } from './audit-record.ts'
@@ -12,7 +13,6 @@ import type { BrowserSessions, CurrentSession } from './browser-sessions.ts'
 import { type Passwords, TooBusy } from './passwords.ts'
 import { acceptedStep } from './second-factor.ts'
 import type { SignIn, SignIns } from './sign-ins.ts'
-import { sourceOf } from './source.ts'
 
 // Generous to somebody who mistypes, hopeless for somebody who guesses.
 const PER_USER = { burst: 10, perMinute: 1 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SourceLimit, sourceOf } from './source-limit.ts'
+import { sourceOf } from '../base/source.ts'
+import { SourceLimit } from './source-limit.ts'
 
 test('a source gets its places and no more, and gets them back', () => {
   const limit = new SourceLimit(2, 10)

@@ -1,4 +1,4 @@
-import { parseAddress } from '../base/cidr.ts'
+import { sourceOf } from '../base/source.ts'
 
 /**
  * Counts connections by where they come from, so that one source cannot take all places. An IPv6 source is its /64:
@@ -32,11 +32,4 @@ export class SourceLimit {
       else this.#counts.set(source, left)
     }
   }
-}
-
-/** The key of a source: an IPv4 address, or the /64 of an IPv6 address. */
-export function sourceOf(ip: string): string {
-  const address = parseAddress(ip.replace(/%.*$/, ''))
-  if (address === undefined) return ip
-  return address.family === 4 ? `v4:${address.value}` : `v6:${address.value >> 64n}`
 }

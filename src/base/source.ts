@@ -1,6 +1,6 @@
-import { parseAddress } from '../base/cidr.ts'
+import { parseAddress } from './cidr.ts'
 
-/** Where attempts are counted: an IPv4 address, or the /64 of an IPv6 address, since one customer has all of that. */
+/** The key of a source for whatever counts by it: an IPv4 address, or the /64 of an IPv6 address. */
 export function sourceOf(ip: string): string {
   const address = parseAddress(ip.replace(/%.*$/, ''))
   if (address === undefined) return ip
