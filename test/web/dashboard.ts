@@ -25,11 +25,10 @@ export interface TestDashboard {
 let users = 0
 
 /** Starts both; `stop` belongs into the file's `after`. */
-export async function startDashboard(): Promise<TestDashboard> {
+export async function startDashboard(flags: string[] = []): Promise<TestDashboard> {
   const cleanups: (() => unknown)[] = []
-  const platform = await startPlatform({
-    after: (cleanup: () => unknown) => cleanups.push(cleanup),
-  } as unknown as TestContext)
+  const t = { after: (cleanup: () => unknown) => cleanups.push(cleanup) } as unknown as TestContext
+  const platform = await startPlatform(t, flags)
   const browser = await startBrowser('dashboard')
   const { api_url, api_key } = platform.credentials
   const url = `${api_url}/dashboard/`

@@ -92,6 +92,7 @@ export function Pairs({
       ))}
       <Button
         id={control.id}
+        aria-label={`Add: ${label}`}
         aria-describedby={control['aria-describedby']}
         onClick={() => setRows([...rows, ['', '']])}
       >

@@ -26,6 +26,8 @@ export interface Sample extends LiveTotals {
 /** How long a plot reaches back, in samples of a second. */
 export const KEPT = 120
 const AGAIN_MS = 2000
+// One is due each second.
+const SILENT_MS = 6000
 
 /** What is known of the last two minutes; samples come once a second while the page is in view. */
 export interface Live {
@@ -70,18 +72,28 @@ async function follow(
   onLost: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    let told = false
+    let [told, silent] = [false, false]
+    const end = new AbortController()
+    const giveUp = () => {
+      silent = true
+      end.abort()
+    }
+    let timer = setTimeout(giveUp, SILENT_MS)
     try {
       const lines = new EventLines((data) => {
         told = true
+        clearTimeout(timer)
+        timer = setTimeout(giveUp, SILENT_MS)
         onTotals(JSON.parse(data) as LiveTotals)
       })
-      for await (const text of openStream(path, signal)) lines.push(text)
+      for await (const text of openStream(path, AbortSignal.any([signal, end.signal]))) lines.push(text)
     } catch {
       if (signal.aborted) return
+    } finally {
+      clearTimeout(timer)
     }
     // The server ends each stream after a while; one that has told something is simply opened again.
-    if (told) continue
+    if (told && !silent) continue
     onLost()
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }

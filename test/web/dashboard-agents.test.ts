@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, shown } from './inspected.ts'
+import { startAgent, startAgentProgram, startService } from './served.ts'
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+const hello = (_request: unknown, response: { end(text: string): void }) => response.end('hello')
+
+test('agents come and go in the list while it is open, with what they serve', async (t) => {
+  const { page, wrong } = await dashboard.open(t, '/agents')
+  await page.getByText('No agent is online').waitFor()
+
+  const agent = await startAgent(t, dashboard.platform, 'till 3')
+  const { url } = await agent.forward(await startService(t, hello))
+  const row = page.getByRole('row', { name: /till 3/ })
+  await row.getByText(url).waitFor()
+  await page.getByText('1 online').waitFor()
+  await row.getByRole('link', { name: 'till 3' }).click()
+
+  await page.getByRole('heading', { name: 'till 3' }).waitFor()
+  const table = await shown(page.getByRole('table', { name: 'Tunnels of this agent' }))
+  assert.match(table, new RegExp(`${url}[\\s\\S]*http://localhost`))
+  await agent.close()
+  await page.getByText('This session has ended').waitFor()
+  await page.getByRole('link', { name: 'Who is online now' }).click()
+  await page.getByText('No agent is online').waitFor()
+  assert.deepEqual(
+    wrong.filter((text) => !/404/.test(text)),
+    [],
+  )
+})
+
+test('an agent is restarted and comes back as a new session, then stopped', async (t) => {
+  const program = await startAgentProgram(t, dashboard.platform, await startService(t, hello))
+  const { page } = await dashboard.open(t, '/agents')
+  const first = (await page.locator('tbody th a').first().getAttribute('href')) ?? ''
+
+  await page.getByRole('button', { name: /^Restart/ }).click()
+  await page.getByText('comes back as a new session').waitFor()
+  await page.getByText('Do the same from a shell').click()
+  const lines = await shown(page.locator('.equivalent pre'))
+  await page.getByRole('button', { name: 'Restart', exact: true }).click()
+  await page.locator('.notice.good', { hasText: 'restarts' }).waitFor()
+  await page.locator(`tbody th a:not([href="${first}"])`).waitFor()
+
+  const id = first.split('/').at(-1)
+  assert.match(lines, new RegExp(`^adit api tunnel-sessions restart ${id}$`, 'm'))
+  assert.match(lines, new RegExp(`curl -X POST \\S+/tunnel_sessions/${id}/restart`))
+  await page.getByRole('button', { name: /^Stop/ }).first().click()
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await page.getByText('No agent is online').waitFor()
+  assert.notEqual(await program.ended(), 'unknown')
+})
+
+test('what an agent cannot do is said in plain words, and nothing else happens', async (t) => {
+  const agent = await startAgent(t, dashboard.platform, 'embedded')
+  await agent.forward(await startService(t, hello))
+  const { page } = await dashboard.open(t, '/agents')
+
+  await page.getByRole('button', { name: 'Update embedded' }).click()
+  await page.getByRole('button', { name: 'Update', exact: true }).click()
+
+  const refusal = await shown(page.getByRole('alert'))
+  assert.match(refusal, /runs inside another program, which does not allow it/)
+  await page.keyboard.press('Escape')
+  await page.getByRole('row', { name: /embedded/ }).waitFor()
+  assert.equal(agent.status, 'online')
+})
+
+test('endpoints of agents and edges stand together and can be told apart', async (t) => {
+  const { platform } = dashboard
+  const agent = await startAgent(t, platform)
+  const { url } = await agent.forward(await startService(t, hello))
+  await platform.call.create('/reserved_domains', { domain: 'both.adit.localhost' })
+  await platform.call.create('/edges/https', { hostports: ['both.adit.localhost:443'], description: 'Both' })
+  const { page, wrong } = await dashboard.open(t, '/endpoints')
+  const rows = page.getByRole('table', { name: 'Endpoints' }).locator('tbody tr')
+
+  await rows.filter({ hasText: url }).waitFor()
+  await rows.filter({ hasText: 'both.adit.localhost' }).waitFor()
+  await page.getByRole('button', { name: 'Edges' }).click()
+  const edges = await shown(rows)
+  await page.getByRole('button', { name: 'Agents' }).click()
+  const agents = await shown(rows)
+  await page.keyboard.press('/')
+  await page.keyboard.type('nothing like it')
+  await page.getByText('None of them fits.').waitFor()
+  await page.getByRole('searchbox').fill('')
+  await page.getByRole('button', { name: 'All' }).click()
+  await rows.getByRole('link', { name: 'Both', exact: true }).click()
+
+  assert.match(edges, /both\.adit\.localhost/)
+  assert.doesNotMatch(edges, new RegExp(url))
+  assert.doesNotMatch(agents, /both\.adit\.localhost/)
+  await page.getByRole('heading', { name: 'The way of a request' }).waitFor()
+  assert.deepEqual(wrong, [])
+})
+
+test('somebody who may only look sees no commands', async (t) => {
+  const agent = await startAgent(t, dashboard.platform, 'looked at')
+  await agent.forward(await startService(t, hello))
+  const { email, password } = await dashboard.makeUser('read_only')
+  const context = await dashboard.browser.newContext()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${dashboard.url}#/agents`)
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+
+  await page.getByRole('row', { name: /looked at/ }).waitFor()
+
+  assert.equal(await page.getByRole('button', { name: /^(Restart|Stop|Update)/ }).count(), 0)
+})
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  narrow: { viewport: { width: 360, height: 740 } },
+} as const))
+  test(`agents and endpoints are accessible and fit their window: ${name}`, async (t) => {
+    const agent = await startAgent(t, dashboard.platform, 'seen')
+    await agent.forward(await startService(t, hello))
+    for (const path of ['agents', 'endpoints']) {
+      const { page } = await dashboard.open(t, `/${path}`, { ...options, bypassCSP: true })
+      await page.getByRole('table').waitFor()
+
+      await checked(page, `dashboard-${path}-${name}`)
+    }
+  })

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, shown } from './inspected.ts'
+import { startAgent, startService } from './served.ts'
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+test('an empty account is told its first steps, with lines that can be copied', async (t) => {
+  const { page, wrong, asked } = await dashboard.open(t, '/overview')
+  const { agent_addr } = dashboard.platform.credentials
+
+  await page.getByRole('heading', { name: 'First steps' }).waitFor()
+  await page.getByText('On another machine').click()
+
+  const lines = await shown(page.locator('.command-line code'))
+  assert.match(lines, /^adit http 3000$/m)
+  assert.match(lines, /^adit tunnel --label app=shop 3000$/m)
+  assert.match(lines, new RegExp(`^adit config add-connect-url ${agent_addr}$`, 'm'))
+  const download = await page.getByRole('link', { name: 'downloaded here' }).getAttribute('href')
+  assert.match(decodeURIComponent(download ?? ''), /BEGIN CERTIFICATE/)
+  assert.deepEqual(wrong, [])
+  assert.deepEqual([...asked], [new URL(dashboard.url).origin])
+})
+
+test('traffic, agents, endpoints and changes appear while they happen', async (t) => {
+  const { platform } = dashboard
+  const { page, wrong } = await dashboard.open(t, '/overview')
+  await page.getByText('Live', { exact: true }).waitFor()
+  const tile = (name: string) => page.locator('.tile', { hasText: name }).locator('.tile-value')
+  const port = await startService(t, (request, response) => {
+    response.statusCode = Number(request.url?.slice(1))
+    response.end('hello')
+  })
+
+  const agent = await startAgent(t, platform)
+  const { url } = await agent.forward(port)
+  await page.locator('.tile', { hasText: 'Agents online' }).getByText('1', { exact: true }).waitFor()
+  for (const status of [200, 200, 404, 500]) await (await platform.fetch(`${url}/${status}`)).text()
+  await platform.call.create('/ip_policies', { description: 'from elsewhere' })
+
+  await page.getByText('4 since the server started').waitFor()
+  await page.getByRole('img', { name: /Requests per second .* now: / }).waitFor()
+  await page.locator('.plain-list').getByText(url).waitFor()
+  await page.getByText('Created IP policy').waitFor()
+  assert.equal(await shown(tile('Endpoints')), '1')
+  assert.equal(await page.getByRole('heading', { name: 'First steps' }).count(), 0)
+  const drawn = await page.locator('.traffic-plot .red .area').first().getAttribute('d')
+  assert.match(drawn ?? '', /^M/)
+  assert.deepEqual(wrong, [])
+})
+
+test('certificates that wait for somebody are named, and lead to their domain', async (t) => {
+  await dashboard.platform.call.create('/reserved_domains', { domain: 'shop.example.com' })
+
+  const { page } = await dashboard.open(t, '/overview')
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
+  await page.getByRole('link', { name: 'shop.example.com' }).click()
+
+  await page.getByRole('heading', { name: 'DNS records to set' }).waitFor()
+})
+
+test('somebody who may not read the audit log gets the rest of the overview', async (t) => {
+  const { email, password } = await dashboard.makeUser('developer')
+  const context = await dashboard.browser.newContext()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${dashboard.url}#/overview`)
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+
+  await page.getByRole('heading', { name: 'Requests per second' }).waitFor()
+
+  assert.equal(await page.getByRole('heading', { name: 'Recent changes' }).count(), 0)
+})
+
+test('the overview says when it hears nothing, and goes on by itself', async (t) => {
+  const { page } = await dashboard.open(t, '/agents')
+  await page.route('**/dashboard/api/live', (route) => route.abort())
+
+  await goTo(page, '/overview')
+  await page.getByText('No connection, trying again').waitFor()
+  await page.unroute('**/dashboard/api/live')
+
+  await page.getByText('Live', { exact: true }).waitFor()
+})
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  narrow: { viewport: { width: 360, height: 740 } },
+} as const))
+  test(`the overview is accessible and fits its window: ${name}`, async (t) => {
+    const { page } = await dashboard.open(t, '/overview', { ...options, bypassCSP: true })
+    await page.getByText('Live', { exact: true }).waitFor()
+
+    await checked(page, `dashboard-overview-${name}`)
+  })

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startProvider } from '../login/openid-provider.ts'
+import { startDashboard, type TestDashboard } from './dashboard.ts'
+import { pictured, shown } from './inspected.ts'
+import { startAgent, startService } from './served.ts'
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard(['--outbound-allow', '127.0.0.1'])
+})
+after(() => dashboard.stop())
+
+test('a new user makes a domain, an edge with sign-in and a weighted backend, and sees it serve', async (t) => {
+  const { platform, browser } = dashboard
+  const { page, wrong } = await dashboard.open(t, '/overview')
+  const button = (name: string | RegExp, exact = true) => page.getByRole('button', { name, exact })
+  const dialog = page.getByRole('dialog')
+
+  // A domain.
+  await page.getByRole('link', { name: 'Reserve a domain' }).click()
+  await page.getByRole('textbox', { name: /^Name/ }).fill('shop')
+  await page.getByText('Visitors will open shop.adit.localhost').waitFor()
+  await button('Reserve it').click()
+  await page.getByRole('heading', { name: 'shop.adit.localhost', exact: true }).waitFor()
+  await page.getByText('The platform serves its own certificate').waitFor()
+
+  // An edge for it.
+  await page.getByRole('link', { name: 'Create an edge for it' }).click()
+  await page.getByLabel('Description').fill('My shop')
+  assert.ok(await page.getByRole('checkbox', { name: /shop\.adit\.localhost/ }).isChecked())
+  await button('Create edge').click()
+  await page.getByRole('heading', { name: 'My shop' }).waitFor()
+
+  // Who answers: a weighted backend of two that are made on the way.
+  await button(/^Choose who answers/, false).click()
+  await dialog.getByRole('button', { name: /^Weighted/ }).click()
+  await dialog.getByLabel('Description').fill('Two shops')
+  await dialog.locator('.child-add select').selectOption('new')
+  await dialog.getByRole('button', { name: /^Tunnel group/ }).click()
+  await dialog.getByLabel('Description').fill('Agents')
+  await dialog.getByRole('button', { name: 'Add: Labels' }).click()
+  await dialog.getByLabel('Labels: name 1').fill('app')
+  await dialog.getByLabel('Labels: value 1').fill('shop')
+  await dialog.getByRole('button', { name: 'Create tunnel group' }).click()
+  await dialog.getByLabel('Weight of Agents (app=shop)').fill('3')
+  await dialog.locator('.child-add select').selectOption('new')
+  await dialog.getByRole('button', { name: /^Fixed answer/ }).click()
+  await dialog.getByLabel('Description').fill('Sign')
+  await dialog.getByLabel('Body').fill('gone fishing')
+  await dialog.getByRole('button', { name: 'Create fixed answer' }).click()
+  assert.match(await shown(dialog.locator('.children')), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
+  await dialog.getByRole('button', { name: 'Create weighted' }).click()
+  await button(/^Two shops/, false).waitFor()
+  await page.getByText('no tunnel online').waitFor()
+
+  // Sign-in.
+  await button('Add a module to the route /').click()
+  await dialog.getByRole('button', { name: /^Sign-in with OpenID/ }).click()
+  const callback = await shown(dialog.locator('.copy-line code'))
+  const { issuer } = await startProvider(t, callback)
+  await dialog.getByLabel('Issuer').fill(issuer)
+  await dialog.getByLabel('Client ID').fill('app')
+  await dialog.getByRole('button', { name: /^Add sign-in/ }).click()
+  await dialog
+    .getByText(/client_secret/)
+    .first()
+    .waitFor()
+  await dialog.getByLabel('Client secret').fill('app-secret-app-secret-app-secret')
+  await dialog.getByRole('button', { name: /^Add sign-in/ }).click()
+  await button(/^Sign-in with OpenID/, false).waitFor()
+
+  // An agent joins, and the picture shows it.
+  const port = await startService(t, (request, response) => {
+    response.setHeader('content-type', 'text/html')
+    response.end(`<h1>Hello ${request.headers['adit-auth-user-id']}</h1>`)
+  })
+  const agent = await startAgent(t, platform)
+  await agent.forward({ addr: port, labels: ['app=shop'] })
+  await page.locator('.way-tunnel', { hasText: `:${port}` }).waitFor()
+  await pictured(page, 'dashboard-walk-edge')
+
+  // A visitor signs in and is served by both, in their shares.
+  const context = await browser.newContext({ ignoreHTTPSErrors: true })
+  t.after(() => context.close())
+  const visitor = await context.newPage()
+  visitor.setDefaultTimeout(10_000)
+  // It would take its turns as well.
+  await visitor.route('**/favicon.ico', (route) => route.abort())
+  const url = (await page.locator('.edge-url').getAttribute('href')) ?? ''
+  await visitor.goto(url)
+  await visitor.fill('input[name=login]', 'ada')
+  await visitor.fill('input[name=password]', 'x')
+  await visitor.click('button[type=submit]')
+  await visitor.click('button[type=submit]')
+  await visitor.waitForURL(`${url}/`)
+  const answers: (string | null)[] = []
+  for (let times = 0; times < 8; times++) {
+    await visitor.goto(url)
+    answers.push(await visitor.locator('body').textContent())
+  }
+
+  assert.equal(answers.filter((text) => text === 'Hello ada').length, 6)
+  assert.equal(answers.filter((text) => text === 'gone fishing').length, 2)
+  await page.getByText(/\d+ since the start/).waitFor()
+  await page.getByText('The same in words').click()
+  const words = await shown(page.locator('.way-words > ol'))
+  assert.match(words, /A visitor comes with https to shop\.adit\.localhost:443\./)
+  assert.match(words, /Sign-in with OpenID .* asks visitors to sign in at your OpenID provider/)
+  assert.match(words, /75 %: Agents \(app=shop\) answers; 1 online/)
+  assert.deepEqual(
+    wrong.filter((text) => !/status of 400/.test(text)),
+    [],
+  )
+})

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { type AgentHandle, connect } from '../../src/agent/index.ts'
+import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import type { TestPlatform } from '../support/platform.ts'
+
+/** A local web service; its port. */
+export async function startService(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** Our agent as a library, connected to the platform. */
+export async function startAgent(
+  t: TestContext,
+  platform: TestPlatform,
+  metadata = '',
+): Promise<AgentHandle> {
+  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const agent = await connect({ env, metadata })
+  t.after(() => agent.close())
+  return agent
+}
+
+/** The agent as people start it, which can be restarted and stopped from afar. */
+export async function startAgentProgram(t: TestContext, platform: TestPlatform, port: number) {
+  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
+  await program.until(({ stdout }) => /Forwarding +https:/.test(stdout))
+  return program
+}
