@@ -22,8 +22,8 @@ fi
 # The pages that run in a browser: built when they are missing or older than their sources.
 if [ -d node_modules/vite ]; then
   node_modules/.bin/node scripts/build-pages.ts
-elif [ ! -f dist/inspector/index.html ]; then
-  say 'vite is not installed, so the inspector page is not built; everything else works'
+elif [ ! -f dist/inspector/index.html ] || [ ! -f dist/dashboard/index.html ]; then
+  say 'vite is not installed, so the inspector and the dashboard are not built; everything else works'
 fi
 
 [ "${1:-}" = --test ] || exit 0

@@ -22,7 +22,8 @@ const COLUMNS: readonly Column<Entry>[] = [
     title: 'What',
     of: ({ action, kind, detail }) => (
       <>
-        {action.replaceAll('_', ' ')} <span className="quiet">{kind.replaceAll('_', ' ')}</span>
+        {action.replaceAll('_', ' ')}{' '}
+        <span className="quiet">{kind === detail ? '' : kind.replaceAll('_', ' ')}</span>
         {detail && <div className="quiet">{detail}</div>}
       </>
     ),

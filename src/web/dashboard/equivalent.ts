@@ -30,12 +30,19 @@ export function asCurl({ method, path, body }: ApiCall, origin: string): string 
 
 /** The call as a line with `adit api`, if it has a command for it. */
 export function asAdit(call: ApiCall, operations: Operations): string | undefined {
-  const words = aditWords(call, operations)
-  return words && ['adit api', ...words.map(shellWord)].join(' ')
+  const command = aditCommand(call, operations)
+  if (!command) return undefined
+  const flags = command.flags.map(([name, value]) => `${name} ${shellWord(value)}`)
+  const first = ['adit api', ...command.words.map(shellWord)].join(' ')
+  // A flag a line: they are read before they are run.
+  return flags.length > 1 ? [first, ...flags].join(' \\\n  ') : [first, ...flags].join(' ')
 }
 
-/** The words after `adit api`: resource, verb, ids, and a flag for each field of the body. */
-export function aditWords({ method, path, body = {} }: ApiCall, { paths }: Operations): string[] | undefined {
+/** What follows `adit api`: resource, verb and ids, and a flag for each field of the body. */
+export function aditCommand(
+  { method, path, body = {} }: ApiCall,
+  { paths }: Operations,
+): { words: string[]; flags: [name: string, value: string][] } | undefined {
   const steps = path.split('?')[0]!.split('/')
   for (const [pattern, methods] of Object.entries(paths)) {
     const operation = methods[method.toLowerCase()]
@@ -43,7 +50,7 @@ export function aditWords({ method, path, body = {} }: ApiCall, { paths }: Opera
     if (!operation || !ids) continue
     const tag = operation.tags[0]!
     const verbs = operation.operationId.slice(tag.length + 1).split('.')
-    return [...[tag, ...verbs].map(kebab), ...ids, ...flagsOf(body)]
+    return { words: [...[tag, ...verbs].map(kebab), ...ids], flags: flagsOf(body) }
   }
   return undefined
 }
@@ -60,16 +67,15 @@ function idsOf(pattern: readonly string[], steps: readonly string[]): string[] |
 
 const kebab = (name: string) => name.replaceAll('_', '-')
 
-function flagsOf(body: Readonly<Record<string, unknown>>): string[] {
+function flagsOf(body: Readonly<Record<string, unknown>>): [string, string][] {
   const entries = Object.entries(body).filter(([, value]) => value !== undefined)
   const nulls = entries.filter(([, value]) => value === null)
-  return [
-    ...entries
-      .filter(([, value]) => value !== null)
-      .flatMap(([name, value]) => [`--${kebab(name)}`, valueWord(value)]),
-    // A flag has no way to say null, which clears a field.
-    ...(nulls.length > 0 ? ['--json', JSON.stringify(Object.fromEntries(nulls))] : []),
-  ]
+  const flags = entries
+    .filter(([, value]) => value !== null)
+    .map(([name, value]): [string, string] => [`--${kebab(name)}`, valueWord(value)])
+  // A flag has no way to say null, which clears a field.
+  if (nulls.length > 0) flags.push(['--json', JSON.stringify(Object.fromEntries(nulls))])
+  return flags
 }
 
 function valueWord(value: unknown): string {

@@ -12,8 +12,9 @@ export function useKeys(actions: readonly (readonly [keys: string, action: () =>
       if (document.querySelector('dialog[open]')) return
       const target = event.target as HTMLElement
       if (target.closest('input, textarea, select')) {
-        // From the search field one goes straight on into what it found.
-        if (event.key === 'Escape' || event.key === 'Enter') target.blur()
+        // From the search field one goes straight on into what it found; in a form Enter sends it.
+        const sends = event.key === 'Enter' && target.closest('form') !== null
+        if ((event.key === 'Escape' || event.key === 'Enter') && !sends) target.blur()
         return
       }
       const moves = event.key.length > 1

@@ -2,6 +2,7 @@ import { type ReactNode, useId } from 'react'
 import type { ApiError } from '../api.ts'
 import { Button, Field, Switch } from '../kit/index.ts'
 import { type OpenApi, resolved, type Schema } from '../openapi.ts'
+import { areEventSources, EventSources } from './event-sources.tsx'
 import { belongsTo, kindOf, type Values } from './model.ts'
 import { ManyPicker, Picker, Weights } from './pickers.tsx'
 import { Lines, Pairs, Suggested } from './texts.tsx'
@@ -326,6 +327,14 @@ function ObjectsField({ name, path, schema, value, onValue, context }: FieldProp
   const items = resolved(schema.items!, context.document)
   const rows = (value as Values[] | undefined) ?? []
   const own = context.error?.field === path ? context.error.message : undefined
+  if (areEventSources(name, items)) {
+    const error = belongsTo(context.error?.field, path) ? context.error?.message : undefined
+    return (
+      <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={error}>
+        <EventSources path={path} items={items} value={rows} onValue={onValue} context={context} />
+      </Group>
+    )
+  }
   return (
     <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={own}>
       {rows.map((row, index) => (

@@ -120,15 +120,13 @@ function Filled<T>({
     }
   }
 
-  const names = (only ?? descriptionFirst(Object.keys(schema.properties ?? {}))).filter(
-    (name) => !(name in given),
-  )
+  const names = (only ?? inOrder(schema)).filter((name) => !(name in given))
   const more = names.filter((name) => MORE.includes(name) || later.includes(name))
   const shown = names.filter((name) => !more.includes(name))
   const fields = { schema, path: '', values, onValues: setValues, context }
   const misplaced = error && !names.some((name) => belongsTo(error.field, name))
   const inMore = more.some(
-    (name) => belongsTo(error?.field, name) || (!later.includes(name) && before[name] !== undefined),
+    (name) => belongsTo(error?.field, name) || (!later.includes(name) && (before[name] ?? '') !== ''),
   )
   return (
     <form ref={form} className="form" noValidate onSubmit={(event) => void send(event)}>
@@ -162,9 +160,8 @@ function Filled<T>({
   )
 }
 
-function descriptionFirst(names: readonly string[]): string[] {
-  return [
-    ...names.filter((name) => name === 'description'),
-    ...names.filter((name) => name !== 'description'),
-  ]
+/** What has to be said first, then what people will know it by, then the rest. */
+function inOrder({ properties = {}, required = [] }: Schema): string[] {
+  const rank = (name: string) => (required.includes(name) ? 0 : name === 'description' ? 1 : 2)
+  return Object.keys(properties).sort((one, other) => rank(one) - rank(other))
 }

@@ -7,7 +7,7 @@ const CLASSES: Record<Kind, string> = {
   plain: 'button',
   main: 'button main',
   danger: 'button danger',
-  quiet: 'button quiet',
+  quiet: 'button bare',
 }
 
 /** A button; while it is `busy` it cannot be pressed a second time. */

@@ -71,11 +71,24 @@ function lowered(title: string): string {
   return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
 }
 
+const ID = /^[a-z]+_[0-9A-Za-z]{10,}$/
+const NOT_SEARCHED = new Set(['uri', 'created_at', 'at', 'hash'])
+
 /** Whether every word is somewhere in what the thing shows. */
 function fits(item: unknown, search: string): boolean {
-  const text = JSON.stringify(item).toLowerCase()
+  const texts = textsIn(item)
   return search
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => text.includes(word))
+    .every((word) =>
+      texts.some((text) =>
+        ID.test(text) ? text.toLowerCase().startsWith(word) : text.toLowerCase().includes(word),
+      ),
+    )
+}
+
+function textsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(textsIn)
+  if (typeof value !== 'object' || value === null) return [String(value ?? '')]
+  return Object.entries(value).flatMap(([name, each]) => (NOT_SEARCHED.has(name) ? [] : textsIn(each)))
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { api, sentenceOf } from '../api.ts'
-import { Button, Card, Notice, ShownOnce } from '../kit/index.ts'
+import { Button, Card, Equivalent, Notice, ShownOnce } from '../kit/index.ts'
 import type { ExtraProps } from '../resources.ts'
 
 /** Makes a password for a person, who should change it after signing in. */
@@ -8,11 +8,12 @@ export default function UserPassword({ item }: ExtraProps) {
   const [made, setMade] = useState<string>()
   const [refusal, setRefusal] = useState<string>()
   const [busy, setBusy] = useState(false)
+  const path = `/dashboard/api/users/${item.id}/password`
   const make = async () => {
     setBusy(true)
     setRefusal(undefined)
     try {
-      setMade((await api.put<{ password: string }>(`/dashboard/api/users/${item.id}/password`)).password)
+      setMade((await api.put<{ password: string }>(path)).password)
     } catch (error) {
       setRefusal(sentenceOf(error))
     }
@@ -31,6 +32,7 @@ export default function UserPassword({ item }: ExtraProps) {
               Make a password
             </Button>
           </div>
+          <Equivalent method="PUT" path={path} />
         </>
       ) : (
         <ShownOnce label={`This is the new password of ${String(item.email)}.`} value={made} />

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { nameOf, pageOfId } from '../form/references.ts'
 import { choiceLabel, labelOf } from '../form/words.ts'
-import { Badge, Facts, Time } from '../kit/index.ts'
+import { Badge, CopyButton, Facts, Time } from '../kit/index.ts'
 import type { FieldColumn, Item } from '../resources.ts'
 import { hrefTo } from '../route.ts'
 import { useName } from './use-name.ts'
@@ -9,6 +9,8 @@ import { useName } from './use-name.ts'
 const ID = /^[a-z]{2,8}_[0-9A-Za-z]{10,}$/
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
 const LONG = 200
+/** What is taken elsewhere: into files, and into settings of other programs. */
+const COPIED = /_pem$|^public_key$|^certificate$/
 /** Of every resource, and shown elsewhere on its page. */
 const SHOWN_ELSEWHERE = new Set(['id', 'uri', 'description', 'created_at'])
 
@@ -22,6 +24,13 @@ export function ValueView({ value, name = '' }: { value: unknown; name?: string 
   const text = String(value)
   if (MOMENT.test(text)) return <Time at={text} exact />
   if (ID.test(text)) return <NamedLink id={text} />
+  if (COPIED.test(name))
+    return (
+      <div className="long-value">
+        <pre>{text}</pre>
+        <CopyButton text={text} />
+      </div>
+    )
   if (text.includes('\n') || text.length > LONG) return <pre>{text}</pre>
   if (/key|token|addr|cidr|hash|serial/.test(name)) return <code>{text}</code>
   return text
@@ -43,6 +52,8 @@ function Items({ values }: { values: readonly unknown[] }) {
 function ObjectView({ value }: { value: Record<string, unknown> }) {
   if (typeof value.id === 'string' && typeof value.uri === 'string') return <NamedLink id={value.id} />
   const entries = Object.entries(value).filter(([name, each]) => name !== 'uri' && !isUnset(each))
+  // An event is known by its type, unless there is more to say of it.
+  if (entries.length === 1 && entries[0]![0] === 'type') return <ValueView value={entries[0]![1]} />
   return (
     <Facts
       entries={entries.map(([name, each]) => [

@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { Locator, Page } from 'playwright-core'
+import type { ApiClient } from '../support/api.ts'
+import { certificates } from '../support/samples.ts'
+import { sshPublicKey } from '../support/ssh-keys.ts'
+import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, shown } from './inspected.ts'
+
+// Not by its name: the checks of this file's types know nothing of browsers, whose code hangs on it.
+const list = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
+const { resourcePages } = (await import(list.href)) as {
+  resourcePages: readonly { route: string; title: string; one: string; path: string }[]
+}
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+/** What somebody does on the form of one kind of resource. */
+interface Made {
+  /** Fills in what has to be filled in. */
+  fill(page: Page, call: ApiClient): Promise<void>
+  /** What the page of the new one shows. */
+  shows: RegExp
+  /** The field that is changed afterwards. */
+  edits?: string
+}
+
+const field = (page: Page, label: string) => page.getByLabel(label, { exact: true })
+
+/** One entry for each resource that has generic pages; a new one without an entry does not pass. */
+const MADE: Readonly<Record<string, Made>> = {
+  '/addresses': { fill: async () => {}, shows: /\S+:\d+/ },
+  '/agent-ingresses': {
+    fill: (page) => field(page, 'Domain').fill('connect.example.org'),
+    shows: /connect\.example\.org/,
+  },
+  '/api-keys': { fill: async () => {}, shows: /Owner/ },
+  '/tunnel-credentials': {
+    fill: (page) => field(page, 'Allowed binds').fill('bind:a.example.com\n\nbind:b.example.com\n'),
+    shows: /bind:a\.example\.com\s+bind:b\.example\.com/,
+  },
+  '/ssh-credentials': {
+    fill: async (page) => field(page, 'Public key').fill(await sshPublicKey()),
+    shows: /Public key\s+ssh-/,
+  },
+  '/ip-policies': { fill: async () => {}, shows: /No rules yet/ },
+  '/ip-restrictions': {
+    async fill(page, call) {
+      await call.create('/ip_policies', { description: 'for the restriction' })
+      await page.reload()
+      await field(page, 'Type').selectOption('agent')
+      await field(page, 'IP policies').selectOption({ label: await optionWith(page, 'for the restriction') })
+    },
+    shows: /agent/,
+  },
+  '/users': {
+    fill: (page) => field(page, 'Email').fill('erin@example.com'),
+    shows: /Developer/,
+    edits: 'Name',
+  },
+  '/bot-users': { fill: (page) => field(page, 'Name').fill('builder'), shows: /Active\s+Yes/, edits: 'Name' },
+  '/tls-certificates': {
+    async fill(page) {
+      const { leaf } = await certificates()
+      await field(page, 'Certificate chain (PEM)').fill(leaf.cert)
+      await field(page, 'Private key (PEM)').fill(leaf.key)
+    },
+    shows: /app\.example\.com/,
+  },
+  '/certificate-authorities': {
+    fill: async (page) => field(page, 'Certificate (PEM)').fill((await certificates()).ca.caPem),
+    shows: /BEGIN CERTIFICATE/,
+  },
+  '/ssh-certificate-authorities': {
+    fill: async (page) => {
+      await field(page, 'Private key type').selectOption('ecdsa')
+    },
+    shows: /ecdsa-sha2/,
+  },
+  '/ssh-user-certificates': { fill: signs, shows: /ssh-.+cert/ },
+  '/ssh-host-certificates': { fill: signs, shows: /ssh-.+cert/ },
+  '/event-destinations': {
+    async fill(page) {
+      await field(page, 'Kind').selectOption('webhook')
+      await field(page, 'URL').fill('https://example.com/hook')
+      await field(page, 'Secret').fill('a secret of the hook')
+    },
+    shows: /https:\/\/example\.com\/hook/,
+  },
+  '/event-subscriptions': {
+    async fill(page) {
+      await field(page, 'API key created').check()
+      await field(page, 'HTTP request complete').check()
+      await field(page, 'Fields').fill('conn.client_ip')
+    },
+    shows: /api_key_created\.v0[\s\S]*conn\.client_ip/,
+  },
+}
+
+async function signs(page: Page, call: ApiClient): Promise<void> {
+  const { id } = await call.create('/ssh_certificate_authorities', { description: 'signs' })
+  await page.reload()
+  await field(page, 'Signed by').selectOption(id as string)
+  await field(page, 'Public key').fill(await sshPublicKey())
+}
+
+async function optionWith(page: Page, text: string): Promise<string> {
+  const option = page.locator('option', { hasText: text }).first()
+  await option.waitFor({ state: 'attached' })
+  return (await option.textContent())!
+}
+
+const main = (page: Page): Locator => page.locator('main')
+
+test('every resource is listed, created, edited and deleted in the browser', async (t) => {
+  assert.deepEqual(
+    resourcePages.map(({ route }) => route).filter((route) => !(route in MADE)),
+    [],
+  )
+  const { page, wrong, asked } = await dashboard.open(t, '/account')
+  for (const { route, title, one, path } of resourcePages) {
+    await t.test(title, async () => {
+      await goTo(page, route)
+      const { fill, shows, edits = 'Description' } = MADE[route]!
+      await page.getByRole('link', { name: `New ${one}` }).click()
+      await page.getByRole('heading', { name: `New ${one}` }).waitFor()
+      if (edits === 'Description') await field(page, 'Description').waitFor()
+
+      await fill(page, dashboard.platform.call)
+      if (edits === 'Description') await field(page, 'Description').fill('made in a browser')
+      await page.getByRole('button', { name: `Create ${one}` }).click()
+      const done = page.getByRole('link', { name: 'Done' })
+      await page.getByRole('link', { name: 'Edit' }).or(done).waitFor()
+      if (await done.isVisible()) await done.click()
+
+      await page.getByRole('link', { name: 'Edit' }).click()
+      await field(page, edits).fill('changed in a browser')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await main(page).getByText('changed in a browser').first().waitFor()
+      assert.match(await shown(main(page)), shows)
+      const id = new URL(page.url()).hash.split('/').at(-1)!
+      assert.equal((await dashboard.platform.call('GET', `${path}/${id}`)).status, 200)
+
+      await goTo(page, route)
+      await main(page)
+        .getByRole('link', { name: nameIn(route) })
+        .first()
+        .waitFor()
+      await goTo(page, `${route}/${id}`)
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+
+      await page.getByRole('heading', { name: title, exact: true }).waitFor()
+      assert.equal((await dashboard.platform.call('GET', `${path}/${id}`)).status, 404)
+      assert.deepEqual(wrong, [])
+      assert.deepEqual([...asked], [new URL(dashboard.url).origin])
+    })
+  }
+})
+
+/** By what a list names what was made. */
+function nameIn(route: string): RegExp {
+  const named: Record<string, RegExp> = {
+    '/addresses': /:\d+/,
+    '/agent-ingresses': /connect\.example\.org/,
+    '/ip-restrictions': /agent/,
+    '/users': /erin@/,
+    '/tls-certificates': /app\.example\.com/,
+    '/certificate-authorities': /./,
+  }
+  return named[route] ?? /changed in a browser/
+}
+
+test('a token is shown once, can be copied, and works', async (t) => {
+  const { page } = await dashboard.open(t, '/api-keys/new', {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+
+  await field(page, 'Description').fill('shown once')
+  await page.keyboard.press('Enter')
+  await page.getByText('This is the new API key.').waitFor()
+  const token = await shown(page.locator('.shown-once code'))
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), token)
+  const { status } = await fetch(`${dashboard.platform.credentials.api_url}/api_keys`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  assert.equal(status, 200)
+  await page.getByRole('link', { name: 'Done' }).click()
+  await page.getByRole('heading', { name: 'shown once' }).waitFor()
+  assert.ok(!(await shown(main(page))).includes(token))
+  await page.reload()
+  await page.getByRole('heading', { name: 'shown once' }).waitFor()
+  assert.ok(!(await page.content()).includes(token))
+})
+
+test('what the API refuses stands beside the field, which takes the focus', async (t) => {
+  const { page } = await dashboard.open(t, '/event-destinations/new')
+  await field(page, 'Kind').selectOption('webhook')
+  await field(page, 'URL').fill('not an address')
+  await field(page, 'Secret').fill('a secret of the hook')
+
+  await page.getByRole('button', { name: 'Create event destination' }).click()
+
+  await page
+    .locator('.field', { has: page.getByLabel('URL', { exact: true }) })
+    .locator('.field-error')
+    .waitFor()
+  assert.equal(await field(page, 'URL').getAttribute('aria-invalid'), 'true')
+  assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-invalid")'), 'true')
+  await goTo(page, '/users/new')
+  await page.getByRole('button', { name: 'Create user' }).click()
+  assert.match(await shown(page.locator('.field-error')), /email is required/)
+})
+
+test('rules are added, changed and deleted on the page of their policy', async (t) => {
+  const { id } = await dashboard.platform.call.create('/ip_policies', { description: 'Office' })
+  const { page } = await dashboard.open(t, `/ip-policies/${id}`)
+  await page.getByRole('button', { name: 'Add a rule' }).click()
+  const dialog = page.getByRole('dialog')
+
+  await dialog.getByLabel('Address range').fill('203.0.113.0/99')
+  await dialog.getByLabel('Action').selectOption('allow')
+  await dialog.getByRole('button', { name: 'Add rule' }).click()
+  assert.match(await shown(dialog.locator('.field-error')), /cidr/)
+  await dialog.getByLabel('Address range').fill('203.0.113.0/24')
+  await dialog.getByRole('button', { name: 'Add rule' }).click()
+  const rules = page.getByRole('table', { name: 'Rules' })
+  assert.match(await shown(rules), /203\.0\.113\.0\/24\s+allow/)
+  await page.getByRole('button', { name: 'Edit 203.0.113.0/24' }).click()
+  await dialog.getByLabel('Description').fill('the office')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await rules.getByText('the office').waitFor()
+  await page.getByRole('button', { name: 'Delete 203.0.113.0/24' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+
+  await page.getByText('No rules yet').waitFor()
+})
+
+test('a refused deletion says why and leaves everything as it was', async (t) => {
+  const { call } = dashboard.platform
+  const { id } = await call.create('/ip_policies', { description: 'in use' })
+  await call.create('/ip_restrictions', { type: 'agent', ip_policy_ids: [id], enforced: false })
+  const { page } = await dashboard.open(t, `/ip-policies/${id}`)
+
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+
+  assert.match(await shown(page.getByRole('alert')), /is still used by/)
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { name: 'in use' }).waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
+})
+
+test('a reference that was set can be taken away again', async (t) => {
+  const { call } = dashboard.platform
+  const configuration = await call.create('/endpoint_configurations', {
+    type: 'tcp',
+    description: 'for the address',
+  })
+  const { id } = await call.create('/reserved_addrs', { endpoint_configuration_id: configuration.id })
+  const { page } = await dashboard.open(t, `/addresses/${id}/edit`)
+
+  await field(page, 'Endpoint configuration').selectOption('')
+  await page.getByText('Do the same from a shell').click()
+  const line = await shown(page.getByRole('region', { name: 'The same with adit api' }))
+  await page.getByRole('button', { name: 'Save' }).click()
+
+  await page.getByRole('link', { name: 'Edit' }).waitFor()
+  assert.match(line, new RegExp(`adit api reserved-addrs endpoint-configuration delete ${String(id)}`))
+  const { body } = await call('GET', `/reserved_addrs/${id}`)
+  assert.equal(body.endpoint_configuration, null)
+})
+
+test('lists page through and search everything', async (t) => {
+  const { call } = dashboard.platform
+  for (let made = 0; made < 120; made++)
+    await call.create('/ip_policies', { description: `policy number ${made}` })
+  const { page } = await dashboard.open(t, '/ip-policies')
+  const rows = main(page).getByRole('row')
+  await main(page).getByText('policy number 119').waitFor()
+  assert.equal(await rows.count(), 51)
+
+  await page.getByRole('button', { name: 'Show older' }).click()
+  await main(page).getByText('policy number 25').waitFor()
+  assert.equal(await rows.count(), 101)
+  await page.keyboard.press('/')
+  await page.keyboard.type('number 11')
+
+  await main(page).getByText('policy number 11', { exact: true }).waitFor()
+  assert.match(await shown(page.locator('.counts')), /^11 of 1\d\d$/)
+  await page.keyboard.type('zzz')
+  await page.getByText('Nothing fits').waitFor()
+})
+
+test('an administrator makes a password for a user, and the audit log tells', async (t) => {
+  const { id } = await dashboard.platform.call.create('/users', { email: 'frank@example.com' })
+  const { page } = await dashboard.open(t, `/users/${id}`)
+
+  await page.getByRole('button', { name: 'Make a password' }).click()
+
+  await page.getByText('This is the new password of frank@example.com.').waitFor()
+  await goTo(page, '/audit-log')
+  await page.getByRole('searchbox').fill(`make_password ${id}`)
+  await main(page).getByText('1 of').waitFor()
+  assert.match(await shown(main(page).getByRole('row').nth(1)), /make password/)
+})
+
+test('the keyboard alone is enough', async (t) => {
+  await dashboard.platform.call.create('/bot_users', { name: 'older' })
+  await dashboard.platform.call.create('/bot_users', { name: 'newer' })
+  const { page } = await dashboard.open(t, '/account')
+  await page.getByRole('heading', { name: 'Your account' }).waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').getByText('Go to a page').waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('g')
+  await page.keyboard.press('u')
+  await page.getByRole('heading', { name: 'Users' }).waitFor()
+  await goTo(page, '/bot-users')
+  await main(page).getByText('older').waitFor()
+
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'older' }).waitFor()
+  await page.getByRole('link', { name: 'Edit' }).waitFor()
+  await page.keyboard.press('e')
+  await field(page, 'Name').waitFor()
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.type('renamed')
+  await page.keyboard.press('Enter')
+
+  await page.getByRole('heading', { name: 'renamed' }).waitFor()
+})
+
+test('the policy of the page forbids foreign code, and nothing on the way broke it', async (t) => {
+  const { page, wrong } = await dashboard.open(t, '/api-keys')
+  await main(page).getByRole('row').nth(1).waitFor()
+
+  const { headers } = await fetch(dashboard.url)
+  const ran = await page.evaluate(`(() => {
+    const script = document.createElement('script')
+    try { script.textContent = 'globalThis.ran = true'; document.body.append(script) } catch {}
+    return globalThis.ran === true
+  })()`)
+
+  assert.match(headers.get('content-security-policy')!, /default-src 'none'; script-src 'self'/)
+  assert.equal(ran, false)
+  assert.ok(
+    wrong.length > 0 && wrong.every((text) => /Content Security|TrustedScript|trusted/i.test(text)),
+    wrong.join(),
+  )
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`lists, pages and forms are accessible and fit a phone, ${colorScheme}`, async (t) => {
+    const { call } = dashboard.platform
+    const { id } = await call.create('/ip_policies', { description: `Offices, ${colorScheme}` })
+    await call.create('/ip_policy_rules', { ip_policy_id: id, cidr: '203.0.113.0/24', action: 'allow' })
+    const { page } = await dashboard.open(t, '/api-keys', { bypassCSP: true, colorScheme })
+    const seen = async (name: string) => {
+      await page.setViewportSize({ width: 1280, height: 860 })
+      await checked(page, `dashboard-${name}-${colorScheme}`)
+      await page.setViewportSize({ width: 360, height: 740 })
+      await checked(page, `dashboard-${name}-360-${colorScheme}`)
+    }
+    await main(page).getByRole('row').nth(1).waitFor()
+    await seen('list')
+    await goTo(page, '/ssh-credentials')
+    await page.getByText('No SSH credential yet').waitFor()
+    await seen('empty')
+    await goTo(page, `/ip-policies/${id}`)
+    await page.getByRole('table', { name: 'Rules' }).waitFor()
+    await seen('policy')
+    await page.getByRole('button', { name: 'Add a rule' }).click()
+    await page.getByRole('dialog').getByLabel('Action').waitFor()
+    await page.getByText('Do the same from a shell').click()
+    await seen('rule')
+    await page.keyboard.press('Escape')
+    await goTo(page, '/event-destinations/new')
+    await field(page, 'Kind').selectOption('s3')
+    await page.getByText('Do the same from a shell').click()
+    await seen('form')
+    await goTo(page, '/audit-log')
+    await main(page).getByRole('row').nth(1).waitFor()
+    await seen('audit')
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await checked(page, `dashboard-menu-360-${colorScheme}`)
+  })
+}
+
+test('the first page is small, and each other page is loaded when it is opened', async (t) => {
+  const context = await dashboard.browser.newContext()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  const loaded: Promise<Buffer>[] = []
+  page.on('response', (response) => {
+    if (response.url().includes('/dashboard/')) loaded.push(response.body().catch(() => Buffer.alloc(0)))
+  })
+
+  await page.goto(dashboard.url, { waitUntil: 'networkidle' })
+
+  const sizes = (await Promise.all(loaded)).map((body) => gzipSync(body).length)
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  assert.ok(total > 20_000, 'nothing was loaded, so this proves nothing')
+  assert.ok(total < 110_000, `${total} bytes`)
+})
