@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { setTimeout as setTimer } from 'node:timers/promises'
 import { type Acl, compileAcl, isTokenShaped, type TunnelPrincipal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
@@ -57,6 +58,10 @@ export interface AgentConnectionOptions {
   pool: BufferPool
   /** Shorter heartbeats than 1 s are refused, and 3 s are added to the allowed silence; tests want less. */
   heartbeat?: { minMs: number; slackMs: number }
+  /** How long the check of a token is put off now. */
+  holdBackMs(): number
+  /** The token was nobody's. */
+  onUnknown(): void
   onAuthenticated(): void
   onClose(): void
 }
@@ -251,10 +256,15 @@ export class AgentConnection implements LiveSession {
     if (this.#authenticating) throw refusal('message_undecodable', 'Auth may be sent once.')
     this.#authenticating = true
 
+    const holdBackMs = this.#options.holdBackMs()
+    if (holdBackMs > 0) await setTimer(holdBackMs)
     const token = extra.Authtoken ?? ''
     const since = registry.changeCount
     const principal = await authenticate(token)
-    if (principal === undefined) throw refusal(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
+    if (principal === undefined) {
+      this.#options.onUnknown()
+      throw refusal(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
+    }
     if (this.#options.admits?.(principal.accountId, this.ip) === false)
       throw refusal('address_refused', this.ip)
     this.#requireIngress(principal.accountId)

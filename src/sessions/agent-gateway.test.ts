@@ -203,6 +203,52 @@ test('one source may hold so many unknown connections; known agents do not count
   assert.equal(platform.registry.sessionsOf('ac_1').length, 2)
 })
 
+/** Tries to log in with a token that nobody has; undefined when not even that was possible. */
+async function guess(t: TestContext, platform: Platform): Promise<string | undefined> {
+  try {
+    const { mux } = await rawAgent(t, platform)
+    const answer = await call(mux, 0, { Version: ['3'], ClientId: '', Extra: { Authtoken: 'a guess' } }, 5000)
+    return String(answer.Error)
+  } catch {
+    return undefined
+  }
+}
+
+const strict = { perFailureMs: 10_000, refuseFromMs: 30_000, mostMs: 60_000 }
+
+test('a source that keeps guessing tokens is refused until its time has passed', async (t) => {
+  let now = 0
+  const clock = { now: () => Date.now(), monotonic: () => now }
+  const platform = await startPlatform(t, { gateway: { penalties: strict, clock } })
+
+  for (let guesses = 0; guesses < 3; guesses++) assert.match((await guess(t, platform)) ?? '', /NGROK_105/)
+  const refused = await guess(t, platform)
+  now = 29_000
+  const stillRefused = await guess(t, platform)
+  now = 31_000
+
+  assert.deepEqual([refused, stillRefused], [undefined, undefined])
+  assert.ok((await platform.agent(t)).welcome.ClientId)
+})
+
+test('agents get in from where others guess tokens, as long as one of them is connected', async (t) => {
+  const platform = await startPlatform(t, { gateway: { penalties: strict, limits: { holdBackMs: 50 } } })
+  const first = await platform.agent(t)
+
+  for (let guesses = 0; guesses < 5; guesses++) assert.match((await guess(t, platform)) ?? '', /NGROK_105/)
+  const from = performance.now()
+  const second = await platform.agent(t)
+  const took = performance.now() - from
+  first.close()
+  second.close()
+  await eventually(() => platform.gateway.connections === 0, 'they are gone')
+  const alone = await guess(t, platform)
+
+  assert.ok(second.welcome.ClientId)
+  assert.ok(took >= 50, `held back, but it took ${took} ms`)
+  assert.equal(alone, undefined)
+})
+
 test('an agent behind a dead link gets its name back at once, and the ghost goes', async (t) => {
   const platform = await startPlatform(t, { gateway: quick })
   const relay = await startRelay(t, platform.port)

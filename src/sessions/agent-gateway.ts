@@ -5,10 +5,14 @@ import { systemClock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
 import { BufferPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
+import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
 import { SourceLimit } from './source-limit.ts'
 
 export interface AgentGatewayOptions
-  extends Omit<AgentConnectionOptions, 'onAuthenticated' | 'onClose' | 'clock' | 'pool' | 'serverName'> {
+  extends Omit<
+    AgentConnectionOptions,
+    'holdBackMs' | 'onUnknown' | 'onAuthenticated' | 'onClose' | 'clock' | 'pool' | 'serverName'
+  > {
   /** The certificate for agents that dialled an address, or a name nobody has one for. */
   secureContext(): SecureContext | undefined
   /** The certificate for a server name; undefined when there is none of its own. */
@@ -16,6 +20,7 @@ export interface AgentGatewayOptions
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
   limits?: Partial<GatewayLimits>
+  penalties?: PenaltySettings
 }
 
 /** What connections may take before they are known. */
@@ -24,6 +29,8 @@ export interface GatewayLimits {
   authenticateMs: number
   unauthenticatedPerSource: number
   unauthenticated: number
+  /** How long each login takes from where others keep failing, though agents are connected from there. */
+  holdBackMs: number
 }
 
 const LIMITS: GatewayLimits = {
@@ -31,6 +38,7 @@ const LIMITS: GatewayLimits = {
   authenticateMs: 10_000,
   unauthenticatedPerSource: 100,
   unauthenticated: 2000,
+  holdBackMs: 1000,
 }
 
 /** Where agents connect. */
@@ -48,6 +56,8 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const clock = options.clock ?? systemClock
   const pool = options.pool ?? new BufferPool(64)
   const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
+  const penalties = new Penalties(clock, options.penalties ?? AGENT_PENALTIES)
+  const known = new SourceLimit(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
   const handshaking = new Set<TLSSocket>()
   const connections = new Set<AgentConnection>()
   const server: Server = createServer({ noDelay: true }, accept)
@@ -55,7 +65,9 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
 
   function accept(raw: Socket): void {
     const ip = plainAddress(raw.remoteAddress ?? '')
-    const leave = sources.take(ip)
+    // Agents behind the address of one that keeps failing must get in, if only slowly.
+    const refused = penalties.refuses(ip) && !known.has(ip)
+    const leave = refused ? undefined : sources.take(ip)
     raw.on('error', () => {})
     const fallback = options.secureContext()
     if (leave === undefined || fallback === undefined) {
@@ -96,17 +108,22 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
 
   function serve(socket: TLSSocket, ip: string, leave: () => void): void {
     const serverName = (socket as { servername?: string | false | null }).servername || undefined
+    let gone: (() => void) | undefined
     const connection = new AgentConnection(socket, ip, {
       ...options,
       serverName,
       clock,
       pool,
+      holdBackMs: () => (penalties.refuses(ip) ? limits.holdBackMs : 0),
+      onUnknown: () => penalties.failed(ip),
       onAuthenticated() {
         clearTimeout(late)
         leave()
+        gone = known.take(ip)
       },
       onClose() {
         clearTimeout(late)
+        gone?.()
         connections.delete(connection)
       },
     })

@@ -15,6 +15,11 @@ export class SourceLimit {
     this.#total = total
   }
 
+  /** Whether somebody from there has a place. */
+  has(ip: string): boolean {
+    return this.#counts.has(sourceOf(ip))
+  }
+
   /** Takes a place; undefined when there is none. Call the answer once to give it back. */
   take(ip: string): (() => void) | undefined {
     const source = sourceOf(ip)

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import { sourceOf } from '../../base/source.ts'
+import type { Clock } from '../base/clock.ts'
+import { sourceOf } from '../base/source.ts'
 
 export interface PenaltySettings {
   /** Added for each connection that failed to log in. */
@@ -9,7 +9,11 @@ export interface PenaltySettings {
   mostMs: number
 }
 
+/** For clients that log in by hand or not at all, as with SSH (P50). */
 export const PENALTIES: PenaltySettings = { perFailureMs: 5000, refuseFromMs: 15_000, mostMs: 600_000 }
+
+/** For agents, of which many may share an address: only who fails more often than once a second for half a minute. */
+export const AGENT_PENALTIES: PenaltySettings = { perFailureMs: 1000, refuseFromMs: 30_000, mostMs: 60_000 }
 
 const MOST_SOURCES = 65_536
 
