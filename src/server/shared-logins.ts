@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { LoginOptions, LoginPart } from '../edge/index.ts'
+import type { Ending, LoginLedger } from '../edge/index.ts'
 import type { LoginRecords } from '../store/index.ts'
 
-type Hear = LoginPart['hear']
+type Hear = (endings: readonly Ending[]) => void
 
 const LOOK_MS = 400
 const PURGE_MS = 60_000
@@ -25,7 +25,7 @@ export function createSharedLogins(options: {
   let purgedAt = 0
   let interrupted = false
 
-  const ledger: LoginOptions['ledger'] = {
+  const ledger: LoginLedger = {
     use: (id, until) => records.use(id, { now: clock.now(), until }),
     end: records.end,
   }
