@@ -16,6 +16,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   dns: ['resources', 'store'],
   events: ['resources', 'store'],
   sessions: ['protocol', 'resources', 'auth'],
+  cluster: ['protocol', 'auth', 'sessions'],
   edge: ['resources', 'certs', 'sessions'],
   api: ['resources', 'store', 'auth', 'certs', 'sessions', 'events'],
   'api-cli': ['api', 'resources'],

@@ -11,7 +11,7 @@ export {
 export { BufferPool } from './buffer-pool.ts'
 export { decode, rawField } from './decode.ts'
 export { ErrorCode, MuxError, WINDOW } from './frame.ts'
-export type { HeartbeatTimes } from './heartbeat.ts'
+export { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
 export {
   AuthRequest,
   type AuthResponse,
@@ -30,5 +30,6 @@ export type { ProxyHeader } from './proxy-header.ts'
 export { proxyProtocolHeader } from './proxy-protocol.ts'
 export { Refusal, readRefusal } from './refusal.ts'
 export { refusal, refusals } from './refusals.ts'
+export { CallReader, call } from './rpc.ts'
 export { ServedSession, type ServedSessionOptions } from './served-session.ts'
-export { StreamType } from './stream-type.ts'
+export { StreamType, TypeReader, typeBytes } from './stream-type.ts'

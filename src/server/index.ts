@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { createApi, createShowing } from '../api/index.ts'
@@ -10,6 +10,7 @@ import { createLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
+import { createCluster, NODE_NAME } from '../cluster/index.ts'
 import { createDashboard, createPasswords, mountViews } from '../dashboard/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
@@ -24,7 +25,7 @@ import {
   Registry,
   RequestLog,
 } from '../sessions/index.ts'
-import { type Follower, openLoginRecords, openStore, type Store } from '../store/index.ts'
+import { type Follower, openLoginRecords, openNodes, openStore, type Store } from '../store/index.ts'
 import { CLAIMING_KINDS, followClaims } from './claimed-names.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
@@ -36,7 +37,7 @@ import { observers } from './observers.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
-import { BadSetting, masterKeyFileOf, type RoleName, type Settings } from './settings.ts'
+import { BadSetting, masterKeyFileOf, ROLES, type RoleName, type Settings } from './settings.ts'
 import { createSharedLogins } from './shared-logins.ts'
 import { openSshHostIdentity } from './ssh-host-identity.ts'
 import { VERSION } from './version.ts'
@@ -82,6 +83,13 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
   } catch (error) {
     throw new BadSetting(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
   }
+}
+
+/** Other processes can only be on a database of their own, or do what this one leaves to them. */
+function peerAddress({ peerAddr, databaseUrl, roles }: Settings) {
+  if (peerAddr !== 'auto') return peerAddr
+  const alone = databaseUrl === undefined && ROLES.every((role) => roles.has(role))
+  return alone ? undefined : { host: '127.0.0.1', port: 0 }
 }
 
 /** Starts parts one after the other; when one fails, those before it are stopped again. */
@@ -207,6 +215,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       emit(event) {
         nameWatch.onLive(event)
         events.onLive(event)
+        cluster?.onLive(event)
       },
       ports: { acquire: (port) => edge.ports.acquire(port), release: (port) => edge.ports.release(port) },
     })
@@ -229,6 +238,22 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       },
     })
+    const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME])
+    const peerAddr = peerAddress(settings)
+    const cluster =
+      peerAddr &&
+      createCluster({
+        nodes: openNodes(store),
+        id: randomUUID(),
+        registry,
+        secret: new Secret(Buffer.from(await secretSetting(store, 'cluster.secret'), 'base64')),
+        secureContext: nodeCertificate.context,
+        authorityPem: authority.certificatePem,
+        listen: settings.roles.has('gateway') ? peerAddr : undefined,
+        advertise: settings.peerAdvertise,
+        clock,
+        log,
+      })
     const resume = createResume(
       new Secret(Buffer.from(await secretSetting(store, 'sessions.resume_key'), 'base64')),
     )
@@ -393,11 +418,18 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       // First what is to be served, then the doors.
       ...(has('edge') ? [follow(edge.kinds, edge.follower)] : []),
       {
+        start: async () => void (await cluster?.start()),
+        async stop() {
+          await cluster?.stop()
+          nodeCertificate.stop()
+        },
+      },
+      {
         async start() {
-          if (!has('edge')) return
-          await edge.start()
-          bound.httpPort = edge.addresses.http?.port ?? 80
-          bound.httpsPort = edge.addresses.https?.port ?? 443
+          if (has('edge')) await edge.start()
+          // Where another process is the edge, its addresses have to be written here too.
+          bound.httpPort = edge.addresses.http?.port ?? settings.httpAddr?.port ?? 80
+          bound.httpsPort = edge.addresses.https?.port ?? settings.httpsAddr?.port ?? 443
         },
         stop: stopEdge,
       },

@@ -139,6 +139,20 @@ const settings = {
   tcpPorts: setting('tcp-ports', 'FROM-TO', 'public TCP ports', '20000-20999', portRange),
   agentAddr: setting('agent-addr', 'HOST:PORT', 'agents', '127.0.0.1:4443', listenAddress),
   sshAddr: setting('ssh-addr', 'HOST:PORT', 'SSH gateway', '127.0.0.1:2222', listenAddress),
+  peerAddr: setting(
+    'peer-addr',
+    'HOST:PORT',
+    'where other nodes on the same database reach this one; auto: on this machine, if there may be any',
+    'auto',
+    (text, flag) => (text === 'auto' ? 'auto' : listenAddress(text, flag)),
+  ),
+  peerAdvertise: setting(
+    'peer-advertise',
+    'HOST:PORT',
+    'how other nodes dial it, when that is not the address bound',
+    '',
+    optional,
+  ),
   sshHostCa: setting('ssh-host-ca', 'ID', 'SSH authority that certifies the host key', '', optional),
   dnsAddr: setting('dns-addr', 'HOST:PORT', 'DNS over UDP and TCP', '127.0.0.1:5354', listenAddress),
   publicIps: setting(

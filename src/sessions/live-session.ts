@@ -25,6 +25,8 @@ export interface LiveSession {
   readonly region: string
   readonly metadata: string
   readonly startedAt: number
+  /** True for a session of another node, shown here so that its tunnels serve visitors of this one. */
+  readonly remote?: boolean
   /** What its credential may bind; replaced by the registry when the credential changes. */
   acl: Acl
   /** Tells the agent why and closes the connection. */

@@ -6,17 +6,19 @@ import type { EndpointOptions, Tunnel, TunnelProto, Visitor } from './tunnel.ts'
 export interface TunnelSpec {
   /** The agent's own id of the bind: unique in its session only. */
   bindId: string
+  /** Set for a tunnel of another node, which has named it already. */
+  known?: { readonly id: string; readonly startedAt: number }
   /** Undefined for labelled tunnels, as are `host`, `port`, `url` and `hostport`. */
-  proto?: TunnelProto
+  proto?: TunnelProto | undefined
   /** The host name of http, https and tls, in normal form. */
-  host?: string
+  host?: string | undefined
   /** The public port visitors use. */
-  port?: number
-  url?: string
-  hostport?: string
-  labels?: Readonly<Record<string, string>>
+  port?: number | undefined
+  url?: string | undefined
+  hostport?: string | undefined
+  labels?: Readonly<Record<string, string>> | undefined
   /** The reserved domain or address behind it, when there is one. */
-  reservationId?: string
+  reservationId?: string | undefined
   name: string
   description: string
   metadata: string

@@ -10,8 +10,11 @@ import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
 
 /** A session or a tunnel came or went. */
 export type LiveEvent =
-  | { readonly what: 'session_started' | 'session_stopped'; readonly session: LiveSession }
-  | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: LiveTunnel }
+  | { readonly what: 'session_started'; readonly session: LiveSession }
+  | { readonly what: 'session_stopped'; readonly session: LiveSession }
+  | { readonly what: 'tunnel_started'; readonly tunnel: LiveTunnel }
+  /** `kept`: its name waits for its credential to come back. */
+  | { readonly what: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly kept: boolean }
 
 export interface RegistryOptions {
   ports: PublicPorts
@@ -156,7 +159,9 @@ export class Registry implements TunnelLookup {
     const again = tunnels.get(spec.bindId)
     if (again !== undefined && !leaving.includes(again)) leaving.push(again)
 
-    const tunnel = new LiveTunnel(newId('tn', this.#clock.now()), session, spec, this.#clock.now())
+    const now = this.#clock.now()
+    const { id, startedAt } = spec.known ?? { id: newId('tn', now), startedAt: now }
+    const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The newcomer sits down before the others leave, so that the address is never without an answer.
     if (key !== undefined) this.#seats.set(key, [...this.#seats.at(key), tunnel])
     else this.#labels.add(tunnel)
@@ -171,9 +176,9 @@ export class Registry implements TunnelLookup {
   }
 
   /** Takes a tunnel offline at the wish of its session; unknown ids are ignored. */
-  unbind(session: LiveSession, bindId: string): void {
+  unbind(session: LiveSession, bindId: string, keepName = false): void {
     const tunnel = this.#tunnels.get(session)?.get(bindId)
-    if (tunnel !== undefined) this.#stop(tunnel, false)
+    if (tunnel !== undefined) this.#stop(tunnel, keepName)
   }
 
   /**
@@ -268,7 +273,7 @@ export class Registry implements TunnelLookup {
     const key = seatKey(tunnel)
     if (key === undefined) this.#labels.remove(tunnel)
     else this.#leave(tunnel, key, keepName)
-    this.#emit({ what: 'tunnel_stopped', tunnel })
+    this.#emit({ what: 'tunnel_stopped', tunnel, kept: keepName })
   }
 
   #leave(tunnel: LiveTunnel, key: SeatKey, keepName: boolean): void {
@@ -311,8 +316,10 @@ export class Registry implements TunnelLookup {
     this.#changes.set(credentialId, { count: ++this.#changeCount, rules, timer })
   }
 
+  /** What comes to pass on another node is told there. */
   #emit(event: LiveEvent): void {
-    this.#options.emit?.(event)
+    const { remote = false } = 'session' in event ? event.session : event.tunnel.session
+    if (!remote) this.#options.emit?.(event)
   }
 }
 

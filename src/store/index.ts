@@ -28,6 +28,7 @@ export {
 export { type LoginEnding, type LoginRecords, openLoginRecords } from './login-records.ts'
 export { MasterKeyRefused } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
+export { type KnownNode, type Nodes, openNodes } from './nodes.ts'
 export { DatabaseRefused } from './postgres.ts'
 export { draftOf, recordOf } from './record.ts'
 export { addMasterKey, rotateMasterKey } from './rotate.ts'

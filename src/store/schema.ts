@@ -126,4 +126,12 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX dashboard_sessions_seen ON dashboard_sessions (seen_at)',
     ],
   },
+  {
+    version: 5,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE nodes (
+        id ${text} NOT NULL PRIMARY KEY, address ${text} NOT NULL, expires_at ${integer} NOT NULL)${clustered}`,
+    ],
+  },
 ]

@@ -18,7 +18,7 @@ export interface TestPlatform {
     readonly https_url: string
     readonly ssh_addr: string
   }
-  /** Who can sign in to the dashboard. */
+  /** Who can sign in to the dashboard; empty for a node that joined others. */
   readonly admin: { readonly email: string; readonly password: string }
   readonly caPem: string
   readonly call: ApiClient
@@ -67,7 +67,7 @@ export async function startPlatform(
   return {
     dataDir,
     credentials,
-    admin: { email: server.made!.email, password: server.made!.password.reveal() },
+    admin: { email: server.made?.email ?? '', password: server.made?.password.reveal() ?? '' },
     caPem,
     call: createClient(credentials.api_url, credentials.api_key),
     fetch: (url, init = {}) => undiciFetch(url, { ...init, dispatcher }),

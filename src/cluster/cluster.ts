@@ -1,0 +1,214 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import type { Clock } from '../base/clock.ts'
+import { joinHostPort } from '../base/hostport.ts'
+import type { Logger } from '../base/log.ts'
+import type { Secret } from '../base/secret.ts'
+import type { LiveEvent, Registry } from '../sessions/index.ts'
+import { Mirror } from './mirror.ts'
+import { Offers } from './offers.ts'
+
+/** The name on the certificates that nodes show each other; no visitor can ask for it. */
+export const NODE_NAME = 'node.adit.internal'
+
+/** A node that others can reach. */
+interface Peer {
+  readonly id: string
+  readonly address: string
+}
+
+export interface ClusterOptions {
+  /** Which nodes there are. */
+  readonly nodes: {
+    beat(self: { id: string; address: string | undefined }, ttlMs: number): Promise<readonly Peer[]>
+    leave(id: string): Promise<void>
+  }
+  /** New for every start: whoever was here before is somebody else. */
+  readonly id: string
+  readonly registry: Registry
+  readonly secret: Secret<Buffer>
+  /** The certificate for `NODE_NAME`, and the authority that all of them come from. */
+  readonly secureContext: () => SecureContext
+  readonly authorityPem: string
+  /** Undefined when this node has no tunnels to offer. */
+  readonly listen: { readonly host: string; readonly port: number } | undefined
+  /** Where others reach it, when that is not the address bound. */
+  readonly advertise?: string | undefined
+  readonly clock: Clock
+  readonly log: Logger
+  readonly limits?: Partial<ClusterLimits>
+}
+
+export interface ClusterLimits {
+  /** How often a node says that it is alive, and looks for others. */
+  beatMs: number
+  /** How long it counts as alive without saying so, or without a sign on a link. */
+  silenceMs: number
+  /** How long a start waits to hear of all tunnels that are online elsewhere. */
+  introductionMs: number
+}
+
+const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, introductionMs: 3000 }
+
+/** One link to another node: dialled again for as long as that node is listed. */
+interface Link {
+  readonly address: string
+  close(): void
+}
+
+/**
+ * Joins the nodes of one database: each keeps a link to every other, shows what is online there in its own registry,
+ * and opens streams through the link. Past the registry nothing can tell where an agent is connected.
+ */
+export function createCluster(options: ClusterOptions) {
+  const { nodes, id, registry, clock, log } = options
+  const { beatMs, silenceMs, introductionMs } = { ...LIMITS, ...options.limits }
+  const secret = options.secret.reveal()
+  const offers = new Offers({ silenceMs, secret, clock, log })
+  const links = new Map<string, Link>()
+  const sockets = new Set<TLSSocket>()
+  let server: Server | undefined
+  let address: string | undefined
+  let timer: NodeJS.Timeout | undefined
+  let beating: Promise<void> = Promise.resolve()
+  let stopped = true
+  let interrupted = false
+
+  async function open(): Promise<void> {
+    if (options.listen === undefined) return
+    server = createServer(
+      { SNICallback: (_name, answer) => answer(null, options.secureContext()), minVersion: 'TLSv1.3' },
+      (socket) => {
+        socket.on('error', (error) => log.debug({ err: error }, 'a link of another node failed'))
+        offers.serve(socket)
+      },
+    )
+    server.on('tlsClientError', (error) => log.debug({ err: error }, 'a link of another node failed'))
+    server.on('connection', (raw) => {
+      raw.setNoDelay(true)
+    })
+    server.on('secureConnection', (socket) => {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    })
+    server.listen(options.listen.port, options.listen.host)
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    address = options.advertise ?? joinHostPort(options.listen.host, port)
+  }
+
+  /** Answers once everything online there is known here, or the first attempt has failed. */
+  function follow(peer: Peer): Promise<void> {
+    const colon = peer.address.lastIndexOf(':')
+    const host = peer.address.slice(0, colon).replace(/^\[|\]$/g, '')
+    const port = Number(peer.address.slice(colon + 1))
+    let closed = false
+    let socket: TLSSocket | undefined
+    let again: NodeJS.Timeout | undefined
+    links.set(peer.id, {
+      address: peer.address,
+      close() {
+        closed = true
+        clearTimeout(again)
+        socket?.destroy()
+      },
+    })
+    return new Promise((resolve) => {
+      const dial = () => {
+        socket = connect({
+          host,
+          port,
+          servername: NODE_NAME,
+          ca: options.authorityPem,
+          minVersion: 'TLSv1.3',
+        })
+        socket.setNoDelay(true)
+        socket.on('error', (error) =>
+          log.debug({ err: error, node: peer.id }, 'the link to another node failed'),
+        )
+        new Mirror(socket, {
+          ...{ registry, secret, beatMs, silenceMs, clock, log },
+          onComplete() {
+            log.info({ node: peer.id, address: peer.address }, 'linked with another node')
+            resolve()
+          },
+          onClose() {
+            resolve()
+            if (!closed) again = setTimeout(dial, beatMs)
+          },
+        })
+      }
+      dial()
+    })
+  }
+
+  /** Says that this node is alive, and links with those that are. */
+  async function beat(): Promise<readonly Promise<void>[]> {
+    const peers = await nodes.beat({ id, address }, silenceMs)
+    const listed = new Map(peers.map((peer) => [peer.id, peer]))
+    for (const [peer, link] of links) {
+      if (listed.get(peer)?.address === link.address) continue
+      link.close()
+      links.delete(peer)
+    }
+    return peers.filter((peer) => !links.has(peer.id)).map(follow)
+  }
+
+  function plan(): void {
+    timer = setTimeout(() => {
+      beating = beat()
+        .then(
+          () => {
+            interrupted = false
+          },
+          (error) => {
+            // Links stay as they are: without the database nobody can say who has gone.
+            if (!interrupted) log.warn({ err: error }, 'the list of nodes cannot be read for now')
+            interrupted = true
+          },
+        )
+        .then(() => {
+          if (!stopped) plan()
+        })
+    }, beatMs)
+    timer.unref()
+  }
+
+  return {
+    /** A session or tunnel of this node came or went. */
+    onLive: (event: LiveEvent) => offers.onLive(event),
+
+    /** Where others reach this node. */
+    get address() {
+      return address
+    },
+
+    async start(): Promise<void> {
+      stopped = false
+      await open()
+      const introductions = await beat()
+      const late = new Promise((resolve) => {
+        setTimeout(resolve, introductionMs).unref()
+      })
+      await Promise.race([Promise.all(introductions), late])
+      plan()
+    },
+
+    async stop(): Promise<void> {
+      if (stopped) return
+      stopped = true
+      clearTimeout(timer)
+      await beating
+      await nodes.leave(id).catch((error) => log.debug({ err: error }, 'this node could not sign off'))
+      for (const link of links.values()) link.close()
+      links.clear()
+      offers.close()
+      if (server === undefined) return
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroySoon()
+      await closed
+    },
+  }
+}

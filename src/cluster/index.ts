@@ -1,0 +1,1 @@
+export { type ClusterLimits, type ClusterOptions, createCluster, NODE_NAME } from './cluster.ts'

@@ -1,0 +1,182 @@
+import type { Duplex } from 'node:stream'
+import { compileAcl } from '../auth/index.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { ByteStream } from '../base/stream.ts'
+import { call, Heartbeat, MuxSession, Refusal, typeBytes, Watchdog } from '../protocol/index.ts'
+import type { Command, CommandOutcome, LiveSession, Registry, Visitor } from '../sessions/index.ts'
+import { LineReader } from './lines.ts'
+import { type Note, type OpenHeader, PeerStream, type SessionNote, type TunnelNote } from './wire.ts'
+
+/** Longer than an agent may take to answer a command. */
+const CALL_MS = 15_000
+
+export interface MirrorOptions {
+  readonly registry: Registry
+  readonly secret: Buffer
+  /** How often to beat, and after how much silence the other node counts as gone. */
+  readonly beatMs: number
+  readonly silenceMs: number
+  readonly clock: Clock
+  readonly log: Logger
+  /** Everything that was online there is shown here now. */
+  onComplete(): void
+  onClose(): void
+}
+
+/** The sessions and tunnels of another node, shown in our registry as long as the link to it stands. */
+export class Mirror {
+  readonly #options: MirrorOptions
+  readonly #link: MuxSession
+  readonly #watchdog: Watchdog
+  readonly #sessions = new Map<string, RemoteSession>()
+  /** Notes are taken in their order, also when one has to wait for a port. */
+  #taking: Promise<void> = Promise.resolve()
+
+  constructor(transport: Duplex, options: MirrorOptions) {
+    const { clock, log, silenceMs, beatMs } = options
+    this.#options = options
+    this.#link = new MuxSession(transport, {
+      role: 'client',
+      clock,
+      onStream: (stream) => stream.reset(),
+      onClose: () => this.#closed(),
+      onBug: (error) => log.error({ err: error }, 'a stream to another node failed'),
+    })
+    this.#watchdog = new Watchdog(this.#link, silenceMs, clock)
+    void this.#begin(beatMs)
+  }
+
+  close(): void {
+    this.#link.close()
+  }
+
+  async #begin(beatMs: number): Promise<void> {
+    try {
+      const { Error: refused } = await this.#call(PeerStream.Hello, {
+        secret: this.#options.secret.toString('base64'),
+      })
+      if (refused !== undefined) throw new Refusal(String(refused))
+      new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
+      const watch = this.#link.open(typeBytes(PeerStream.Watch))
+      watch.sink = new LineReader<Note>(
+        watch,
+        (note) => this.#hear(note),
+        (error) => this.#link.destroy(error),
+      )
+    } catch (error) {
+      this.#link.destroy(error as Error)
+    }
+  }
+
+  #call(type: number, message: object): Promise<Record<string, unknown>> {
+    return call(this.#link, type, message, CALL_MS)
+  }
+
+  #hear(note: Note): void {
+    this.#taking = this.#taking
+      .then(() => this.#take(note))
+      .catch((error) =>
+        this.#options.log.warn({ err: error }, 'what another node offers cannot be shown here'),
+      )
+  }
+
+  #take(note: Note): void | Promise<void> {
+    const { registry } = this.#options
+    if (this.#link.over) return
+    if ('session' in note) {
+      const session = new RemoteSession(note.session, (type, message) => this.#call(type, message))
+      this.#sessions.set(session.id, session)
+      registry.addSession(session)
+    } else if ('tunnel' in note) return this.#bind(note.tunnel)
+    else if ('tunnelGone' in note) {
+      const { sessionId, bindId, kept } = note.tunnelGone
+      const session = this.#sessions.get(sessionId)
+      if (session !== undefined) registry.unbind(session, bindId, kept)
+    } else if ('sessionGone' in note) {
+      const session = this.#sessions.get(note.sessionGone)
+      this.#sessions.delete(note.sessionGone)
+      if (session !== undefined) registry.removeSession(session, 'orderly')
+    } else this.#options.onComplete()
+  }
+
+  async #bind({ id, startedAt, sessionId, ...told }: TunnelNote): Promise<void> {
+    const { registry } = this.#options
+    const session = this.#sessions.get(sessionId)
+    if (session === undefined) return
+    // A public port is open on every node, unless something else has it there.
+    if (told.proto === 'tcp') await registry.holdPort(told.port)
+    if (!registry.has(session)) return
+    registry.bind(session, {
+      ...told,
+      known: { id, startedAt },
+      open: (_tunnel, visitor) => this.#open({ tunnel: id, visitor }),
+    })
+  }
+
+  #open(header: { tunnel: string; visitor: Visitor }): ByteStream {
+    const line = Buffer.from(`${JSON.stringify(header satisfies OpenHeader)}\n`)
+    return this.#link.open(Buffer.concat([typeBytes(PeerStream.Open), line]))
+  }
+
+  #closed(): void {
+    this.#watchdog.stop()
+    // Its agents are about to come back, to this node or another: their names wait for them.
+    for (const session of this.#sessions.values()) this.#options.registry.removeSession(session, 'lost')
+    this.#sessions.clear()
+    this.#options.onClose()
+  }
+}
+
+/** A session of another node. Rules are kept there; here it only answers for its tunnels and passes on commands. */
+class RemoteSession implements LiveSession {
+  readonly remote = true
+  readonly id: string
+  readonly accountId: string
+  readonly credentialId: string
+  readonly ownerId: string
+  readonly clientId: string
+  readonly transport: LiveSession['transport']
+  readonly agentVersion: string
+  readonly os: string
+  readonly ip: string
+  readonly region: string
+  readonly metadata: string
+  readonly startedAt: number
+  acl = compileAcl(['*'])
+  readonly #call: (type: number, message: object) => Promise<Record<string, unknown>>
+
+  constructor(note: SessionNote, call: (type: number, message: object) => Promise<Record<string, unknown>>) {
+    this.id = note.id
+    this.accountId = note.accountId
+    this.credentialId = note.credentialId
+    this.ownerId = note.ownerId
+    this.clientId = note.clientId
+    this.transport = note.transport
+    this.agentVersion = note.agentVersion
+    this.os = note.os
+    this.ip = note.ip
+    this.region = note.region
+    this.metadata = note.metadata
+    this.startedAt = note.startedAt
+    this.#call = call
+  }
+
+  end(reason: string): void {
+    // Should the link be gone, so is the session.
+    this.#call(PeerStream.End, { session: this.id, reason }).catch(() => {})
+  }
+
+  /** The node that has the tunnel hears of the same change, and tells its agent. */
+  tunnelEnded(): void {}
+
+  async command(command: Command): Promise<CommandOutcome> {
+    try {
+      const { outcome } = await this.#call(PeerStream.Command, { session: this.id, command })
+      if (outcome !== null && outcome !== undefined) return outcome as CommandOutcome
+      return { done: false, because: 'lost', reason: 'The session has ended.' }
+    } catch (error) {
+      return { done: false, because: 'lost', reason: (error as Error).message }
+    }
+  }
+}

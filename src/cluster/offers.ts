@@ -1,0 +1,159 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import {
+  CallReader,
+  ErrorCode,
+  HeartbeatEcho,
+  MuxError,
+  MuxSession,
+  type MuxStream,
+  Refusal,
+  StreamType,
+  TypeReader,
+  Watchdog,
+} from '../protocol/index.ts'
+import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
+import { joinStreams } from './join-streams.ts'
+import { LineReader, writeLine } from './lines.ts'
+import { type Note, type OpenHeader, PeerStream, sessionNote, tunnelNote } from './wire.ts'
+
+/** As many as there may be visitors: they are told apart by their tunnels' own limits. */
+const MAX_STREAMS = 65_536
+const STREAMS_BEFORE_HELLO = 4
+
+interface OffersOptions {
+  /** Silence after which another node counts as gone. */
+  silenceMs: number
+  /** What nodes of one database know and nobody else. */
+  secret: Buffer
+  clock: Clock
+  log: Logger
+}
+
+/** The sessions and tunnels of this node, offered to the others. */
+export class Offers {
+  readonly #options: OffersOptions
+  readonly #sessions = new Map<string, LiveSession>()
+  readonly #tunnels = new Map<string, LiveTunnel>()
+  readonly #watches = new Set<MuxStream>()
+  readonly #links = new Set<MuxSession>()
+
+  constructor(options: OffersOptions) {
+    this.#options = options
+  }
+
+  /** Something came or went here. */
+  onLive(event: LiveEvent): void {
+    const note = this.#keep(event)
+    for (const watch of this.#watches) writeLine(watch, note)
+  }
+
+  /** Serves another node on its connection. */
+  serve(transport: Duplex): void {
+    const { clock, log, silenceMs } = this.#options
+    let known = false
+    const link: MuxSession = new MuxSession(transport, {
+      role: 'server',
+      clock,
+      onStream: (stream) => {
+        stream.sink = new TypeReader(stream, (type) => {
+          if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
+          else if (type === PeerStream.Hello)
+            stream.sink = this.#call(stream, (message) => {
+              if (!this.#isPeer(message.secret)) throw new Refusal('The secret is not that of this database.')
+              known = true
+              link.maxIncoming = MAX_STREAMS
+              return {}
+            })
+          else if (known) this.#accept(type, stream)
+          else stream.reset(new MuxError(ErrorCode.Protocol, 'Not introduced yet.'))
+        })
+      },
+      onClose: () => {
+        watchdog.stop()
+        this.#links.delete(link)
+      },
+      onBug: (error) => log.error({ err: error }, 'a stream of another node failed'),
+    })
+    link.maxIncoming = STREAMS_BEFORE_HELLO
+    const watchdog = new Watchdog(link, silenceMs, clock)
+    this.#links.add(link)
+  }
+
+  close(): void {
+    for (const link of this.#links) link.close()
+  }
+
+  #isPeer(secret: unknown): boolean {
+    const given = Buffer.from(String(secret), 'base64')
+    const { secret: own } = this.#options
+    return given.length === own.length && timingSafeEqual(given, own)
+  }
+
+  #accept(type: number, stream: MuxStream): void {
+    if (type === PeerStream.Watch) this.#watch(stream)
+    else if (type === PeerStream.Open)
+      stream.sink = new LineReader<OpenHeader>(stream, (header) => this.#open(header, stream))
+    else if (type === PeerStream.Command)
+      stream.sink = this.#call(stream, async ({ session, command }) => {
+        const outcome = await this.#sessions.get(String(session))?.command(command as Command)
+        return { outcome: outcome ?? null }
+      })
+    else if (type === PeerStream.End)
+      stream.sink = this.#call(stream, ({ session, reason }) => {
+        this.#sessions.get(String(session))?.end(String(reason))
+        return {}
+      })
+    else stream.reset(new MuxError(ErrorCode.Protocol, `There is no kind ${type} of stream.`))
+  }
+
+  #watch(stream: MuxStream): void {
+    stream.sink = new LineReader(
+      stream,
+      () => {},
+      () => this.#watches.delete(stream),
+    )
+    stream.urgent = true
+    for (const session of this.#sessions.values()) writeLine(stream, { session: sessionNote(session) })
+    for (const tunnel of this.#tunnels.values()) writeLine(stream, { tunnel: tunnelNote(tunnel) })
+    writeLine(stream, { complete: true } satisfies Note)
+    this.#watches.add(stream)
+  }
+
+  #open({ tunnel: id, visitor }: OpenHeader, stream: MuxStream): void {
+    try {
+      const tunnel = this.#tunnels.get(id)
+      if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
+      joinStreams(stream, tunnel.open(visitor))
+    } catch (error) {
+      stream.reset(error as Error)
+    }
+  }
+
+  #call(stream: MuxStream, answer: (message: Record<string, unknown>) => object | Promise<object>) {
+    return new CallReader(stream, answer, (error) =>
+      this.#options.log.error({ err: error }, 'a call of another node failed'),
+    )
+  }
+
+  #keep(event: LiveEvent): Note {
+    switch (event.what) {
+      case 'session_started':
+        this.#sessions.set(event.session.id, event.session)
+        return { session: sessionNote(event.session) }
+      case 'session_stopped':
+        this.#sessions.delete(event.session.id)
+        return { sessionGone: event.session.id }
+      case 'tunnel_started':
+        this.#tunnels.set(event.tunnel.id, event.tunnel)
+        return { tunnel: tunnelNote(event.tunnel) }
+      case 'tunnel_stopped': {
+        const { id, sessionId, bindId } = event.tunnel
+        this.#tunnels.delete(id)
+        return { tunnelGone: { sessionId, bindId, kept: event.kept } }
+      }
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, get, type RequestListener } from 'node:http'
+import {
+  type AddressInfo,
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type Socket,
+} from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AgentHandle, connect } from '../../src/agent/index.ts'
+import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import { createClient } from '../support/api.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { freshDatabase } from '../support/postgres.ts'
+
+/** Two nodes of one database. */
+async function startNodes(t: TestContext) {
+  const flags = ['--database-url', (await freshDatabase(t)).url]
+  const first = await startPlatform(t, flags)
+  const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
+  return { first, second, call: createClient(second.credentials.api_url, first.credentials.api_key) }
+}
+
+async function startLocal(t: TestContext, handler: RequestListener): Promise<number> {
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** An agent that knows one node, and the token of the account. */
+async function startAgent(t: TestContext, node: TestPlatform, authtoken: string): Promise<AgentHandle> {
+  const agent = await connect({
+    env: cleanEnv(makeHome(t), {}),
+    connectUrl: node.credentials.agent_addr,
+    authtoken,
+    rootCas: node.credentials.ca_file,
+  })
+  t.after(() => agent.close())
+  return agent
+}
+
+/** The first answer that is true; what one node knows reaches the others within moments. */
+async function until<T>(look: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (performance.now() > deadline) throw new Error(`Not in time: ${look}`)
+    await delay(10)
+  }
+}
+
+/** What a node answers for a host name on its plain HTTP listener. */
+async function visit(node: TestPlatform, host: string): Promise<{ status: number; body: string }> {
+  const port = Number(new URL(node.credentials.http_url).port)
+  const request = get({ host: '127.0.0.1', port, headers: { Host: `${host}:${port}` }, agent: false })
+  const [response] = await once(request, 'response')
+  let body = ''
+  for await (const chunk of response) body += chunk
+  return { status: response.statusCode, body }
+}
+
+function portOf(address: string): number {
+  return Number(address.slice(address.lastIndexOf(':') + 1))
+}
+
+/** A way to a port that can be led elsewhere; the far end of connections so far does not notice. */
+async function startSwitch(t: TestContext, target: number) {
+  const state = { target }
+  const pairs = new Set<readonly [near: Socket, far: Socket]>()
+  const server = createTcpServer((near) => {
+    const far = connectTcp(state.target, '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => {})
+    near.pipe(far)
+    far.pipe(near)
+    pairs.add([near, far])
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of [...pairs].flat()) socket.destroy()
+    server.close()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    leadTo(port: number) {
+      state.target = port
+      for (const [near, far] of pairs) {
+        near.unpipe(far)
+        near.destroy()
+      }
+    },
+  }
+}
+
+function httpsUrl(node: TestPlatform, host: string): string {
+  return `https://${host}:${new URL(node.credentials.https_url).port}/`
+}
+
+test('visitors of every node reach an agent that is connected to one of them', async (t) => {
+  const { first, second, call } = await startNodes(t)
+  const port = await startLocal(t, (request, response) => {
+    let size = 0
+    request.on('data', (piece: Buffer) => {
+      size += piece.length
+    })
+    request.on('end', () => response.end(Buffer.alloc(size + 1_000_000, 'x')))
+  })
+  const agent = await startAgent(t, first, first.credentials.authtoken)
+
+  const tunnel = await agent.forward({ addr: port, url: 'https://app.adit.localhost' })
+  const received = await until(async () => {
+    const upload = { method: 'POST', body: Buffer.alloc(700_000) }
+    const response = await second.fetch(httpsUrl(second, 'app.adit.localhost'), upload)
+    const body = await response.arrayBuffer()
+    return response.status === 200 && body.byteLength
+  })
+
+  assert.equal(received, 1_700_000)
+  const { body } = await call('GET', '/tunnels')
+  assert.deepEqual(
+    body.tunnels.map((shown: { public_url: string }) => new URL(shown.public_url).hostname),
+    ['app.adit.localhost'],
+  )
+  await tunnel.close()
+  await until(async () => (await second.fetch(httpsUrl(second, 'app.adit.localhost'))).status === 404)
+})
+
+test('an upstream that breaks off is seen as broken through another node too', async (t) => {
+  const { first, second } = await startNodes(t)
+  const port = await startLocal(t, (_request, response) => {
+    response.writeHead(200, { 'content-length': 1000 })
+    response.write('half', () => response.socket?.destroy())
+  })
+  const agent = await startAgent(t, first, first.credentials.authtoken)
+  await agent.forward({ addr: port, url: 'http://half.adit.localhost' })
+  const url = `http://half.adit.localhost:${new URL(second.credentials.http_url).port}/`
+  const read = async () => (await second.fetch(url)).text()
+  await until(async () => (await second.fetch(url).catch(() => undefined))?.status !== 404)
+
+  await assert.rejects(read())
+})
+
+test('a command given at one node reaches the agent at another', async (t) => {
+  const { first, call } = await startNodes(t)
+  await startAgent(t, first, first.credentials.authtoken)
+  const sessionId = async () => (await call('GET', '/tunnel_sessions')).body.tunnel_sessions[0]?.id
+  const before = await until(sessionId)
+
+  const restarted = await call('POST', `/tunnel_sessions/${before}/restart`)
+
+  assert.equal(restarted.status, 204, JSON.stringify(restarted.body))
+  await until(async () => ![undefined, before].includes(await sessionId()))
+})
+
+test('an agent that comes back to another node takes its name along from its ghost', async (t) => {
+  const { first, second, call } = await startNodes(t)
+  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const way = await startSwitch(t, portOf(first.credentials.agent_addr))
+  const credentials = { ...first.credentials, agent_addr: `127.0.0.1:${way.port}` }
+  const agent = await startAgent(t, { ...first, credentials }, first.credentials.authtoken)
+  await agent.forward({ addr: port, url: 'http://moves.adit.localhost' })
+  await until(async () => (await visit(second, 'moves.adit.localhost')).body === 'here')
+
+  way.leadTo(portOf(second.credentials.agent_addr))
+
+  await until(async () => {
+    const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body
+    return tunnel_sessions.length === 1 && (await visit(first, 'moves.adit.localhost')).body === 'here'
+  })
+  assert.equal((await visit(second, 'moves.adit.localhost')).body, 'here')
+})
+
+test('a name that is online at one node is not given away by another', async (t) => {
+  const { first, second, call } = await startNodes(t)
+  const holder = await startAgent(t, first, first.credentials.authtoken)
+  await holder.forward({ addr: 80, url: 'http://mine.adit.localhost' })
+  await until(async () => (await call('GET', '/tunnels')).body.tunnels.length === 1)
+  const other = await startAgent(t, second, first.credentials.authtoken)
+
+  await assert.rejects(other.forward({ addr: 80, url: 'http://mine.adit.localhost' }), /already online/)
+})
+
+test('when a node is gone, what was online there is offline everywhere', async (t) => {
+  const { first, second } = await startNodes(t)
+  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const agent = await startAgent(t, second, first.credentials.authtoken)
+  await agent.forward({ addr: port, url: 'http://gone.adit.localhost' })
+  await until(async () => (await visit(first, 'gone.adit.localhost')).body === 'here')
+
+  await second.stop()
+
+  await until(async () => (await visit(first, 'gone.adit.localhost')).status === 404)
+})
