@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, pictured, shown } from './inspected.ts'
+import { startAgent, startService } from './served.ts'
+
+let dashboard: TestDashboard
+let names = 0
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+/** An edge with one route and one backend, made through the API. */
+async function makeEdge(more: Record<string, unknown> = {}) {
+  const { call, credentials } = dashboard.platform
+  const domain = `e${++names}.adit.localhost`
+  await call.create('/reserved_domains', { domain })
+  const edge = await call.create('/edges/https', {
+    hostports: [`${domain}:443`],
+    description: `Edge ${names}`,
+  })
+  const backend = await call.create('/backends/http_response', {
+    body: 'first',
+    description: `First ${names}`,
+  })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backend.id },
+    ...more,
+  })
+  const url = `https://${domain}:${new URL(credentials.https_url).port}`
+  const read = async () =>
+    (await call('GET', `/edges/https/${edge.id}`)).body as { routes: Record<string, never>[] }
+  return { id: String(edge.id), routeId: String(route.id), backendId: String(backend.id), domain, url, read }
+}
+
+async function openEdge(t: TestContext, id: string, options = {}) {
+  const opened = await dashboard.open(t, `/edges/${id}`, options)
+  const { page } = opened
+  await page.getByRole('heading', { name: 'The way of a request' }).waitFor()
+  const button = (name: string | RegExp) => page.getByRole('button', { name })
+  return { ...opened, button, dialog: page.getByRole('dialog') }
+}
+
+const station = (page: Page, title: string) => page.locator('.way-node', { hasText: title })
+
+/** Waits until visitors get this. */
+async function serves(url: string, expected: (response: Response, text: string) => boolean): Promise<void> {
+  const deadline = performance.now() + 5000
+  let last = ''
+  while (performance.now() < deadline) {
+    const response = (await dashboard.platform.fetch(url)) as unknown as Response
+    last = await response.text()
+    if (expected(response, last)) return
+  }
+  assert.fail(`visitors still get: ${last}`)
+}
+
+test('modules are added, changed, switched off and on, and removed, and visitors notice', async (t) => {
+  const { id, routeId, url, read } = await makeEdge()
+  const { page, button, dialog, wrong } = await openEdge(t, id)
+  const route = async () => (await read()).routes[0]!
+
+  await button('Add a module to the route /').click()
+  await dialog.getByRole('button', { name: /^Response headers/ }).click()
+  await dialog.getByRole('button', { name: 'Add: Headers to add' }).click()
+  await dialog.getByLabel('Headers to add: name 1').fill('x-shop')
+  await dialog.getByLabel('Headers to add: value 1').fill('open')
+  await dialog.getByText('Do the same from a shell').click()
+  const lines = await shown(dialog.locator('.equivalent pre'))
+  await dialog.getByRole('button', { name: 'Add response headers' }).click()
+  await station(page, 'Response headers').waitFor()
+  await serves(url, ({ headers }) => headers.get('x-shop') === 'open')
+
+  const path = `/edges/https/${id}/routes/${routeId}/response_headers`
+  assert.match(lines, new RegExp(`curl -X PUT \\S+${path}`))
+  assert.match(lines, /adit api edges-https-routes response-headers replace/)
+  await station(page, 'Response headers').click()
+  await dialog.getByLabel('Headers to add: value 1').fill('closed')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await serves(url, ({ headers }) => headers.get('x-shop') === 'closed')
+
+  await station(page, 'Response headers').click()
+  await dialog.getByRole('button', { name: 'Switch off' }).click()
+  await page.locator('.way-node.off', { hasText: 'Response headers' }).waitFor()
+  await serves(url, ({ headers }) => headers.get('x-shop') === null)
+  assert.deepEqual((await route()).response_headers, {
+    enabled: false,
+    add: { 'x-shop': 'closed' },
+    remove: [],
+  })
+
+  await station(page, 'Response headers').click()
+  await dialog.getByRole('button', { name: 'Switch on' }).click()
+  await page.locator('.way-node.on', { hasText: 'Response headers' }).waitFor()
+  await station(page, 'Response headers').click()
+  await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
+  await station(page, 'Response headers').waitFor({ state: 'detached' })
+  assert.equal((await route()).response_headers, null)
+  assert.deepEqual(wrong, [])
+})
+
+test('every module of a route can be added through its form, and they stand in the order they act', async (t) => {
+  const { call } = dashboard.platform
+  const policy = await call.create('/ip_policies', { description: 'Everybody' })
+  const { id, read } = await makeEdge()
+  const { page, button, dialog, wrong } = await openEdge(t, id)
+  const add = async (module: string, fill: () => Promise<unknown> = async () => {}) => {
+    await button('Add a module to the route /').click()
+    await dialog.getByRole('button', { name: new RegExp(`^${module}`) }).click()
+    await fill()
+    await dialog
+      .getByRole('button', { name: /^Add (?!: |a )/ })
+      .last()
+      .click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+
+  await add('WebSocket to TCP')
+  await add('Circuit breaker', () => dialog.getByLabel('Part of errors').fill('0.25'))
+  await add('Request headers', () => dialog.getByLabel('Headers to remove').fill('x-forwarded-for'))
+  await add('Compression')
+  await add('Sign-in with SAML', () =>
+    dialog.getByLabel('Address of its metadata').fill('https://idp.example.com/metadata'),
+  )
+  await add('Webhook verification', async () => {
+    await dialog.getByLabel('Provider').fill('github')
+    await dialog.getByLabel('Secret').fill('hush')
+  })
+  await add('User-Agent filter', () => dialog.getByLabel('Keep out').fill('(?i)bot'))
+  await add('IP restriction', () => dialog.locator('select').first().selectOption(String(policy.id)))
+  await button('Add a module to the route /').click()
+  const excluded = dialog.getByRole('button', { name: /^Sign-in with OpenID/ })
+  assert.ok(await excluded.isDisabled())
+  await page.keyboard.press('Escape')
+
+  const drawn = await page.locator('.way-lane').first().locator('.way-node b').allTextContents()
+  assert.deepEqual(drawn.slice(0, -1), [
+    '/',
+    'IP restriction',
+    'User-Agent filter',
+    'Webhook verification',
+    'Sign-in with SAML',
+    'Compression',
+    'Request headers',
+    'Circuit breaker',
+    'WebSocket to TCP',
+  ])
+  const [route] = (await read()).routes
+  assert.deepEqual(route!.ip_restriction, {
+    enabled: true,
+    ip_policies: [{ id: policy.id, uri: policy.uri }],
+  })
+  await station(page, 'Sign-in with SAML').click()
+  assert.match(await shown(dialog.locator('.facts')), /https:\/\/idp\.adit\.localhost/)
+  assert.deepEqual(wrong, [])
+})
+
+test('what the API refuses is said beside the field', async (t) => {
+  const { id } = await makeEdge()
+  const { button, dialog } = await openEdge(t, id)
+
+  await button('Add a module to the route /').click()
+  await dialog.getByRole('button', { name: /^Webhook verification/ }).click()
+  await dialog.getByLabel('Provider').fill('nobody-knows')
+  await dialog.getByLabel('Secret').fill('x')
+  await dialog.getByRole('button', { name: 'Add webhook verification' }).click()
+
+  const field = dialog.locator('.field.wrong', { hasText: 'Provider' })
+  assert.match(await shown(field.locator('.field-error')), /not a known webhook provider/)
+})
+
+test('routes are added, changed and deleted, and answer by the longest path', async (t) => {
+  const { id, url } = await makeEdge()
+  const { page, button, dialog } = await openEdge(t, id)
+
+  await button('Add a route').click()
+  await dialog.getByLabel('Path', { exact: true }).fill('no path')
+  await dialog.getByRole('button', { name: 'Add route' }).click()
+  await dialog
+    .getByText(/is not a path/)
+    .first()
+    .waitFor()
+  await dialog.getByLabel('Path', { exact: true }).fill('/api/')
+  await dialog.getByRole('button', { name: 'Add route' }).click()
+  await page.getByRole('list', { name: 'Route /api/' }).waitFor()
+  await page.getByRole('button', { name: /^Choose who answers/ }).click()
+  await dialog.getByRole('button', { name: /^Somebody new/ }).click()
+  await dialog.getByRole('button', { name: /^Fixed answer/ }).click()
+  await dialog.getByLabel('Body').fill('the api')
+  await dialog.getByRole('button', { name: 'Create fixed answer' }).click()
+  await serves(`${url}/api/x`, (_, text) => text === 'the api')
+  const order = await page.locator('.way-lane .way-node b.mono').allTextContents()
+  await station(page, '/api/').click()
+  await dialog.getByLabel('Path', { exact: true }).fill('/v2/')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await serves(`${url}/v2/x`, (_, text) => text === 'the api')
+  await station(page, '/v2/').click()
+  await dialog.getByRole('button', { name: 'Delete route' }).click()
+  await dialog.getByRole('button', { name: /^Really delete/ }).click()
+  await station(page, '/v2/').waitFor({ state: 'detached' })
+  await serves(`${url}/v2/x`, (_, text) => text === 'first')
+
+  assert.deepEqual(order, ['/api/', '/'])
+})
+
+test('who answers is chosen among those that are there, switched off, and changed in the picture', async (t) => {
+  const { call } = dashboard.platform
+  const { id, url, backendId, read } = await makeEdge()
+  const second = await call.create('/backends/http_response', { body: 'second', description: 'Second' })
+  const { page, button, dialog } = await openEdge(t, id)
+
+  await button('Change who answers').click()
+  await dialog.getByRole('button', { name: /^Second/ }).click()
+  await serves(url, (_, text) => text === 'second')
+  await station(page, 'Second').click()
+  await dialog.getByLabel('Body').fill('third')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await serves(url, (_, text) => text === 'third')
+  await button('Change who answers').click()
+  await dialog.getByRole('button', { name: 'Switch off' }).click()
+  await page.locator('.way-node.off', { hasText: 'Second' }).waitFor()
+  await serves(url, ({ status }) => status === 503)
+  await button('Change who answers').click()
+  await dialog.getByRole('button', { name: 'Nobody' }).click()
+  await button(/^Choose who answers/).waitFor()
+
+  assert.equal((await read()).routes[0]!.backend, null)
+  assert.equal((await call('GET', `/backends/http_response/${second.id}`)).status, 200)
+  assert.equal((await call('GET', `/backends/http_response/${backendId}`)).status, 200)
+})
+
+test('a TCP edge is made with an address reserved on the spot, and carries bytes to an agent', async (t) => {
+  const { platform } = dashboard
+  const { page, wrong } = await dashboard.open(t, '/edges/new')
+  const dialog = page.getByRole('dialog')
+  const port = await startService(t, (_request, response) => response.end('over tcp'))
+
+  await page.getByRole('radio', { name: /^TCP/ }).check()
+  await page.getByRole('button', { name: 'Reserve a new address' }).click()
+  const address = await shown(page.locator('.offers b'))
+  assert.ok(await page.getByRole('checkbox', { name: new RegExp(address) }).isChecked())
+  await page.getByRole('button', { name: 'Create edge' }).click()
+  await page.getByRole('button', { name: /^Choose who answers/ }).click()
+  await dialog.getByRole('button', { name: /^Somebody new/ }).click()
+  assert.equal(await dialog.getByRole('button', { name: /^Fixed answer/ }).count(), 0)
+  await dialog.getByRole('button', { name: /^Tunnel group/ }).click()
+  await dialog.getByRole('button', { name: 'Add: Labels' }).click()
+  await dialog.getByLabel('Labels: name 1').fill('role')
+  await dialog.getByLabel('Labels: value 1').fill('db')
+  await dialog.getByRole('button', { name: 'Create tunnel group' }).click()
+  await page.getByText('no tunnel online').waitFor()
+  const agent = await startAgent(t, platform)
+  await agent.forward({ addr: port, labels: ['role=db'] })
+  await page.locator('.way-tunnel').waitFor()
+
+  const answer = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
+    socket.on('data', (piece) => {
+      text += piece
+    })
+    socket.on('close', () => resolve(text))
+    socket.on('error', reject)
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  })
+  assert.match(answer, /over tcp/)
+  await page.getByText('1 since the start').waitFor()
+  assert.deepEqual(wrong, [])
+})
+
+test('a TLS edge is made for a new name; its TLS ends where its module says', async (t) => {
+  const { page, wrong } = await dashboard.open(t, '/edges/new')
+  const dialog = page.getByRole('dialog')
+
+  await page.getByRole('radio', { name: /^TLS/ }).check()
+  await page.getByLabel('New name').fill('raw')
+  await page.keyboard.press('Enter')
+  await page.getByRole('checkbox', { name: /raw\.adit\.localhost/, checked: true }).waitFor()
+  await page.getByRole('button', { name: 'Create edge' }).click()
+  await page.getByRole('button', { name: 'Add a module to the edge' }).click()
+  await dialog.getByRole('button', { name: /^TLS settings/ }).click()
+  await dialog.getByLabel('TLS ends at').selectOption('edge')
+  await dialog.getByRole('button', { name: 'Add TLS settings' }).click()
+
+  await station(page, 'TLS settings').getByText('ends here').waitFor()
+  assert.deepEqual(wrong, [])
+})
+
+test('names that serve another edge cannot be chosen, and an edge is renamed and deleted', async (t) => {
+  const { platform } = dashboard
+  const { id, domain } = await makeEdge()
+  const other = await makeEdge()
+  await platform.call.create('/reserved_domains', { domain: 'free.adit.localhost' })
+  const { page, button, dialog } = await openEdge(t, id)
+
+  await button('Edit').click()
+  const taken = dialog.getByRole('checkbox', { name: new RegExp(`^${other.domain}`) })
+  await taken.waitFor()
+  assert.ok(await taken.isDisabled())
+  await dialog.getByRole('checkbox', { name: /^free\.adit\.localhost/ }).check()
+  await dialog.getByRole('checkbox', { name: new RegExp(`^${domain}`) }).uncheck()
+  await dialog.getByLabel('Description').fill('Renamed')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Renamed' }).waitFor()
+  const { body } = await platform.call('GET', `/edges/https/${id}`)
+  await button('Delete').click()
+  await dialog.getByText('Do the same from a shell').click()
+  assert.match(
+    await shown(dialog.locator('.equivalent pre')),
+    new RegExp(`adit api edges-https delete ${id}`),
+  )
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('heading', { name: 'Edges' }).waitFor()
+
+  assert.deepEqual(body.hostports, ['free.adit.localhost:443'])
+  assert.equal((await platform.call('GET', `/edges/https/${id}`)).status, 404)
+  assert.equal(await page.getByRole('link', { name: 'Renamed' }).count(), 0)
+})
+
+test('the picture shows traffic as it comes, and only to those who look', async (t) => {
+  const { id, url } = await makeEdge()
+  const { page } = await openEdge(t, id)
+  await serves(url, (_, text) => text === 'first')
+
+  await page.getByText(/\d+ since the start/).waitFor()
+
+  await page.locator('.flowing').first().waitFor()
+})
+
+test('texts of an edge are never taken for more than texts', async (t) => {
+  const { call } = dashboard.platform
+  const evil = '<img src=x onerror=alert(1)><b>bold</b>'
+  const edge = await call.create('/edges/https', { description: evil })
+  const backend = await call.create('/backends/tunnel_group', {
+    description: evil,
+    labels: { a: evil.slice(0, 3) },
+  })
+  await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    description: evil,
+    backend: { backend_id: backend.id },
+  })
+
+  const { page, wrong } = await openEdge(t, String(edge.id))
+
+  await page.getByRole('heading', { name: evil }).waitFor()
+  assert.equal(await page.locator('main img, main b b').count(), 0)
+  assert.deepEqual(wrong, [])
+})
+
+test('somebody who may only look sees the picture, and forms that say so', async (t) => {
+  const { id } = await makeEdge({ compression: {} })
+  const { email, password } = await dashboard.makeUser('read_only')
+  const context = await dashboard.browser.newContext()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${dashboard.url}#/edges/${id}`)
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+
+  await station(page, 'Compression').click()
+
+  await page.getByText('your role does not let you change it').waitFor()
+  assert.equal(await page.getByRole('button', { name: /Add a|Delete/ }).count(), 0)
+})
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light', viewport: { width: 1280, height: 860 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
+  narrow: { viewport: { width: 360, height: 740 } },
+} as const))
+  test(`edges, their picture and their forms are accessible and fit their window: ${name}`, async (t) => {
+    const { call } = dashboard.platform
+    const { id, backendId } = await makeEdge({ compression: {}, circuit_breaker: { enabled: false } })
+    const group = await call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
+    const weighted = await call.create('/backends/weighted', { backends: { [group.id]: 3, [backendId]: 1 } })
+    const failover = await call.create('/backends/failover', { backends: [weighted.id, backendId] })
+    await call.create(`/edges/https/${id}/routes`, {
+      match_type: 'path_prefix',
+      match: '/shop/',
+      backend: { backend_id: failover.id },
+      oidc: { issuer: 'https://login.example.com', client_id: 'a', client_secret: 'b' },
+    })
+    const { page, dialog } = await openEdge(t, id, { ...options, bypassCSP: true })
+    await station(page, 'Sign-in with OpenID').waitFor()
+    await page.getByText('The same in words').click()
+
+    await checked(page, `dashboard-edge-${name}`)
+    await station(page, 'Sign-in with OpenID').click()
+    await dialog.getByLabel('Issuer').waitFor()
+    await checked(page, `dashboard-edge-module-${name}`)
+    await page.keyboard.press('Escape')
+    await station(page, 'Weighted').click()
+    await dialog.getByText('75 %').waitFor()
+    await checked(page, `dashboard-edge-weighted-${name}`)
+    const list = await dashboard.open(t, '/edges', { ...options, bypassCSP: true })
+    await list.page.getByRole('table').waitFor()
+    await checked(list.page, `dashboard-edges-${name}`)
+    const fresh = await dashboard.open(t, '/edges/new', options)
+    await fresh.page.getByLabel('New name').waitFor()
+    await pictured(fresh.page, `dashboard-edge-new-${name}`)
+  })
