@@ -469,14 +469,17 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     ])
 
     const before = await readCredentialsFile(settings.dataDir)
+    // Of parts that another process on this directory runs, it knows the addresses.
     const credentials: CredentialsFile = {
-      api_url: bound.apiUrl,
+      api_url: has('api') ? bound.apiUrl : (before?.api_url ?? ''),
       api_key: made?.apiKey.reveal() ?? before?.api_key ?? null,
       authtoken: made?.authtoken.reveal() ?? before?.authtoken ?? null,
-      agent_addr: agentAddr,
+      agent_addr: has('gateway') ? agentAddr : (before?.agent_addr ?? null),
       ca_file: caFile,
-      ...publicUrls(),
-      ssh_addr: sshAddr,
+      ...(has('edge')
+        ? publicUrls()
+        : { http_url: before?.http_url ?? null, https_url: before?.https_url ?? null }),
+      ssh_addr: has('gateway') ? sshAddr : (before?.ssh_addr ?? null),
     }
     await writeCredentialsFile(settings.dataDir, credentials)
     return {

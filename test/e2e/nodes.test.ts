@@ -198,3 +198,15 @@ test('when a node is gone, what was online there is offline everywhere', async (
 
   await until(async () => (await visit(first, 'gone.adit.localhost')).status === 404)
 })
+
+test('the edge may be a process of its own beside the gateway, on the embedded database too', async (t) => {
+  const gateway = await startPlatform(t, ['--roles', 'api,gateway,jobs'])
+  const edge = await startPlatform(t, ['--roles', 'edge'], gateway.dataDir)
+  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const agent = await startAgent(t, edge, gateway.credentials.authtoken)
+
+  await agent.forward({ addr: port, url: 'http://split.adit.localhost' })
+
+  await until(async () => (await visit(edge, 'split.adit.localhost')).body === 'here')
+  assert.equal(edge.credentials.api_url, gateway.credentials.api_url)
+})
