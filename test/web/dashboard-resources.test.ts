@@ -220,6 +220,40 @@ test('what the API refuses stands beside the field, which takes the focus', asyn
   assert.match(await shown(page.locator('.field-error')), /email is required/)
 })
 
+test('a secret that is not shown stays as it is while nothing beside it changes', async (t) => {
+  const target = { webhook: { url: 'https://example.com/one', secret: 'the first secret' } }
+  const { id } = await dashboard.platform.call.create('/event_destinations', { target })
+  const { page } = await dashboard.open(t, `/event-destinations/${id}/edit`)
+  const saved = () => page.waitForRequest((request) => request.method() === 'PATCH')
+  await page.getByText('Not shown again.').waitFor()
+
+  await field(page, 'Description').fill('only this')
+  const [request] = await Promise.all([saved(), page.getByRole('button', { name: 'Save' }).click()])
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await field(page, 'URL').fill('https://example.com/two')
+  await page.getByRole('button', { name: 'Save' }).click()
+
+  assert.deepEqual(request.postDataJSON(), { description: 'only this' })
+  assert.match(await shown(page.locator('.field-error')), /target\.webhook\.secret is required/)
+})
+
+test('what people wrote is shown as they wrote it, and never runs', async (t) => {
+  const hostile = '<img src=x onerror="document.title=1"> {{7*7}} javascript:alert(1) \u202egnp.exe'
+  const { id } = await dashboard.platform.call.create('/ip_policies', {
+    description: hostile,
+    metadata: hostile,
+  })
+  const { page, wrong } = await dashboard.open(t, '/ip-policies')
+
+  await main(page).getByText(hostile).first().waitFor()
+  await goTo(page, `/ip-policies/${id}`)
+  await page.getByRole('heading', { name: hostile }).waitFor()
+
+  assert.equal(await page.locator('img').count(), 0)
+  assert.match(await page.title(), /^<img/)
+  assert.deepEqual(wrong, [])
+})
+
 test('rules are added, changed and deleted on the page of their policy', async (t) => {
   const { id } = await dashboard.platform.call.create('/ip_policies', { description: 'Office' })
   const { page } = await dashboard.open(t, `/ip-policies/${id}`)
@@ -298,6 +332,22 @@ test('lists page through and search everything', async (t) => {
   assert.match(await shown(page.locator('.counts')), /^11 of 1\d\d$/)
   await page.keyboard.type('zzz')
   await page.getByText('Nothing fits').waitFor()
+})
+
+test('copying works where the browser has no clipboard for the page', async (t) => {
+  const { page } = await dashboard.open(t, '/account')
+  // As over plain HTTP from another machine.
+  await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+  const { id } = await dashboard.platform.call.create('/bot_users', { name: 'copied' })
+  await goTo(page, `/bot-users/${id}`)
+
+  await page.getByRole('button', { name: 'Copy id' }).click()
+
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  await goTo(page, '/bot-users')
+  await page.getByRole('searchbox').focus()
+  await page.keyboard.press('ControlOrMeta+v')
+  assert.equal(await page.getByRole('searchbox').inputValue(), id)
 })
 
 test('an administrator makes a password for a user, and the audit log tells', async (t) => {

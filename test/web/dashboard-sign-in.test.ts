@@ -113,6 +113,23 @@ test('a session that was ended elsewhere leads back to the sign-in page', async 
   await page.getByRole('alert').waitFor()
 })
 
+test('the theme can be chosen, and is kept', async (t) => {
+  const { page } = await dashboard.open(t, '/account', { colorScheme: 'light' })
+  const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+  await page.getByRole('heading', { name: 'Your account' }).waitFor()
+  const light = await ground()
+
+  await page.getByRole('radio', { name: 'Dark' }).check()
+  const dark = await ground()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Your account' }).waitFor()
+
+  assert.notEqual(dark, light)
+  assert.equal(await ground(), dark)
+  await page.getByRole('radio', { name: 'Auto' }).check()
+  assert.equal(await ground(), light)
+})
+
 test('people see the pages their role lets them use', async (t) => {
   const { email, password } = await dashboard.makeUser('read_only')
   const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys`)

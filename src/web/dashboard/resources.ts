@@ -159,7 +159,7 @@ export const resourcePages: readonly ResourcePages[] = [
     one: 'IP restriction',
     section: 'Access',
     lead: 'From which addresses this account may be used: the dashboard, the API, agents and endpoints.',
-    why: 'Create an IP policy first, then say here what it guards. Mind that it can lock you out.',
+    why: 'Create an IP policy first, then say here what it guards.',
     columns: [
       { title: 'Guards', field: 'type' },
       description,
@@ -202,7 +202,7 @@ export const resourcePages: readonly ResourcePages[] = [
     lead: 'Programs that own keys and credentials, so that these outlive the people who made them.',
     why: 'Create one for a service, then name it as the owner of an API key.',
     columns: [{ title: 'Name', field: 'name' }, { title: 'State', field: 'active', as: 'active' }, created],
-    deleting: 'What it owns has to be deleted or given away first.',
+    deleting: 'What it owns has to be deleted first.',
   },
   {
     prefix: 'cert',

@@ -113,6 +113,10 @@ export function SignInPage({
           {way === 'key' ? 'Use email and password' : 'Use an API key instead'}
         </Button>
       </form>
+      <p className="sign-in-help">
+        The first start of the server prints an address and a password. Lost yours? Ask an administrator, or
+        run <code>adit server user password EMAIL</code> on the server.
+      </p>
     </main>
   )
 }

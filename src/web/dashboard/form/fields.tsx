@@ -14,7 +14,7 @@ export interface FormContext {
   /** The resource, for words that are its own. */
   readonly tag: string
   readonly error: ApiError | undefined
-  /** Secrets that are set already and stay as they are when left empty. */
+  /** The thing is there already; its secrets are, but are not shown. */
   readonly editing: boolean
   /** Whether a field that is set can be taken away again. */
   readonly clearable: (path: string) => boolean
@@ -155,7 +155,15 @@ export function SchemaField(props: FieldProps) {
       )
     case 'secret':
       return (
-        <Field {...common} hint={hint ?? (context.editing ? 'Empty leaves it as it is.' : undefined)}>
+        <Field
+          {...common}
+          hint={
+            hint ??
+            (context.editing && text === ''
+              ? 'Not shown again. Give it anew if you change anything beside it.'
+              : undefined)
+          }
+        >
           {(control) => (
             <input
               {...control}
