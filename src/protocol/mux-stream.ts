@@ -1,3 +1,4 @@
+import { releasePiece } from '../base/release.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/stream.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
@@ -29,6 +30,8 @@ export class MuxStream implements ByteStream {
   #unconsumed = 0
   #ungranted = 0
   #pending: Buffer[] | undefined
+  /** How much of the first pending piece has been sent. */
+  #pendingSent = 0
   #allowance = 0
   #blocked = false
   #ended = false
@@ -57,8 +60,10 @@ export class MuxStream implements ByteStream {
       this.#session.sendData(this.id, chunk, sent)
     }
     if (sent < size) {
-      // The caller may reuse its memory at once, so what cannot be sent now has to be copied.
-      const rest = Buffer.from(chunk.subarray(sent))
+      // The caller may reuse its memory at once, so what cannot be sent now has to be copied, into memory of its own:
+      // of a block that is shared, a stream that waits for long would keep all.
+      const rest = Buffer.allocUnsafeSlow(size - sent)
+      chunk.copy(rest, 0, sent)
       if (this.#pending === undefined) this.#pending = [rest]
       else this.#pending.push(rest)
     }
@@ -156,13 +161,17 @@ export class MuxStream implements ByteStream {
       let left = Math.min(limit, this.#sendWindow)
       while (left > 0 && pending.length > 0) {
         const head = pending[0]!
-        const size = Math.min(head.length, left)
-        this.#session.sendData(this.id, head, size)
+        const size = Math.min(head.length - this.#pendingSent, left)
+        this.#session.sendData(this.id, head.subarray(this.#pendingSent), size)
         this.#sendWindow -= size
         left -= size
         limit -= size
-        if (size === head.length) pending.shift()
-        else pending[0] = head.subarray(size)
+        this.#pendingSent += size
+        if (this.#pendingSent < head.length) continue
+        // Copies of our own, one a read while the link is busy: left to the collector they pile up to many megabytes.
+        releasePiece(head)
+        pending.shift()
+        this.#pendingSent = 0
       }
       if (pending.length > 0) return this.#sendWindow > 0
       this.#pending = undefined
@@ -223,6 +232,7 @@ export class MuxStream implements ByteStream {
     if (this.#closed) return
     this.#closed = true
     this.#closeError = error
+    for (const piece of this.#pending ?? []) releasePiece(piece)
     this.#pending = undefined
     this.#session.forget(this)
   }
