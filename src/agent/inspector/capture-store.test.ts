@@ -177,3 +177,45 @@ test('500 requests of one mebibyte cost the process little more than the limit',
 
   assert.ok(most - before < 50e6 + 32 * 1024 * 1024, `${(most - before) / 1e6} MB`)
 })
+
+test('exchanges under way together stay within the limit', () => {
+  const limit = 10e6
+  const store = new CaptureStore(limit)
+  const piece = Buffer.alloc(32_768)
+  const captures = Array.from({ length: 200 }, () => store.begin('a', '', HEAD, 0))
+  for (const capture of captures) store.respond(capture, ANSWER, 1)
+
+  for (let bytes = 0; bytes < MAX_BODY; bytes += piece.length) {
+    for (const capture of captures) store.responseBody(capture, piece)
+    assert.ok(store.bytes <= limit, `${store.bytes} bytes`)
+  }
+
+  const held = captures.reduce((sum, { response }) => sum + response!.size, 0)
+  assert.ok(held <= limit + 200 * ANSWER.length, `${held} bytes are still held`)
+})
+
+test('what is kept holds on to nothing else, whatever is allocated between', async () => {
+  const limit = 4e6
+  const store = new CaptureStore(limit)
+  const before = process.memoryUsage().arrayBuffers
+
+  // First bodies that fill the limit, then heads alone, then bodies in tiny pieces.
+  for (let n = 0; n < 8; n++) store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(MAX_BODY))
+  for (let n = 0; n < 3000; n++) {
+    store.begin('a', '', HEAD, 0)
+    Buffer.allocUnsafe(30_000)
+  }
+  for (let n = 0; n < 1000; n++) {
+    const capture = store.begin('a', '', HEAD, 0)
+    for (let bytes = 0; bytes < 2000; bytes += 20) store.requestBody(capture, Buffer.alloc(20))
+  }
+  // The collector comes in its own time; it is helped along by asking for more memory.
+  let held = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < 200 && held > limit * 1.5; tries++) {
+    for (let n = 0; n < 20; n++) Buffer.allocUnsafeSlow(1e6)
+    await new Promise((resolve) => setImmediate(resolve))
+    held = Math.min(held, process.memoryUsage().arrayBuffers - before)
+  }
+
+  assert.ok(held <= limit * 1.5, `${held} bytes for a limit of ${limit}`)
+})

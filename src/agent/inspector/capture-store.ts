@@ -1,6 +1,7 @@
 import { BlockPool } from './block-pool.ts'
+import { Copier } from './copier.ts'
 import { type Frame, FrameLog } from './frame-log.ts'
-import { type MessageCopy, ownCopy } from './message-copy.ts'
+import type { MessageCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
 import { createSortableIds } from './sortable-id.ts'
 
@@ -50,6 +51,8 @@ export type FrameListener = (capture: Capture, log: FrameLog) => void
 /** Captured exchanges, oldest out first once they weigh more than the limit in bytes. */
 export class CaptureStore {
   readonly limit: number
+  /** Copies what is to be kept. */
+  readonly copier = new Copier()
   readonly #redact: ReadonlySet<string>
   readonly #nextId = createSortableIds('airt')
   readonly #captures = new Map<string, Capture>()
@@ -191,12 +194,12 @@ export class CaptureStore {
   }
 
   #copyOf(head: Buffer): MessageCopy {
-    return redactHead(ownCopy(head), this.#redact)
+    return redactHead(this.copier.copy(head), this.#redact)
   }
 
   #add(message: MessageCopy, piece: Buffer): void {
     const before = message.size
-    message.add(piece, this.#pool)
+    message.add(piece, this.#pool, this.copier)
     this.#grow(message.size - before)
   }
 

@@ -133,6 +133,7 @@ export class HttpTap {
     if (!store) return
     this.#framed = capture
     this.#webSocket = new WebSocketTap(head, {
+      copier: store.copier,
       now: () => clock.now(),
       frame: (frame) => store.addFrame(capture, frame),
       broken: () => store.endFrames(capture, 'what followed is not WebSocket as RFC 6455 knows it'),
@@ -146,7 +147,7 @@ export class HttpTap {
     store.beginFrames(capture)
     this.#framed = capture
     const scanner = new EventScanner(({ event, id, data, size, truncated }) => {
-      const payload = Buffer.from(data)
+      const payload = store.copier.copy(Buffer.from(data))
       const kept = store.addFrame(capture, {
         time: clock.now(),
         from: 'server',

@@ -1,4 +1,5 @@
 import { BLOCK, type BlockPool } from './block-pool.ts'
+import type { Copier } from './copier.ts'
 
 /** The most that is kept of one body. */
 export const MAX_BODY = 1024 * 1024
@@ -30,21 +31,28 @@ export class MessageCopy {
   }
 
   /** Takes a piece of the body as far as there is room. */
-  add(piece: Buffer, pool: BlockPool): void {
+  add(piece: Buffer, pool: BlockPool, copier: Copier): void {
     this.bodyBytes += piece.length
     const kept = Math.min(MAX_BODY - this.#kept, piece.length)
     if (kept < piece.length) this.truncated = true
     if (kept <= 0) return
     if (this.#blocks === undefined && this.#kept + kept <= SMALL) {
-      const before = this.#small
-      const both = Buffer.allocUnsafe(this.#kept + kept)
-      before?.copy(both)
-      piece.copy(both, this.#kept, 0, kept)
-      this.#small = both
+      const small = this.#roomFor(this.#kept + kept, copier)
+      piece.copy(small, this.#kept, 0, kept)
     } else {
       this.#fill(piece.subarray(0, kept), pool)
     }
     this.#kept += kept
+  }
+
+  /** Grows in steps, as a body may come in many small pieces. */
+  #roomFor(bytes: number, copier: Copier): Buffer {
+    const small = this.#small
+    if (small !== undefined && small.length >= bytes) return small
+    const larger = copier.take(Math.max(bytes, Math.min(SMALL, 2 * (small?.length ?? 0))))
+    small?.copy(larger)
+    this.#small = larger
+    return larger
   }
 
   #fill(piece: Buffer, pool: BlockPool): void {
@@ -78,13 +86,6 @@ export class MessageCopy {
   /** The body alone, framing included. */
   body(): Buffer {
     if (this.#blocks) return Buffer.concat(this.#blocks, this.#kept)
-    return this.#small ?? Buffer.alloc(0)
+    return this.#small?.subarray(0, this.#kept) ?? Buffer.alloc(0)
   }
-}
-
-/** A copy that does not hold on to the block its piece was cut from. */
-export function ownCopy(piece: Buffer): Buffer {
-  const copy = Buffer.allocUnsafe(piece.length)
-  piece.copy(copy)
-  return copy
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom, mutate } from '../../../test/support/random.ts'
+import { Copier } from './copier.ts'
 import { type ScannedMessage, WebSocketScanner } from './websocket-scanner.ts'
 
 /** One frame as a sender makes it. */
@@ -24,7 +25,7 @@ function frame(
 function scan(masked: boolean, pieces: Iterable<Buffer>) {
   const found: ScannedMessage[] = []
   let broken = false
-  const scanner = new WebSocketScanner(masked, {
+  const scanner = new WebSocketScanner(masked, new Copier(), {
     message: (message) => found.push(message),
     broken: () => {
       broken = true

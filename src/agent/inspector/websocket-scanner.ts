@@ -1,5 +1,5 @@
+import type { Copier } from './copier.ts'
 import { MOST_PAYLOAD } from './frame-log.ts'
-import { ownCopy } from './message-copy.ts'
 
 /** A message whose frames have all come, or a control frame. The payload is the reader's to keep. */
 export interface ScannedMessage {
@@ -39,6 +39,7 @@ interface Message {
 export class WebSocketScanner {
   readonly #events: WebSocketEvents
   readonly #masked: boolean
+  readonly #copier: Copier
   /** Bytes of a frame's head that have come so far. */
   readonly #head = Buffer.alloc(MOST_HEADER)
   #have = 0
@@ -52,8 +53,9 @@ export class WebSocketScanner {
   #current: Message | undefined
   #over = false
 
-  constructor(masked: boolean, events: WebSocketEvents) {
+  constructor(masked: boolean, copier: Copier, events: WebSocketEvents) {
     this.#masked = masked
+    this.#copier = copier
     this.#events = events
   }
 
@@ -118,7 +120,7 @@ export class WebSocketScanner {
     const most = current.compressed ? MOST_COMPRESSED : MOST_PAYLOAD
     const kept = Math.min(end - at, most - current.kept)
     if (kept > 0) {
-      const piece = ownCopy(chunk.subarray(at, at + kept))
+      const piece = this.#copier.copy(chunk.subarray(at, at + kept))
       if (this.#mask)
         for (let index = 0; index < kept; index++) piece[index]! ^= this.#mask[(this.#masks + index) & 3]!
       current.pieces.push(piece)

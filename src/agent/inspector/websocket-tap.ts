@@ -1,4 +1,5 @@
 import { headerFields } from '../http1.ts'
+import type { Copier } from './copier.ts'
 import { type Frame, type FrameSource, MOST_PAYLOAD } from './frame-log.ts'
 import { MessageInflater } from './message-inflater.ts'
 import { type ScannedMessage, WebSocketScanner } from './websocket-scanner.ts'
@@ -19,6 +20,7 @@ const KINDS: Readonly<Record<number, Frame['kind']>> = {
 
 /** Where the messages go. */
 export interface WebSocketTapEvents {
+  readonly copier: Copier
   now(): number
   /** False when nobody keeps them any more. */
   frame(frame: Omit<Frame, 'index'>): boolean
@@ -62,7 +64,7 @@ export class WebSocketTap {
   }
 
   #scanner(from: FrameSource, masked: boolean): WebSocketScanner {
-    return new WebSocketScanner(masked, {
+    return new WebSocketScanner(masked, this.#events.copier, {
       message: (message) => this.#take({ from, time: this.#events.now(), message }),
       broken: () => {
         this.#over = true
