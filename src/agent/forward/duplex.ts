@@ -1,11 +1,24 @@
 import { Duplex } from 'node:stream'
+import type { Deadlines } from '../../base/deadlines.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { StallGuard } from './stall-guard.ts'
 
-/** A `ByteStream` as Node's own stream, for what only speaks those (TLS, node:http). Credit follows what was read. */
-export function asDuplex(stream: ByteStream): Duplex {
+/**
+ * A `ByteStream` as Node's own stream, for what only speaks those (TLS, node:http). Credit follows what was read. With
+ * deadlines a reader that takes nothing is cut after a while; without, somebody else sees to that.
+ */
+export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
   let unread = 0
+  let written = 0
   let resume: (() => void) | undefined
-  const duplex = new Duplex({
+  const guard =
+    deadlines &&
+    new StallGuard(deadlines, {
+      waiting: () => resume !== undefined,
+      moved: () => written,
+      cut: (error) => duplex.destroy(error),
+    })
+  const duplex: Duplex = new Duplex({
     allowHalfOpen: true,
     read() {
       // Everything pushed so far has been taken off the queue, or the queue has room again.
@@ -16,14 +29,19 @@ export function asDuplex(stream: ByteStream): Duplex {
       }
     },
     write(chunk: Buffer, _encoding, callback) {
+      written += chunk.length
       if (stream.write(chunk)) callback()
-      else resume = callback
+      else {
+        resume = callback
+        guard?.watch()
+      }
     },
     final(callback) {
       stream.end()
       callback()
     },
     destroy(error, callback) {
+      guard?.stop()
       if (error) stream.reset(error)
       else if (!duplex.writableFinished || !duplex.readableEnded) stream.reset()
       callback(error)

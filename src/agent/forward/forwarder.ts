@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
+import { Deadlines } from '../../base/deadlines.ts'
 import type { ByteStream } from '../../base/stream.ts'
 import { Turn } from '../../base/turn.ts'
 import type { ProxyHeader } from '../../protocol/index.ts'
@@ -38,17 +39,19 @@ export interface ForwarderDependencies {
   captures: CaptureStore
   clock: Clock
   log: AgentLog
+  /** The one timer of all streams; tests move it by hand. */
+  deadlines?: Deadlines
 }
 
 /** Carries proxied streams to local services. One for all tunnels: they share a read buffer and the turn's writes. */
 export class Forwarder {
-  readonly #dependencies: ForwarderDependencies
+  readonly #dependencies: Required<ForwarderDependencies>
   readonly #turn = new Turn()
   // One buffer for all upstream sockets: reads are handled one after the other and copied before the next.
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER)
 
-  constructor(dependencies: ForwarderDependencies) {
-    this.#dependencies = dependencies
+  constructor({ deadlines, ...rest }: ForwarderDependencies) {
+    this.#dependencies = { ...rest, deadlines: deadlines ?? new Deadlines(rest.clock) }
   }
 
   /** Prepares the way to a tunnel's upstream; what depends on the definition alone is worked out here. */
@@ -60,14 +63,19 @@ export class Forwarder {
 /** The way from a tunnel to its upstream. */
 export class Route {
   readonly #target: ForwardTarget
-  readonly #dependencies: ForwarderDependencies
+  readonly #dependencies: Required<ForwarderDependencies>
   readonly #turn: Turn
   readonly #buffer: Buffer
   readonly #files: FileServer | undefined
   readonly #dialer: UpstreamDialer
   #hinted = false
 
-  constructor(target: ForwardTarget, dependencies: ForwarderDependencies, turn: Turn, buffer: Buffer) {
+  constructor(
+    target: ForwardTarget,
+    dependencies: Required<ForwarderDependencies>,
+    turn: Turn,
+    buffer: Buffer,
+  ) {
     const { upstream, upstreamTls, forwardsProto } = target.spec
     this.#target = target
     this.#dependencies = dependencies
@@ -112,7 +120,7 @@ export class Route {
   #forward(header: ProxyHeader, stream: ByteStream, preamble: Buffer | undefined, closed: () => void): void {
     const http = header.Proto === 'http' || header.Proto === 'https' || header.EdgeType === '3'
     const layered = http ? this.#asHttp(header, stream) : stream
-    if (this.#files) this.#files.serve(asDuplex(layered), closed)
+    if (this.#files) this.#files.serve(asDuplex(layered, this.#dependencies.deadlines), closed)
     else this.#join(header, layered, preamble, http, closed)
   }
 
@@ -143,11 +151,11 @@ export class Route {
     http: boolean,
     closed: () => void,
   ): void {
-    const { log } = this.#dependencies
+    const { log, deadlines } = this.#dependencies
     const { upstream } = this.#target.spec
     const id = log.enabled('info') ? randomBytes(6).toString('hex') : ''
     let giveUp: (() => void) | undefined
-    const pipe = new SocketPipe(stream, this.#turn, (error) => {
+    const pipe = new SocketPipe(stream, this.#turn, deadlines, (error) => {
       giveUp?.()
       if (error) log.debug('connection broken', { obj: 'join', id, err: error.message })
       closed()

@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import type { Deadlines } from '../../base/deadlines.ts'
 import { Out } from '../../base/out.ts'
 import type { ByteStream, StreamSink } from '../../base/stream.ts'
 import type { Turn } from '../../base/turn.ts'
+import { StallGuard } from './stall-guard.ts'
 
 /**
  * Joins a proxied stream to the socket of its upstream: half-close and back-pressure go both ways, credit is given
@@ -12,7 +14,14 @@ import type { Turn } from '../../base/turn.ts'
 export class SocketPipe implements StreamSink {
   readonly #stream: ByteStream
   readonly #turn: Turn
+  readonly #deadlines: Deadlines
   readonly #onClosed: (error?: Error) => void
+  #guard: StallGuard | undefined
+  /** True while the stream takes nothing of what the upstream sends. */
+  #held = false
+  /** Bytes that came from the upstream, and from the stream. */
+  #received = 0
+  #given = 0
   #socket: Socket | undefined
   #out: Out | undefined
   /** Pieces that came before the upstream was connected; at most one window. */
@@ -21,9 +30,10 @@ export class SocketPipe implements StreamSink {
   #closed = false
 
   /** `onClosed` is called once, when both sides are over, with the error that broke them if any. */
-  constructor(stream: ByteStream, turn: Turn, onClosed: (error?: Error) => void) {
+  constructor(stream: ByteStream, turn: Turn, deadlines: Deadlines, onClosed: (error?: Error) => void) {
     this.#stream = stream
     this.#turn = turn
+    this.#deadlines = deadlines
     this.#onClosed = onClosed
     stream.sink = this
   }
@@ -58,7 +68,13 @@ export class SocketPipe implements StreamSink {
 
   /** Bytes of the upstream, in memory that is reused as soon as this returns. False: stop reading. */
   received(chunk: Buffer): boolean {
-    return this.#stream.write(chunk)
+    this.#received += chunk.length
+    const room = this.#stream.write(chunk)
+    if (!room) {
+      this.#held = true
+      this.#watch()
+    }
+    return room
   }
 
   onData(chunk: Buffer): void {
@@ -66,8 +82,10 @@ export class SocketPipe implements StreamSink {
       this.#early.push(chunk)
       return
     }
+    this.#given += chunk.length
     this.#out.owe(chunk.length)
     this.#out.write(chunk)
+    if (this.#out.congested) this.#watch()
   }
 
   onEnd(): void {
@@ -76,6 +94,7 @@ export class SocketPipe implements StreamSink {
   }
 
   onDrain(): void {
+    this.#held = false
     this.#socket?.resume()
   }
 
@@ -83,6 +102,7 @@ export class SocketPipe implements StreamSink {
     if (this.#closed) return
     this.#closed = true
     this.#early = []
+    this.#guard?.stop()
     if (this.#socket) {
       if (error) abort(this.#socket)
       else {
@@ -104,9 +124,20 @@ export class SocketPipe implements StreamSink {
     if (this.#closed) return
     this.#closed = true
     this.#early = []
+    this.#guard?.stop()
     this.#stream.reset(error)
     if (this.#socket) abort(this.#socket)
     this.#onClosed(error)
+  }
+
+  /** Made when it is needed first: most streams never wait. */
+  #watch(): void {
+    this.#guard ??= new StallGuard(this.#deadlines, {
+      waiting: () => this.#held || (this.#out?.pending ?? 0) > 0,
+      moved: () => this.#received + this.#given - (this.#out?.pending ?? 0),
+      cut: (error) => this.fail(error),
+    })
+    this.#guard.watch()
   }
 }
 

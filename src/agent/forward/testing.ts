@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
+import { Deadlines } from '../../base/deadlines.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
 import type { TunnelDefinition } from '../config/definitions.ts'
 import { CaptureStore } from '../inspector/capture-store.ts'
@@ -130,12 +131,16 @@ export async function startService(t: TestContext, handle: (socket: Socket) => v
 }
 
 /** A tunnel to forward through, with everything it keeps within reach. */
-export function startRoute(definition: TunnelDefinition, log: AgentLog = silentAgentLog) {
+export function startRoute(
+  definition: TunnelDefinition,
+  log: AgentLog = silentAgentLog,
+  deadlines = new Deadlines(systemClock),
+) {
   const captures = new CaptureStore(10e6)
   const connections = new Meter(systemClock)
   const requests = new Meter(systemClock)
   const spec = tunnelSpec('web', definition)
-  const forwarder = new Forwarder({ captures, clock: systemClock, log })
+  const forwarder = new Forwarder({ captures, clock: systemClock, log, deadlines })
   const target = { spec, name: 'web', publicUrl: 'https://public.example.com', connections, requests }
   return { route: forwarder.route(target), captures, connections, requests }
 }
