@@ -9,48 +9,63 @@ const READERS = 200
 const HOST = 'bulk.adit.localhost'
 const MIB = 1024 * 1024
 const NEIGHBOUR_BYTES = 32 * MIB
-/** The server keeps the promised 64 MiB. The agent's allocator holds on to what the first burst took: 40 to 80 MiB. */
-const MOST_MIB = { server: 64, agent: 128 }
+/**
+ * What is offered to each reader: more than the kernel takes on the way to it, so that it stalls, and not so much that
+ * all of them together make the kernel short of memory for TCP, which slows every connection of the machine.
+ */
+const OFFERED_BYTES = 5 * MIB
+/**
+ * The agent keeps the 64 MiB that P16 promises. The server needs 50 for 200 windows of 256 KiB, and on a busy machine its
+ * allocator holds on to what the first burst took besides: 25 to 100 MiB were measured.
+ */
+const MOST_MIB = { server: 128, agent: 64 }
+/** The default of `inspect_db_size`: what captures may take besides. */
+const INSPECTED_MIB = 50
 
-test('200 visitors who never read cost a fixed amount, and a neighbour keeps its speed', async (t) => {
-  const world = await startWorld(t)
-  const block = Buffer.alloc(256 * 1024, 'x')
-  let offered = 0
-  // Offers without end, as fast as it is taken.
-  const port = await startLocal(t, (_request, response) => {
-    response.setHeader('Content-Length', 2 ** 40)
-    const offer = () => {
-      offered++
-      response.write(block, (error) => error ?? offer())
+for (const { name, chunked, flags, more } of [
+  { name: 'of a known length', chunked: false, flags: ['--inspect=false'], more: 0 },
+  { name: 'in chunks, and inspected', chunked: true, flags: [], more: INSPECTED_MIB },
+]) {
+  test(`200 visitors who never read cost a fixed amount, and a neighbour keeps its speed: bodies ${name}`, async (t) => {
+    const world = await startWorld(t)
+    const block = Buffer.alloc(256 * 1024, 'x')
+    const port = await startLocal(t, (request, response) => {
+      if (!chunked) response.setHeader('Content-Length', 2 ** 40)
+      let left = request.url === '/neighbour' ? Number.POSITIVE_INFINITY : OFFERED_BYTES
+      const offer = () => {
+        left -= block.length
+        if (left >= 0) response.write(block, (error) => error ?? offer())
+      }
+      offer()
+    })
+    const agent = world.startAgent(['http', String(port), `--url=http://${HOST}`, ...flags])
+    await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+    const pids = { server: world.server.child.pid!, agent: agent.child.pid! }
+    // What transfers at full speed cost anybody, until the collector has found its pace, is not the readers' doing.
+    for (let warm = 0; warm < 3; warm++) await Promise.all(Array.from({ length: 8 }, () => download(world)))
+    const alone = await speed(world)
+    const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
+
+    const readers = await Promise.all(Array.from({ length: READERS }, () => stall(t, world)))
+    // The kernel takes megabytes for each of them, and while it does they are not stalled but share the link.
+    await standsStill(pids.agent)
+    const beside = await speed(world)
+
+    for (const side of ['server', 'agent'] as const) {
+      const grown = (await residentMiB(pids[side])) - before[side]
+      t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${grown.toFixed(1)} MiB more`)
+      const most = MOST_MIB[side] + (side === 'agent' ? more : 0)
+      assert.ok(grown <= most, `${side} grew by ${grown} MiB`)
     }
-    offer()
+    t.diagnostic(`neighbour: ${alone.toFixed(0)} MB/s alone, ${beside.toFixed(0)} MB/s beside them`)
+    // Generous, because other work on the machine changes between the two; a blocked neighbour would never finish.
+    assert.ok(beside > alone / 3, `${beside} MB/s instead of ${alone} MB/s`)
+    assert.ok(readers.every((reader) => !reader.destroyed))
   })
-  const agent = world.startAgent(['http', String(port), `--url=http://${HOST}`, '--inspect=false'])
-  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  const pids = { server: world.server.child.pid!, agent: agent.child.pid! }
-  // What transfers at full speed cost anybody, until the collector has found its pace, is not the readers' doing.
-  for (let warm = 0; warm < 6; warm++) await download(world)
-  const alone = await download(world)
-  const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
+}
 
-  const readers = await Promise.all(Array.from({ length: READERS }, () => stall(t, world)))
-  // The kernel takes megabytes for each of them, and while it does they are not stalled.
-  await standsStill(() => offered)
-  const beside = await download(world)
-
-  for (const side of ['server', 'agent'] as const) {
-    const grown = (await residentMiB(pids[side])) - before[side]
-    t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${grown.toFixed(1)} MiB more`)
-    assert.ok(grown <= MOST_MIB[side], `${side} grew by ${grown} MiB`)
-  }
-  t.diagnostic(`neighbour: ${alone.toFixed(0)} MB/s alone, ${beside.toFixed(0)} MB/s beside them`)
-  // Generous, because other work on the machine changes between the two; a blocked neighbour would never finish.
-  assert.ok(beside > alone / 4, `${beside} MB/s instead of ${alone} MB/s`)
-  assert.ok(readers.every((reader) => !reader.destroyed))
-})
-
-function requestHead(world: World): string {
-  return `GET / HTTP/1.1\r\nHost: ${HOST}:${world.httpPort}\r\n\r\n`
+function requestHead(world: World, path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: ${HOST}:${world.httpPort}\r\n\r\n`
 }
 
 /** A visitor who asks and then never reads. */
@@ -60,7 +75,7 @@ async function stall(t: TestContext, world: World): Promise<Socket> {
   socket.on('error', () => {})
   t.after(() => socket.destroy())
   await once(socket, 'connect')
-  socket.write(requestHead(world))
+  socket.write(requestHead(world, '/'))
   return socket
 }
 
@@ -69,7 +84,7 @@ async function download(world: World): Promise<number> {
   const socket = connect(world.httpPort, '127.0.0.1')
   const start = performance.now()
   let left = NEIGHBOUR_BYTES
-  socket.write(requestHead(world))
+  socket.write(requestHead(world, '/neighbour'))
   for await (const piece of socket) {
     left -= piece.length
     if (left <= 0) break
@@ -78,19 +93,30 @@ async function download(world: World): Promise<number> {
   return NEIGHBOUR_BYTES / 1000 / (performance.now() - start)
 }
 
+/** The best of three: the machine may be busy with something else. */
+async function speed(world: World): Promise<number> {
+  const speeds: number[] = []
+  while (speeds.length < 3) speeds.push(await download(world))
+  return Math.max(...speeds)
+}
+
 async function residentMiB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024
 }
 
-/** Waits until a count has not changed for half a second. */
-async function standsStill(count: () => number): Promise<void> {
-  let last = count()
+/** Waits until a process has written next to nothing for half a second. */
+async function standsStill(pid: number): Promise<void> {
+  const written = async () => Number(/wchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])
+  let last = await written()
   let since = performance.now()
   const still = async () => {
-    if (count() !== last) since = performance.now()
-    last = count()
+    const now = await written()
+    if (now - last > 64 * 1024) {
+      last = now
+      since = performance.now()
+    }
     return performance.now() - since > 500
   }
-  await until(still, 'the readers are stalled', 40_000)
+  await until(still, 'the readers are stalled', 60_000)
 }
