@@ -8,7 +8,7 @@ export interface EventPrincipal {
   readonly id: string
   /** Email address or name. */
   readonly subject: string
-  readonly source: 'API'
+  readonly source: 'API' | 'Dashboard'
   readonly credential: { readonly id: string; readonly uri: string } | null
 }
 

@@ -95,6 +95,26 @@ test('a created, updated and deleted resource reaches the webhook with who did i
   })
 })
 
+test('what somebody does in the dashboard says so, and names no credential', async (t) => {
+  const { store, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const owner = 'usr_000000000000000000000000001'
+  const writer = createWriter(store, { principal: owner, credential: 'das_000000000000000000000000001' })
+  await writer.user('ann@example.com', owner)
+  await writer.subscribe([await writer.webhook(sink.url)], CREATED)
+  await events.start()
+
+  await writer.create(IpPolicy, {})
+
+  await until(() => sink.arrivals.length === 1)
+  assert.deepEqual(bodies(sink)[0]?.principal, {
+    id: owner,
+    subject: 'ann@example.com',
+    source: 'Dashboard',
+    credential: null,
+  })
+})
+
 test('no secret is part of an event', async (t) => {
   const { writer, events } = await platform(t)
   const sink = await answering(t, 200)
@@ -317,6 +337,10 @@ test('a session that starts and stops is told to whoever asked, in the order of 
     transport: 'adit/v2',
     agentVersion: '1.0.0',
     os: 'linux',
+    arch: 'x64',
+    userAgent: 'adit/1.0.0',
+    ingressHostname: 'connect.example.com',
+    ingressIp: '192.0.2.1',
     ip: '192.0.2.7',
     region: 'us',
     metadata: '',
@@ -352,6 +376,11 @@ test('a session that starts and stops is told to whoever asked, in the order of 
   )
   assert.deepEqual(found[0]?.object.session, { id: 'ts_1', uri: 'http://api.test/tunnel_sessions/ts_1' })
   assert.equal(found[0]?.object.stopped_at, null)
+  const { agent_ip, ingress_server_ip, ingress_hostname, user_agent, arch } = found[0]!.object
+  assert.deepEqual(
+    [agent_ip, ingress_server_ip, ingress_hostname, user_agent, arch],
+    ['192.0.2.7', '192.0.2.1', 'connect.example.com', 'adit/1.0.0', 'x64'],
+  )
   assert.equal(found[2]?.object.public_url, 'https://a.adit.localhost')
 })
 

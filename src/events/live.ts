@@ -8,6 +8,11 @@ export interface SessionFacts {
   readonly transport: string
   readonly agentVersion: string
   readonly os: string
+  readonly arch?: string
+  readonly userAgent?: string
+  /** The name the client dialled and the address it reached. */
+  readonly ingressHostname?: string
+  readonly ingressIp?: string
   readonly ip: string
   readonly region: string
   readonly metadata: string
@@ -52,14 +57,19 @@ export function liveObject(fact: LiveFact, now: number, uriOf: (id: string) => s
   const stopped_at = fact.what.endsWith('_stopped') ? timestamp(now) : null
   if ('session' in fact) {
     const { id, credentialId, ip, region, agentVersion, metadata, os, transport, startedAt } = fact.session
+    const { arch = '', userAgent = '', ingressHostname = '', ingressIp = '' } = fact.session
     return {
       session: ref(id),
       credential: ref(credentialId),
       agent_ip: ip,
+      ingress_server_ip: ingressIp,
+      ingress_hostname: ingressHostname,
       region,
       agent_version: agentVersion,
+      user_agent: userAgent,
       metadata,
       os,
+      arch,
       transport,
       started_at: timestamp(startedAt),
       stopped_at,

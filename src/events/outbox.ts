@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { prefixOf } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
@@ -10,6 +11,9 @@ const PAGE = 200
 // Followers that fall further behind than this start over from the rows themselves.
 const KEPT_CHANGES = 10_000
 const SUBSCRIPTIONS = 'event_subscriptions'
+
+/** What the ids of sessions in the dashboard begin with. */
+const BROWSER_SESSION = 'das'
 
 const byKind = new Map(allResources.map((resource) => [resource.kind, resource]))
 
@@ -141,12 +145,16 @@ export class Outbox {
 
   async #principalOf(account: string, id: string, credential: string | undefined): Promise<EventPrincipal> {
     const owner = await this.#store.get(id.startsWith('bot_') ? 'bot_users' : 'users', account, id)
+    const inBrowser = credential !== undefined && prefixOf(credential) === BROWSER_SESSION
     return {
       id,
       subject: String(owner?.data.email ?? owner?.data.name ?? ''),
-      source: 'API',
+      source: inBrowser ? 'Dashboard' : 'API',
+      // Who works in a browser has proved it there; the session is nobody's credential.
       credential:
-        credential === undefined ? null : { id: credential, uri: uriOf(this.#apiUrl(), credential) },
+        credential === undefined || inBrowser
+          ? null
+          : { id: credential, uri: uriOf(this.#apiUrl(), credential) },
     }
   }
 }

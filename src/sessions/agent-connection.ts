@@ -45,6 +45,8 @@ export interface AgentConnectionOptions {
   authenticate(token: string): Promise<TunnelPrincipal | undefined>
   /** The name the agent dialled. */
   serverName?: string | undefined
+  /** The address of ours it reached. */
+  serverIp: string
   /** The account whose agent ingress has this name; only its agents may come through it. */
   ingressAccount?(serverName: string): string | undefined
   /** Whether the account lets agents connect from this address. */
@@ -158,6 +160,22 @@ export class AgentConnection implements LiveSession {
 
   get os(): string {
     return this.#known.extra.OS ?? ''
+  }
+
+  get arch(): string {
+    return this.#known.extra.Arch ?? ''
+  }
+
+  get userAgent(): string {
+    return this.#known.extra.UserAgent ?? ''
+  }
+
+  get ingressHostname(): string {
+    return this.#options.serverName ?? ''
+  }
+
+  get ingressIp(): string {
+    return this.#options.serverIp
   }
 
   get metadata(): string {

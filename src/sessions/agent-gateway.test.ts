@@ -373,6 +373,26 @@ test('a lost agent keeps its names for its credential; one that says goodbye doe
   await back.bind({ Proto: 'https', Opts: { Subdomain: 'lost' } })
 })
 
+test('a session tells what its agent is and where it connected to', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await connectAgentSession({
+    ...{ host: 'localhost', servername: 'localhost', port: platform.port, ca: platform.caPem },
+    identity: agentIdentity(),
+    onProxy: (_header, stream) => stream.reset(),
+    onCommand: async () => {},
+    onClose() {},
+  })
+  t.after(() => agent.destroy())
+
+  const [session] = platform.registry.sessionsOf('ac_1')
+
+  assert.ok(session)
+  assert.deepEqual(
+    [session.userAgent, session.os, session.arch, session.ingressHostname, session.ingressIp],
+    ['adit/0.1.0', 'linux', 'x64', 'localhost', '127.0.0.1'],
+  )
+})
+
 test('deleting a credential ends its sessions with the reason', async (t) => {
   const platform = await startPlatform(t)
   let ended: Error | undefined

@@ -11,7 +11,7 @@ import { SourceLimit } from './source-limit.ts'
 export interface AgentGatewayOptions
   extends Omit<
     AgentConnectionOptions,
-    'holdBackMs' | 'onUnknown' | 'onAuthenticated' | 'onClose' | 'clock' | 'pool' | 'serverName'
+    'holdBackMs' | 'onUnknown' | 'onAuthenticated' | 'onClose' | 'clock' | 'pool' | 'serverName' | 'serverIp'
   > {
   /** The certificate for agents that dialled an address, or a name nobody has one for. */
   secureContext(): SecureContext | undefined
@@ -112,6 +112,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     const connection = new AgentConnection(socket, ip, {
       ...options,
       serverName,
+      serverIp: plainAddress(socket.localAddress ?? ''),
       clock,
       pool,
       holdBackMs: () => (penalties.refuses(ip) ? limits.holdBackMs : 0),

@@ -21,6 +21,12 @@ export interface LiveSession {
   readonly transport: 'adit/v2' | 'ssh'
   readonly agentVersion: string
   readonly os: string
+  readonly arch?: string
+  /** What the client calls itself, with everything it is made of. */
+  readonly userAgent?: string
+  /** Where it connected to: the name it dialled, empty when it told none, and our address. */
+  readonly ingressHostname?: string
+  readonly ingressIp?: string
   readonly ip: string
   readonly region: string
   readonly metadata: string

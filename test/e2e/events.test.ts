@@ -3,12 +3,17 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { openBrowser } from '../support/dashboard.ts'
 import { startPlatform } from '../support/platform.ts'
 
 test('a change made through the API reaches a webhook, and the destination shows it', async (t) => {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const { call } = platform
-  const received: { event_type: string; object: { description: string } }[] = []
+  const received: {
+    event_type: string
+    object: { description: string }
+    principal: { source: string }
+  }[] = []
   const sink = createServer((request, response) => {
     const pieces: Buffer[] = []
     request.on('data', (piece: Buffer) => pieces.push(piece))
@@ -32,10 +37,17 @@ test('a change made through the API reaches a webhook, and the destination shows
   assert.equal(tested.status, 200, JSON.stringify(tested.body))
   assert.match(tested.body.event_id, /^ev_/)
   await call.create('/ip_policies', { description: 'watch me' })
-  const seen = () => received.find(({ event_type }) => event_type === 'ip_policy_created.v0')
-  while (seen() === undefined) await once(sink, 'event')
+  const browser = openBrowser(platform.credentials.api_url)
+  assert.equal((await browser.signIn(platform.admin)).status, 200)
+  const made = await browser.call('POST', '/ip_policies', { body: { description: 'by hand' } })
+  assert.equal(made.status, 201, JSON.stringify(made.body))
+  const seen = () =>
+    received
+      .filter(({ event_type }) => event_type === 'ip_policy_created.v0')
+      .map(({ object, principal }) => `${object.description}: ${principal.source}`)
+  while (seen().length < 2) await once(sink, 'event')
 
-  assert.equal(seen()?.object.description, 'watch me')
+  assert.deepEqual(seen().sort(), ['by hand: Dashboard', 'watch me: API'])
   const deadline = performance.now() + 5000
   let status: { last_success_at: string | null; backlog: number }
   do ({ status } = (await call('GET', `/event_destinations/${destination.id}`)).body)

@@ -52,6 +52,40 @@ test('deleting the credential ends its sessions with the reason', { skip }, asyn
   assert.match(client.output(), /The credential of this session was deleted/)
 })
 
+test('the event of a session tells the client and where it connected to', { skip }, async (t) => {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
+  const told: { event_type: string; object: Record<string, string> }[] = []
+  const port = await startHttp(t, (request, response) => {
+    let body = ''
+    request.on('data', (piece) => {
+      body += piece
+    })
+    request.on('end', () => {
+      told.push(...[JSON.parse(body)].flat())
+      response.end()
+    })
+  })
+  const secret = `whsec_${Buffer.alloc(32).toString('base64')}`
+  const { id } = await platform.call.create('/event_destinations', {
+    target: { webhook: { url: `http://127.0.0.1:${port}/`, secret } },
+  })
+  await platform.call.create('/event_subscriptions', {
+    sources: [{ type: 'agent_session_start.v0' }],
+    destination_ids: [id],
+  })
+
+  const client = startSsh(t, platform, await makeIdentity(t, platform), ['-R', '80:127.0.0.1:9'])
+  await urlShownBy(client)
+  await eventually(() => told.length > 0, 'the event arrives')
+
+  const { transport, agent_ip, ingress_server_ip, ingress_hostname, user_agent } = told[0]!.object
+  assert.deepEqual(
+    [transport, agent_ip, ingress_server_ip, ingress_hostname],
+    ['ssh', '127.0.0.1', '127.0.0.1', ''],
+  )
+  assert.match(user_agent ?? '', /^OpenSSH_/)
+})
+
 test('rules that change take tunnels offline that they no longer allow', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await makeIdentity(t, platform)

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { type Acl, compileAcl, type TunnelPrincipal } from '../../auth/index.ts'
 import type { Clock } from '../../base/clock.ts'
 import { newId } from '../../base/id.ts'
+import { plainAddress } from '../../base/ip-rules.ts'
 import { proxyProtocolHeader, Refusal } from '../../protocol/index.ts'
 import type { Binder } from '../bind.ts'
 import type { Command, CommandOutcome, LiveSession } from '../live-session.ts'
@@ -67,6 +68,7 @@ export class SshConnection implements LiveSession {
   readonly transport = 'ssh'
   readonly clientId = randomUUID()
   readonly os = ''
+  readonly ingressIp: string
   acl: Acl = compileAcl([])
   agentVersion = ''
   readonly #options: SshConnectionOptions
@@ -87,6 +89,7 @@ export class SshConnection implements LiveSession {
   constructor(socket: Socket, ip: string, options: SshConnectionOptions) {
     this.id = newId('ts', options.clock.now())
     this.ip = ip
+    this.ingressIp = plainAddress(socket.localAddress ?? '')
     this.#options = options
     this.#socket = socket
     const { hostIdentity } = options
@@ -130,6 +133,10 @@ export class SshConnection implements LiveSession {
 
   get ownerId(): string {
     return this.#principal!.ownerId
+  }
+
+  get userAgent(): string {
+    return this.agentVersion
   }
 
   get metadata(): string {
