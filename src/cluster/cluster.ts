@@ -45,15 +45,19 @@ export interface ClusterLimits {
   beatMs: number
   /** How long it counts as alive without saying so, or without a sign on a link. */
   silenceMs: number
+  /** How long a stop waits for visitors of other nodes to finish. */
+  drainMs: number
   /** How long a start waits to hear of all tunnels that are online elsewhere. */
   introductionMs: number
 }
 
-const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, introductionMs: 3000 }
+const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, introductionMs: 3000 }
 
 /** One link to another node: dialled again for as long as that node is listed. */
 interface Link {
   readonly address: string
+  /** Lets what is under way finish, and does not dial again. */
+  leave(): void
   close(): void
 }
 
@@ -63,7 +67,7 @@ interface Link {
  */
 export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
-  const { beatMs, silenceMs, introductionMs } = { ...LIMITS, ...options.limits }
+  const { beatMs, silenceMs, drainMs, introductionMs } = { ...LIMITS, ...options.limits }
   const secret = options.secret.reveal()
   const offers = new Offers({ silenceMs, secret, clock, log })
   const links = new Map<string, Link>()
@@ -73,6 +77,7 @@ export function createCluster(options: ClusterOptions) {
   let timer: NodeJS.Timeout | undefined
   let beating: Promise<void> = Promise.resolve()
   let stopped = true
+  let leaving = false
   let interrupted = false
 
   async function open(): Promise<void> {
@@ -108,9 +113,12 @@ export function createCluster(options: ClusterOptions) {
     let again: NodeJS.Timeout | undefined
     links.set(peer.id, {
       address: peer.address,
-      close() {
+      leave() {
         closed = true
         clearTimeout(again)
+      },
+      close() {
+        this.leave()
         socket?.destroy()
       },
     })
@@ -149,7 +157,7 @@ export function createCluster(options: ClusterOptions) {
     const listed = new Map(peers.map((peer) => [peer.id, peer]))
     for (const [peer, link] of links) {
       if (listed.get(peer)?.address === link.address) continue
-      link.close()
+      link.leave()
       links.delete(peer)
     }
     return peers.filter((peer) => !links.has(peer.id)).map(follow)
@@ -169,10 +177,17 @@ export function createCluster(options: ClusterOptions) {
           },
         )
         .then(() => {
-          if (!stopped) plan()
+          if (!leaving) plan()
         })
     }, beatMs)
     timer.unref()
+  }
+
+  async function signOff(): Promise<void> {
+    leaving = true
+    clearTimeout(timer)
+    await beating
+    await nodes.leave(id).catch((error) => log.debug({ err: error }, 'this node could not sign off'))
   }
 
   return {
@@ -195,12 +210,17 @@ export function createCluster(options: ClusterOptions) {
       plan()
     },
 
+    /** Signs off, and lets visitors of other nodes finish. */
+    async drain(): Promise<void> {
+      if (stopped) return
+      await signOff()
+      await offers.idle(drainMs)
+    },
+
     async stop(): Promise<void> {
       if (stopped) return
+      await signOff()
       stopped = true
-      clearTimeout(timer)
-      await beating
-      await nodes.leave(id).catch((error) => log.debug({ err: error }, 'this node could not sign off'))
       for (const link of links.values()) link.close()
       links.clear()
       offers.close()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ByteStream, type StreamSink, silentSink } from '../base/stream.ts'
-import { joinStreams } from './join-streams.ts'
+import { Joined } from './join-streams.ts'
 
 /** A stream that notes what is done to it. */
 class Noted implements ByteStream {
@@ -32,8 +32,11 @@ class Noted implements ByteStream {
 
 function joined() {
   const [one, other] = [new Noted(), new Noted()]
-  joinStreams(one, other)
-  return { one, other }
+  const state = { over: false }
+  const streams = new Joined(one, other, () => {
+    state.over = true
+  })
+  return { one, other, state, streams }
 }
 
 test('what comes out of one stream goes into the other, both ways, with its end', () => {
@@ -57,6 +60,26 @@ test('bytes that the other side has no room for are not counted as taken until i
   other.sink.onDrain()
 
   assert.deepEqual([before, one.taken], [0, 5])
+})
+
+test('it is known who spoke last', () => {
+  const { one, other, streams } = joined()
+
+  one.sink.onData(Buffer.from('question'))
+  const between = streams.asked
+  other.sink.onData(Buffer.from('answer'))
+
+  assert.deepEqual([between, streams.asked, streams.pieces], [true, false, 2])
+})
+
+test('it is over when both are', () => {
+  const { one, other, state } = joined()
+
+  one.sink.onClose()
+  const between = state.over
+  other.sink.onClose()
+
+  assert.deepEqual([between, state.over], [false, true])
 })
 
 test('a break on one side breaks the other', () => {

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import {
@@ -15,13 +16,15 @@ import {
   Watchdog,
 } from '../protocol/index.ts'
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
-import { joinStreams } from './join-streams.ts'
+import { Joined } from './join-streams.ts'
 import { LineReader, writeLine } from './lines.ts'
 import { type Note, type OpenHeader, PeerStream, sessionNote, tunnelNote } from './wire.ts'
 
 /** As many as there may be visitors: they are told apart by their tunnels' own limits. */
 const MAX_STREAMS = 65_536
 const STREAMS_BEFORE_HELLO = 4
+/** An answer that pauses for longer than this counts as complete when a node stops. */
+const STILL_MS = 1000
 
 interface OffersOptions {
   /** Silence after which another node counts as gone. */
@@ -39,6 +42,7 @@ export class Offers {
   readonly #tunnels = new Map<string, LiveTunnel>()
   readonly #watches = new Set<MuxStream>()
   readonly #links = new Set<MuxSession>()
+  readonly #carried = new Set<Joined>()
 
   constructor(options: OffersOptions) {
     this.#options = options
@@ -80,6 +84,20 @@ export class Offers {
     link.maxIncoming = STREAMS_BEFORE_HELLO
     const watchdog = new Watchdog(link, silenceMs, clock)
     this.#links.add(link)
+  }
+
+  /**
+   * Resolves once no visitor of another node is under way here, at the latest after this time. Streams that were
+   * answered and have been still since are kept by the other node for its next visitor, and not waited for.
+   */
+  async idle(waitMs: number): Promise<void> {
+    const deadline = this.#options.clock.monotonic() + waitMs
+    const seen = new Map<Joined, number>()
+    const isUnderWay = (joined: Joined) => joined.asked || seen.get(joined) !== joined.pieces
+    while ([...this.#carried].some(isUnderWay) && this.#options.clock.monotonic() < deadline) {
+      for (const joined of this.#carried) seen.set(joined, joined.pieces)
+      await delay(STILL_MS)
+    }
   }
 
   close(): void {
@@ -126,7 +144,11 @@ export class Offers {
     try {
       const tunnel = this.#tunnels.get(id)
       if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
-      joinStreams(stream, tunnel.open(visitor))
+      this.#carried.add(
+        new Joined(stream, tunnel.open(visitor), (joined) => {
+          this.#carried.delete(joined)
+        }),
+      )
     } catch (error) {
       stream.reset(error as Error)
     }

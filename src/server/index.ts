@@ -456,8 +456,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
           sshHost.stop()
         },
       },
-      // Visitors under way finish while the sessions they run through are still there.
-      { start: async () => {}, stop: stopEdge },
+      // Visitors under way, here and of other nodes, finish while the sessions they run through are still there.
+      { start: async () => {}, stop: async () => void (await Promise.all([stopEdge(), cluster?.drain()])) },
       {
         async start() {
           if (settings.apiAddr === undefined || !has('api')) return

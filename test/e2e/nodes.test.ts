@@ -199,6 +199,29 @@ test('when a node is gone, what was online there is offline everywhere', async (
   await until(async () => (await visit(first, 'gone.adit.localhost')).status === 404)
 })
 
+test('a node that stops lets visitors of other nodes finish', async (t) => {
+  const { first, second } = await startNodes(t)
+  const arrived = Promise.withResolvers<() => void>()
+  const port = await startLocal(t, (_request, response) => {
+    response.write('begun, ')
+    arrived.resolve(() => response.end('and done'))
+  })
+  const agent = await startAgent(t, second, first.credentials.authtoken)
+  await agent.forward({ addr: port, url: 'http://slow.adit.localhost' })
+  const url = `http://slow.adit.localhost:${new URL(first.credentials.http_url).port}/`
+  const answer = await until(async () => {
+    const response = await first.fetch(url)
+    return response.status === 200 && response
+  })
+
+  const stopping = second.stop()
+  await delay(200)
+  ;(await arrived.promise)()
+
+  assert.equal(await (answer as Response).text(), 'begun, and done')
+  await stopping
+})
+
 test('the edge may be a process of its own beside the gateway, on the embedded database too', async (t) => {
   const gateway = await startPlatform(t, ['--roles', 'api,gateway,jobs'])
   const edge = await startPlatform(t, ['--roles', 'edge'], gateway.dataDir)
