@@ -265,7 +265,7 @@ function Answers({ domain }: { domain: Domain }) {
       {edges.value && own.length === 0 && (
         <>
           <p>An agent can answer under this name:</p>
-          <CommandLine text={`adit http 3000 --url ${url.replace('*.', 'NAME.')}`} />
+          <CommandLine text={`adit http 3000 --url https://${domain.domain.replace('*.', 'NAME.')}`} />
           {mayChange && (
             <>
               <p>Or put an edge in front, with sign-in, IP policies and several backends:</p>

@@ -34,6 +34,8 @@ export default function NewDomainPage() {
     }
   }
   const own = whose === 'own'
+  // A name that somebody has already is a conflict, and no fault of any field.
+  const atDomain = error?.field === 'domain' || error?.status === 409
   return (
     <Page title="New domain" back={{ path: '/domains', title: 'Domains' }}>
       <Card>
@@ -69,7 +71,7 @@ export default function NewDomainPage() {
             }
             value={name}
             onValue={setName}
-            error={error?.field === 'domain' ? error.message : undefined}
+            error={atDomain ? error?.message : undefined}
           />
           <TextField
             label="Description"
@@ -78,11 +80,9 @@ export default function NewDomainPage() {
             onValue={setDescription}
             error={error?.field === 'description' ? error.message : undefined}
           />
-          {error && error.field !== 'domain' && error.field !== 'description' && (
-            <Notice kind="bad">{error.message}</Notice>
-          )}
+          {error && !atDomain && error.field !== 'description' && <Notice kind="bad">{error.message}</Notice>}
           <div className="form-actions">
-            <Button kind="main" type="submit" busy={busy}>
+            <Button kind="main" type="submit" busy={busy} disabled={!own && platform === undefined}>
               Reserve it
             </Button>
             <Button kind="quiet" onClick={() => go('/domains')}>

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, shown } from './inspected.ts'
+import { startAgent, startService } from './served.ts'
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+test('backends of every kind are made', async (t) => {
+  const { call } = dashboard.platform
+  const { page, wrong } = await dashboard.open(t, '/backends')
+  const begin = async (kind: string) => {
+    await page.goto(`${dashboard.url}#/backends/new`)
+    await page.getByRole('button', { name: new RegExp(`^${kind}`) }).click()
+    await page.getByLabel('Description').fill(`A ${kind.toLowerCase()}`)
+  }
+  const finish = async (kind: string) => {
+    await page.getByRole('button', { name: `Create ${kind.toLowerCase()}` }).click()
+    await page.getByRole('heading', { name: `A ${kind.toLowerCase()}` }).waitFor()
+  }
+  const one = async (kind: string) => (await call('GET', `/backends/${kind}`)).body.backends[0]
+
+  await page.getByRole('link', { name: 'New backend' }).waitFor()
+  await begin('Fixed answer')
+  await page.getByLabel('Body').fill('sorry')
+  await page.getByLabel('Status code').fill('503')
+  await finish('Fixed answer')
+  await begin('Fixed address')
+  await page.getByLabel('Address').fill('nonsense')
+  await page.getByRole('button', { name: 'Create fixed address' }).click()
+  await page.locator('.field.wrong', { hasText: 'Address' }).waitFor()
+  await page.getByLabel('Address').fill('shop.example.com:443')
+  await finish('Fixed address')
+  await begin('Failover')
+  const choose = page.locator('.child-add select')
+  await choose.selectOption({ label: 'A fixed address (shop.example.com:443)' })
+  await choose.selectOption({ label: 'A fixed answer (answers 503 with 5 bytes)' })
+  await page.getByRole('button', { name: /^Ask A fixed answer .* earlier/ }).click()
+  await finish('Failover')
+
+  const [fixed, address, failover] = [await one('http_response'), await one('static'), await one('failover')]
+  assert.deepEqual([fixed.status_code, fixed.body], [503, 'sorry'])
+  assert.equal(address.address, 'shop.example.com:443')
+  assert.deepEqual(failover.backends, [fixed.id, address.id])
+  assert.match(
+    await shown(page.locator('.way-branches')),
+    /1st[\s\S]*A fixed answer[\s\S]*2nd[\s\S]*A fixed address/,
+  )
+  assert.deepEqual(
+    wrong.filter((text) => !/status of 400/.test(text)),
+    [],
+  )
+})
+
+test('the tunnels of a group come and go while one looks, and the line to join it is there', async (t) => {
+  const { platform } = dashboard
+  const { id } = await platform.call.create('/backends/tunnel_group', { labels: { app: 'till', floor: '2' } })
+  const { page, wrong } = await dashboard.open(t, `/backends/${id}`)
+  await page.getByText('No agent has joined yet').waitFor()
+  const line = await shown(page.locator('.command-line code'))
+
+  const agent = await startAgent(t, platform)
+  const port = await startService(t, (_request, response) => response.end('till'))
+  await agent.forward({ addr: port, labels: ['app=till', 'floor=2', 'extra=1'] })
+  const table = page.getByRole('table', { name: 'Tunnels online' })
+  await table.getByText(`:${port}`).waitFor()
+  await page.getByText('1 online').waitFor()
+  await agent.close()
+  await page.getByText('0 online').waitFor()
+
+  assert.equal(line, 'adit tunnel --label app=till --label floor=2 3000')
+  assert.deepEqual(wrong, [])
+})
+
+test('a backend that is used says by whom, and is not deleted before', async (t) => {
+  const { call } = dashboard.platform
+  const fixed = await call.create('/backends/http_response', { body: 'x', description: 'Used' })
+  const weighted = await call.create('/backends/weighted', {
+    description: 'User',
+    backends: { [fixed.id]: 1 },
+  })
+  const edge = await call.create('/edges/https', { description: 'Edge of it' })
+  await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'exact_path',
+    match: '/used',
+    backend: { backend_id: fixed.id },
+  })
+  const { page } = await dashboard.open(t, `/backends/${fixed.id}`)
+  const dialog = page.getByRole('dialog')
+
+  await page.getByRole('link', { name: 'the backend User' }).waitFor()
+  await page.getByRole('link', { name: 'the route /used of Edge of it' }).waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  const refusal = await shown(dialog.getByRole('alert'))
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'the backend User' }).click()
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await dialog.getByLabel('Weight of Used (answers 200 with 1 bytes)').fill('7')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('heading', { name: 'Backends' }).waitFor()
+
+  assert.match(refusal, /used by|still/i)
+  assert.equal((await call('GET', `/backends/weighted/${weighted.id}`)).status, 404)
+  assert.equal((await call('GET', `/backends/http_response/${fixed.id}`)).status, 200)
+})
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  narrow: { viewport: { width: 360, height: 740 } },
+} as const))
+  test(`backends are accessible and fit their window: ${name}`, async (t) => {
+    const { call } = dashboard.platform
+    const group = await call.create('/backends/tunnel_group', { labels: { app: `shop-${name}` } })
+    const inner = await call.create('/backends/weighted', { backends: { [group.id]: 1 } })
+    const deep = await call.create('/backends/failover', { backends: [inner.id, group.id] })
+    for (const path of ['/backends', '/backends/new', `/backends/${deep.id}`]) {
+      const { page } = await dashboard.open(t, path, { ...options, bypassCSP: true })
+      await page.locator('main table, .kinds, .way').first().waitFor()
+
+      await checked(page, `dashboard${path.replaceAll('/', '-').replace(String(deep.id), 'one')}-${name}`)
+    }
+  })

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, shown } from './inspected.ts'
+import { startAgent, startService } from './served.ts'
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+test('a name below the platform is reserved, and needs nothing more', async (t) => {
+  const { platform } = dashboard
+  const { page, wrong } = await dashboard.open(t, '/domains')
+
+  await page.getByRole('link', { name: 'New domain' }).click()
+  await page.getByRole('textbox', { name: /^Name/ }).fill('Till')
+  await page.getByText('Do the same from a shell').click()
+  const lines = await shown(page.locator('.equivalent pre'))
+  await page.getByRole('button', { name: 'Reserve it' }).click()
+  await page.getByRole('heading', { name: 'till.adit.localhost', exact: true }).waitFor()
+  const line = await shown(page.locator('.command-line code'))
+
+  assert.match(lines, /adit api reserved-domains create --domain till\.adit\.localhost/)
+  assert.match(await shown(page.locator('main')), /There is nothing to do/)
+  assert.equal(await page.getByRole('heading', { name: 'DNS records to set' }).count(), 0)
+  // The line that is shown really works.
+  const agent = await startAgent(t, platform)
+  const url = /--url (\S+)/.exec(line)?.[1] ?? ''
+  const visited = await page.getByText('Visitors open').getByRole('link').getAttribute('href')
+  const port = await startService(t, (_request, response) => response.end('till'))
+  await agent.forward({ addr: port, url })
+  assert.equal(await (await platform.fetch(visited ?? '')).text(), 'till')
+  assert.deepEqual(wrong, [])
+})
+
+test('a name that is taken is refused beside the field', async (t) => {
+  await dashboard.platform.call.create('/reserved_domains', { domain: 'taken.adit.localhost' })
+  const { page } = await dashboard.open(t, '/domains/new')
+
+  await page.getByText('taken.adit.localhost').or(page.getByText('shop.adit.localhost')).waitFor()
+  await page.getByRole('textbox', { name: /^Name/ }).fill('taken')
+  await page.keyboard.press('Enter')
+
+  const field = page.locator('.field.wrong', { hasText: 'Name' })
+  assert.match(await shown(field.locator('.field-error')), /reserved already/)
+})
+
+test('a domain of one’s own says which records to set, each ready to be copied', async (t) => {
+  const { page, wrong } = await dashboard.open(t, '/domains/new')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+
+  await page.getByRole('radio', { name: /^A domain of my own/ }).check()
+  await page.getByRole('textbox', { name: /^Domain/ }).fill('*.apps.example.net')
+  await page.getByRole('button', { name: 'Reserve it' }).click()
+  const table = page.getByRole('table', { name: 'DNS records to set' })
+  await table.waitFor()
+  const rows = await table.locator('tbody tr').allTextContents()
+  const proof = table.locator('tbody tr').filter({ hasText: '_acme-challenge.apps.example.net' })
+  await proof.locator('td').filter({ hasText: 'acme-challenge.adit' }).getByRole('button').click()
+
+  assert.equal(rows.length, 2)
+  await proof.getByText('Copied').waitFor()
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+  assert.match(copied, /\.acme-challenge\.adit\.localhost$/)
+  assert.match(await shown(page.locator('main')), /operator has to start it with --acme-directory/)
+  assert.deepEqual(wrong, [])
+})
+
+test('a domain without a CNAME of its own is told what to do instead', async (t) => {
+  const { id } = await dashboard.platform.call.create('/reserved_domains', { domain: 'example.org' })
+
+  const { page } = await dashboard.open(t, `/domains/${id}`)
+
+  await page.getByText('usually cannot have a CNAME').waitFor()
+})
+
+test('obtaining certificates is stopped and begun again, and the domain changed and deleted', async (t) => {
+  const { call } = dashboard.platform
+  const { id } = await call.create('/reserved_domains', { domain: 'own.example.com' })
+  const configuration = await call.create('/endpoint_configurations', {
+    type: 'https',
+    description: 'Old one',
+  })
+  const { page, wrong } = await dashboard.open(t, `/domains/${id}`)
+  const dialog = page.getByRole('dialog')
+  const read = async () => (await call('GET', `/reserved_domains/${id}`)).body
+
+  await page.getByRole('button', { name: 'Stop obtaining it automatically' }).click()
+  await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
+  await page.getByText('private authority of this platform').waitFor()
+  const without = (await read()).certificate_management_policy
+  await page.getByRole('button', { name: 'Obtain one automatically' }).click()
+  await dialog.getByRole('button', { name: 'Obtain it' }).click()
+  await page.getByRole('button', { name: 'Stop obtaining it automatically' }).waitFor()
+  const again = (await read()).certificate_management_policy
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await dialog.getByLabel('Description').fill('Our own')
+  await dialog.getByLabel('HTTPS endpoint configuration').selectOption(String(configuration.id))
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Our own').waitFor()
+
+  assert.equal(without, null)
+  assert.equal(again.authority, 'letsencrypt')
+  assert.equal((await read()).https_endpoint_configuration.id, configuration.id)
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('heading', { name: 'Domains' }).waitFor()
+  assert.equal((await call('GET', `/reserved_domains/${id}`)).status, 404)
+  assert.deepEqual(wrong, [])
+})
+
+test('the list says how certificates stand, and which edge answers', async (t) => {
+  const { call } = dashboard.platform
+  await call.create('/reserved_domains', { domain: 'listed.adit.localhost', description: 'In the list' })
+  await call.create('/edges/https', { hostports: ['listed.adit.localhost:443'], description: 'Listed edge' })
+
+  const { page } = await dashboard.open(t, '/domains')
+  const row = page.getByRole('row', { name: /listed\.adit\.localhost/ })
+
+  assert.match(await shown(row), /In the list[\s\S]*Of the platform[\s\S]*Listed edge/)
+  await page.keyboard.press('/')
+  await page.keyboard.type('in the list')
+  await row.waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await row.getByRole('link', { name: 'listed.adit.localhost' }).click()
+  await page.getByText('answers.').waitFor()
+})
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  narrow: { viewport: { width: 360, height: 740 } },
+} as const))
+  test(`domains are accessible and fit their window: ${name}`, async (t) => {
+    const { id } = await dashboard.platform.call.create('/reserved_domains', {
+      domain: `*.${name}.a-rather-long-name.example.com`,
+    })
+    for (const path of ['/domains', '/domains/new', `/domains/${id}`]) {
+      const { page } = await dashboard.open(t, path, { ...options, bypassCSP: true })
+      await page.locator('main table, main form').first().waitFor()
+
+      await checked(page, `dashboard-domain${path.replaceAll('/', '-').replace(String(id), 'one')}-${name}`)
+    }
+  })
