@@ -27,6 +27,31 @@ test('two schemes are two binds, https first', () => {
   )
 })
 
+for (const [schemes, url, binds] of [
+  [['http'], 'app.example.com', ['http']],
+  [['http'], 'app.example.com:80', ['http']],
+  [['http'], 'http://app.example.com', ['http']],
+  [['https'], 'app.example.com', ['https']],
+  [['https', 'http'], 'app.example.com', ['https', 'http']],
+  [undefined, 'app.example.com', ['https']],
+  [undefined, 'http://app.example.com', ['http']],
+  [['http'], undefined, ['http']],
+] as const) {
+  test(`schemes ${schemes?.join(' and ')} with the url ${url} bind ${binds.join(' and ')}`, () => {
+    const spec = tunnelSpec('web', {
+      proto: 'http',
+      addr: '3000',
+      ...(schemes ? { schemes: [...schemes] } : {}),
+      ...(url ? { url } : {}),
+    })
+
+    assert.deepEqual(
+      spec.binds.map(({ proto, opts }) => [proto, opts.Domain || undefined]),
+      binds.map((proto) => [proto, url && 'app.example.com']),
+    )
+  })
+}
+
 test('a tcp tunnel asks for its address and is never inspected', () => {
   const spec = tunnelSpec('ssh', {
     proto: 'tcp',
@@ -115,6 +140,11 @@ const REFUSED: [title: string, definition: TunnelDefinition, message: RegExp][] 
   ['protocol and labels', { proto: 'http', labels: ['a=b'], addr: '80' }, /not both/],
   ['no address', { proto: 'http' }, /"addr" is required/],
   ['two names', { proto: 'http', addr: '80', domain: 'a.b', subdomain: 'c' }, /only one of/],
+  [
+    'a scheme against that of the url',
+    { proto: 'http', addr: '80', url: 'https://a.b', schemes: ['http'] },
+    /"url" says https and "schemes" says http/,
+  ],
   ['a key of another kind', { proto: 'tcp', addr: '22', schemes: ['http'] }, /no meaning for a tcp tunnel/],
   ['a short password', { proto: 'http', addr: '80', basic_auth: ['a:short'] }, /8 to 128/],
   ['a password without user', { proto: 'http', addr: '80', basic_auth: ['longenough'] }, /user:password/],

@@ -229,7 +229,8 @@ interface SharedOptions {
 
 function bindsOf(kind: TunnelSpec['kind'], definition: TunnelDefinition, shared: SharedOptions): BindSpec[] {
   if (kind === 'labelled') return []
-  const url = definition.url ? parsePublicUrl(definition.url) : undefined
+  const only = definition.schemes?.length === 1 ? definition.schemes[0] : undefined
+  const url = definition.url ? parsePublicUrl(definition.url, only) : undefined
   if (kind === 'tcp') {
     if (url && url.scheme !== 'tcp') throw new SpecError('"url" of a tcp tunnel must begin with tcp://')
     return [{ proto: 'tcp', opts: tcpOptions(url?.hostport ?? definition.remote_addr ?? '', shared) }]
@@ -243,8 +244,13 @@ function bindsOf(kind: TunnelSpec['kind'], definition: TunnelDefinition, shared:
   if (url && url.scheme !== 'http' && url.scheme !== 'https') {
     throw new SpecError('"url" of an http tunnel must begin with http:// or https://')
   }
-  const schemes = url ? [url.scheme as 'http' | 'https'] : (definition.schemes ?? ['https'])
+  const schemes = definition.schemes ?? [url?.scheme ?? 'https']
   if (schemes.length === 0) throw new SpecError('"schemes" must name http, https or both')
+  if (url?.schemeGiven && schemes.some((scheme) => scheme !== url.scheme)) {
+    throw new SpecError(
+      `"url" says ${url.scheme} and "schemes" says ${schemes.join(', ')}; leave the scheme out of one of them`,
+    )
+  }
   const opts = httpOptions(definition, url?.host, shared)
   return (['https', 'http'] as const)
     .filter((scheme) => schemes.includes(scheme))
