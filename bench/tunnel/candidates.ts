@@ -1,6 +1,7 @@
 import { startHaproxy, startNginxHop, startOpenSsh } from './anchors.ts'
+import { others } from './others.ts'
 import { startAdit } from './platform.ts'
-import { freePort, has, start } from './processes.ts'
+import { has } from './processes.ts'
 import type { Upstream } from './upstream.ts'
 
 /** One way to the same upstream. */
@@ -37,30 +38,4 @@ export async function startCandidates(dir: string, upstream: Upstream): Promise<
     }
   }
   return candidates
-}
-
-/** Other tunnels whose visitors come in by plain TCP; each is measured when its program is on the PATH. */
-const others: Record<string, (dir: string, upstream: Upstream) => Promise<Candidate>> = {
-  async chisel(_dir, upstream) {
-    const [server, http, tcp] = [await freePort(), await freePort(), await freePort()]
-    const listening = ['server', '--reverse', '--host', '127.0.0.1', '--port', String(server)]
-    const edge = await start('chisel', listening, { listens: server })
-    const forwards = [
-      `R:127.0.0.1:${http}:127.0.0.1:${upstream.http}`,
-      `R:127.0.0.1:${tcp}:127.0.0.1:${upstream.tcp}`,
-    ]
-    const agent = await start('chisel', ['client', `127.0.0.1:${server}`, ...forwards], { listens: tcp })
-    return { name: 'chisel', http: { port: http, host: 'bench' }, tcp, parts: { edge, agent } }
-  },
-  async bore(_dir, upstream) {
-    const [http, tcp] = [await freePort(), await freePort()]
-    const edge = await start('bore', ['server', '--min-port', '1024'], { listens: 7835 })
-    const local = (port: number, publicPort: number) =>
-      start('bore', ['local', String(port), '--to', '127.0.0.1', '--port', String(publicPort)], {
-        listens: publicPort,
-      })
-    const agent = await local(upstream.http, http)
-    const second = await local(upstream.tcp, tcp)
-    return { name: 'bore', http: { port: http, host: 'bench' }, tcp, parts: { edge, agent, second } }
-  },
 }
