@@ -43,7 +43,14 @@ async function openEdge(t: TestContext, id: string, options = {}) {
   const { page } = opened
   await page.getByRole('heading', { name: 'The way of a request' }).waitFor()
   const button = (name: string | RegExp) => page.getByRole('button', { name })
-  return { ...opened, button, dialog: page.getByRole('dialog') }
+  const dialog = page.getByRole('dialog').first()
+  /** Presses a button, and once more in the question that follows. */
+  const sure = async (name: string) => {
+    await dialog.getByRole('button', { name, exact: true }).click()
+    await page.getByRole('dialog').last().getByRole('button', { name, exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  return { ...opened, button, dialog, sure }
 }
 
 const station = (page: Page, title: string) => page.locator('.way-node', { hasText: title })
@@ -62,7 +69,7 @@ async function serves(url: string, expected: (response: Response, text: string) 
 
 test('modules are added, changed, switched off and on, and removed, and visitors notice', async (t) => {
   const { id, routeId, url, read } = await makeEdge()
-  const { page, button, dialog, wrong } = await openEdge(t, id)
+  const { page, button, dialog, sure, wrong } = await openEdge(t, id)
   const route = async () => (await read()).routes[0]!
 
   await button('Add a module to the route /').click()
@@ -86,7 +93,7 @@ test('modules are added, changed, switched off and on, and removed, and visitors
   await serves(url, ({ headers }) => headers.get('x-shop') === 'closed')
 
   await station(page, 'Response headers').click()
-  await dialog.getByRole('button', { name: 'Switch off' }).click()
+  await sure('Switch off')
   await page.locator('.way-node.off', { hasText: 'Response headers' }).waitFor()
   await serves(url, ({ headers }) => headers.get('x-shop') === null)
   assert.deepEqual((await route()).response_headers, {
@@ -96,10 +103,10 @@ test('modules are added, changed, switched off and on, and removed, and visitors
   })
 
   await station(page, 'Response headers').click()
-  await dialog.getByRole('button', { name: 'Switch on' }).click()
+  await sure('Switch on')
   await page.locator('.way-node.on', { hasText: 'Response headers' }).waitFor()
   await station(page, 'Response headers').click()
-  await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
+  await sure('Remove')
   await station(page, 'Response headers').waitFor({ state: 'detached' })
   assert.equal((await route()).response_headers, null)
   assert.deepEqual(wrong, [])
@@ -177,7 +184,7 @@ test('what the API refuses is said beside the field', async (t) => {
 
 test('routes are added, changed and deleted, and answer by the longest path', async (t) => {
   const { id, url } = await makeEdge()
-  const { page, button, dialog } = await openEdge(t, id)
+  const { page, button, dialog, sure } = await openEdge(t, id)
 
   await button('Add a route').click()
   await dialog.getByLabel('Path', { exact: true }).fill('no path')
@@ -201,8 +208,7 @@ test('routes are added, changed and deleted, and answer by the longest path', as
   await dialog.getByRole('button', { name: 'Save' }).click()
   await serves(`${url}/v2/x`, (_, text) => text === 'the api')
   await station(page, '/v2/').click()
-  await dialog.getByRole('button', { name: 'Delete route' }).click()
-  await dialog.getByRole('button', { name: /^Really delete/ }).click()
+  await sure('Delete route')
   await station(page, '/v2/').waitFor({ state: 'detached' })
   await serves(`${url}/v2/x`, (_, text) => text === 'first')
 
@@ -213,7 +219,7 @@ test('who answers is chosen among those that are there, switched off, and change
   const { call } = dashboard.platform
   const { id, url, backendId, read } = await makeEdge()
   const second = await call.create('/backends/http_response', { body: 'second', description: 'Second' })
-  const { page, button, dialog } = await openEdge(t, id)
+  const { page, button, dialog, sure } = await openEdge(t, id)
 
   await button('Change who answers').click()
   await dialog.getByRole('button', { name: /^Second/ }).click()
@@ -223,11 +229,11 @@ test('who answers is chosen among those that are there, switched off, and change
   await dialog.getByRole('button', { name: 'Save' }).click()
   await serves(url, (_, text) => text === 'third')
   await button('Change who answers').click()
-  await dialog.getByRole('button', { name: 'Switch off' }).click()
+  await sure('Switch off')
   await page.locator('.way-node.off', { hasText: 'Second' }).waitFor()
   await serves(url, ({ status }) => status === 503)
   await button('Change who answers').click()
-  await dialog.getByRole('button', { name: 'Nobody' }).click()
+  await sure('Nobody')
   await button(/^Choose who answers/).waitFor()
 
   assert.equal((await read()).routes[0]!.backend, null)

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { api, sentenceOf } from '../../api.ts'
-import { Button, Dialog, Equivalent, Notice, say } from '../../kit/index.ts'
+import { Dialog, Equivalent, Notice, say } from '../../kit/index.ts'
+import { AskButton } from '../ask-button.tsx'
 import { EditBackend, NewBackend, nameOf } from '../backends/backend-form.tsx'
 import { CommandLine } from '../command-line.tsx'
 import type { Backend, BackendKind, BackendModule } from '../resources.ts'
@@ -29,19 +30,21 @@ export function ChooseBackendDialog({
   const [busy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<string>()
   const path = `${placePath}/backend`
-  const act = async (work: () => Promise<unknown>, said: string) => {
+  const finish = (said: string) => {
+    say(said)
+    onDone()
+  }
+  const choose = async (id: string) => {
     setBusy(true)
     setRefusal(undefined)
     try {
-      await work()
-      say(said)
-      onDone()
+      await api.put(path, { enabled: true, backend_id: id })
+      finish('Chosen.')
     } catch (error) {
       setRefusal(sentenceOf(error))
       setBusy(false)
     }
   }
-  const choose = (id: string) => act(() => api.put(path, { enabled: true, backend_id: id }), 'Chosen.')
   const fitting = [...around.backends.values()].filter(({ id }) => kinds.includes(backendKindOf(id)!))
   return (
     <Dialog title={making ? 'New backend' : 'Who answers?'} onClose={onClose}>
@@ -85,27 +88,32 @@ export function ChooseBackendDialog({
           </div>
           {current && (
             <div className="module-foot">
-              <Button
-                busy={busy}
-                onClick={() =>
-                  void act(
-                    () => api.put(path, { enabled: !current.enabled, backend_id: current.backend.id }),
-                    current.enabled ? 'Nobody answers now.' : 'It answers again.',
-                  )
-                }
+              <AskButton
+                label={current.enabled ? 'Switch off' : 'Switch on'}
+                title={current.enabled ? 'Should nobody answer for now?' : 'Should it answer again?'}
+                call={{
+                  method: 'PUT',
+                  path,
+                  body: { enabled: !current.enabled, backend_id: current.backend.id },
+                }}
+                onDone={() => finish(current.enabled ? 'Nobody answers now.' : 'It answers again.')}
               >
-                {current.enabled ? 'Switch off' : 'Switch on'}
-              </Button>
-              <Button kind="danger" busy={busy} onClick={() => void act(() => api.delete(path), 'Removed.')}>
-                Nobody
-              </Button>
+                {current.enabled
+                  ? 'Visitors are told that nobody is there. What was chosen is kept.'
+                  : 'Visitors reach it again.'}
+              </AskButton>
+              <AskButton
+                label="Nobody"
+                kind="danger"
+                title="Take the choice back?"
+                call={{ method: 'DELETE', path }}
+                onDone={() => finish('Nobody is chosen.')}
+              >
+                Visitors are told that nobody is there. The backend itself stays.
+              </AskButton>
             </div>
           )}
-          <Equivalent
-            method="PUT"
-            path={path}
-            body={{ enabled: true, backend_id: fitting[0]?.id ?? 'BACKEND_ID' }}
-          />
+          <Equivalent method="PUT" path={path} body={{ enabled: true, backend_id: 'BACKEND_ID' }} />
         </>
       )}
     </Dialog>

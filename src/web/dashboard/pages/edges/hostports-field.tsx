@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { api, sentenceOf } from '../../api.ts'
-import { Button, Loading, Notice, say } from '../../kit/index.ts'
+import { Button, Equivalent, Loading, Notice, say } from '../../kit/index.ts'
 import { listAll, useLoaded } from '../list-all.ts'
 import { usePlatform } from '../platform.ts'
 import type { Address, Domain, EdgeKind } from '../resources.ts'
@@ -109,6 +109,8 @@ function Reserve({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: 
   const [name, setName] = useState('')
   const [refusal, setRefusal] = useState<string>()
   const [busy, setBusy] = useState(false)
+  const typed = name.trim().toLowerCase()
+  const domain = typed === '' || typed.includes('.') ? typed : `${typed}.${platform?.domain}`
   const reserve = async () => {
     setBusy(true)
     setRefusal(undefined)
@@ -118,8 +120,6 @@ function Reserve({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: 
         say(`${addr} is yours.`)
         onReserved(addr)
       } else {
-        const typed = name.trim().toLowerCase()
-        const domain = typed.includes('.') ? typed : `${typed}.${platform?.domain}`
         await api.post<Domain>('/reserved_domains', { domain })
         say(`${domain} is yours.`)
         setName('')
@@ -139,6 +139,7 @@ function Reserve({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: 
           </Button>
         </div>
         {refusal && <p className="field-error">{refusal}</p>}
+        <Equivalent method="POST" path="/reserved_addrs" body={{}} />
       </>
     )
   return (
@@ -160,6 +161,7 @@ function Reserve({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: 
         </Button>
       </div>
       {refusal && <p className="field-error">{refusal}</p>}
+      {domain !== '' && <Equivalent method="POST" path="/reserved_domains" body={{ domain }} />}
     </>
   )
 }

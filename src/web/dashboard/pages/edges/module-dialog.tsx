@@ -1,9 +1,8 @@
-import { useState } from 'react'
-import { api, sentenceOf } from '../../api.ts'
 import { valuesOf } from '../../form/model.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
-import { Button, CopyButton, Dialog, Facts, Notice, say } from '../../kit/index.ts'
+import { CopyButton, Dialog, Facts, Notice, say } from '../../kit/index.ts'
 import { bodySchema, templateOf, useOpenApi } from '../../openapi.ts'
+import { AskButton } from '../ask-button.tsx'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
 import type { ModuleSettings } from '../resources.ts'
 import { Icon } from './icons.tsx'
@@ -83,44 +82,32 @@ function SwitchOrRemove({
   onDone: (said: string) => void
 }) {
   const { document } = useOpenApi()
-  const [busy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<string>()
-  const act = async (work: () => Promise<unknown>, said: string) => {
-    setBusy(true)
-    setRefusal(undefined)
-    try {
-      await work()
-      onDone(said)
-    } catch (error) {
-      setRefusal(sentenceOf(error))
-      setBusy(false)
-    }
-  }
-  const toggle = () => {
-    const template = document && templateOf(document, path)
-    const schema = template && bodySchema(document, 'PUT', template)
-    const values = schema ? valuesOf(schema, settings, document) : {}
-    return api.put(path, { ...values, enabled: !settings.enabled })
-  }
+  const template = document && templateOf(document, path)
+  const schema = template && bodySchema(document, 'PUT', template)
+  const values = document && schema ? valuesOf(schema, settings, document) : {}
+  const { enabled } = settings
   return (
     <div className="module-foot">
-      <Button
-        busy={busy}
-        disabled={document === undefined}
-        onClick={() =>
-          void act(toggle, settings.enabled ? `${title} is switched off.` : `${title} is on again.`)
-        }
+      <AskButton
+        label={enabled ? 'Switch off' : 'Switch on'}
+        title={`Switch ${title} ${enabled ? 'off' : 'on'}?`}
+        disabled={schema === undefined}
+        call={{ method: 'PUT', path, body: { ...values, enabled: !enabled } }}
+        onDone={() => onDone(enabled ? `${title} is switched off.` : `${title} is on again.`)}
       >
-        {settings.enabled ? 'Switch off' : 'Switch on'}
-      </Button>
-      <Button
+        {enabled
+          ? 'It keeps its settings, and requests pass as if it were not there.'
+          : 'It acts again, with the settings it has.'}
+      </AskButton>
+      <AskButton
+        label="Remove"
         kind="danger"
-        busy={busy}
-        onClick={() => void act(() => api.delete(path), `${title} is removed.`)}
+        title={`Remove ${title}?`}
+        call={{ method: 'DELETE', path }}
+        onDone={() => onDone(`${title} is removed.`)}
       >
-        Remove
-      </Button>
-      {refusal && <Notice kind="bad">{refusal}</Notice>}
+        Its settings are gone for good, and requests pass as if it had never been there.
+      </AskButton>
     </div>
   )
 }

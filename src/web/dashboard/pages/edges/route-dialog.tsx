@@ -1,7 +1,6 @@
-import { useState } from 'react'
-import { api, sentenceOf } from '../../api.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
-import { Button, Dialog, Notice, say } from '../../kit/index.ts'
+import { Dialog, Notice, say } from '../../kit/index.ts'
+import { AskButton } from '../ask-button.tsx'
 import type { Route } from '../resources.ts'
 
 const FIELDS = ['match', 'match_type', 'description', 'metadata']
@@ -20,20 +19,9 @@ export function RouteDialog({
   onClose: () => void
   onDone: () => void
 }) {
-  const [sure, setSure] = useState(false)
-  const [refusal, setRefusal] = useState<string>()
   const finish = (said: string) => {
     say(said)
     onDone()
-  }
-  const remove = async () => {
-    if (!sure) return setSure(true)
-    try {
-      await api.delete(`${edgePath}/routes/${route!.id}`)
-      finish('The route is gone.')
-    } catch (error) {
-      setRefusal(sentenceOf(error))
-    }
   }
   return (
     <Dialog title={route ? `Route ${route.match}` : 'New route'} onClose={onClose}>
@@ -51,10 +39,15 @@ export function RouteDialog({
       )}
       {mayChange && route && (
         <div className="module-foot">
-          <Button kind="danger" onClick={() => void remove()}>
-            {sure ? 'Really delete it, with its modules' : 'Delete route'}
-          </Button>
-          {refusal && <Notice kind="bad">{refusal}</Notice>}
+          <AskButton
+            label="Delete route"
+            kind="danger"
+            title={`Delete the route ${route.match}?`}
+            call={{ method: 'DELETE', path: `${edgePath}/routes/${route.id}` }}
+            onDone={() => finish('The route is gone.')}
+          >
+            Its modules go with it; the backend stays. Requests for its path take the next route that fits.
+          </AskButton>
         </div>
       )}
     </Dialog>

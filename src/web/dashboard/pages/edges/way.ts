@@ -210,6 +210,7 @@ export function answererOf(id: string, around: Surroundings, depth: number): Ans
 function sizeOf(body: string): string {
   if (body === '') return 'an empty body'
   const { length } = new TextEncoder().encode(body)
+  if (length === 1) return 'one byte'
   return length < 1000 ? `${length} bytes` : `${(length / 1000).toFixed(1)} kB`
 }
 

@@ -16,7 +16,12 @@ export function deliveryWords({ last_success_at, last_error_at, backlog, dead, d
   text: string
 } {
   const failing = last_error_at !== null && (last_success_at === null || last_error_at > last_success_at)
-  const waiting = backlog === 0 ? 'Nothing waits.' : `${backlog.toLocaleString('en')} events wait.`
+  const waiting =
+    backlog === 0
+      ? 'Nothing waits.'
+      : backlog === 1
+        ? 'One event waits.'
+        : `${backlog.toLocaleString('en')} events wait.`
   if (disabled)
     return {
       tone: 'bad',

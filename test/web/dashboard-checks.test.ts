@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startDashboard, type TestDashboard } from './dashboard.ts'
+import { checked, shown } from './inspected.ts'
+import { startService } from './served.ts'
+
+let dashboard: TestDashboard
+before(async () => {
+  dashboard = await startDashboard(['--outbound-allow', '127.0.0.1'])
+})
+after(() => dashboard.stop())
+
+test('an IP policy tells whether an address would pass, by the rule that decides', async (t) => {
+  const { call } = dashboard.platform
+  const policy = await call.create('/ip_policies', { description: 'Office' })
+  const rule = (action: string, cidr: string) =>
+    call.create('/ip_policy_rules', { ip_policy_id: policy.id, action, cidr })
+  await rule('allow', '198.51.100.0/24')
+  await rule('deny', '198.51.100.7/32')
+  await call.create('/ip_restrictions', { type: 'api', enforced: false, ip_policy_ids: [policy.id] })
+  const { page, wrong } = await dashboard.open(t, `/ip-policies/${policy.id}`)
+  const field = page.getByLabel('Address of a visitor')
+  const verdict = page.locator('.ip-verdict')
+  const ask = async (address: string) => {
+    await field.fill(address)
+    await page.keyboard.press('Enter')
+  }
+
+  await ask('198.51.100.9')
+  await verdict.getByText('would pass').waitFor()
+  const passed = await shown(verdict)
+  await ask('198.51.100.7')
+  await verdict.getByText('kept out').waitFor()
+  const denied = await shown(verdict)
+  await ask('2001:db8::1')
+  await verdict.getByText('2001:db8::1').waitFor()
+  const unknown = await shown(verdict)
+  await ask('somewhere')
+  const complaint = await shown(page.locator('.ip-tester .field-error'))
+
+  assert.match(passed, /The rule for 198\.51\.100\.0\/24 allows it/)
+  assert.match(passed, /It may call the API/)
+  assert.match(denied, /The rule for 198\.51\.100\.7\/32 denies it, and a deny always wins/)
+  assert.match(denied, /could not, once this is enforced, call the API/)
+  assert.match(unknown, /No rule allows it/)
+  assert.match(complaint, /"somewhere" is not an IPv4 or IPv6 address/)
+  assert.deepEqual(
+    wrong.filter((text) => !/status of 400/.test(text)),
+    [],
+  )
+})
+
+test('a destination takes a test event, and its deliveries are seen as they go', async (t) => {
+  const { call } = dashboard.platform
+  const got: string[] = []
+  let broken = false
+  const port = await startService(t, (request, response) => {
+    let body = ''
+    request.on('data', (piece) => {
+      body += piece
+    })
+    request.on('end', () => {
+      got.push(body)
+      response.statusCode = broken ? 500 : 200
+      response.end()
+    })
+  })
+  const destination = await call.create('/event_destinations', {
+    description: 'Our hook',
+    target: { webhook: { url: `http://127.0.0.1:${port}/hook`, secret: 'hush' } },
+  })
+  const { page } = await dashboard.open(t, `/event-destinations/${destination.id}`)
+  await page.getByText('Nothing has been sent yet').waitFor()
+
+  await page.getByRole('button', { name: 'Send a test event' }).click()
+  await page.getByText(/The destination took the test event/).waitFor()
+  await page.getByText('The last delivery went well').waitFor()
+  await page.getByText('Do the same from a shell').click()
+  const lines = await shown(page.locator('.equivalent pre'))
+  broken = true
+  await page.getByRole('button', { name: 'Send a test event' }).click()
+  const refusal = await shown(page.getByRole('alert'))
+  await page.getByText('The last delivery failed and is tried again').waitFor()
+
+  assert.ok(got.length >= 2)
+  assert.match(lines, new RegExp(`adit api event-destinations send-test-event ${destination.id}`))
+  assert.match(refusal, /500/)
+  assert.match(await shown(page.locator('.facts').last()), /It said[\s\S]*500/)
+})
+
+test('events that wait for a destination are counted while one looks', async (t) => {
+  const { call } = dashboard.platform
+  const destination = await call.create('/event_destinations', {
+    description: 'Away',
+    target: { webhook: { url: 'http://127.0.0.1:1/hook', secret: 'hush' } },
+  })
+  await call.create('/event_subscriptions', {
+    destination_ids: [destination.id],
+    sources: [{ type: 'ip_policy_created.v0' }],
+  })
+  const { page } = await dashboard.open(t, `/event-destinations/${destination.id}`)
+  await page.getByText('Nothing has been sent yet').waitFor()
+
+  await call.create('/ip_policies', { description: 'told to nobody' })
+
+  await page.getByText(/One event waits/).waitFor({ timeout: 20_000 })
+  assert.match(await shown(page.locator('.badge.warn')), /failing/)
+})
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  narrow: { viewport: { width: 360, height: 740 } },
+} as const))
+  test(`the tester and the deliveries are accessible and fit their window: ${name}`, async (t) => {
+    const { call } = dashboard.platform
+    const policy = await call.create('/ip_policies', { description: 'Seen' })
+    const destination = await call.create('/event_destinations', {
+      target: { webhook: { url: 'https://hooks.example.com/a/rather/long/path/of/it', secret: 'x' } },
+    })
+    const { page } = await dashboard.open(t, `/ip-policies/${policy.id}`, { ...options, bypassCSP: true })
+    await page.getByLabel('Address of a visitor').fill('192.0.2.1')
+    await page.keyboard.press('Enter')
+    await page.getByText('There are no rules yet').waitFor()
+
+    await checked(page, `dashboard-ip-tester-${name}`)
+    const other = await dashboard.open(t, `/event-destinations/${destination.id}`, {
+      ...options,
+      bypassCSP: true,
+    })
+    await other.page.getByText('Nothing has been sent yet').waitFor()
+    await checked(other.page, `dashboard-delivery-${name}`)
+  })
