@@ -90,11 +90,12 @@ export async function runServer(args: readonly string[]): Promise<number> {
 
 /** Runs until a signal asks to stop; a second signal does not wait for anything. */
 async function serve(settings: Settings): Promise<void> {
-  const server = await startServer(settings)
-  process.stdout.write(welcome(server, settings))
+  // Heard from the very start on: whoever reads that the server is ready may stop it at once.
   const signal = new Promise<void>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())
   })
+  const server = await startServer(settings)
+  process.stdout.write(welcome(server, settings))
   await signal
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(1))
   await server.stop()

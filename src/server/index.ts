@@ -29,6 +29,7 @@ import { type Follower, openLoginRecords, openNodes, openStore, type Store } fro
 import { CLAIMING_KINDS, followClaims } from './claimed-names.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
+import { createFreshness } from './freshness.ts'
 import { agentContexts, createGatewayCertificate } from './gateway-certificate.ts'
 import { type MadeAccount, makeAccount } from './made-account.ts'
 import { exposePlatform } from './metrics.ts'
@@ -314,8 +315,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       log,
     })
 
+    const freshness = createFreshness({ check: store.check, clock })
     exposePlatform(metrics, {
       edge,
+      staleness: freshness.staleness,
       agents: () => gateway.connections,
       heap: () => process.memoryUsage.rss(),
     })
@@ -403,6 +406,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       return edgeStopped
     }
     const stopParts = await startInOrder([
+      freshness,
       { start: restrictions.start, stop: async () => restrictions.stop() },
       follow(CREDENTIAL_KINDS, createCredentialWatch(registry)),
       follow(CLAIMING_KINDS, followClaims(nameWatch)),

@@ -7,7 +7,7 @@ const COUNTED = ['requests', 'connections', 'refusals', 'errors'] as const
 /** Metrics that are read from the parts when somebody asks, so that counting costs traffic nothing. */
 export function exposePlatform(
   registry: Registry,
-  parts: { edge: Edge; agents: () => number; heap: () => number },
+  parts: { edge: Edge; agents: () => number; heap: () => number; staleness: () => number },
 ): void {
   const { edge } = parts
   for (const what of COUNTED) {
@@ -40,5 +40,11 @@ export function exposePlatform(
     help: 'Memory of the process.',
     registers: [registry],
     collect: () => heap.set(parts.heap()),
+  })
+  const staleness: Gauge = new Gauge({
+    name: 'adit_config_staleness_seconds',
+    help: 'Time since the database last answered; the configuration served may be as old.',
+    registers: [registry],
+    collect: () => staleness.set(parts.staleness()),
   })
 }
