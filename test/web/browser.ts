@@ -38,7 +38,7 @@ export async function openPage(
   const context = await browser.newContext(options)
   t.after(() => context.close())
   const page = await context.newPage()
-  page.setDefaultTimeout(8000)
+  page.setDefaultTimeout(20_000)
   const wrong: string[] = []
   const asked = new Set<string>()
   page.on('pageerror', (error) => wrong.push(error.message))

@@ -99,7 +99,26 @@ test('the account page changes the password and switches a second factor on and 
   await page.getByText('The second factor is off.').waitFor()
 })
 
-test('a session that was ended elsewhere leads back to the sign-in page', async (t) => {
+test('what was begun is still there after a session ended and somebody signed in again', async (t) => {
+  const { id, email, password } = await dashboard.makeUser('developer')
+  const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/ip-policies/new`)
+  await givePassword(page, email, password)
+  await page.getByLabel('Description').fill('half done')
+
+  const { body } = await dashboard.platform.call('PUT', `/dashboard/api/users/${id}/password`)
+  await page.getByRole('button', { name: 'Create IP policy' }).click()
+  await page.getByText('Your session has ended.').waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.type(body.password)
+  await page.keyboard.press('Enter')
+
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel('Description').inputValue(), 'half done')
+  await page.getByRole('button', { name: 'Create IP policy' }).click()
+  await page.getByRole('heading', { name: 'half done' }).waitFor()
+})
+
+test('a session that was ended elsewhere asks to sign in again', async (t) => {
   const { id, email, password } = await dashboard.makeUser('developer')
   const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys`)
   await givePassword(page, email, password)
@@ -140,6 +159,25 @@ test('people see the pages their role lets them use', async (t) => {
   await page.getByRole('row').nth(1).waitFor()
   assert.equal(await page.getByRole('link', { name: 'New API key' }).count(), 0)
   assert.equal(await page.getByRole('link', { name: 'Users', exact: true }).count(), 0)
+})
+
+test('developers make things of their own, and nothing asks whose they are', async (t) => {
+  const { email, password } = await dashboard.makeUser('developer')
+  const { page, wrong } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys/new`)
+  await givePassword(page, email, password)
+  await page.locator('summary', { hasText: 'Metadata' }).click()
+
+  await page.getByLabel('Description').fill('my own')
+  assert.equal(await page.getByLabel('Owner').count(), 0)
+  await page.getByRole('button', { name: 'Create API key' }).click()
+  await page.getByRole('link', { name: 'Done' }).click()
+
+  await page.getByText(email).nth(1).waitFor()
+  assert.equal(await page.getByRole('link', { name: email }).count(), 0)
+  assert.deepEqual(
+    wrong.filter((text) => !/status of 401/.test(text)),
+    [],
+  )
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {

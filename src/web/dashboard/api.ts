@@ -30,11 +30,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 let csrf = ''
 let ended: () => void = () => {}
+let renewed = Promise.withResolvers<void>()
 
 /** Remembers the session whose token every call carries. */
 export function callWithSession(session: Session | undefined, whenEnded: () => void): void {
   csrf = session?.csrf ?? ''
   ended = whenEnded
+  renewed.resolve()
+  renewed = Promise.withResolvers()
 }
 
 async function call<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
@@ -55,8 +58,13 @@ async function call<T>(method: Method, path: string, body?: unknown, signal?: Ab
   }
   if (response.ok) return (response.status === 204 ? undefined : await readJson(response)) as T
   const refusal = await refusalOf(response)
-  if (response.status === 401 && csrf !== '' && path !== '/dashboard/api/session') ended()
-  throw refusal
+  if (response.status !== 401 || csrf === '' || path === '/dashboard/api/session') throw refusal
+  // What was only read is read again once somebody has signed in; what would change something is theirs to repeat.
+  const again = headers['adit-csrf'] === csrf ? renewed.promise : undefined
+  if (again) ended()
+  if (method !== 'GET') throw refusal
+  await again
+  return call<T>(method, path, body, signal)
 }
 
 async function readJson(response: Response): Promise<unknown> {

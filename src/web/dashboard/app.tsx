@@ -3,7 +3,7 @@ import { ApiError, api, callWithSession, type Session } from './api.ts'
 import { Failed, Loading } from './kit/index.ts'
 import { SessionContext, type SessionState } from './session.ts'
 import { Shell } from './shell.tsx'
-import { SignInPage } from './sign-in-page.tsx'
+import { SignInAgain, SignInPage } from './sign-in-page.tsx'
 
 const SESSION = '/dashboard/api/session'
 
@@ -15,10 +15,7 @@ export function App() {
   const [ended, setEnded] = useState(false)
 
   const keep = useCallback((session: Session | null) => {
-    callWithSession(session ?? undefined, () => {
-      setEnded(true)
-      keep(null)
-    })
+    callWithSession(session ?? undefined, () => setEnded(true))
     setSession(session)
   }, [])
 
@@ -48,16 +45,11 @@ export function App() {
         <Loading />
       </main>
     )
-  if (session === null)
-    return (
-      <SignInPage
-        ended={ended}
-        onSignedIn={(session) => {
-          setEnded(false)
-          keep(session)
-        }}
-      />
-    )
+  const signedIn = (session: Session) => {
+    setEnded(false)
+    keep(session)
+  }
+  if (session === null) return <SignInPage onSignedIn={signedIn} />
 
   const state: SessionState = {
     session,
@@ -70,7 +62,9 @@ export function App() {
   }
   return (
     <SessionContext value={state}>
-      <Shell />
+      {/* For somebody else everything begins anew. */}
+      <Shell key={session.user?.id ?? session.account_id} />
+      {ended && <SignInAgain email={session.user?.email ?? ''} onSignedIn={signedIn} />}
     </SessionContext>
   )
 }

@@ -3,17 +3,59 @@ import { ApiError, api, type Session, sentenceOf } from './api.ts'
 import { Brand } from './brand.tsx'
 import { Button, Notice, TextField } from './kit/index.ts'
 
+/** The page for those who are not signed in. */
+export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => void }) {
+  useEffect(() => {
+    document.title = 'Sign in · Adit'
+  }, [])
+  return (
+    <main className="sign-in">
+      <SignInForm ended={false} known="" onSignedIn={onSignedIn} />
+    </main>
+  )
+}
+
+/** Lies over a page whose session has ended, so that what was begun there can be gone on with. */
+export function SignInAgain({
+  email,
+  onSignedIn,
+}: {
+  email: string
+  onSignedIn: (session: Session) => void
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const shown = dialog.current!
+    shown.showModal()
+    shown.querySelector<HTMLElement>(email === '' ? 'input' : 'input[type=password]')?.focus()
+    return () => shown.close()
+  }, [email])
+  return (
+    <dialog
+      ref={dialog}
+      className="sign-in over"
+      aria-label="Sign in again"
+      onCancel={(event) => event.preventDefault()}
+    >
+      <SignInForm ended known={email} onSignedIn={onSignedIn} />
+    </dialog>
+  )
+}
+
 /** Sign-in with a password, with a code when the server asks for one, or with an API key. */
-export function SignInPage({
+function SignInForm({
   ended,
+  known,
   onSignedIn,
 }: {
   /** The session came to its end while the page was open. */
   ended: boolean
+  /** The email address of whoever it was. */
+  known: string
   onSignedIn: (session: Session) => void
 }) {
   const [way, setWay] = useState<'password' | 'key'>('password')
-  const [email, setEmail] = useState('')
+  const [email, setEmail] = useState(known)
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const [codeNeeded, setCodeNeeded] = useState(false)
@@ -22,9 +64,6 @@ export function SignInPage({
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
 
-  useEffect(() => {
-    document.title = 'Sign in · Adit'
-  }, [])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first field changes with these.
   useEffect(() => {
     form.current?.querySelector<HTMLElement>(codeNeeded ? 'input[name=code]' : 'input')?.focus()
@@ -59,7 +98,7 @@ export function SignInPage({
     }
   }
   return (
-    <main className="sign-in">
+    <>
       <form ref={form} className="sign-in-card plain" onSubmit={(event) => void signIn(event)}>
         <Brand />
         <h1>Sign in</h1>
@@ -117,6 +156,6 @@ export function SignInPage({
         The first start of the server prints an address and a password. Lost yours? Ask an administrator, or
         run <code>adit server user password EMAIL</code> on the server.
       </p>
-    </main>
+    </>
   )
 }

@@ -102,11 +102,17 @@ export function useOptions(prefixes: readonly string[]): {
   useEffect(() => {
     let gone = false
     const lists = wanted.split(' ').flatMap((prefix) => listedBy(prefix) ?? [])
-    void Promise.all(lists.map((listed) => listAll(listed).catch(() => []))).then((found) => {
+    const read = async () => {
+      if (document.visibilityState === 'hidden') return
+      const found = await Promise.all(lists.map((listed) => listAll(listed).catch(() => [])))
       if (!gone) setOptions(found.flat())
-    })
+    }
+    void read()
+    // Whoever comes back from another tab may have made there what was missing.
+    document.addEventListener('visibilitychange', read)
     return () => {
       gone = true
+      document.removeEventListener('visibilitychange', read)
     }
   }, [wanted])
   const first = listedBy(prefixes[0]!)

@@ -3,13 +3,14 @@ import { ApiError, api, sentenceOf } from '../api.ts'
 import type { ApiCall } from '../equivalent.ts'
 import { Button, Equivalents, Failed, Loading, Notice } from '../kit/index.ts'
 import { bodySchema, type OpenApi, type Schema, templateOf, useOpenApi } from '../openapi.ts'
+import { useSession } from '../session.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
 import { belongsTo, changesOf, filledIn, shownName, type Values, valuesOf } from './model.ts'
 import { labelOf } from './words.ts'
 import './form.css'
 
 /** Fields that few people fill in; they stand behind a line that opens them. */
-const MORE = ['metadata', 'owner_id']
+const MORE = ['metadata', 'owner_id', 'endpoint_configuration_id']
 
 export interface ResourceFormProps<T> {
   /** POST sends what was filled in, PATCH what was changed, PUT everything. */
@@ -120,7 +121,10 @@ function Filled<T>({
     }
   }
 
-  const names = (only ?? inOrder(schema)).filter((name) => !(name in given))
+  const { user } = useSession().session
+  // Only administrators may name an owner other than themselves.
+  const owns = user === null || user.role === 'admin'
+  const names = (only ?? inOrder(schema)).filter((name) => !(name in given) && (owns || name !== 'owner_id'))
   const more = names.filter((name) => MORE.includes(name) || later.includes(name))
   const shown = names.filter((name) => !more.includes(name))
   const fields = { schema, path: '', values, onValues: setValues, context }

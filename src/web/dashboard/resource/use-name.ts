@@ -15,13 +15,13 @@ function namesOf(prefix: string): Promise<ReadonlyMap<string, string>> {
   return names
 }
 
-/** The words by which people know what an id names. One list is read for all ids of a kind. */
-export function useName(id: string): string | undefined {
+/** The words by which people know what an id names, and whether they may read it. One list is read for all of a kind. */
+export function useName(id: string): { name: string | undefined; readable: boolean } {
   const { user } = useSession().session
   const own = user?.id === id ? user.email : undefined
   const prefix = id.slice(0, id.indexOf('_'))
   // Asking for a list that may not be read would only be refused.
-  const readable = own === undefined && (user === null || user.role === 'admin' || !ADMINS_ONLY.has(prefix))
+  const readable = user === null || user.role === 'admin' || !ADMINS_ONLY.has(prefix)
   const [name, setName] = useState<string>()
   useEffect(() => {
     if (!readable) return
@@ -33,5 +33,5 @@ export function useName(id: string): string | undefined {
       gone = true
     }
   }, [id, prefix, readable])
-  return own ?? name
+  return { name: own ?? name, readable }
 }

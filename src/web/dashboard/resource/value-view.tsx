@@ -85,7 +85,12 @@ export function IdLink({ id, name }: { id: string; name?: string | undefined }) 
 
 /** The same with the words by which people know it, once they are found. */
 export function NamedLink({ id }: { id: string }) {
-  return <IdLink id={id} name={useName(id)} />
+  const { name, readable } = useName(id)
+  return readable ? (
+    <IdLink id={id} name={name} />
+  ) : (
+    <span title={id}>{name ?? <code>{short(id)}</code>}</span>
+  )
 }
 
 /** Everything of a resource that has a value and is not in the heading. */
