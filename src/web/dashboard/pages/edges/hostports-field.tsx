@@ -90,7 +90,7 @@ function useOffers(kind: EdgeKind, edgeId: string | undefined) {
           : listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
       ])
       const others = edges.filter(({ id }) => id !== edgeId)
-      return names.map((name) => {
+      const offers = names.map((name) => {
         const hostport = 'domain' in name ? `${name.domain}:443` : name.addr
         const takenBy =
           'domain' in name
@@ -98,6 +98,10 @@ function useOffers(kind: EdgeKind, edgeId: string | undefined) {
             : others.find(({ hostports }) => hostports?.includes(hostport))
         return { hostport, description: name.description, takenBy }
       })
+      // Those that can be chosen first.
+      return offers.sort(
+        (one, other) => Number(one.takenBy !== undefined) - Number(other.takenBy !== undefined),
+      )
     },
     { key: kind },
   )

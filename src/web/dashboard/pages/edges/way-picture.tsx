@@ -199,7 +199,7 @@ export function AnswererTree({
           icon={kind ?? 'static'}
           title={title}
           brief={brief}
-          state={!on ? 'off' : ready ? 'on' : 'idle'}
+          state={!on ? 'off' : ready || kind === 'tunnel_group' ? 'on' : 'idle'}
           onClick={() => onOpen({ what: 'backend', backendId: id })}
         />
         {kind === 'tunnel_group' && (
@@ -231,7 +231,7 @@ export function AnswererTree({
 
 function BranchLabel({ branch: { label, share } }: { branch: Branch }) {
   return (
-    <span className="way-branch">
+    <span className={share === undefined ? 'way-branch place' : 'way-branch'}>
       <span>{label}</span>
       {share !== undefined && (
         <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">

@@ -105,11 +105,11 @@ test('backends are followed to those who answer, with shares, order and tunnels 
   ]
 
   assert.deepEqual(drawn(tree), [
-    'Shop (asks the first that can be reached)',
+    'Shop (the first that can be reached)',
     [
       '1st',
       [
-        'Weighted (shares requests by weight)',
+        'Weighted (shared by weight)',
         ['75 %', ['Tunnel group (app=shop, stage=live)', 'http://localhost:3000']],
         ['25 %', ['Tunnel group (app=new) nobody']],
         ['0 %', ['Fixed answer (answers 503 with 6 bytes)']],
@@ -160,8 +160,8 @@ test('the picture in words says all that it shows', () => {
     'Sign-in with OpenID (id.example) asks visitors to sign in at your OpenID provider.',
     'Compression is switched off.',
     'Circuit breaker (opens at 50 % errors) stops asking a backend that keeps failing, for a while.',
-    'Shop (asks the first that can be reached) answers.',
-    '1st: Weighted (shares requests by weight) answers.',
+    'Shop (the first that can be reached) answers.',
+    '1st: Weighted (shared by weight) answers.',
     '75 %: Tunnel group (app=shop, stage=live) answers; 1 online: http://localhost:3000.',
     '25 %: Tunnel group (app=new) answers; no tunnel is online.',
     '0 %: Fixed answer (answers 503 with 6 bytes) answers.',

@@ -183,7 +183,7 @@ export function answererOf(id: string, around: Surroundings, depth: number): Ans
       return {
         ...none,
         title: named('Weighted'),
-        brief: 'shares requests by weight',
+        brief: 'shared by weight',
         branches,
         ready: branches.some(({ share, answerer }) => share > 0 && answerer.ready),
       }
@@ -197,7 +197,7 @@ export function answererOf(id: string, around: Surroundings, depth: number): Ans
       return {
         ...none,
         title: named('Failover'),
-        brief: 'asks the first that can be reached',
+        brief: 'the first that can be reached',
         branches,
         ready: branches.some(({ answerer }) => answerer.ready),
       }
