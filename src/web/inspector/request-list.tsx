@@ -11,7 +11,7 @@ import { bytes, duration, ipOf, timeOfDay } from '../shared/units.ts'
 import type { Capture } from './api.ts'
 
 const NARROW = matchMedia('(max-width: 640px)')
-const EXTRA = 8
+const EXTRA = 4
 
 interface Props {
   captures: readonly Capture[]
@@ -95,7 +95,8 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
       <div className="all" role="presentation" style={{ height: captures.length * rowHeight }}>
         {rows.map((capture, index) => (
           <Row
-            key={capture.id}
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows that scroll out are filled anew, which costs less than making others.
+            key={(first + index) % count}
             capture={capture}
             top={(first + index) * rowHeight}
             position={first + index + 1}
