@@ -38,7 +38,7 @@ export class Capture {
 
   /** Only what was captured whole, and unaltered, can be sent again. */
   get replayable(): boolean {
-    return !this.request.truncated && this.request.exact
+    return !this.request.truncated && !this.request.arriving && this.request.exact
   }
 }
 

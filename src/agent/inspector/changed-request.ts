@@ -31,6 +31,7 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE'])
 /** Why a captured request cannot be sent again with these changes, if it cannot. */
 export function unsendable(message: MessageCopy, changes: RequestChanges = {}): string | undefined {
   if (message.truncated && changes.body === undefined) return 'only the beginning of the request was kept'
+  if (message.arriving && changes.body === undefined) return 'the request has not come to its end yet'
   if (!message.exact && !Array.isArray(changes.headers))
     return 'headers of the request were redacted when it was captured'
   return undefined

@@ -119,3 +119,21 @@ test('the beginning of an answer is shown once, for hints', () => {
 
   assert.deepEqual(answers, [[403, 'Invalid Host']])
 })
+
+test('a request can be replayed once it has come to its end, and never when it was cut', () => {
+  const { tap, store } = tapped()
+
+  tap.request(bytes('POST /whole HTTP/1.1\r\nContent-Length: 4\r\n\r\nab'))
+  const [whole] = store.list()
+  const before = whole?.replayable
+  tap.request(bytes('cd'))
+  const after = whole?.replayable
+  tap.request(bytes('POST /cut HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nab'))
+  tap.close()
+  const [cut] = store.list()
+
+  assert.deepEqual([before, after], [false, true])
+  assert.equal(cut?.replayable, false)
+  assert.equal(cut?.request.truncated, true)
+  assert.equal(whole?.request.truncated, false)
+})

@@ -58,6 +58,8 @@ export class HttpTap {
       body: (bytes) =>
         this.#sending?.capture && this.#context.store?.requestBody(this.#sending.capture, bytes),
       end: () => {
+        const { request } = this.#sending?.capture ?? {}
+        if (request) request.arriving = false
         this.#sending = undefined
       },
       raw: (bytes) => this.#webSocket?.push('client', bytes),
@@ -88,6 +90,11 @@ export class HttpTap {
   /** The connection is gone: whatever is under way did not come to its end. */
   close(): void {
     const why = 'the connection ended before the answer was complete'
+    const { request } = this.#sending?.capture ?? {}
+    if (request?.arriving) {
+      request.arriving = false
+      request.truncated = true
+    }
     for (const exchange of this.#waiting.splice(0)) this.#abandon(exchange, why)
     if (this.#answering) this.#abandon(this.#answering, why)
     this.#answering = undefined
@@ -101,6 +108,7 @@ export class HttpTap {
     const began = meter.begin()
     const capture = store?.begin(tunnelName, remoteAddr, bytes, clock.now())
     const exchange: Exchange = { method: head.line.slice(0, head.line.indexOf(' ')), began, capture }
+    if (capture) capture.request.arriving = true
     this.#sending = exchange
     this.#waiting.push(exchange)
     return framing

@@ -14,6 +14,8 @@ export class MessageCopy {
   bodyBytes = 0
   /** True when the bytes kept are not the whole message: the body was too long, or the message never ended. */
   truncated = false
+  /** True while more of its body is to come. */
+  arriving = false
   /** False once a header value was left out on purpose. */
   readonly exact: boolean
   #small: Buffer | undefined

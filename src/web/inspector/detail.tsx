@@ -7,6 +7,7 @@ import { type Exchange, loadExchange } from './exchange.ts'
 import { FrameList } from './frame-list.tsx'
 import { MessageView, type Tab } from './message-view.tsx'
 import { ReplayForm } from './replay-form.tsx'
+import { whyNotReplayable } from './replayable.ts'
 import { StatusCode } from './request-list.tsx'
 
 interface Props {
@@ -53,6 +54,7 @@ export function Detail(props: Props) {
 
   const capture = loaded?.capture ?? summary
   if (!capture) return <p className="hint">{problem || 'Loading…'}</p>
+  const why = whyNotReplayable(capture)
   const copy = (name: string, make: (loaded: Exchange, url: string) => string) => async () => {
     if (!loaded) return
     const url = urlOf(
@@ -128,13 +130,7 @@ export function Detail(props: Props) {
             Copy fetch
           </button>
         </div>
-        {!capture.replayable && (
-          <p className="note">
-            {capture.request.truncated
-              ? 'Only the beginning of this request was kept, so it can be replayed only with changes.'
-              : 'Values of this request were left out when it was captured, so it can be replayed only with changes.'}
-          </p>
-        )}
+        {why !== undefined && <p className="note">{why}</p>}
         {capture.error !== undefined && <p className="note error">{capture.error}</p>}
         {problem !== '' && <p className="note error">{problem}</p>}
       </div>

@@ -19,6 +19,7 @@ import { toHar } from './har.ts'
 import { Help } from './help.tsx'
 import type { Tab } from './message-view.tsx'
 import { QUERY_FIELDS } from './query.ts'
+import { whyNotReplayable } from './replayable.ts'
 import { RequestList } from './request-list.tsx'
 import { useMatches } from './use-matches.ts'
 
@@ -89,11 +90,8 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   const replay = (tunnelName?: string) =>
     void attempt(async () => {
       if (!current) return 'Select a request to replay.'
-      if (!current.replayable) {
-        return current.request.truncated
-          ? 'Only the beginning of this request was kept, so it cannot be replayed.'
-          : 'Headers of this request were left out, so it cannot be replayed.'
-      }
+      const why = whyNotReplayable(current)
+      if (why !== undefined) return why
       return send(current, undefined, tunnelName)
     })
   const edit = (editing: boolean) => {
