@@ -70,7 +70,13 @@ export class TlsTerminator {
         )
       },
     })
-    this.#server.on('secureConnection', (socket) => this.#onSecure(socket))
+    this.#server.on('secureConnection', (socket) => {
+      socket.on('error', () => {})
+      const onSecure = this.#pending.get(endsOf(socket))
+      // Node says this from inside of OpenSSL. Whoever ended the connection right there would take away what OpenSSL
+      // returns to, and the process would die of it.
+      setImmediate(() => this.#onSecure(socket, onSecure))
+    })
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy())
     this.#server.on('error', () => {})
   }
@@ -83,10 +89,9 @@ export class TlsTerminator {
     this.#server.emit('connection', transport)
   }
 
-  #onSecure(socket: TLSSocket): void {
-    const key = endsOf(socket)
-    const onSecure = this.#pending.get(key)
-    this.#pending.delete(key)
+  #onSecure(socket: TLSSocket, onSecure: ((socket: TLSSocket) => void) | undefined): void {
+    if (socket.destroyed) return
+    this.#pending.delete(endsOf(socket))
     // A certificate that was asked for must be there: a flag alone has been wrong before (P34).
     const shown = this.#policy.settings.clientAuthorities === undefined || this.#hasCertificate(socket)
     if (onSecure === undefined || !shown) socket.destroy()
