@@ -78,12 +78,14 @@ test('no text takes long to be refused or read', () => {
 })
 
 function timeOf(text: string): number {
-  const began = performance.now()
+  // What this process works, not what others do meanwhile.
+  const began = process.cpuUsage()
   for (const read of [requirePlainXml, readIdpMetadata, (xml: string) => readPostedMessage(btoa(xml))])
     try {
       read(text)
     } catch {
       // Only the time matters.
     }
-  return performance.now() - began
+  const { user, system } = process.cpuUsage(began)
+  return (user + system) / 1000
 }

@@ -48,12 +48,13 @@ const AROUND = [
   ['</', '>'],
 ] as const
 
+const NAME = /[^\s<>/]+/y
 const ATTRIBUTE = /\s*([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')/y
 
 /** The place behind an element's `>`, which may also stand inside of quotes. */
 function readElement(xml: string, from: number, attributes: WrittenAttribute[]): number {
-  let at = from
-  while (at < xml.length && !/[\s/>]/.test(xml[at]!)) at++
+  NAME.lastIndex = from
+  let at = from + (NAME.exec(xml)?.[0].length ?? 0)
   for (;;) {
     ATTRIBUTE.lastIndex = at
     const [written, name, value] = ATTRIBUTE.exec(xml) ?? []
