@@ -193,6 +193,7 @@ test('a reserved TCP address is given to its forward, and no other one', { skip 
   const url = await urlShownBy(client, 'tcp')
   const visitor = await dial(url)
   const [said] = await once(visitor, 'data')
+  visitor.destroy()
   const other = startSsh(t, platform, identity, ['-R', `20999:127.0.0.1:${port}`])
   await other.says(/20999 was refused: .*not reserved/)
 
@@ -317,6 +318,7 @@ test('-N works without a terminal, and OpenSSH is told the port it was given', {
   const [, allocated] = await client.says(/Allocated port (\d+)/)
   const visitor = await dial(`tcp://localhost:${allocated}`)
   const [said] = await once(visitor, 'data')
+  visitor.destroy()
 
   assert.equal(String(said), 'quiet')
 })

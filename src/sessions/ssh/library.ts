@@ -29,7 +29,8 @@ export interface HostKey {
 /** One attempt to log in. */
 export interface AuthContext {
   readonly method: string
-  readonly key?: { readonly algo: string; readonly data: Buffer }
+  /** Without data when the message was cut short. */
+  readonly key?: { readonly algo: string; readonly data?: Buffer | undefined }
   readonly hashAlgo?: string | undefined
   /** Absent while the client only asks whether the key would do. */
   readonly signature?: Buffer | undefined

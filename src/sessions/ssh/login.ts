@@ -65,7 +65,7 @@ export class Login {
   }
 
   async #convinces({ method, key, hashAlgo, signature, blob }: AuthContext): Promise<boolean> {
-    if (method !== 'publickey' || key === undefined || !isKeyTaken(key.algo, hashAlgo)) return false
+    if (method !== 'publickey' || key?.data === undefined || !isKeyTaken(key.algo, hashAlgo)) return false
     const principal = await this.#holderOf(key.data)
     if (principal === undefined) return false
     if (this.#options.admits?.(principal.accountId, this.#ip) === false) return false
