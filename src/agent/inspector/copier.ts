@@ -24,7 +24,8 @@ export class Copier {
       this.#used = 0
     }
     const place = this.#slab.subarray(this.#used, this.#used + size)
-    this.#used += size
+    // Each begins at a word, so that it can be worked on in words.
+    this.#used += (size + 7) & ~7
     return place
   }
 }

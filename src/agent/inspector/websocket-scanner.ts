@@ -1,3 +1,4 @@
+import { endianness } from 'node:os'
 import type { Copier } from './copier.ts'
 import { MOST_PAYLOAD } from './frame-log.ts'
 
@@ -121,8 +122,7 @@ export class WebSocketScanner {
     const kept = Math.min(end - at, most - current.kept)
     if (kept > 0) {
       const piece = this.#copier.copy(chunk.subarray(at, at + kept))
-      if (this.#mask)
-        for (let index = 0; index < kept; index++) piece[index]! ^= this.#mask[(this.#masks + index) & 3]!
+      if (this.#mask) unmask(piece, this.#mask, this.#masks)
       current.pieces.push(piece)
       current.kept += kept
     }
@@ -156,4 +156,17 @@ function sizeOf(head: Buffer): number {
   const short = head[1]! & 0x7f
   if (short === 126) return head.readUInt16BE(2)
   return short === 127 ? Number(head.readBigUInt64BE(2)) : short
+}
+
+/** Undoes the mask of a piece that begins so many bytes into the payload, in words where it is long enough. */
+function unmask(piece: Buffer, mask: Buffer, begun: number): void {
+  let at = 0
+  if (piece.length >= 256 && piece.byteOffset % 4 === 0) {
+    const words = new Int32Array(piece.buffer, piece.byteOffset, piece.length >> 2)
+    const turned = Buffer.from([0, 1, 2, 3].map((index) => mask[(begun + index) & 3]!))
+    const word = endianness() === 'LE' ? turned.readInt32LE() : turned.readInt32BE()
+    for (let index = 0; index < words.length; index++) words[index]! ^= word
+    at = words.length * 4
+  }
+  for (; at < piece.length; at++) piece[at]! ^= mask[(begun + at) & 3]!
 }
