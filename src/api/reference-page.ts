@@ -26,15 +26,18 @@ function inner(schema: Json, resolve: Resolve): Json | undefined {
   return candidates.map(resolve).find((candidate) => candidate.properties !== undefined)
 }
 
-function fields(given: Json, resolve: Resolve, depth = 0): string {
+/** The fields as a table; answers have all of them, so only those of `requests` say which are required. */
+function fields(given: Json, resolve: Resolve, requests: boolean, depth = 0): string {
   const schema = resolve(given)
   const required = new Set((schema.required ?? []) as string[])
   const rows = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, value]) => {
-    const limits = ['maxLength', 'minimum', 'maximum', 'maxItems', 'minItems']
+    const limits = ['maxLength', 'minimum', 'maximum', 'maxItems', 'minItems', 'default']
       .filter((limit) => value[limit] !== undefined)
       .map((limit) => `${limit} ${value[limit]}`)
+    const ids = (value['x-refers-to'] ?? (value.items as Json | undefined)?.['x-refers-to'] ?? []) as string[]
+    if (ids.length > 0) limits.unshift(ids.map((prefix) => `${prefix}_…`).join(' or '))
     const below = depth < 4 ? inner(value, resolve) : undefined
-    return `<tr><td><code>${escaped(name)}</code>${required.has(name) ? ' <b>required</b>' : ''}</td><td>${escaped(typeOf(value, resolve))} <small>${escaped(limits.join(', '))}</small>${below ? fields(below, resolve, depth + 1) : ''}</td></tr>`
+    return `<tr><td><code>${escaped(name)}</code>${requests && required.has(name) ? ' <b>required</b>' : ''}</td><td>${escaped(typeOf(value, resolve))} <small>${escaped(limits.join(', '))}</small>${below ? fields(below, resolve, requests, depth + 1) : ''}</td></tr>`
   })
   return rows.length === 0 ? '<p>No fields.</p>' : `<table>${rows.join('')}</table>`
 }
@@ -54,7 +57,7 @@ export function referencePage(document: Json): string {
       const [status, answer] = Object.entries(responses)[0]!
       const answerSchema = answer.content?.['application/json']?.schema
       const entry = `<details class="operation" id="${escaped(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code> <span>${escaped(operation.summary)}</span></summary>
-${body ? `<h4>Body</h4>${fields(body, resolve)}` : ''}<h4>Answer ${escaped(status)}</h4>${answerSchema ? fields(answerSchema, resolve) : '<p>No body.</p>'}</details>`
+${body ? `<h3>Body</h3>${fields(body, resolve, true)}` : ''}<h3>Answer ${escaped(status)}</h3>${answerSchema ? fields(answerSchema, resolve, false) : '<p>No body.</p>'}</details>`
       byTag.set(tag, [...(byTag.get(tag) ?? []), entry])
     }
   const tags = [...byTag.keys()]
@@ -68,14 +71,19 @@ ${body ? `<h4>Body</h4>${fields(body, resolve)}` : ''}<h4>Answer ${escaped(statu
 <script src="/reference.js"></script></body></html>`
 }
 
-export const referenceStyle = `:root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.45}
-body{max-width:62rem;margin:0 auto;padding:1rem}nav{display:flex;flex-wrap:wrap;gap:.3rem .8rem;font-size:.9rem}
-.operation{border:1px solid color-mix(in srgb,currentColor 20%,transparent);border-radius:.5rem;margin:.4rem 0;padding:.5rem .8rem}
+/** The colours and type of the dashboard, which leads here. */
+export const referenceStyle = `:root{color-scheme:light dark;--paper:light-dark(#faf9f6,#171614);--raised:light-dark(#fff,#1f1e1b);--line:light-dark(#dcd8cf,#3a3732);
+--ink:light-dark(#1d1b17,#ece8e0);--quiet:light-dark(#635d52,#a9a294);--accent:light-dark(#8a5200,#f0b429);
+font:14px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+*{box-sizing:border-box}body{max-width:62rem;margin:0 auto;padding:2rem 1rem 4rem;background:var(--paper);color:var(--ink)}
+h1{font-size:24px;margin:0}h2{font-size:16px;margin:2rem 0 .6rem}h3{font-size:14px;margin:.8rem 0 .3rem}header p,small{color:var(--quiet)}a{color:var(--accent)}
+code{font:12.5px/1.5 ui-monospace,"SF Mono","DejaVu Sans Mono",Menlo,Consolas,monospace;overflow-wrap:anywhere}
+nav{display:flex;flex-wrap:wrap;gap:.2rem .8rem;margin-top:1rem}:focus-visible{outline:2px solid var(--accent);outline-offset:1px}
+.operation{background:var(--raised);border:1px solid var(--line);border-radius:8px;margin:.4rem 0;padding:.5rem .9rem;overflow-x:auto}
 summary{cursor:pointer;overflow-wrap:anywhere}.method{display:inline-block;min-width:4.2rem;font-weight:700}
-.get{color:#0a7d38}.post{color:#0757c4}.patch,.put{color:#a05a00}.delete{color:#b3261e}
-@media(prefers-color-scheme:dark){.get{color:#57d18a}.post{color:#7db3ff}.patch,.put{color:#f0b35c}.delete{color:#ff8a80}}
-table{border-collapse:collapse;width:100%;font-size:.9rem}td{border-top:1px solid color-mix(in srgb,currentColor 15%,transparent);padding:.25rem .5rem;vertical-align:top}
-input{font:inherit;padding:.3rem .5rem;width:min(100%,24rem)}[hidden]{display:none}
+.get{color:light-dark(#17693a,#6fcf97)}.post{color:light-dark(#1f5aa8,#8ab8f5)}.patch,.put{color:light-dark(#8a5200,#f0b429)}.delete{color:light-dark(#b3261e,#ff8a80)}
+table{border-collapse:collapse;width:100%}td{border-top:1px solid var(--line);padding:.3rem .5rem .3rem 0;vertical-align:top}
+input{font:inherit;color:inherit;background:var(--raised);border:1px solid var(--line);border-radius:6px;min-height:36px;padding:.3rem .6rem;width:min(100%,24rem)}[hidden]{display:none}
 `
 
 export const referenceScript = `const filter = document.getElementById('filter')

@@ -6,7 +6,7 @@ import type { ApiClient } from '../support/api.ts'
 import { certificates } from '../support/samples.ts'
 import { sshPublicKey } from '../support/ssh-keys.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, shown } from './inspected.ts'
+import { checked, pictured, shown } from './inspected.ts'
 
 // Not by its name: the checks of this file's types know nothing of browsers, whose code hangs on it.
 const list = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
@@ -420,7 +420,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize({ width: 1280, height: 860 })
       await checked(page, `dashboard-${name}-${colorScheme}`)
       await page.setViewportSize({ width: 360, height: 740 })
-      await checked(page, `dashboard-${name}-360-${colorScheme}`)
+      // Sizes do not depend on the colours, so one theme is enough for the rest of the rules.
+      await (colorScheme === 'light' ? checked : pictured)(page, `dashboard-${name}-360-${colorScheme}`)
     }
     await main(page).getByRole('row').nth(1).waitFor()
     await seen('list')
@@ -444,8 +445,23 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await seen('audit')
     await page.getByRole('button', { name: 'Menu' }).click()
     await checked(page, `dashboard-menu-360-${colorScheme}`)
+    await page.goto(`${dashboard.platform.credentials.api_url}/reference`)
+    await page.locator('summary').first().click()
+    await seen('reference')
   })
 }
+
+test('no two pages have the same address or the same key', async () => {
+  const { pages } = (await import(new URL('pages.ts', list).href)) as {
+    pages: readonly { path: string; key?: string }[]
+  }
+  const keys = pages.flatMap(({ key }) => key ?? [])
+  const paths = pages.map(({ path }) => path.replaceAll(/:[a-z]+/g, ':'))
+
+  assert.deepEqual(keys, [...new Set(keys)])
+  assert.deepEqual(paths, [...new Set(paths)])
+  assert.ok(keys.length > 10)
+})
 
 test('the first page is small, and each other page is loaded when it is opened', async (t) => {
   const context = await dashboard.browser.newContext()
