@@ -446,8 +446,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.getByRole('button', { name: 'Menu' }).click()
     await checked(page, `dashboard-menu-360-${colorScheme}`)
     await page.goto(`${dashboard.platform.credentials.api_url}/reference`)
+    await page.getByLabel('Filter').fill('api_keys')
     await page.locator('summary').first().click()
-    await seen('reference')
+    await checked(page, `dashboard-reference-360-${colorScheme}`)
   })
 }
 
