@@ -8,6 +8,15 @@ import type { Duplex } from 'node:stream'
 export function resetSocket(transport: Socket, carrier: Duplex = transport): void {
   // A reset after a half-close is refused by the system and would leave the descriptor open.
   if (transport.writableEnded || carrier.writableEnded) transport.destroy()
-  else transport.resetAndDestroy()
+  else tryReset(transport)
   if (carrier !== transport) carrier.destroy()
+}
+
+/** Only TCP knows a reset, and Node throws for anything else. To a TLS peer an end without farewell is an error as well. */
+function tryReset(transport: Socket): void {
+  try {
+    transport.resetAndDestroy()
+  } catch {
+    transport.destroy()
+  }
 }

@@ -2,21 +2,24 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { createDial } from '../../base/guarded-dial.ts'
 import {
   BACKEND_PREFIXES,
   FailoverBackend,
   HttpResponseBackend,
+  HttpsRoute,
   StaticBackend,
   TcpEdge,
   TunnelGroupBackend,
   WeightedBackend,
 } from '../../resources/index.ts'
 import { testCertificates } from '../testing/certificates.ts'
+import { askSecurely } from '../testing/client.ts'
 import { eventually, startTcp, startUpstream } from '../testing/edge.ts'
-import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
 import { rawClient } from '../testing/raw-client.ts'
 import { localTunnel } from '../testing/tunnels.ts'
 
@@ -306,6 +309,31 @@ test('a static address can be spoken to with TLS, which must be genuine', async 
 
   // Nobody on this machine trusts the test's authority, so the address must not be spoken to.
   assert.deepEqual([status, headers['adit-error-code']], [502, 'ERR_ADIT_8012'])
+})
+
+test('a visitor that leaves while a static address is spoken to with TLS ends that connection alone', async (t) => {
+  const accepted: Socket[] = []
+  const port = await startTcp(t, (socket) => accepted.push(socket))
+  const { config, routeId, tlsPort, ca, edgeId } = await startWorld(t)
+  const id = config.create(StaticBackend, { address: `127.0.0.1:${port}`, tls: { enabled: true } })
+  const open = config.create(HttpResponseBackend, { body: 'open' })
+  config.update(routeId, { backend: { backend_id: id } })
+  const match = { match_type: 'exact_path', match: '/open' }
+  config.create(HttpsRoute, { edge_id: edgeId, ...match, backend: { backend_id: open } })
+  await config.applied()
+  const visitor = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca })
+  visitor.on('error', () => {})
+  visitor.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await eventually(() => accepted.length === 1, 'the address is connected to')
+  let closed = false
+  accepted[0]!.resume().on('end', () => {
+    closed = true
+  })
+
+  visitor.destroy()
+
+  await eventually(() => closed, 'the connection to the address is over')
+  assert.equal((await askSecurely(tlsPort, ca, { host: HOST, path: '/open' })).text, 'open')
 })
 
 test('a static address inside the network is not dialled unless the operator allows it', async (t) => {
