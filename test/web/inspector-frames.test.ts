@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -96,6 +97,28 @@ test('a flood of messages leaves the page alive, and says how many are not shown
   await list(page, 'Messages').getByText('message number 3000').first().waitFor()
   assert.equal(await list(page, 'Messages').count(), 1000)
   assert.match(await shown(page.locator('.frames')), /The latest 1000 are shown/)
+})
+
+test('messages are in the exported archive', async (t) => {
+  const { socket, inspector } = await startChat(t)
+  const { page } = await openPage(t, browser, inspector)
+  await row(page, '/chat').click()
+  socket.send('hello')
+  await list(page, 'Messages').nth(1).waitFor()
+
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'HAR' }).click()
+  const har = JSON.parse(await readFile(await (await download).path(), 'utf8'))
+
+  const [entry] = har.log.entries
+  assert.equal(entry._resourceType, 'websocket')
+  assert.deepEqual(
+    entry._webSocketMessages.map(({ type, opcode, data }: Record<string, unknown>) => [type, opcode, data]),
+    [
+      ['send', 1, 'hello'],
+      ['receive', 1, 'hello'],
+    ],
+  )
 })
 
 test('hostile messages stay text', async (t) => {

@@ -38,6 +38,7 @@ export interface Frame {
   time: string
   from: 'client' | 'server'
   kind: 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'event'
+  opcode?: number
   fragments?: number
   event?: string
   id?: string

@@ -1,8 +1,10 @@
 import { ipOf } from '../shared/units.ts'
-import type { Capture, CapturedMessage } from './api.ts'
+import { type Capture, type CapturedMessage, listFrames } from './api.ts'
 import { kindOf, mediaType, pairsOf, queryOf } from './content.ts'
 import { urlOf } from './copy-as.ts'
 import { asText, type Message, readMessages, toBase64 } from './message.ts'
+
+const PAGE = 500
 
 /** Captures as an HTTP archive (HAR 1.2), oldest first. */
 export async function toHar(captures: readonly Capture[], version: string): Promise<object> {
@@ -39,6 +41,9 @@ async function entryOf(capture: Capture): Promise<object> {
         : { headersSize: -1, bodySize: -1 }),
       content: content(response),
     },
+    ...(capture.frames && capture.response?.status_code === 101
+      ? { _resourceType: 'websocket', _webSocketMessages: await webSocketMessages(capture.id) }
+      : {}),
     cache: {},
     timings: { send: 0, wait: time, receive: 0 },
     comment: [
@@ -46,6 +51,21 @@ async function entryOf(capture: Capture): Promise<object> {
       ...request.notes,
       ...(response?.notes ?? []),
     ].join(' '),
+  }
+}
+
+/** Messages as browsers write them into an archive: opcode, and text or base64. */
+async function webSocketMessages(id: string): Promise<object[]> {
+  const messages: object[] = []
+  for (let after = 0; ; ) {
+    const { frames } = await listFrames(id, after, PAGE)
+    for (const { from, time, kind, opcode, text, base64, index } of frames) {
+      after = index
+      if (kind !== 'text' && kind !== 'binary') continue
+      const type = from === 'client' ? 'send' : 'receive'
+      messages.push({ type, time: Date.parse(time) / 1000, opcode, data: text ?? base64 ?? '' })
+    }
+    if (frames.length < PAGE) return messages
   }
 }
 
