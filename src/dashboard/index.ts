@@ -11,6 +11,7 @@ import { mountSession } from './session-routes.ts'
 import { createLimits, createSignIn } from './sign-in.ts'
 import { createSignIns } from './sign-ins.ts'
 
+export { type Changes, createChanges } from './changes.ts'
 export { givePassword } from './made-password.ts'
 export { createPasswords, type Passwords } from './passwords.ts'
 export { mountViews, type ViewSources } from './views.ts'

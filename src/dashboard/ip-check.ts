@@ -2,7 +2,8 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { fieldProblem } from '../api/index.ts'
 import { parseAddress } from '../base/cidr.ts'
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
-import type { Row, Store } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
+import { allRows } from './all-rows.ts'
 
 /** Whether an address passes, and the rule that says so in words. */
 export interface Verdict {
@@ -10,7 +11,6 @@ export interface Verdict {
   readonly because: string
 }
 
-const PAGE = 1000
 const MAX_POLICIES = 100
 
 /**
@@ -51,12 +51,12 @@ export function mountIpCheck(
             'invalid_field',
             `policies: there is no IP policy with the id ${id}.`,
           )
-      const rules = await all(store, 'ip_policy_rules', account)
+      const rules = await allRows(store, 'ip_policy_rules', account)
       const rulesOf = (ids: readonly string[]) =>
         rules
           .filter(({ data }) => ids.includes(data.ip_policy_id as string))
           .map(({ data }) => data as unknown as IpRule)
-      const restrictions = await all(store, 'ip_restrictions', account)
+      const restrictions = await allRows(store, 'ip_restrictions', account)
       return {
         address,
         ...(policies.length > 0 && judge(rulesOf(policies), address)),
@@ -86,14 +86,5 @@ export function judge(rules: readonly IpRule[], address: string): Verdict {
       rules.length === 0
         ? 'There are no rules yet, and without any nobody is let in.'
         : 'No rule allows it, and whoever is not allowed is kept out.',
-  }
-}
-
-async function all(store: Store, kind: string, account: string): Promise<Row[]> {
-  const rows: Row[] = []
-  for (;;) {
-    const page = await store.list(kind, account, { limit: PAGE, before: rows.at(-1)?.id })
-    rows.push(...page)
-    if (page.length < PAGE) return rows
   }
 }

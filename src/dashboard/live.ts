@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { Changes } from './changes.ts'
 
 /** What the view of an account's traffic is read from. */
 export interface LiveSources {
@@ -13,8 +15,10 @@ export interface LiveSources {
   }
   readonly online: {
     sessionsOf(accountId: string): readonly unknown[]
-    tunnelsOf(accountId: string): readonly unknown[]
+    tunnelsOf(accountId: string): readonly { readonly id: string }[]
   }
+  /** Tells when the configuration of an account changes. */
+  readonly changes: Pick<Changes, 'of' | 'deletions'>
 }
 
 interface Viewer {
@@ -99,11 +103,16 @@ export function mountLive(
   )
 }
 
-function stateOf({ accountId, edgeId }: Viewer, { traffic, places, online }: LiveSources): object {
+function stateOf({ accountId, edgeId }: Viewer, { traffic, places, online, changes }: LiveSources): object {
+  const tunnels = online.tunnelsOf(accountId)
   return {
     ...traffic.totals(accountId),
     sessions: online.sessionsOf(accountId).length,
-    tunnels: online.tunnelsOf(accountId).length,
+    tunnels: tunnels.length,
+    // Different when others are online, also when they are as many as before.
+    online: hash('sha1', tunnels.map(({ id }) => id).join(), 'base64url').slice(0, 8),
+    revision: changes.of(accountId),
+    deletions: changes.deletions(),
     ...(edgeId !== undefined && {
       places: places
         .countsOf(accountId, edgeId)

@@ -1,5 +1,6 @@
 import type { Api } from '../api/index.ts'
 import type { Store } from '../store/index.ts'
+import { mountEdgeList } from './edge-list.ts'
 import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
 import { mountPlatform, type PlatformFacts } from './platform.ts'
@@ -18,5 +19,6 @@ export function mountViews(
 ): void {
   mountLive(http, { authenticate, sources: live })
   mountIpCheck(http, { authenticate, store })
+  mountEdgeList(http, { authenticate, store })
   mountPlatform(http, { authenticate, facts: platform })
 }

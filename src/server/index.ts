@@ -11,7 +11,7 @@ import { createOutbound } from '../base/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
 import { createCluster, NODE_NAME } from '../cluster/index.ts'
-import { createDashboard, createPasswords, mountViews } from '../dashboard/index.ts'
+import { createChanges, createDashboard, createPasswords, mountViews } from '../dashboard/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
@@ -377,9 +377,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
           ? null
           : publicUrl('https', settings.domain, publicAddress.httpsPort),
     })
+    const changes = createChanges({ store })
     mountViews(api, {
       store,
-      live: { traffic: edge.traffic, places: edge.places, online: registry },
+      live: { traffic: edge.traffic, places: edge.places, online: registry, changes },
       platform: () => ({
         ...publicUrls(),
         domain: settings.domain,
@@ -408,6 +409,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const stopParts = await startInOrder([
       freshness,
       { start: restrictions.start, stop: async () => restrictions.stop() },
+      { start: changes.start, stop: async () => changes.stop() },
       follow(CREDENTIAL_KINDS, createCredentialWatch(registry)),
       follow(CLAIMING_KINDS, followClaims(nameWatch)),
       { start: async () => {}, stop: async () => nameWatch.stop() },

@@ -18,6 +18,9 @@ interface State {
   statuses: number[]
   sessions: number
   tunnels: number
+  online: string
+  revision: number
+  deletions: number
   places?: { id: string; requests: number }[]
   broken?: { id: string; module: string; reason: string }[]
 }
@@ -132,6 +135,7 @@ test('views need somebody who is signed in, and end with the server', async (t) 
     '/dashboard/api/live',
     '/dashboard/api/ip_policies/check?address=1.1.1.1',
     '/dashboard/api/platform',
+    '/dashboard/api/edges',
   ]
   for (const path of paths) assert.equal((await browser.call('GET', path)).status, 401, path)
   await browser.signIn({ api_key })
@@ -181,4 +185,76 @@ test('an address is judged as the edge judges it, and the account’s restrictio
   )
   assert.deepEqual([wrong.status, wrong.body.details.field], [400, 'address'])
   assert.deepEqual([unknown.status, unknown.body.details.field], [400, 'policies'])
+})
+
+test('the live view says when configuration or tunnels have changed, so that pages need not ask', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  const states = watch(t, platform)
+  const first = await until(states, () => true)
+
+  const domain = await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
+  const made = await until(states, ({ revision }) => revision > first.revision)
+  await call('DELETE', `/reserved_domains/${domain.id}`)
+  await until(states, ({ deletions }) => deletions > made.deletions)
+  const agent = await startAgent(t, platform)
+  await agent.forward(await startService(t))
+  const before = await until(states, ({ tunnels }) => tunnels === 1)
+  await agent.tunnels[0]!.close()
+  await agent.forward(await startService(t))
+  await until(states, ({ tunnels, online }) => tunnels === 1 && online !== before.online)
+
+  assert.equal(made.online, first.online)
+})
+
+test('edges are listed without the settings that hold secrets, to their account alone', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
+  const backend = await call.create('/backends/http_response', { body: 'x' })
+  const edge = await call.create('/edges/https', {
+    hostports: ['shop.adit.localhost:443'],
+    description: 'Shop',
+  })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    match_type: 'path_prefix',
+    match: '/',
+    backend: { backend_id: backend.id },
+    oidc: { issuer: 'https://login.example.com', client_id: 'a', client_secret: 'very secret' },
+    compression: { enabled: false },
+  })
+  const tcp = await call.create('/edges/tcp', {})
+
+  const { body } = await call('GET', '/dashboard/api/edges')
+  const strange = await call('GET', '/dashboard/api/edges', { key: await strangersKey(platform) })
+  const audit = await call('GET', '/audit_events')
+
+  assert.deepEqual(body.edges, [
+    {
+      id: edge.id,
+      modules: [],
+      backend_id: null,
+      kind: 'https',
+      description: 'Shop',
+      hostports: ['shop.adit.localhost:443'],
+      created_at: edge.created_at,
+      routes: [{ id: route.id, modules: ['oidc'], backend_id: backend.id, match: '/' }],
+    },
+    {
+      id: tcp.id,
+      modules: [],
+      backend_id: null,
+      kind: 'tcp',
+      description: '',
+      hostports: [],
+      created_at: tcp.created_at,
+      routes: [],
+    },
+  ])
+  assert.deepEqual(strange.body.edges, [])
+  assert.doesNotMatch(JSON.stringify(body), /very secret|login\.example/)
+  assert.equal(
+    audit.body.audit_events.some(({ action }: { action: string }) => action === 'get' || action === 'list'),
+    false,
+  )
 })

@@ -339,6 +339,29 @@ test('the picture shows traffic as it comes, and only to those who look', async 
   await page.locator('.flowing').first().waitFor()
 })
 
+test('what somebody else changes appears by itself, and looking at an edge does not fill the audit log', async (t) => {
+  const { call } = dashboard.platform
+  const oidc = { issuer: 'https://login.example.com', client_id: 'a', client_secret: 'b' }
+  const { id, routeId } = await makeEdge({ oidc })
+  const looks = async () =>
+    (await call('GET', '/audit_events')).body.audit_events.filter(
+      ({ action, kind }: Record<string, string>) => action === 'get' && kind === 'edges_https',
+    ).length
+  const before = await looks()
+  const { page } = await openEdge(t, id)
+  await page.getByText('Live').or(station(page, 'Sign-in with OpenID')).first().waitFor()
+
+  await call('PUT', `/edges/https/${id}/routes/${routeId}/compression`, { body: {} })
+  await station(page, 'Compression').waitFor()
+  const other = await call.create(`/edges/https/${id}/routes`, { match_type: 'exact_path', match: '/other' })
+  await station(page, '/other').waitFor()
+  await call('DELETE', `/edges/https/${id}/routes/${other.id}`)
+  await station(page, '/other').waitFor({ state: 'detached' })
+
+  const seen = (await looks()) - before
+  assert.ok(seen >= 1 && seen <= 8, `${seen} looks were recorded`)
+})
+
 test('texts of an edge are never taken for more than texts', async (t) => {
   const { call } = dashboard.platform
   const evil = '<img src=x onerror=alert(1)><b>bold</b>'

@@ -24,12 +24,15 @@ export async function listAll<T>(path: string, key: string, signal?: AbortSignal
   return items
 }
 
-/** What several calls brought together, and how to make them again. The former value stays meanwhile. */
+/**
+ * What several calls brought together, and how to make them again: with `reload`, and whenever `key` changes. The former
+ * value stays meanwhile. Nothing is read while `skip` holds.
+ */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
-  options: { everyMs?: number; key?: string } = {},
+  options: { everyMs?: number; key?: string; skip?: boolean } = {},
 ): Loaded<T> {
-  const { everyMs, key = '' } = options
+  const { everyMs, key = '', skip = false } = options
   const latest = useRef(load)
   useEffect(() => {
     latest.current = load
@@ -40,6 +43,7 @@ export function useLoaded<T>(
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another turn or key loads again.
   useEffect(() => {
+    if (skip) return
     const stop = new AbortController()
     latest.current(stop.signal).then(
       (value) => !stop.signal.aborted && setState({ value }),
@@ -50,7 +54,7 @@ export function useLoaded<T>(
       },
     )
     return () => stop.abort()
-  }, [turn, key])
+  }, [turn, key, skip])
 
   useEffect(() => {
     if (everyMs === undefined) return

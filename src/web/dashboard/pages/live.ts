@@ -13,6 +13,12 @@ export interface LiveTotals {
   readonly open_connections: number
   readonly sessions: number
   readonly tunnels: number
+  /** Another one when other tunnels are online. */
+  readonly online: string
+  /** Grows when edges, backends, domains or addresses of the account are made or changed. */
+  readonly revision: number
+  /** Grows when such a thing is deleted, in any account. */
+  readonly deletions: number
   /** Only when an edge was asked for. */
   readonly places?: readonly { id: string; requests: number; connections: number; refusals: number }[]
   readonly broken?: readonly { id: string; module: string; reason: string }[]
@@ -97,6 +103,13 @@ async function follow(
     onLost()
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }
+}
+
+/** What changes whenever lists of edges, backends, domains or tunnels have to be read again. */
+export function versionOf(sample: Sample | undefined): string {
+  return sample === undefined
+    ? ''
+    : `${sample.revision} ${sample.deletions} ${sample.online} ${sample.sessions}`
 }
 
 /** What was added from each sample to the next, per second. */

@@ -17,7 +17,7 @@ import {
 import type { PageProps } from '../../pages.ts'
 import { hrefTo } from '../../route.ts'
 import { listAll, useLoaded } from '../list-all.ts'
-import { useLive } from '../live.ts'
+import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
 import { agentName, Commands, takesCommands } from './commands.tsx'
 import './agents.css'
@@ -31,8 +31,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
   const [done, setDone] = useState<string>()
   const session = useApi<TunnelSession>(`/tunnel_sessions/${encodeURIComponent(id)}`, { everyMs: 4000 })
   const tunnels = useLoaded<Tunnel[]>((signal) => listAll('/tunnels', 'tunnels', signal), {
-    everyMs: 4000,
-    key: `${now?.tunnels}`,
+    key: versionOf(now),
   })
   const gone = session.error instanceof ApiError && session.error.status === 404
   if (gone)

@@ -14,7 +14,7 @@ import {
 import { hrefTo } from '../../route.ts'
 import { CommandLine } from '../command-line.tsx'
 import { listAll, useLoaded } from '../list-all.ts'
-import { useLive } from '../live.ts'
+import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
 import { agentName, Commands } from './commands.tsx'
 import './agents.css'
@@ -33,7 +33,7 @@ export default function AgentsPage() {
       ])
       return { sessions, tunnels }
     },
-    { everyMs: 4000, key: `${now?.sessions} ${now?.tunnels}` },
+    { everyMs: 10_000, key: versionOf(now) },
   )
   const { value, error, reload } = loaded
   const tunnelsOf = (id: string) =>
@@ -65,7 +65,7 @@ export default function AgentsPage() {
         )
       },
     },
-    { title: 'Version', of: ({ agent_version, transport }) => versionOf(agent_version, transport) },
+    { title: 'Version', of: ({ agent_version, transport }) => versionWords(agent_version, transport) },
     { title: 'Online', kind: 'fit', of: ({ started_at }) => <Time at={started_at} /> },
     {
       title: 'Commands',
@@ -121,6 +121,6 @@ function nameOf({ public_url, labels, forwards_to }: Tunnel): string {
   return said.join(', ') || forwards_to
 }
 
-function versionOf(version: string, transport: string) {
+function versionWords(version: string, transport: string) {
   return transport === 'ssh' ? <Badge tone="info">SSH</Badge> : version
 }

@@ -24,8 +24,8 @@ import { listEdges } from '../edges/edges.ts'
 import { type Answerer, answererOf, type Surroundings } from '../edges/way.ts'
 import { AnswererTree } from '../edges/way-picture.tsx'
 import { useLoaded } from '../list-all.ts'
-import { useLive } from '../live.ts'
-import { type Backend, backendKindOf, type Route } from '../resources.ts'
+import { useLive, versionOf } from '../live.ts'
+import { type Backend, backendKindOf } from '../resources.ts'
 import { EditBackend } from './backend-form.tsx'
 import { KINDS } from './kinds.ts'
 import { useSurroundings } from './surroundings.ts'
@@ -36,7 +36,7 @@ const BACK = { path: '/backends', title: 'Backends' }
 /** One backend with all it passes requests on to, who uses it, and its tunnels as they come and go. */
 export default function BackendPage({ params: { id = '' } }: PageProps) {
   const now = useLive().samples.at(-1)
-  const around = useSurroundings(`${now?.tunnels}`)
+  const around = useSurroundings(versionOf(now))
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const mayChange = useMayChange()
   const backend = around.value?.backends.get(id)
@@ -90,7 +90,16 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
       )}
       <UsedBy id={id} around={around.value} />
       <Card title="Details">
-        <ItemFacts item={{ ...backend, tunnels: undefined }} />
+        {backend.labels && (
+          <p>
+            {Object.entries(backend.labels).map(([key, value]) => (
+              <Badge key={key} tone="info">
+                {key}={value}
+              </Badge>
+            ))}
+          </p>
+        )}
+        <ItemFacts item={{ ...backend }} without={['tunnels', 'labels']} />
         <p className="quiet">
           <code>{id}</code>, created <Time at={backend.created_at} />
         </p>
@@ -174,10 +183,10 @@ function UsedBy({ id, around }: { id: string; around: Surroundings }) {
   const edges = useLoaded((signal) => listEdges(signal))
   const users: User[] = [
     ...(edges.value ?? []).flatMap((edge): User[] => {
-      const name = edge.description || edge.hostports?.[0] || edge.id
+      const name = edge.description || edge.hostports[0] || edge.id
       const to = `/edges/${edge.id}`
-      const routes = (edge.routes ?? []).filter(({ backend }: Route) => backend?.backend.id === id)
-      const itself = edge.backend?.backend.id === id ? [{ key: edge.id, to, words: `the edge ${name}` }] : []
+      const routes = edge.routes.filter(({ backend_id }) => backend_id === id)
+      const itself = edge.backend_id === id ? [{ key: edge.id, to, words: `the edge ${name}` }] : []
       return [
         ...itself,
         ...routes.map((route) => ({ key: route.id, to, words: `the route ${route.match} of ${name}` })),

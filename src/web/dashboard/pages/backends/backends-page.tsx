@@ -14,7 +14,7 @@ import {
 import { hrefTo } from '../../route.ts'
 import { useMayChange } from '../../session.ts'
 import { type Answerer, answererOf, type Surroundings } from '../edges/way.ts'
-import { useLive } from '../live.ts'
+import { useLive, versionOf } from '../live.ts'
 import type { Backend } from '../resources.ts'
 import { KINDS } from './kinds.ts'
 import { useSurroundings } from './surroundings.ts'
@@ -25,7 +25,7 @@ export default function BackendsPage() {
   const now = useLive().samples.at(-1)
   const mayChange = useMayChange()
   const [wanted, setWanted] = useState('')
-  const { value, error, loading, reload } = useSurroundings(`${now?.tunnels}`)
+  const { value, error, loading, reload } = useSurroundings(versionOf(now))
   const create = mayChange && (
     <ButtonLink to="/backends/new" kind="main" shortcut="n">
       New backend

@@ -11,7 +11,7 @@ export async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
   return lists.flat()
 }
 
-/** Backends and the tunnels online, read again every few seconds and whenever `key` changes. */
+/** Backends and the tunnels online, read again whenever `key` changes. */
 export function useSurroundings(key: string): Loaded<Surroundings> {
   return useLoaded(
     async (signal) => {
@@ -24,6 +24,6 @@ export function useSurroundings(key: string): Loaded<Surroundings> {
         tunnels: new Map(tunnels.map((tunnel) => [tunnel.id, tunnel])),
       }
     },
-    { everyMs: 4000, key },
+    { everyMs: 30_000, key },
   )
 }

@@ -15,8 +15,9 @@ import { hrefTo } from '../../route.ts'
 import { useMayChange } from '../../session.ts'
 import { edgesAt, type ListedEdge, listEdges } from '../edges/edges.ts'
 import { listAll, useLoaded } from '../list-all.ts'
+import { useLive, versionOf } from '../live.ts'
 import { type Platform, usePlatform } from '../platform.ts'
-import type { Domain, Edge } from '../resources.ts'
+import type { Domain } from '../resources.ts'
 import { certificateWords } from './certificate-words.ts'
 import '../pages.css'
 
@@ -24,6 +25,7 @@ import '../pages.css'
 export default function DomainsPage() {
   const mayChange = useMayChange()
   const platform = usePlatform()
+  const now = useLive().samples.at(-1)
   const [wanted, setWanted] = useState('')
   const { value, error, loading, reload } = useLoaded(
     async (signal) => {
@@ -33,7 +35,7 @@ export default function DomainsPage() {
       ])
       return { domains, edges }
     },
-    { everyMs: 5000 },
+    { everyMs: 10_000, key: versionOf(now) },
   )
   const create = mayChange && (
     <ButtonLink to="/domains/new" kind="main" shortcut="n">
@@ -90,7 +92,7 @@ function columnsFor(edges: readonly ListedEdge[], platform: Platform | undefined
   ]
 }
 
-function EdgeLinks({ edges }: { edges: readonly (Edge & { kind: string })[] }) {
+function EdgeLinks({ edges }: { edges: readonly ListedEdge[] }) {
   if (edges.length === 0) return 'agents'
   return edges.map(({ id, description }) => (
     <a key={id} href={hrefTo(`/edges/${id}`)}>

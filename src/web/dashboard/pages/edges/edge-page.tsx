@@ -14,14 +14,14 @@ import {
   Page,
   say,
   Time,
-  useApi,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../pages.ts'
 import { go } from '../../route.ts'
 import { useMayChange } from '../../session.ts'
 import { KIND_ORDER } from '../backends/kinds.ts'
 import { useSurroundings } from '../backends/surroundings.ts'
-import { type Live, ratesOf, useLive } from '../live.ts'
+import { useLoaded } from '../list-all.ts'
+import { type Live, ratesOf, useLive, versionOf } from '../live.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
 import type { BackendModule, Edge, EdgeKind, ModuleSettings, Route } from '../resources.ts'
 import { ChooseBackendDialog, EditBackendDialog } from './backend-dialog.tsx'
@@ -61,8 +61,13 @@ function KnownEdge({ kind, id }: { kind: EdgeKind; id: string }) {
   const path = `/edges/${kind}/${encodeURIComponent(id)}`
   const live = useLive(id)
   const now = live.samples.at(-1)
-  const edge = useApi<Edge>(path, { everyMs: 5000 })
-  const around = useSurroundings(`${now?.tunnels}`)
+  // Each look at an edge with secrets is recorded, so it is read when it has changed and not all the time.
+  const ready = now !== undefined || live.state === 'lost'
+  const edge = useLoaded((signal) => api.get<Edge>(path, signal), {
+    key: `${now?.revision} ${now?.places?.map((place) => place.id)}`,
+    skip: !ready,
+  })
+  const around = useSurroundings(versionOf(now))
   const [open, setOpen] = useState<Open>()
   const mayChange = useMayChange()
   if (edge.value === undefined || around.value === undefined)

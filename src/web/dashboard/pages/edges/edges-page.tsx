@@ -14,6 +14,7 @@ import {
 import { hrefTo } from '../../route.ts'
 import { useMayChange } from '../../session.ts'
 import { useLoaded } from '../list-all.ts'
+import { useLive, versionOf } from '../live.ts'
 import { hostOf, type ListedEdge, listEdges } from './edges.ts'
 import { MODULES, type ModuleName } from './modules.ts'
 import '../pages.css'
@@ -22,14 +23,15 @@ import '../pages.css'
 export default function EdgesPage() {
   const mayChange = useMayChange()
   const [wanted, setWanted] = useState('')
-  const { value, error, loading, reload } = useLoaded((signal) => listEdges(signal), { everyMs: 8000 })
+  const now = useLive().samples.at(-1)
+  const { value, error, loading, reload } = useLoaded((signal) => listEdges(signal), { key: versionOf(now) })
   const create = mayChange && (
     <ButtonLink to="/edges/new" kind="main" shortcut="n">
       New edge
     </ButtonLink>
   )
   const rows = value?.filter(({ description, hostports, id }) =>
-    [description, ...(hostports ?? []), id].join(' ').toLowerCase().includes(wanted.toLowerCase()),
+    [description, ...hostports, id].join(' ').toLowerCase().includes(wanted.toLowerCase()),
   )
   return (
     <Page
@@ -68,10 +70,10 @@ const COLUMNS: readonly Column<ListedEdge>[] = [
     title: 'Answers at',
     kind: 'mono',
     of: ({ hostports, kind }) =>
-      (hostports ?? []).length === 0 ? (
+      hostports.length === 0 ? (
         <Badge tone="warn">no name yet</Badge>
       ) : (
-        (hostports ?? []).map((hostport) => (kind === 'tcp' ? hostport : hostOf(hostport))).join(', ')
+        hostports.map((hostport) => (kind === 'tcp' ? hostport : hostOf(hostport))).join(', ')
       ),
   },
   { title: 'On the way', of: (edge) => modulesOf(edge).join(', ') || 'nothing' },
@@ -83,14 +85,17 @@ export function nameOf({
   description,
   hostports,
   id,
-}: Pick<ListedEdge, 'description' | 'hostports' | 'id'>): string {
+}: {
+  description: string
+  hostports: readonly string[] | null
+  id: string
+}): string {
   return description || (hostports?.[0] && hostOf(hostports[0])) || id
 }
 
-function modulesOf(edge: ListedEdge): string[] {
-  const places = [edge, ...(edge.routes ?? [])]
-  const names = (Object.keys(MODULES) as ModuleName[]).filter((name) =>
-    places.some((place) => (place[name] as { enabled?: boolean } | null | undefined)?.enabled),
-  )
-  return names.map((name) => MODULES[name].title)
+function modulesOf({ modules, routes }: ListedEdge): string[] {
+  const on = new Set([...modules, ...routes.flatMap((route) => route.modules)])
+  return (Object.keys(MODULES) as ModuleName[])
+    .filter((name) => on.has(name))
+    .map((name) => MODULES[name].title)
 }

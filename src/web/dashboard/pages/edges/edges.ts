@@ -1,8 +1,22 @@
-import { listAll } from '../list-all.ts'
-import type { Edge, EdgeKind } from '../resources.ts'
+import { api } from '../../api.ts'
+import type { EdgeKind } from '../resources.ts'
+import type { ModuleName } from './modules.ts'
 
-/** An edge with its kind, which only its address and its id tell. */
-export type ListedEdge = Edge & { readonly kind: EdgeKind }
+interface ListedPlace {
+  readonly id: string
+  /** Those that are on. */
+  readonly modules: readonly ModuleName[]
+  readonly backend_id: string | null
+}
+
+/** An edge in a few words, without settings of its modules. */
+export interface ListedEdge extends ListedPlace {
+  readonly kind: EdgeKind
+  readonly description: string
+  readonly hostports: readonly string[]
+  readonly created_at: string
+  readonly routes: readonly (ListedPlace & { readonly match: string })[]
+}
 
 export const EDGE_KINDS: readonly EdgeKind[] = ['https', 'tls', 'tcp']
 
@@ -14,18 +28,13 @@ export function edgeKindOf(id: string): EdgeKind | undefined {
 }
 
 /** All edges of the account. */
-export async function listEdges(signal?: AbortSignal): Promise<ListedEdge[]> {
-  const lists = await Promise.all(
-    EDGE_KINDS.map(async (kind) =>
-      (await listAll<Edge>(`/edges/${kind}`, `${kind}_edges`, signal)).map((edge) => ({ ...edge, kind })),
-    ),
-  )
-  return lists.flat()
+export async function listEdges(signal?: AbortSignal): Promise<readonly ListedEdge[]> {
+  return (await api.get<{ edges: ListedEdge[] }>('/dashboard/api/edges', signal)).edges
 }
 
 /** The edges that answer at this host name. */
 export function edgesAt(edges: readonly ListedEdge[], host: string): ListedEdge[] {
-  return edges.filter(({ hostports }) => (hostports ?? []).some((hostport) => hostOf(hostport) === host))
+  return edges.filter(({ hostports }) => hostports.some((hostport) => hostOf(hostport) === host))
 }
 
 /** `shop.example` of `shop.example:443`. */

@@ -95,7 +95,7 @@ function useOffers(kind: EdgeKind, edgeId: string | undefined) {
         const takenBy =
           'domain' in name
             ? edgesAt(others, name.domain)[0]
-            : others.find(({ hostports }) => hostports?.includes(hostport))
+            : others.find(({ hostports }) => hostports.includes(hostport))
         return { hostport, description: name.description, takenBy }
       })
       // Those that can be chosen first.

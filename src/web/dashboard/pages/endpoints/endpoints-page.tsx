@@ -15,7 +15,7 @@ import {
 import { hrefTo } from '../../route.ts'
 import { CommandLine } from '../command-line.tsx'
 import { useLoaded } from '../list-all.ts'
-import { useLive } from '../live.ts'
+import { useLive, versionOf } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
 import { listEndpoints } from './list-endpoints.ts'
 import '../pages.css'
@@ -29,8 +29,7 @@ export default function EndpointsPage() {
   const [wanted, setWanted] = useState('')
   const [kind, setKind] = useState<Kind>('All')
   const { value, error, loading, reload } = useLoaded((signal) => listEndpoints(signal), {
-    everyMs: 4000,
-    key: `${now?.sessions} ${now?.tunnels}`,
+    key: versionOf(now),
   })
   const rows = value?.filter(
     (endpoint) =>

@@ -15,7 +15,7 @@ export async function listEndpoints(signal?: AbortSignal): Promise<Endpoint[]> {
   const ofEdges = edges
     .filter(({ id }) => !listed.has(id))
     .flatMap(({ id, kind, hostports, description, created_at }) =>
-      (hostports ?? []).map((hostport): Endpoint => {
+      hostports.map((hostport): Endpoint => {
         const url = httpsUrlOf(hostOf(hostport), platform)
         return {
           id: `${id} ${hostport}`,

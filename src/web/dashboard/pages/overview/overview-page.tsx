@@ -6,7 +6,7 @@ import { useSession } from '../../session.ts'
 import { certificateWords } from '../domains/certificate-words.ts'
 import { listEndpoints } from '../endpoints/list-endpoints.ts'
 import { listAll, useLoaded } from '../list-all.ts'
-import { type Live, ratesOf, type Sample, useLive } from '../live.ts'
+import { type Live, ratesOf, type Sample, useLive, versionOf } from '../live.ts'
 import { usePlatform } from '../platform.ts'
 import type { Domain, Endpoint } from '../resources.ts'
 import { actionWords } from './audit-words.ts'
@@ -30,8 +30,7 @@ export default function OverviewPage() {
   const live = useLive()
   const now = live.samples.at(-1)
   const endpoints = useLoaded((signal) => listEndpoints(signal), {
-    everyMs: 5000,
-    key: `${now?.sessions} ${now?.tunnels}`,
+    key: versionOf(now),
   })
   const quiet = endpoints.value?.length === 0 && now !== undefined && now.sessions === 0
   return (

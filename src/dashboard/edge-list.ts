@@ -1,0 +1,52 @@
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { timestamp } from '../base/clock.ts'
+import type { Row, Store } from '../store/index.ts'
+import { allRows } from './all-rows.ts'
+
+type Data = Readonly<Record<string, unknown>>
+
+const KINDS = { edges_https: 'https', edges_tls: 'tls', edges_tcp: 'tcp' } as const
+
+/**
+ * `GET /dashboard/api/edges`: every edge in a few words, without settings of modules. The management API shows edges with
+ * the secrets in them and records who has looked; for a list of names nobody should have to.
+ */
+export function mountEdgeList(
+  http: FastifyInstance,
+  { authenticate, store }: { authenticate: onRequestHookHandler; store: Store },
+): void {
+  http.get('/dashboard/api/edges', { onRequest: authenticate }, async ({ principal }) => {
+    const { accountId } = principal!
+    const routes = Map.groupBy(
+      await allRows(store, 'edges_https_routes', accountId),
+      ({ data }) => data.edge_id as string,
+    )
+    const lists = await Promise.all(
+      Object.entries(KINDS).map(async ([kind, name]) =>
+        (await allRows(store, kind, accountId)).map((edge) => ({
+          ...placeOf(edge),
+          kind: name,
+          description: edge.data.description,
+          hostports: edge.data.hostports ?? [],
+          created_at: timestamp(edge.createdAt),
+          routes: (routes.get(edge.id) ?? []).map((route) => ({
+            ...placeOf(route),
+            match: route.data.match,
+          })),
+        })),
+      ),
+    )
+    return { edges: lists.flat() }
+  })
+}
+
+/** What edges and routes have in common: modules that are on, and who answers. */
+function placeOf({ id, data }: Row) {
+  return {
+    id,
+    modules: Object.keys(data).filter(
+      (name) => name !== 'backend' && (data[name] as Data | null)?.enabled === true,
+    ),
+    backend_id: (data.backend as Data | null | undefined)?.backend_id ?? null,
+  }
+}
