@@ -80,7 +80,7 @@ test('a destination takes a test event, and its deliveries are seen as they go',
   broken = true
   await page.getByRole('button', { name: 'Send a test event' }).click()
   const refusal = await shown(page.getByRole('alert'))
-  await page.getByText('The last delivery failed and is tried again').waitFor()
+  await page.locator('.facts', { hasText: 'It said' }).waitFor()
 
   assert.ok(got.length >= 2)
   assert.match(lines, new RegExp(`adit api event-destinations send-test-event ${destination.id}`))
