@@ -362,6 +362,23 @@ test('what somebody else changes appears by itself, and looking at an edge does 
   assert.ok(seen >= 1 && seen <= 8, `${seen} looks were recorded`)
 })
 
+test('the picture is used with the keyboard alone', async (t) => {
+  const { id } = await makeEdge({ compression: {} })
+  const { page, dialog } = await openEdge(t, id)
+
+  await page.locator('.way-node:is(button)').first().focus()
+  for (let steps = 0; steps < 12; steps++) {
+    if ((await page.locator(':focus').textContent())?.includes('Compression')) break
+    await page.keyboard.press('Tab')
+  }
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('heading', { name: 'Compression' }).waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+
+  assert.match((await page.locator(':focus').textContent()) ?? '', /Compression/)
+})
+
 test('texts of an edge are never taken for more than texts', async (t) => {
   const { call } = dashboard.platform
   const evil = '<img src=x onerror=alert(1)><b>bold</b>'

@@ -55,10 +55,16 @@ test('traffic, agents, endpoints and changes appear while they happen', async (t
 })
 
 test('certificates that wait for somebody are named, and lead to their domain', async (t) => {
-  await dashboard.platform.call.create('/reserved_domains', { domain: 'shop.example.com' })
+  const { call } = dashboard.platform
+  await call.create('/reserved_domains', { domain: 'shop.example.com' })
+  await call.create('/agent_ingresses', {
+    domain: 'agents.example.com',
+    certificate_management_policy: { authority: 'letsencrypt' },
+  })
 
   const { page } = await dashboard.open(t, '/overview')
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
+  await page.getByRole('link', { name: 'agents.example.com' }).waitFor()
   await page.getByRole('link', { name: 'shop.example.com' }).click()
 
   await page.getByRole('heading', { name: 'DNS records to set' }).waitFor()

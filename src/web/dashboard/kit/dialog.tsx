@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 import { sentenceOf } from '../api.ts'
 import { Button } from './button.tsx'
 import { Notice } from './notice.tsx'
@@ -17,7 +17,8 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Closed while it still stands in the page: only then does the browser give the focus back to where it was.
+  useLayoutEffect(() => {
     const shown = dialog.current!
     if (!shown.open) shown.showModal()
     return () => shown.close()

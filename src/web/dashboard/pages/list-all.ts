@@ -9,6 +9,8 @@ interface ListPage {
 
 /** Far more than a page can show; whoever has more needs the API. */
 const MOST = 5000
+/** How many times as long as a reading takes it is left alone afterwards. */
+const REST = 4
 
 /** Everything in a list of the API, newest first, page after page. */
 export async function listAll<T>(path: string, key: string, signal?: AbortSignal): Promise<T[]> {
@@ -41,19 +43,35 @@ export function useLoaded<T>(
   const [turn, setTurn] = useState(0)
   const reload = useCallback(() => setTurn((turn) => turn + 1), [])
 
+  const last = useRef({ turn: -1, began: 0, ended: 0 })
   // biome-ignore lint/correctness/useExhaustiveDependencies: another turn or key loads again.
   useEffect(() => {
     if (skip) return
     const stop = new AbortController()
-    latest.current(stop.signal).then(
-      (value) => !stop.signal.aborted && setState({ value }),
-      (error: unknown) => {
-        if (stop.signal.aborted) return
-        const refusal = error instanceof ApiError ? error : new ApiError(0, '', sentenceOf(error))
-        setState((former) => ({ ...former, error: refusal }))
-      },
-    )
-    return () => stop.abort()
+    const run = () => {
+      const began = performance.now()
+      last.current = { ...last.current, turn }
+      const done = () => {
+        if (!stop.signal.aborted) last.current = { turn, began, ended: performance.now() }
+        return !stop.signal.aborted
+      }
+      latest.current(stop.signal).then(
+        (value) => done() && setState({ value }),
+        (error: unknown) => {
+          if (!done()) return
+          const refusal = error instanceof ApiError ? error : new ApiError(0, '', sentenceOf(error))
+          setState((former) => ({ ...former, error: refusal }))
+        },
+      )
+    }
+    // What changes all the time is read less often the longer it takes; what somebody asks for is read at once.
+    const { began, ended } = last.current
+    const rest = turn === last.current.turn ? (ended - began) * REST - (performance.now() - ended) : 0
+    const timer = setTimeout(run, Math.max(0, rest))
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
   }, [turn, key, skip])
 
   useEffect(() => {

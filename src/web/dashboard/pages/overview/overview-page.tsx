@@ -122,20 +122,32 @@ const count = (value: number) => value.toLocaleString('en')
 /** Certificates that wait for somebody, or for something to be mended. */
 function Attention() {
   const platform = usePlatform()
-  const domains = useLoaded<Domain[]>((signal) => listAll('/reserved_domains', 'reserved_domains', signal), {
-    everyMs: 15_000,
-  })
-  const waiting = (domains.value ?? [])
-    .map((domain) => ({ domain, words: certificateWords(domain, platform) }))
+  const waiting = useLoaded(
+    async (signal) => {
+      const [domains, ingresses] = await Promise.all([
+        listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
+        listAll<Domain>('/agent_ingresses', 'ingresses', signal),
+      ])
+      return [
+        ...domains.map((domain) => ({ domain, to: `/domains/${domain.id}` })),
+        // Without a policy the private authority serves agents, which trust it.
+        ...ingresses
+          .filter(({ certificate_management_policy }) => certificate_management_policy !== null)
+          .map((domain) => ({ domain, to: `/agent-ingresses/${domain.id}` })),
+      ]
+    },
+    { everyMs: 15_000 },
+  )
+    .value?.map(({ domain, to }) => ({ domain, to, words: certificateWords(domain, platform) }))
     .filter(({ words }) => words.attention)
-  if (waiting.length === 0) return null
+  if (!waiting || waiting.length === 0) return null
   return (
     <Card title="Needs attention">
       <ul className="plain-list">
-        {waiting.map(({ domain: { id, domain }, words }) => (
+        {waiting.map(({ domain: { id, domain }, to, words }) => (
           <li key={id}>
             <p>
-              <a href={hrefTo(`/domains/${id}`)}>{domain}</a> <Badge tone={words.tone}>{words.short}</Badge>
+              <a href={hrefTo(to)}>{domain}</a> <Badge tone={words.tone}>{words.short}</Badge>
             </p>
             <p className="quiet">{words.text}</p>
           </li>
