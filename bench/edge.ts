@@ -1,26 +1,31 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
+import { systemClock } from '../src/base/clock.ts'
 import { newId } from '../src/base/id.ts'
 import { silentLog } from '../src/base/log.ts'
-import { createEdge } from '../src/edge/index.ts'
+import { Secret } from '../src/base/secret.ts'
+import { createEdge, createLogins } from '../src/edge/index.ts'
 import { testCertificates } from '../src/edge/testing/certificates.ts'
+import { askSecurely, type Reply } from '../src/edge/testing/client.ts'
 import { TestConfiguration } from '../src/edge/testing/configuration.ts'
 import { localTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../src/resources/index.ts'
 
 /**
- * What configuration costs: processor time of the edge for each request over a bare tunnel, a route without modules and
- * routes with 10 and 10,000 IP rules, first beside 10 edges, then beside EDGES (100,000 unless set). The paths take
- * turns; the median of all turns counts.
+ * What configuration costs: processor time of the edge for each request over a bare tunnel, a route without modules,
+ * routes with 10 and 10,000 IP rules and one behind a sign-in with a valid session, first beside 10 edges, then beside
+ * EDGES (100,000 unless set). The paths take short turns, each is compared with the bare one of the same round, and the
+ * median of all rounds counts, so that other work on the machine disturbs little.
  */
-const PATHS = ['bare', 'route', 'rules-10', 'rules-10000'] as const
+const PATHS = ['bare', 'route', 'rules-10', 'rules-10000', 'session'] as const
 type Path = (typeof PATHS)[number]
 
-const ROUNDS = Number(process.env.ROUNDS ?? 5)
-const SECONDS = Number(process.env.SECONDS ?? 1)
+const ROUNDS = Number(process.env.ROUNDS ?? 15)
+const SECONDS = Number(process.env.SECONDS ?? 0.5)
 const MANY_EDGES = Number(process.env.EDGES ?? 100_000)
 const CONNECTIONS = 16
 const hostOf = (path: string) => `${path}.adit.localhost`
@@ -28,40 +33,46 @@ const hostOf = (path: string) => `${path}.adit.localhost`
 if (process.argv[2] === 'edge') await runEdge(Number(process.argv[3]), Number(process.argv[4]))
 else await compare()
 
+interface EdgeProcess {
+  readonly child: ChildProcess
+  readonly port: number
+  /** Of the session that is signed in. */
+  readonly cookie: string
+  readonly edges: number
+}
+
 async function compare(): Promise<void> {
   const upstream = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => response.end('hello'))
   await once(upstream.listen(0, '127.0.0.1'), 'listening')
   const { port } = upstream.address() as AddressInfo
-  const few = await startEdgeProcess(10, port)
-  const many = await startEdgeProcess(MANY_EDGES, port)
-  const costs = new Map<string, number[]>()
-  // The first round warms up and is not counted.
-  for (let round = 0; round <= ROUNDS; round++)
-    for (const { child, port: edgePort, edges } of [few, many])
-      for (const path of PATHS) {
+  const processes = [await startEdgeProcess(10, port), await startEdgeProcess(MANY_EDGES, port)]
+  const rounds: Map<string, number>[] = []
+  // The first two rounds warm up and are not counted.
+  for (let round = -2; round < ROUNDS; round++) {
+    const costs = new Map<string, number>()
+    for (const path of PATHS)
+      for (const { child, edges, ...at } of processes) {
         const before = await usageOf(child)
-        const requests = await load(edgePort, path)
-        const cost = ((await usageOf(child)) - before) / requests
-        const key = `${edges} edges, ${path}`
-        if (round > 0) costs.set(key, [...(costs.get(key) ?? []), cost])
+        const requests = await load({ ...at, path })
+        costs.set(`${edges} edges, ${path}`, ((await usageOf(child)) - before) / requests)
       }
-  const bare = median(costs.get('10 edges, bare')!)
-  for (const [key, all] of costs)
+    if (round >= 0) rounds.push(costs)
+  }
+  for (const key of rounds[0]!.keys()) {
+    const cost = median(rounds.map((costs) => costs.get(key)!))
+    const share = median(rounds.map((costs) => costs.get(key)! / costs.get('10 edges, bare')!))
     console.log(
-      `${key.padEnd(28)} ${median(all).toFixed(1).padStart(7)} µs  ${((median(all) / bare - 1) * 100).toFixed(1).padStart(6)} % more than bare`,
+      `${key.padEnd(28)} ${cost.toFixed(1).padStart(7)} µs  ${((share - 1) * 100).toFixed(1).padStart(6)} % more than bare`,
     )
+  }
   upstream.close()
-  few.child.kill()
-  many.child.kill()
+  for (const { child } of processes) child.kill()
 }
 
-async function startEdgeProcess(
-  edges: number,
-  upstream: number,
-): Promise<{ child: ChildProcess; port: number; edges: number }> {
+async function startEdgeProcess(edges: number, upstream: number): Promise<EdgeProcess> {
   const child = fork(import.meta.filename, ['edge', String(edges), String(upstream)])
-  const [port] = (await once(child, 'message')) as [number]
-  return { child, port, edges }
+  const [bound] = (await once(child, 'message')) as [{ port: number; cookie: string }]
+  return { child, edges, ...bound }
 }
 
 async function usageOf(child: ChildProcess): Promise<number> {
@@ -71,9 +82,10 @@ async function usageOf(child: ChildProcess): Promise<number> {
 }
 
 /** Keeps one request under way on each connection; how many were answered. */
-async function load(port: number, path: Path): Promise<number> {
+async function load({ port, cookie, path }: { port: number; cookie: string; path: Path }): Promise<number> {
   const servername = hostOf(path)
-  const request = `GET / HTTP/1.1\r\nHost: ${servername}:${port}\r\n\r\n`
+  // The same bytes on every path, so that only what is made of them differs.
+  const request = `GET / HTTP/1.1\r\nHost: ${servername}:${port}\r\nCookie: ${cookie}\r\n\r\n`
   const end = performance.now() + SECONDS * 1000
   let requests = 0
   await Promise.all(
@@ -96,13 +108,26 @@ async function load(port: number, path: Path): Promise<number> {
 async function runEdge(edges: number, port: number): Promise<void> {
   const tunnels = new TestTunnels().add(hostOf('bare'), localTunnel(port, { proto: 'https' }))
   tunnels.tunnels.push(localTunnel(port, { labels: { app: 'bench' } }))
-  const { lookup } = await testCertificates('adit.localhost')
+  const { ca, lookup } = await testCertificates('adit.localhost')
   const local = { host: '127.0.0.1', port: 0 }
   const tcp = { host: '127.0.0.1', first: 21_000, last: 21_999 }
   const edge = createEdge({
     tunnels,
     log: silentLog,
     certificates: lookup,
+    logins: createLogins({
+      // A provider that knows everybody.
+      outbound: {
+        fetch: async (url) =>
+          String(url).endsWith('/token')
+            ? Response.json({ access_token: 'x', token_type: 'Bearer' })
+            : Response.json({ sub: '42', name: 'Ada', email: 'ada@example.com', email_verified: true }),
+      },
+      clock: systemClock,
+      key: new Secret(randomBytes(32)),
+      idpUrl: () => 'https://idp.adit.localhost',
+      ledger: { use: async () => true, end: async () => {} },
+    }),
     config: { http: false, https: local, tcp },
   })
   await edge.start()
@@ -124,13 +149,34 @@ async function runEdge(edges: number, port: number): Promise<void> {
       })
     addEdge(`rules-${rules}`, { ip_restriction: { ip_policy_ids: [policy] } })
   }
-  for (let index = 3; index < edges; index++) addEdge(`other-${index}`)
+  addEdge('session', {
+    oauth: { provider: { google: { client_id: 'app', client_secret: 'secret', scopes: [] } } },
+  })
+  for (let index = 4; index < edges; index++) addEdge(`other-${index}`)
   while (!edge.places.settled) await new Promise((resolve) => setTimeout(resolve, 50))
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
     process.send?.(user + system)
   })
-  process.send?.(edge.addresses.https?.port)
+  const { port: bound } = edge.addresses.https!
+  process.send?.({ port: bound, cookie: await signIn(bound, ca) })
+}
+
+/** Signs in as a browser does, and answers with the cookies of the session. */
+async function signIn(port: number, ca: string): Promise<string> {
+  const host = hostOf('session')
+  const cookiesOf = ({ headers }: Reply) =>
+    [headers['set-cookie'] ?? []]
+      .flat()
+      .filter((line) => !line.includes('Max-Age=0'))
+      .map((line) => line.split(';', 1)[0])
+      .join('; ')
+  const begun = await askSecurely(port, ca, { host })
+  const state = new URL(String(begun.headers.location)).searchParams.get('state')
+  const path = `/auth/callback?code=c&state=${state}`
+  const done = await askSecurely(port, ca, { host, path, headers: { cookie: cookiesOf(begun) } })
+  if (done.status !== 303) throw new Error(`signing in ended with ${done.status}: ${done.text}`)
+  return cookiesOf(done)
 }
 
 function median(values: readonly number[]): number {
