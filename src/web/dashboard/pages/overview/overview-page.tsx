@@ -1,5 +1,5 @@
 import { bytes } from '../../../shared/units.ts'
-import { Badge, Card, Failed, Page, Time, useApi } from '../../kit/index.ts'
+import { Badge, Card, Failed, Notice, Page, Time, useApi } from '../../kit/index.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useSession } from '../../session.ts'
@@ -38,6 +38,7 @@ export default function OverviewPage() {
       <Tiles now={now} live={live} endpoints={endpoints.value?.length} />
       {quiet && <FirstSteps />}
       <Attention />
+      <Elsewhere />
       <div className="plots">
         <Card>
           <TrafficPlot
@@ -154,6 +155,17 @@ function Attention() {
         ))}
       </ul>
     </Card>
+  )
+}
+
+/** A node without an edge has no visitors of its own to count. */
+function Elsewhere() {
+  const platform = usePlatform()
+  if (!platform || platform.http_url !== null || platform.https_url !== null) return null
+  return (
+    <Notice>
+      Visitors come to other nodes of this platform, and each node counts its own: the plots here stay empty.
+    </Notice>
   )
 }
 
