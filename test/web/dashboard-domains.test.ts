@@ -99,7 +99,7 @@ test('obtaining certificates is stopped and begun again, and the domain changed 
   await dialog.getByLabel('Description').fill('Our own')
   await dialog.getByLabel('HTTPS endpoint configuration').selectOption(String(configuration.id))
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Our own').waitFor()
+  await page.getByText('Our own', { exact: true }).waitFor()
 
   assert.equal(without, null)
   assert.equal(again.authority, 'letsencrypt')
