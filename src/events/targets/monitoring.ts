@@ -18,18 +18,20 @@ export const monitoring: TargetMaker<'monitoring'> = ({ api_key, ddtags, service
   const { outbound, clock, endpoints } = context
   const site = ddsite === '' ? DEFAULT_SITE : ddsite
   const url = `${endpoints.monitoring ?? `https://http-intake.logs.${site}`}/api/v2/logs`
-  const labels = {
+  const labels = JSON.stringify({
     ddsource: 'adit',
     ...(ddtags === '' ? {} : { ddtags }),
     ...(service === '' ? {} : { service }),
-  }
+  })
+  // All that is the same in every entry is text made once: there may be one for each request of a visitor.
+  const opening = `${labels.slice(0, -1)},"message":`
   return {
     limits: { maxEvents: MAX_EVENTS, maxBytes: MAX_BYTES, maxEventBytes: 900_000, lingerMs: 0 },
     async deliver(batch, signal) {
       const { status, headers } = await outbound.fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'dd-api-key': api_key, 'user-agent': 'adit-events' },
-        body: JSON.stringify(batch.map(({ body }) => ({ ...labels, message: body }))),
+        body: `[${batch.map(({ body }) => `${opening}${JSON.stringify(body)}}`).join(',')}]`,
         signal: attempt(signal, context),
       })
       if (status >= 200 && status < 300) return batch.map(() => delivered)
