@@ -120,13 +120,13 @@ function caseTable(result: Result): string {
   const rows = [...result.rounds].map(([candidate, rounds]) => {
     const share = (against: string) => {
       const theirs = rate(result, against)
-      return theirs === undefined ? '–' : (rate(result, candidate)! / theirs).toFixed(2)
+      return theirs === undefined ? '–' : told(rate(result, candidate)! / theirs)
     }
     const cost = median(rounds.map(({ cpu, count }) => (cpu / count) * (isBulk ? 1e9 : 1e5)))!
     const times = isBulk
       ? []
       : (['p50', 'p99'] as const).map((key) => median(rounds.map((one) => one[key] ?? 0))!.toFixed(2))
-    const shown = candidate === 'direct' ? '–' : cost.toFixed(2)
+    const shown = candidate === 'direct' ? '–' : told(cost)
     return row(
       candidate,
       rate(result, candidate)!.toFixed(0),
@@ -137,6 +137,11 @@ function caseTable(result: Result): string {
     )
   })
   return [`## ${name}`, '', row(...head), `|${head.map(() => '---|').join('')}`, ...rows].join('\n')
+}
+
+/** Nothing can be said of what did not answer once in its turn. */
+function told(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(2) : '–'
 }
 
 function idleTable(idle: readonly Idle[]): string {
