@@ -51,6 +51,8 @@ test('traffic, agents, endpoints and changes appear while they happen', async (t
   assert.equal(await page.getByRole('heading', { name: 'First steps' }).count(), 0)
   const drawn = await page.locator('.traffic-plot .red .area').first().getAttribute('d')
   assert.match(drawn ?? '', /^M/)
+  const { height = 0 } = (await page.locator('.traffic-plot svg').first().boundingBox()) ?? {}
+  assert.ok(height > 100 && height < 300, `a plot is ${height} px high`)
   assert.deepEqual(wrong, [])
 })
 
