@@ -30,7 +30,12 @@ function createNodes() {
   }
 }
 
-async function startNode(t: TestContext, nodes: ReturnType<typeof createNodes>, id: string, secret = SECRET) {
+async function startNode(
+  t: TestContext,
+  nodes: ReturnType<typeof createNodes>,
+  id: string,
+  { secret = SECRET, advertise }: { secret?: Buffer; advertise?: string } = {},
+) {
   const registry = new Registry({
     ports: { acquire: async (port) => port ?? 1, release() {} },
     emit: (event) => cluster.onLive(event),
@@ -41,6 +46,7 @@ async function startNode(t: TestContext, nodes: ReturnType<typeof createNodes>, 
     secureContext: () => createSecureContext(identity),
     authorityPem: ca.caPem,
     listen: { host: '127.0.0.1', port: 0 },
+    advertise,
     limits: { beatMs: 20, introductionMs: 500 },
   })
   await cluster.start()
@@ -141,7 +147,7 @@ test('a process that does not know the secret of the database sees and opens not
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   first.registry.addSession(session('ts_1'))
-  const stranger = await startNode(t, nodes, 'two', Buffer.alloc(32, 8))
+  const stranger = await startNode(t, nodes, 'two', { secret: Buffer.alloc(32, 8) })
   const [host, port] = first.cluster.address!.split(':')
   const socket = connect({ host, port: Number(port), servername: NODE_NAME, ca: ca.caPem })
   t.after(() => socket.destroy())
@@ -162,4 +168,20 @@ test('a process that does not know the secret of the database sees and opens not
   assert.match(String(refused.Error), /secret/)
   assert.ok((await ended) instanceof Error)
   assert.deepEqual(stranger.registry.sessionsOf('ac_1'), [])
+})
+
+test('a node is dialled at what it advertises, and one that cannot be dialled harms nobody', async (t) => {
+  const nodes = createNodes()
+  const hidden = await startNode(t, nodes, 'one', { advertise: 'not an address' })
+  const first = await startNode(t, nodes, 'two')
+  first.registry.addSession(session('ts_2'))
+  hidden.registry.addSession(session('ts_1'))
+
+  const { registry } = await startNode(t, nodes, 'three')
+
+  assert.equal(hidden.cluster.address, 'not an address')
+  assert.deepEqual(
+    registry.sessionsOf('ac_1').map(({ id }) => id),
+    ['ts_2'],
+  )
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
-import { joinHostPort } from '../base/hostport.ts'
+import { joinHostPort, parseHostPort } from '../base/hostport.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
@@ -105,9 +105,12 @@ export function createCluster(options: ClusterOptions) {
 
   /** Answers once everything online there is known here, or the first attempt has failed. */
   function follow(peer: Peer): Promise<void> {
-    const colon = peer.address.lastIndexOf(':')
-    const host = peer.address.slice(0, colon).replace(/^\[|\]$/g, '')
-    const port = Number(peer.address.slice(colon + 1))
+    const { host, port } = parseHostPort(peer.address) ?? {}
+    if (host === undefined || port === undefined) {
+      log.warn({ node: peer.id, address: peer.address }, 'another node cannot be dialled at what it says')
+      links.set(peer.id, { address: peer.address, leave() {}, close() {} })
+      return Promise.resolve()
+    }
     let closed = false
     let socket: TLSSocket | undefined
     let again: NodeJS.Timeout | undefined
@@ -125,7 +128,7 @@ export function createCluster(options: ClusterOptions) {
     return new Promise((resolve) => {
       const dial = () => {
         socket = connect({
-          host,
+          host: host.replace(/^\[|\]$/g, ''),
           port,
           servername: NODE_NAME,
           ca: options.authorityPem,

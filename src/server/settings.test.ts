@@ -36,6 +36,7 @@ test('what cannot be is refused with one sentence that names the setting', () =>
     [['--api-addr', 'localhost'], {}, /--api-addr is "localhost"/],
     [['--api-addr', 'localhost:70000'], {}, /--api-addr/],
     [['--tcp-ports', '9-5'], {}, /--tcp-ports/],
+    [['--peer-advertise', 'here'], {}, /--peer-advertise is "here"/],
     [['--region', 'moon'], {}, /--region is "moon"/],
     [['--roles', 'api,cook'], {}, /--roles/],
     [['--database-url', 'mysql://x'], {}, /postgres:\/\//],

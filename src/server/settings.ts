@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseDomain } from '../base/domain.ts'
+import { parseHostPort } from '../base/hostport.ts'
 import { REGIONS } from '../resources/index.ts'
 
 /** An address to listen on; undefined when the listener is switched off. */
@@ -46,6 +47,13 @@ function listenAddress(text: string, flag: string): ListenAddress | undefined {
       `--${flag} is "${text}"; write host:port such as 127.0.0.1:4080, port 0 for any free port, or false to switch it off.`,
     )
   return { host: match[1] ?? match[2]!, port }
+}
+
+function dialAddress(text: string, flag: string): string | undefined {
+  if (text === '') return undefined
+  if (parseHostPort(text)?.port === undefined)
+    throw new BadSetting(`--${flag} is "${text}"; write host:port such as 10.0.0.5:4444.`)
+  return text
 }
 
 function portRange(text: string, flag: string): readonly [number, number] {
@@ -151,7 +159,7 @@ const settings = {
     'HOST:PORT',
     'how other nodes dial it, when that is not the address bound',
     '',
-    optional,
+    dialAddress,
   ),
   sshHostCa: setting('ssh-host-ca', 'ID', 'SSH authority that certifies the host key', '', optional),
   dnsAddr: setting('dns-addr', 'HOST:PORT', 'DNS over UDP and TCP', '127.0.0.1:5354', listenAddress),

@@ -215,11 +215,30 @@ test('a node that stops lets visitors of other nodes finish', async (t) => {
   })
 
   const stopping = second.stop()
-  await delay(200)
+  // Its API is the first to go.
+  await until(() =>
+    fetch(`${second.credentials.api_url}/healthz`).then(
+      () => false,
+      () => true,
+    ),
+  )
   ;(await arrived.promise)()
 
   assert.equal(await (answer as Response).text(), 'begun, and done')
   await stopping
+})
+
+test('a node without an address for others is on its own', async (t) => {
+  const flags = ['--database-url', (await freshDatabase(t)).url, '--peer-addr', 'false']
+  const first = await startPlatform(t, flags)
+  const key = join(first.dataDir, 'master.key')
+  const second = await startPlatform(t, [...flags, '--master-key-file', key])
+  const agent = await startAgent(t, first, first.credentials.authtoken)
+  await agent.forward({ addr: 80, url: 'http://alone.adit.localhost' })
+
+  const { status } = await visit(second, 'alone.adit.localhost')
+
+  assert.equal(status, 404)
 })
 
 test('the edge may be a process of its own beside the gateway, on the embedded database too', async (t) => {
