@@ -11,14 +11,15 @@ import { pathOf, startUpstream } from './tunnel/upstream.ts'
 
 /**
  * Requests through the server and an agent with no subscription, with one whose sink takes everything, and with one
- * whose sink is dead. They take turns in the same processes, and each turn is compared with the one without a
- * subscription just before it, so that other work on the machine disturbs little; the median of all turns counts.
+ * whose sink is dead. They take turns in the same processes, every second round in the reverse order, and each turn is
+ * compared with the one of its round without a subscription, so that other work on the machine disturbs little; the median
+ * of all rounds counts.
  */
 const MODES = ['off', 'on', 'dead'] as const
 type Mode = (typeof MODES)[number]
 
-const ROUNDS = Number(process.env.ROUNDS ?? 9)
-const SECONDS = Number(process.env.SECONDS ?? 2)
+const ROUNDS = Number(process.env.ROUNDS ?? 20)
+const SECONDS = Number(process.env.SECONDS ?? 1)
 const CONNECTIONS = 50
 const HOST = 'plain.adit.localhost'
 const FIELDS = [
@@ -89,7 +90,7 @@ async function takeTurns(platform: Platform, targets: Record<Mode, object>): Pro
   const visited = { port: platform.port, host: `${HOST}:${platform.port}` }
   // The first round warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const mode of MODES) {
+    for (const mode of round % 2 === 0 ? MODES : MODES.toReversed()) {
       const { destination, end } = await subscribe(platform, mode, targets[mode])
       const before = cpuSeconds([platform.edge])
       const { rate, count } = await requests(visited, pathOf('128 B'), CONNECTIONS, SECONDS)

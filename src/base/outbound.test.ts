@@ -300,7 +300,7 @@ test('a redirect is handed back and never followed', async (t) => {
   })
   const outbound = start(t, { allow: ['127.0.0.1'] })
 
-  const response = await outbound.fetch(`https://127.0.0.1:${internal.port}/`, { redirect: 'follow' })
+  const response = await outbound.fetch(`https://127.0.0.1:${internal.port}/`)
 
   assert.equal(response.status, 302)
   assert.equal(response.headers.get('location'), `https://127.0.0.1:${target.port}/`)

@@ -5,7 +5,7 @@ import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'n
 import { networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { createSecureContext, getCACertificates, connect as tlsConnect } from 'node:tls'
-import { Agent, type Dispatcher, type RequestInit, fetch as undiciFetch } from 'undici'
+import { Agent, type Dispatcher, request } from 'undici'
 import { parseAddress } from './cidr.ts'
 import { compileAllowList } from './outbound-allow.ts'
 import { isPublicAddress } from './public-address.ts'
@@ -53,10 +53,18 @@ export interface OutboundOptions {
   totalTimeoutMs?: number
 }
 
+/** What `fetch` is given beside the URL, as far as it is understood here. */
+export interface OutboundRequest {
+  readonly method?: string
+  readonly headers?: ConstructorParameters<typeof Headers>[0]
+  readonly body?: string | Uint8Array | URLSearchParams | null
+  readonly signal?: AbortSignal | null
+}
+
 /** The one way out of the platform: every call to a URL that somebody configured goes through it. */
 export interface Outbound {
   /** Like `fetch`, but never follows a redirect, and answers with the whole body already read. */
-  fetch(url: string | URL, init?: RequestInit): Promise<Response>
+  fetch(url: string | URL, init?: OutboundRequest): Promise<Response>
   /** The same guard for libraries built on undici. Size and total time are then theirs to limit. */
   readonly dispatcher: Dispatcher
   /** The same guard for libraries built on node:http and node:https. Size and total time are theirs to limit. */
@@ -156,14 +164,13 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       const deadline = AbortSignal.timeout(totalTimeoutMs)
       const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline
       try {
-        const response = await undiciFetch(url, { ...init, signal, redirect: 'manual', dispatcher })
-        const body = await readBody(response.body, maxBytes, url)
-        const bodyless = [101, 204, 205, 304].includes(response.status)
-        return new Response(bodyless ? null : body, {
-          status: response.status,
-          statusText: response.statusText,
-          headers: [...response.headers],
-        })
+        const { method = 'GET' } = init
+        // Not the library's own fetch, which copies what is sent through several streams.
+        const answer = await request(url, { method, ...contentOf(init), signal, dispatcher })
+        const body = await readBody(answer.body, maxBytes, url)
+        const { statusCode: status, statusText } = answer
+        const bodyless = [101, 204, 205, 304].includes(status)
+        return new Response(bodyless ? null : body, { status, statusText, headers: pairsOf(answer.headers) })
       } catch (error) {
         if (deadline.aborted)
           throw new OutboundProblem(
@@ -231,14 +238,34 @@ function readUrl(input: string | URL): URL {
   return url
 }
 
+/** What is sent, with what a receiver may expect to be told of it. */
+function contentOf({ headers: given, body: content }: OutboundRequest): {
+  headers: Headers
+  body: string | Uint8Array | null
+} {
+  const headers = new Headers(given)
+  const isForm = content instanceof URLSearchParams
+  if (isForm && !headers.has('content-type'))
+    headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
+  if (!headers.has('accept')) headers.set('accept', '*/*')
+  if (!headers.has('user-agent')) headers.set('user-agent', 'adit')
+  return { headers, body: isForm ? content.toString() : (content ?? null) }
+}
+
+function pairsOf(headers: Readonly<Record<string, string | string[] | undefined>>): [string, string][] {
+  return Object.entries(headers).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value): [string, string] => [name, value]),
+  )
+}
+
 async function readBody(
-  body: AsyncIterable<Uint8Array> | null,
+  body: AsyncIterable<Uint8Array>,
   limit: number,
   url: URL,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = []
   let size = 0
-  for await (const piece of body ?? []) {
+  for await (const piece of body) {
     size += piece.length
     // Leaving the loop cancels the body, which ends the connection.
     if (size > limit)
@@ -252,9 +279,8 @@ function asProblem(error: unknown, url: URL, signal?: AbortSignal | null): unkno
   if (signal?.aborted) return signal.reason
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof OutboundProblem) return cause
-  const { message = '', cause } = error as Error
-  const inner = cause as NodeJS.ErrnoException | undefined
-  const reason = inner?.code ?? inner?.message ?? message
+  const { code, message } = error as NodeJS.ErrnoException
+  const reason = code ?? message
   return new OutboundProblem('unreachable', `${url.host} could not be called (${reason}).`, { cause: error })
 }
 

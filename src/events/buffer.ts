@@ -15,11 +15,44 @@ export interface BufferTally {
   goneRevision: number | undefined
 }
 
-interface Buffered extends LaneEvent {
-  attempts: number
-  readonly bytes: number
-  /** When it came, or when it is to be tried again. */
-  dueAt: number
+/** An event whose values are at hand and whose text is written when it is asked for. */
+type Late = Parcel & Required<Pick<Parcel, 'quoted' | 'size'>>
+
+/** An event that was tried before: other buffers may hold the same one, with a fate of its own. */
+class Retry implements LaneEvent, Late {
+  readonly event: Late
+  readonly attempts: number
+  readonly dueAt: number
+
+  constructor(event: Late, attempts: number, dueAt: number) {
+    this.event = event
+    this.attempts = attempts
+    this.dueAt = dueAt
+  }
+
+  get id(): string {
+    return this.event.id
+  }
+
+  get type(): string {
+    return this.event.type
+  }
+
+  get at(): number {
+    return this.event.at
+  }
+
+  get body(): string {
+    return this.event.body
+  }
+
+  get quoted(): string {
+    return this.event.quoted
+  }
+
+  get size(): number {
+    return this.event.size
+  }
 }
 
 // A batch of traffic is worth waiting a moment for.
@@ -35,11 +68,11 @@ export class TrafficBuffer implements LaneQueue {
   readonly #budget: Budget
   readonly #limit: number
   /** Not tried yet, oldest first: taken from the front, which `#next` marks, in whole batches. */
-  #fresh: Buffered[] = []
+  #fresh: Late[] = []
   #next = 0
-  #retries: Buffered[] = []
+  #retries: Retry[] = []
   /** The batch under way: a lane has one at a time. */
-  #sent: readonly Buffered[] = []
+  #sent: readonly (Late | Retry)[] = []
   #bytes = 0
   #goneRevision: number | undefined
   #goneAt = 0
@@ -67,11 +100,9 @@ export class TrafficBuffer implements LaneQueue {
   }
 
   /** Adds an event that was admitted; answers how many now wait for their first attempt. */
-  push({ id, type, at, body }: Parcel, now: number): number {
-    // As much as the string takes at most; counting exactly would cost more than it is worth.
-    const bytes = body.length * 2
-    this.#hold(bytes)
-    this.#fresh.push({ id, type, at, body, bytes, attempts: 0, dueAt: now })
+  push(event: Late): number {
+    this.#hold(bytesOf(event))
+    this.#fresh.push(event)
     return this.#freshCount
   }
 
@@ -100,12 +131,12 @@ export class TrafficBuffer implements LaneQueue {
 
   async take(limits: BatchLimits, now: number): Promise<readonly LaneEvent[]> {
     if (now - this.#goneAt > GONE_MS) this.#goneRevision = undefined
-    const batch = this.#dueRetries(limits, now)
+    const batch: (Late | Retry)[] = this.#dueRetries(limits, now)
     if (batch.length === 0 && this.#isReady(limits, now)) {
       let bytes = 0
       while (this.#freshCount > 0 && batch.length < limits.maxEvents) {
         const event = this.#fresh[this.#next]!
-        bytes += event.bytes
+        bytes += bytesOf(event)
         if (batch.length > 0 && bytes > limits.maxBytes) break
         this.#next += 1
         batch.push(event)
@@ -121,7 +152,7 @@ export class TrafficBuffer implements LaneQueue {
 
   async settle({ now, delivered, failed, goneRevision }: Settled): Promise<void> {
     if (failed.length === 0 && delivered.length === this.#sent.length) {
-      this.#hold(-this.#sent.reduce((sum, { bytes }) => sum + bytes, 0))
+      this.#hold(-this.#sent.reduce((sum, event) => sum + bytesOf(event), 0))
       this.#sent = []
       this.#tally.delivered += delivered.length
       return
@@ -129,14 +160,14 @@ export class TrafficBuffer implements LaneQueue {
     const fates = new Map(failed.flatMap((fate) => fate.ids.map((id) => [id, fate] as const)))
     const taken = new Set(delivered)
     // Cut short by our own end.
-    const unknown: Buffered[] = []
+    const unknown: (Late | Retry)[] = []
     for (const event of this.#sent) {
       const fate = fates.get(event.id)
       if (fate === undefined) {
-        if (taken.has(event.id)) this.#hold(-event.bytes)
+        if (taken.has(event.id)) this.#hold(-bytesOf(event))
         else unknown.push(event)
       } else if (fate.dueAt === undefined) this.#drop(event)
-      else this.#retries.push(Object.assign(event, { attempts: event.attempts + 1, dueAt: fate.dueAt }))
+      else this.#retries.push(tried(event, fate.dueAt))
     }
     this.#sent = unknown
     this.#tally.delivered += delivered.length
@@ -157,19 +188,19 @@ export class TrafficBuffer implements LaneQueue {
     const oldest = this.#fresh[this.#next]
     if (oldest === undefined) return false
     if (this.#flushing || this.#freshCount >= maxEvents || this.#bytes >= maxBytes) return true
-    return now - oldest.dueAt >= Math.max(lingerMs, MIN_LINGER_MS)
+    return now - oldest.at >= Math.max(lingerMs, MIN_LINGER_MS)
   }
 
   /** Takes the events whose next attempt is due out of those that failed. */
-  #dueRetries({ maxEvents, maxBytes }: BatchLimits, now: number): Buffered[] {
-    const batch: Buffered[] = []
-    const rest: Buffered[] = []
+  #dueRetries({ maxEvents, maxBytes }: BatchLimits, now: number): Retry[] {
+    const batch: Retry[] = []
+    const rest: Retry[] = []
     let bytes = 0
     for (const event of this.#retries) {
-      const fits = batch.length < maxEvents && (batch.length === 0 || bytes + event.bytes <= maxBytes)
+      const fits = batch.length < maxEvents && (batch.length === 0 || bytes + bytesOf(event) <= maxBytes)
       if (event.dueAt > now || !fits) rest.push(event)
       else {
-        bytes += event.bytes
+        bytes += bytesOf(event)
         batch.push(event)
       }
     }
@@ -182,10 +213,21 @@ export class TrafficBuffer implements LaneQueue {
     this.#budget.bytesLeft -= bytes
   }
 
-  #drop(event: Buffered): void {
-    this.#hold(-event.bytes)
+  #drop(event: Late): void {
+    this.#hold(-bytesOf(event))
     this.#tally.dropped += 1
   }
+}
+
+function tried(event: Late | Retry, dueAt: number): Retry {
+  return event instanceof Retry
+    ? new Retry(event.event, event.attempts + 1, dueAt)
+    : new Retry(event, 1, dueAt)
+}
+
+/** As much as the text takes at most; counting exactly would cost more than it is worth. */
+function bytesOf({ size }: Late): number {
+  return size * 2
 }
 
 function emptyTally(): BufferTally {

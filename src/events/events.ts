@@ -12,7 +12,7 @@ import {
 } from '../store/index.ts'
 import { Destinations } from './destinations.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { type SealedEvent, sealEvent, uriOf } from './envelope.ts'
+import { sealEvent, uriOf } from './envelope.ts'
 import { EventIds } from './event-id.ts'
 import { Inbox } from './inbox.ts'
 import type { Settled } from './lane.ts'
@@ -23,6 +23,7 @@ import { Ownership } from './ownership.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { type CloudIdentity, type Endpoints, failed } from './targets/target.ts'
 import { type FinishedConnection, type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION } from './traffic.ts'
+import type { TrafficEvent } from './traffic-event.ts'
 import { TrafficLanes } from './traffic-lanes.ts'
 
 const DESTINATIONS = 'event_destinations'
@@ -215,11 +216,11 @@ export function createEvents(options: EventsOptions): Events {
   function emitTraffic(type: string, accountId: string, at: number, event: unknown): void {
     for (const { traffic: told, destinations: wanted } of subscriptions.routes(type, accountId)) {
       if (!told?.passes(event)) continue
-      let sealed: SealedEvent | undefined
+      let taken: TrafficEvent | undefined
       for (const destination of wanted) {
         if (!traffic.admits(destination)) continue
-        sealed ??= told.write(ids, event, at)
-        traffic.push(destination, sealed)
+        taken ??= told.take(ids, event, at)
+        traffic.push(destination, taken)
       }
     }
   }

@@ -6,8 +6,8 @@ import { Lane, type LaneQueue, type Settled } from './lane.ts'
 import { delivered, type Outcome, type Parcel, type Target } from './targets/target.ts'
 import { HandClock, until } from './testing/platform.ts'
 
-function parcel(id: string): Parcel {
-  return { id, type: 'test_event.v0', at: 0, body: '{}' }
+function parcel(id: string, at: number) {
+  return { id, type: 'test_event.v0', at, body: '{}', quoted: '"{}"', size: 2 } satisfies Parcel
 }
 
 function createLane(queue: LaneQueue, clock: HandClock, deliver: Target['deliver']) {
@@ -48,11 +48,11 @@ test('what was delivered is not sent again when writing that down fails at first
     sent.push(...batch.map(({ id }) => id))
     return batch.map(() => delivered)
   })
-  buffer.push(parcel('ev_1'), clock.now())
+  buffer.push(parcel('ev_1', clock.now()))
   clock.forward(1000)
   lane.poke()
   await until(() => sent.length === 1 && !lane.idle)
-  buffer.push(parcel('ev_2'), clock.now())
+  buffer.push(parcel('ev_2', clock.now()))
   clock.forward(1000)
   outOfOrder = false
 
@@ -74,7 +74,7 @@ test('of a batch that is taken in part only the rest is sent again, as one batch
     batches.push(batch.map(({ id }) => id))
     return batch.map(({ id }) => (batches.length === 1 && id < 'ev_3' ? busy : delivered))
   })
-  for (const id of ['ev_1', 'ev_2', 'ev_3', 'ev_4']) buffer.push(parcel(id), clock.now())
+  for (const id of ['ev_1', 'ev_2', 'ev_3', 'ev_4']) buffer.push(parcel(id, clock.now()))
   clock.forward(1000)
   lane.poke()
   await until(() => buffer.size === 2)
@@ -100,7 +100,7 @@ test('a receiver that wants nothing more is left alone for a quarter of an hour'
     return batch.map(() => ({ delivered: false, error: 'gone', final: true, gone: true }))
   })
   const offer = async (id: string) => {
-    buffer.push(parcel(id), clock.now())
+    buffer.push(parcel(id, clock.now()))
     clock.forward(1000)
     await until(() => {
       lane.poke()
@@ -127,7 +127,7 @@ test('a delivery cut short by our own end counts neither as delivered nor as fai
         signal.addEventListener('abort', () => reject(signal.reason))
       }),
   )
-  buffer.push(parcel('ev_1'), clock.now())
+  buffer.push(parcel('ev_1', clock.now()))
   clock.forward(1000)
   lane.poke()
 
@@ -146,7 +146,7 @@ test('a buffer takes no more than it may and counts the rest; batches wait for a
   const buffer = new TrafficBuffer(budget, 20)
   const limits = { maxEvents: 15, maxBytes: 1000, maxEventBytes: 1000, lingerMs: 0 }
 
-  const offer = (index: number) => buffer.admits() && buffer.push(parcel(`ev_${index}`), clock.now())
+  const offer = (index: number) => buffer.admits() && buffer.push(parcel(`ev_${index}`, clock.now()))
   for (let index = 0; index < 14; index++) offer(index)
   assert.deepEqual(await buffer.take(limits, clock.now()), [])
   for (let index = 14; index < 30; index++) offer(index)
@@ -185,7 +185,7 @@ test('a sink that takes nothing is left alone for a while, however much waits', 
     await until(() => lane.idle)
     return attempts
   }
-  for (let index = 0; index < 50; index++) buffer.push(parcel(`ev_${index}`), clock.now())
+  for (let index = 0; index < 50; index++) buffer.push(parcel(`ev_${index}`, clock.now()))
 
   const made = [await pokeAfter(1000), await pokeAfter(999), await pokeAfter(1), await pokeAfter(1999)]
 

@@ -12,8 +12,8 @@ import {
   type Target,
 } from './targets/target.ts'
 
-/** An event in a lane, with the attempts made so far. */
-export type LaneEvent = Parcel & Pick<WaitingEvent, 'attempts'>
+/** An event in a lane, with the attempts made so far, if there were any. */
+export type LaneEvent = Parcel & Partial<Pick<WaitingEvent, 'attempts'>>
 
 /** What became of one batch, for the queue it came from. */
 export type Settled = Omit<Settlement, 'destination' | 'account'>
@@ -182,10 +182,11 @@ async function deliver(
 }
 
 /** Why sending an event would be in vain. */
-function hopelessness({ body }: Parcel, { maxEventBytes }: BatchLimits, gone: boolean): string | undefined {
+function hopelessness(event: Parcel, { maxEventBytes }: BatchLimits, gone: boolean): string | undefined {
   if (gone) return 'The receiver answered 410: it wants no more events until the destination is changed.'
-  // A character takes three bytes at most, so that most events need no counting.
-  const large = body.length * 3 > maxEventBytes && Buffer.byteLength(body) > maxEventBytes
+  // A character takes six bytes at most, so that most events need no counting.
+  const size = event.size ?? event.body.length
+  const large = size * 6 > maxEventBytes && Buffer.byteLength(event.body) > maxEventBytes
   return large ? `The event is larger than the ${maxEventBytes} bytes that the target takes.` : undefined
 }
 
@@ -202,7 +203,7 @@ class BatchTally {
     this.#random = random
   }
 
-  add({ id, attempts }: LaneEvent, outcome: Outcome, now: number): void {
+  add({ id, attempts = 0 }: LaneEvent, outcome: Outcome, now: number): void {
     if (outcome.delivered) {
       this.#delivered.push(id)
       return

@@ -1,8 +1,8 @@
 import type { Logger } from '../base/log.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
-import { trafficGetters } from './traffic.ts'
-import { compileWriter, type TrafficWriter } from './traffic-writer.ts'
+import { gettersOf, type TrafficKind, trafficKinds } from './traffic.ts'
+import { compileTaker, type TrafficTaker } from './traffic-event.ts'
 
 /** What a subscription's row holds. */
 interface SubscriptionData {
@@ -14,7 +14,7 @@ interface SubscriptionData {
 export interface Route {
   readonly destinations: readonly string[]
   /** For events of the edge: which of them pass, and what is told of them. */
-  readonly traffic?: { readonly passes: Filter<unknown>; readonly write: TrafficWriter<unknown> }
+  readonly traffic?: { readonly passes: Filter<unknown>; readonly take: TrafficTaker<unknown> }
 }
 
 const NO_ROUTES: readonly Route[] = []
@@ -69,14 +69,14 @@ export class Subscriptions {
     const destinations = destination_ids
     if (destinations.length === 0) return routes
     for (const { type, filter, fields } of sources) {
-      const getterOf = trafficGetters[type]
-      if (getterOf === undefined) routes.set(type, { destinations })
+      const kind = trafficKinds[type] as TrafficKind<unknown> | undefined
+      if (kind === undefined) routes.set(type, { destinations })
       else {
         const told = fields.length === 0 ? [...(TRAFFIC_FIELDS[type] ?? [])] : fields
         try {
-          const passes = parseFilter(filter, getterOf) as Filter<unknown>
-          const write = compileWriter(type, account, told, getterOf) as TrafficWriter<unknown>
-          routes.set(type, { destinations, traffic: { passes, write } })
+          const passes = parseFilter(filter, gettersOf(type))
+          const take = compileTaker(type, account, told, kind)
+          routes.set(type, { destinations, traffic: { passes, take } })
         } catch (error) {
           const reason = (error as Error).message
           this.#log.error({ subscription: id, type, reason }, 'a filter cannot be used')
@@ -101,5 +101,5 @@ export class Subscriptions {
 
 /** Throws `FilterProblem`, with a sentence that says what is wrong, for a filter that events of this type cannot have. */
 export function checkFilter(type: string, filter: string): void {
-  parseFilter(filter, trafficGetters[type] ?? (() => undefined))
+  parseFilter(filter, gettersOf(type))
 }

@@ -4,7 +4,7 @@ import type { EventQueue } from '../store/index.ts'
 import { type Budget, TrafficBuffer } from './buffer.ts'
 import type { Destination, Destinations } from './destinations.ts'
 import { Lane, type Settled } from './lane.ts'
-import type { Parcel } from './targets/target.ts'
+import type { TrafficEvent } from './traffic-event.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
 const POKE_EVERY = 250
@@ -55,9 +55,9 @@ export class TrafficLanes {
   }
 
   /** Adds an event that was admitted. */
-  push(destinationId: string, parcel: Parcel): void {
+  push(destinationId: string, event: TrafficEvent): void {
     const { buffer, lane } = this.#buffers.get(destinationId)!
-    if (buffer.push(parcel, this.#options.clock.now()) % POKE_EVERY === 0) lane.poke()
+    if (buffer.push(event) % POKE_EVERY === 0) lane.poke()
   }
 
   async tick(): Promise<void> {

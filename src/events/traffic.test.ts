@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { EventIds } from './event-id.ts'
-import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficGetters } from './traffic.ts'
-import { compileWriter, type TrafficWriter } from './traffic-writer.ts'
+import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficKinds } from './traffic.ts'
+import { compileTaker, type TrafficTaker } from './traffic-event.ts'
 
 const connection = {
   scheme: 'https',
@@ -36,8 +36,13 @@ const request: FinishedRequest = {
 }
 
 function told(type: string, fields: readonly string[], event: unknown) {
-  const write = compileWriter(type, 'ac_1', fields, trafficGetters[type]!) as TrafficWriter<unknown>
-  return JSON.parse(write(new EventIds(), event, Date.UTC(2026, 0, 2, 1)).body)
+  const take = compileTaker(type, 'ac_1', fields, trafficKinds[type]!) as TrafficTaker<unknown>
+  const parcel = take(new EventIds(), event, Date.UTC(2026, 0, 2, 1))
+  const { body } = parcel
+  assert.equal(parcel.body, body, 'written alike every time')
+  assert.equal(JSON.parse(parcel.quoted!), body)
+  assert.ok(body.length <= parcel.size! * 2, 'no larger than was reckoned with')
+  return JSON.parse(body)
 }
 
 const everyField = (type: string) => [...TRAFFIC_FIELDS[type]!]

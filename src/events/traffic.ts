@@ -56,7 +56,7 @@ const visitorFields: Readonly<Record<string, Getter<VisitorConnection>>> = {
   'conn.server_ip': ({ localAddress }) => localAddress,
   'conn.server_name': ({ serverName }) => serverName,
   'conn.server_port': ({ localPort }) => localPort,
-  'conn.start_ts': ({ startedAt }) => new Date(startedAt).toISOString(),
+  'conn.start_ts': ({ startedAt }) => startedAt,
   'tls.cipher_suite': ({ tls }) => tls?.cipher,
   'tls.version': ({ tls }) => tls?.version,
   'tls.client_cert.serial_number': ({ tls }) => tls?.peer?.serialNumber,
@@ -67,23 +67,23 @@ const requestFields: Readonly<Record<string, Getter<FinishedRequest>>> = {
   'conn.server_name': ({ connection, host }) => connection.serverName ?? nameOf(host),
   'backend.connection_reused': ({ connectionReused }) => connectionReused,
   'http.request.body_length': ({ requestBodyLength }) => requestBodyLength,
-  'http.request.headers': ({ requestFields }) => readFields(requestFields),
+  'http.request.headers': ({ requestFields }) => requestFields,
   'http.request.method': ({ method }) => method,
   'http.request.url.host': ({ host }) => host,
   'http.request.url.path': ({ target }) => target.slice(0, queryAt(target)),
   'http.request.url.query': ({ target }) => target.slice(queryAt(target) + 1),
   'http.request.url.raw': ({ connection, host, target }) => `${connection.scheme}://${host}${target}`,
   'http.request.url.scheme': ({ connection }) => connection.scheme,
-  'http.request.user_agent': ({ requestFields }) => USER_AGENT.exec(requestFields)?.[1] ?? '',
+  'http.request.user_agent': ({ requestFields }) => requestFields,
   'http.response.body_length': ({ responseBodyLength }) => responseBodyLength,
-  'http.response.headers': ({ responseFields }) => readFields(responseFields),
+  'http.response.headers': ({ responseFields }) => responseFields,
   'http.response.status_code': ({ status }) => status,
 }
 
 const connectionFields: Readonly<Record<string, Getter<FinishedConnection>>> = {
   'conn.bytes_in': ({ bytesIn }) => bytesIn,
   'conn.bytes_out': ({ bytesOut }) => bytesOut,
-  'conn.end_ts': ({ endedAt }) => new Date(endedAt).toISOString(),
+  'conn.end_ts': ({ endedAt }) => endedAt,
 }
 
 interface Finished {
@@ -91,20 +91,64 @@ interface Finished {
   readonly notes: Readonly<Record<string, string | number>>
 }
 
+/** What some values become when they are told. That costs more than to keep them, so it is done as late as possible. */
+const shows: Readonly<Record<string, (taken: never) => unknown>> = {
+  'conn.start_ts': isoTime,
+  'conn.end_ts': isoTime,
+  'http.request.headers': readFields,
+  'http.request.user_agent': readUserAgent,
+  'http.response.headers': readFields,
+}
+
+/** One field of an event: what is taken from it at once, and how that is told later. */
+export interface TrafficField<E> {
+  readonly take: Getter<E>
+  readonly show: ((taken: unknown) => unknown) | undefined
+}
+
+/** Something that can be told of the edge's traffic. */
+export interface TrafficKind<E> {
+  field(name: string): TrafficField<E> | undefined
+  /** The characters in memory that values taken from an event may keep there. */
+  weight(event: E): number
+}
+
 /** Fields are looked up once, when a subscription is compiled; what remains for each event is a call. */
-function gettersOf<E extends Finished>(type: string, own: Readonly<Record<string, Getter<E>>>): GetterOf<E> {
-  return (field) => {
-    if (!TRAFFIC_FIELDS[type]?.has(field)) return undefined
-    const visitor = visitorFields[field]
-    // What is neither told by the edge itself nor by the connection was noted by a module, if at all.
-    return own[field] ?? (visitor ? ({ connection }) => visitor(connection) : ({ notes }) => notes[field])
+function kindOf<E extends Finished>(
+  type: string,
+  own: Readonly<Record<string, Getter<E>>>,
+  weight: (event: E) => number,
+): TrafficKind<E> {
+  return {
+    field(name) {
+      if (!TRAFFIC_FIELDS[type]?.has(name)) return undefined
+      const visitor = visitorFields[name]
+      // What is neither told by the edge itself nor by the connection was noted by a module, if at all.
+      const take =
+        own[name] ?? (visitor ? ({ connection }) => visitor(connection) : ({ notes }) => notes[name])
+      return { take, show: shows[name] as TrafficField<E>['show'] }
+    },
+    weight,
   }
 }
 
-/** How to read the fields of each type of traffic event. */
-export const trafficGetters: Readonly<Record<string, GetterOf<never>>> = {
-  [HTTP_REQUEST]: gettersOf(HTTP_REQUEST, requestFields),
-  [TCP_CONNECTION]: gettersOf(TCP_CONNECTION, connectionFields),
+/** The kinds of traffic events by their type. */
+export const trafficKinds: Readonly<Record<string, TrafficKind<never>>> = {
+  // Whatever is taken from a request's head is part of one text.
+  [HTTP_REQUEST]: kindOf(HTTP_REQUEST, requestFields, ({ target, requestFields }: FinishedRequest) => {
+    return target.length + requestFields.length
+  }),
+  [TCP_CONNECTION]: kindOf(TCP_CONNECTION, connectionFields, () => 0),
+}
+
+/** How filters read the fields of a type of event: as they are told. */
+export function gettersOf(type: string): GetterOf<unknown> {
+  return (name) => {
+    const field = (trafficKinds[type] as TrafficKind<unknown> | undefined)?.field(name)
+    if (field === undefined) return undefined
+    const { take, show } = field
+    return show === undefined ? take : (event) => show(take(event))
+  }
 }
 
 // What they hold lets others in, so that it must not lie about in logs (P43).
@@ -127,6 +171,14 @@ function readFields(lines: string): Record<string, string[]> {
 }
 
 const USER_AGENT = /(?:^|\r\n)user-agent:[ \t]*([^\r]*)/i
+
+function readUserAgent(lines: string): string {
+  return USER_AGENT.exec(lines)?.[1] ?? ''
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString()
+}
 
 function queryAt(target: string): number {
   const at = target.indexOf('?')

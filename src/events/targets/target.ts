@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound.ts'
 import type { EventDestination, Stock } from '../../resources/index.ts'
 
-/** One event on its way to one destination: written down once, so that every attempt sends the same bytes. */
+/** One event on its way to one destination; every attempt sends the same bytes. */
 export interface Parcel {
   /** The event's id, the same at every attempt: receivers recognise repetitions by it. */
   readonly id: string
@@ -11,6 +11,10 @@ export interface Parcel {
   readonly at: number
   /** The event as JSON, without a line end. */
   readonly body: string
+  /** The body as a JSON string, where writing that is cheaper than making it from the body. */
+  readonly quoted?: string
+  /** For a body that is written when asked for: what it and all that is kept for it take, in characters. */
+  readonly size?: number
 }
 
 /** What became of one parcel. */

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ByteText } from './byte-text.ts'
+
+test('many strings become one text, whatever was expected of its size', () => {
+  const words = Array.from({ length: 20_000 }, (_, index) => `${index} héllo ☃ 🜂\n`)
+  for (const expected of [0, 10, 10_000_000]) {
+    const text = new ByteText(expected)
+    for (const word of words) text.add(word)
+    assert.equal(Buffer.from(text.bytes).toString(), words.join(''))
+    text.clear()
+    text.add('anew')
+    assert.equal(Buffer.from(text.bytes).toString(), 'anew')
+  }
+})
+
+test('nothing added is no bytes', () => {
+  assert.equal(new ByteText(100).bytes.length, 0)
+})
