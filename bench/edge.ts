@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { connect } from 'node:tls'
+import { connect, type TLSSocket } from 'node:tls'
 import { systemClock } from '../src/base/clock.ts'
 import { newId } from '../src/base/id.ts'
 import { silentLog } from '../src/base/log.ts'
@@ -18,8 +18,8 @@ import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } fro
 /**
  * What configuration costs: processor time of the edge for each request over a bare tunnel, a route without modules,
  * routes with 10 and 10,000 IP rules and one behind a sign-in with a valid session, first beside 10 edges, then beside
- * EDGES (100,000 unless set). The paths take short turns, each is compared with the bare one of the same round, and the
- * median of all rounds counts, so that other work on the machine disturbs little.
+ * EDGES (100,000 unless set). The paths take short turns, every second round in the reverse order; each is compared with
+ * the bare one of the same round, and the median of all rounds counts, so that other work on the machine disturbs little.
  */
 const PATHS = ['bare', 'route', 'rules-10', 'rules-10000', 'session'] as const
 type Path = (typeof PATHS)[number]
@@ -27,7 +27,8 @@ type Path = (typeof PATHS)[number]
 const ROUNDS = Number(process.env.ROUNDS ?? 15)
 const SECONDS = Number(process.env.SECONDS ?? 0.5)
 const MANY_EDGES = Number(process.env.EDGES ?? 100_000)
-const CONNECTIONS = 16
+// Enough that the edge always finds several of them waiting: what a request costs depends on that.
+const CONNECTIONS = 64
 const hostOf = (path: string) => `${path}.adit.localhost`
 
 if (process.argv[2] === 'edge') await runEdge(Number(process.argv[3]), Number(process.argv[4]))
@@ -41,24 +42,34 @@ interface EdgeProcess {
   readonly edges: number
 }
 
+interface Visitors {
+  readonly sockets: readonly TLSSocket[]
+  readonly request: string
+}
+
 async function compare(): Promise<void> {
   const upstream = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => response.end('hello'))
   await once(upstream.listen(0, '127.0.0.1'), 'listening')
   const { port } = upstream.address() as AddressInfo
   const processes = [await startEdgeProcess(10, port), await startEdgeProcess(MANY_EDGES, port)]
+  const ways: { key: string; child: ChildProcess; visitors: Visitors }[] = []
+  for (const each of processes)
+    for (const path of PATHS) {
+      const visitors = await connectTo(each, path)
+      ways.push({ key: `${each.edges} edges, ${path}`, child: each.child, visitors })
+    }
   const rounds: Map<string, number>[] = []
   // The first two rounds warm up and are not counted.
   for (let round = -2; round < ROUNDS; round++) {
     const costs = new Map<string, number>()
-    for (const path of PATHS)
-      for (const { child, edges, ...at } of processes) {
-        const before = await usageOf(child)
-        const requests = await load({ ...at, path })
-        costs.set(`${edges} edges, ${path}`, ((await usageOf(child)) - before) / requests)
-      }
+    for (const { key, child, visitors } of round % 2 === 0 ? ways : ways.toReversed()) {
+      const before = await usageOf(child)
+      const requests = await load(visitors)
+      costs.set(key, ((await usageOf(child)) - before) / requests)
+    }
     if (round >= 0) rounds.push(costs)
   }
-  for (const key of rounds[0]!.keys()) {
+  for (const { key } of ways) {
     const cost = median(rounds.map((costs) => costs.get(key)!))
     const share = median(rounds.map((costs) => costs.get(key)! / costs.get('10 edges, bare')!))
     console.log(
@@ -81,26 +92,42 @@ async function usageOf(child: ChildProcess): Promise<number> {
   return microseconds
 }
 
-/** Keeps one request under way on each connection; how many were answered. */
-async function load({ port, cookie, path }: { port: number; cookie: string; path: Path }): Promise<number> {
+/** Connections to one path, made before anything is measured: a handshake costs as much as dozens of requests. */
+async function connectTo({ port, cookie }: EdgeProcess, path: Path): Promise<Visitors> {
   const servername = hostOf(path)
-  // The same bytes on every path, so that only what is made of them differs.
-  const request = `GET / HTTP/1.1\r\nHost: ${servername}:${port}\r\nCookie: ${cookie}\r\n\r\n`
-  const end = performance.now() + SECONDS * 1000
-  let requests = 0
-  await Promise.all(
+  const sockets = await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
       const socket = connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false })
       await once(socket, 'secureConnect')
-      socket.on('data', (piece) => {
-        if (!piece.toString('latin1').endsWith('hello')) throw new Error(`unexpected answer: ${piece}`)
-        requests++
-        if (performance.now() < end) socket.write(request)
-        else socket.end()
-      })
-      socket.write(request)
-      await once(socket, 'close')
+      return socket
     }),
+  )
+  // The same bytes on every path, so that only what is made of them differs.
+  const request = `GET / HTTP/1.1\r\nHost: ${servername}:${port}\r\nCookie: ${cookie}\r\n\r\n`
+  return { sockets, request }
+}
+
+/** Keeps one request under way on each connection; how many were answered. */
+async function load({ sockets, request }: Visitors): Promise<number> {
+  const end = performance.now() + SECONDS * 1000
+  let requests = 0
+  await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<void>((resolve) => {
+          socket.on('data', (piece) => {
+            if (!piece.toString('latin1').endsWith('hello')) throw new Error(`unexpected answer: ${piece}`)
+            requests++
+            if (performance.now() < end) {
+              socket.write(request)
+              return
+            }
+            socket.removeAllListeners('data')
+            resolve()
+          })
+          socket.write(request)
+        }),
+    ),
   )
   return requests
 }

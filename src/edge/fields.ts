@@ -1,12 +1,26 @@
 import { isFieldValue, isToken } from './ascii.ts'
 
+/** One field line. */
+export interface Field {
+  /** In lower case. */
+  readonly name: string
+  readonly line: string
+  readonly value: string
+}
+
+/** Makes a field line; one that cannot be expressed is an error, never repaired. */
+export function fieldOf(name: string, value: string): Field {
+  if (!isToken(name) || !isFieldValue(value)) throw new TypeError(`The field ${name} cannot be sent.`)
+  return { name: name.toLowerCase(), line: `${name}: ${value}\r\n`, value }
+}
+
 /**
  * The field lines of a message for those that want to look into them or change them. They stay one string until someone
  * asks, so that a message nobody looks into costs nothing.
  */
 export class Fields {
   #text: string
-  #list: { name: string; line: string; value: string }[] | undefined
+  #list: Field[] | undefined
 
   constructor(text: string) {
     this.#text = text
@@ -28,9 +42,9 @@ export class Fields {
 
   /** All values of this lower-case name, in order. */
   getAll(name: string): string[] {
-    return this.#parsed()
-      .filter((field) => field.name === name)
-      .map((field) => field.value)
+    const values: string[] = []
+    for (const field of this.#parsed()) if (field.name === name) values.push(field.value)
+    return values
   }
 
   /** Names (lower case) and values in order. */
@@ -43,10 +57,14 @@ export class Fields {
     for (let at = list.length - 1; at >= 0; at--) if (list[at]!.name === name) list.splice(at, 1)
   }
 
-  /** Adds a field after the others; one that cannot be expressed is an error, never repaired. */
+  /** Adds a field after the others. */
   add(name: string, value: string): void {
-    if (!isToken(name) || !isFieldValue(value)) throw new TypeError(`The field ${name} cannot be sent.`)
-    this.#parsed().push({ name: name.toLowerCase(), line: `${name}: ${value}\r\n`, value })
+    this.append(fieldOf(name, value))
+  }
+
+  /** The same with one that was made before. */
+  append(field: Field): void {
+    this.#parsed().push(field)
   }
 
   set(name: string, value: string): void {
@@ -54,7 +72,7 @@ export class Fields {
     this.add(name, value)
   }
 
-  #parsed(): { name: string; line: string; value: string }[] {
+  #parsed(): Field[] {
     if (this.#list !== undefined) return this.#list
     this.#list = []
     for (let p = 0; p < this.#text.length; ) {

@@ -1,24 +1,40 @@
 import type { Exchange } from '../exchange.ts'
 
-/** The value of a cookie of the request; undefined when it is absent or there twice, which nobody sends by accident. */
-export function readCookie({ fields }: Exchange, name: string): string | undefined {
-  const found = cookiesOf(fields.getAll('cookie')).filter((cookie) => cookie.startsWith(`${name}=`))
-  return found.length === 1 ? found[0]!.slice(name.length + 1) : undefined
+/** The cookies of one request. */
+export class Cookies {
+  readonly #exchange: Exchange
+  readonly #all: readonly string[]
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+    const all: string[] = []
+    for (const line of exchange.fields.getAll('cookie'))
+      for (const piece of line.split(';')) {
+        const cookie = piece.trim()
+        if (cookie !== '') all.push(cookie)
+      }
+    this.#all = all
+  }
+
+  /** The value of a cookie; undefined when it is absent or there twice, which nobody sends by accident. */
+  get(name: string): string | undefined {
+    const found = this.#all.filter((cookie) => cookie[name.length] === '=' && cookie.startsWith(name))
+    return found.length === 1 ? found[0]!.slice(name.length + 1) : undefined
+  }
+
+  /** Takes our cookies out of the request: the upstream has no use for them, and could replay them. */
+  hide(isOurs: (name: string) => boolean): void {
+    const kept = this.#all.filter((cookie) => !isOurs(nameOf(cookie)))
+    if (kept.length === this.#all.length) return
+    const { fields } = this.#exchange
+    fields.remove('cookie')
+    if (kept.length > 0) fields.add('cookie', kept.join('; '))
+  }
 }
 
-/** Takes our cookies out of the request: the upstream has no use for them, and could replay them. */
-export function hideCookies({ fields }: Exchange, isOurs: (name: string) => boolean): void {
-  const all = cookiesOf(fields.getAll('cookie'))
-  const kept = all.filter((cookie) => !isOurs(cookie.split('=', 1)[0]!))
-  if (kept.length === all.length) return
-  fields.remove('cookie')
-  if (kept.length > 0) fields.add('cookie', kept.join('; '))
-}
-
-function cookiesOf(lines: readonly string[]): string[] {
-  return lines
-    .flatMap((line) => line.split(';').map((cookie) => cookie.trim()))
-    .filter((cookie) => cookie !== '')
+function nameOf(cookie: string): string {
+  const end = cookie.indexOf('=')
+  return end === -1 ? cookie : cookie.slice(0, end)
 }
 
 /** A Set-Cookie line. Host-only and out of reach for scripts; `seconds` 0 deletes it, undefined ends it with the browser. */

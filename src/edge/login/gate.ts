@@ -4,13 +4,13 @@ import { type Answer, page, pageFields, redirect } from '../answer.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { refusal } from '../refusals.ts'
-import { hideCookies, readCookie, setCookie } from './cookies.ts'
+import { Cookies, setCookie } from './cookies.ts'
 import type { Endings } from './endings.ts'
-import { identityFields } from './identity-fields.ts'
 import { fitIdentity, isKeepable } from './identity-size.ts'
 import { type LoginLedger, takeOnce } from './ledger.ts'
 import type { Once } from './once.ts'
 import type { OpenSessions } from './open-sessions.ts'
+import type { OpenedSession, OpenedSessions } from './opened-sessions.ts'
 import { locationAt, returnPath } from './return-to.ts'
 import type { Seal } from './seal.ts'
 import { lifetimeOf, type Session, type SessionSettings } from './session.ts'
@@ -33,6 +33,7 @@ export interface GateParts {
   /** Sessions that are over, as far as this node has heard. */
   readonly endings: Endings
   readonly open: OpenSessions
+  readonly opened: OpenedSessions
   readonly clock: Clock
 }
 
@@ -86,12 +87,13 @@ export function callbackAt({ origin, path }: Pick<State, 'origin' | 'path'>, que
 
 /** Lets visitors through that have signed in, and sends the others to do so. */
 export function createGate(options: GateOptions): RequestStep {
-  const { seal, once, ledger, endings, open, clock, placeId, settings, signIn, allowed } = options
+  const { seal, once, ledger, endings, open, opened, clock, placeId, settings, signIn, allowed } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
   const cookie = `${prefix}session`
   // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
   const proof = `__Host-${prefix}session`
-  const isOurs = (name: string) => name === cookie || name === proof || name.startsWith(`${prefix}login.`)
+  const loginPrefix = `${prefix}login.`
+  const isOurs = (name: string) => name === cookie || name === proof || name.startsWith(loginPrefix)
   const version = hash('sha256', options.version).slice(0, 16)
   const lifetime = lifetimeOf(settings, options.checkEvery)
   const now = () => Math.floor(clock.now() / 1000)
@@ -105,12 +107,14 @@ export function createGate(options: GateOptions): RequestStep {
     )
   }
 
-  function sessionOf(exchange: Exchange): Session | undefined {
-    const text = readCookie(exchange, cookie)
-    const session = text === undefined ? undefined : seal.open<Session>('session', text)
-    if (session === undefined || session.place !== placeId || session.version !== version) return undefined
-    if (isSecure(exchange) && readCookie(exchange, proof) !== session.id) return undefined
-    return isAlive(session) ? session : undefined
+  function sessionOf(exchange: Exchange, cookies: Cookies): OpenedSession | undefined {
+    const text = cookies.get(cookie)
+    const found = text === undefined ? undefined : opened.open(text)
+    if (found === undefined) return undefined
+    const { session } = found
+    if (session.place !== placeId || session.version !== version) return undefined
+    if (isSecure(exchange) && cookies.get(proof) !== session.id) return undefined
+    return isAlive(session) ? found : undefined
   }
 
   /** Only what has passed every check is used up for all nodes: before, anybody could make them write. */
@@ -124,10 +128,10 @@ export function createGate(options: GateOptions): RequestStep {
     return setCookie(cookie, seal.close('session', session), { secure, seconds })
   }
 
-  function pass(exchange: Exchange, session: Session): undefined {
+  function pass(exchange: Exchange, cookies: Cookies, { session, fields: told }: OpenedSession): undefined {
     const at = now()
-    hideCookies(exchange, isOurs)
-    for (const [name, value] of identityFields(session.identity)) exchange.fields.add(name, value)
+    cookies.hide(isOurs)
+    for (const field of told) exchange.fields.append(field)
     exchange.note('oauth.decision', 'allow')
     exchange.note('oauth.user.id', session.identity.id)
     exchange.note('oauth.user.name', session.identity.name)
@@ -158,7 +162,7 @@ export function createGate(options: GateOptions): RequestStep {
     const path = callbackPath(exchange)
     const state: State = { place: placeId, origin: originOf(exchange), path, id: pending.id }
     const url = await signIn.begin(pending, seal.close('state', state))
-    const held = setCookie(`${prefix}login.${pending.id}`, seal.close(`login ${placeId}`, pending), {
+    const held = setCookie(loginPrefix + pending.id, seal.close(`login ${placeId}`, pending), {
       path,
       secure: isSecure(exchange),
       seconds: LOGIN_SECONDS,
@@ -167,7 +171,7 @@ export function createGate(options: GateOptions): RequestStep {
   }
 
   function pendingOf(exchange: Exchange, id: string): Pending {
-    const text = readCookie(exchange, `${prefix}login.${id}`)
+    const text = new Cookies(exchange).get(loginPrefix + id)
     const pending = text === undefined ? undefined : seal.open<Pending>(`login ${placeId}`, text)
     if (pending === undefined || pending.id !== id || clock.now() - pending.at > LOGIN_SECONDS * 1000)
       throw new SignInRefused('this sign-in has expired or was begun in another browser; open the page again')
@@ -196,7 +200,7 @@ export function createGate(options: GateOptions): RequestStep {
       (secure ? setCookie(proof, session.id, { secure, seconds }) : '') +
       (pendingId === ''
         ? ''
-        : setCookie(`${prefix}login.${pendingId}`, '', { path: pathOf(exchange), secure, seconds: 0 }))
+        : setCookie(loginPrefix + pendingId, '', { path: pathOf(exchange), secure, seconds: 0 }))
     return redirect(303, locationAt(originOf(exchange), returnTo), fields)
   }
 
@@ -230,7 +234,7 @@ export function createGate(options: GateOptions): RequestStep {
   }
 
   async function logout(exchange: Exchange): Promise<Answer> {
-    const session = sessionOf(exchange)
+    const session = sessionOf(exchange, new Cookies(exchange))?.session
     const secure = isSecure(exchange)
     const gone =
       setCookie(cookie, '', { secure, seconds: 0 }) +
@@ -253,12 +257,13 @@ export function createGate(options: GateOptions): RequestStep {
     if (path === CALLBACK_PATH || query.startsWith(`${CALLBACK_MARK}&`))
       return callback(exchange).catch(denied)
     if (path === LOGOUT_PATH || query === LOGOUT_MARK) return logout(exchange)
+    const cookies = new Cookies(exchange)
     if (method === 'OPTIONS' && settings.options_passthrough) {
-      hideCookies(exchange, isOurs)
+      cookies.hide(isOurs)
       return undefined
     }
-    const session = sessionOf(exchange)
-    return session === undefined ? begin(exchange).catch(denied) : pass(exchange, session)
+    const found = sessionOf(exchange, cookies)
+    return found === undefined ? begin(exchange).catch(denied) : pass(exchange, cookies, found)
   }
 }
 
@@ -278,7 +283,8 @@ function callbackPath(exchange: Exchange): string {
 }
 
 function pathOf({ head }: Exchange): string {
-  return head.target.split('?', 1)[0]!
+  const end = head.target.indexOf('?')
+  return end === -1 ? head.target : head.target.slice(0, end)
 }
 
 function queryOf(exchange: Exchange): URLSearchParams {

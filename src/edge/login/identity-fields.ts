@@ -1,15 +1,16 @@
+import { type Field, fieldOf } from '../fields.ts'
 import type { Identity } from './sign-in.ts'
 
 /** What the upstream is told of the visitor. Clients cannot forge these: the edge drops every field that begins with `adit-`. */
-export function identityFields({ id, name, email, groups, claims }: Identity): [string, string][] {
-  const fields: [string, string][] = [
-    ['adit-auth-user-id', text(id)],
-    ['adit-auth-user-name', text(name)],
-    ['adit-auth-user-email', text(email)],
+export function identityFields({ id, name, email, groups, claims }: Identity): Field[] {
+  const fields = [
+    fieldOf('adit-auth-user-id', text(id)),
+    fieldOf('adit-auth-user-name', text(name)),
+    fieldOf('adit-auth-user-email', text(email)),
   ]
-  if (groups.length > 0) fields.push(['adit-auth-user-groups', text(groups.join(','))])
+  if (groups.length > 0) fields.push(fieldOf('adit-auth-user-groups', text(groups.join(','))))
   if (Object.keys(claims).length > 0)
-    fields.push(['adit-auth-user-claims', Buffer.from(JSON.stringify(claims)).toString('base64url')])
+    fields.push(fieldOf('adit-auth-user-claims', Buffer.from(JSON.stringify(claims)).toString('base64url')))
   return fields
 }
 

@@ -14,6 +14,7 @@ import { type OauthEndpoints, type OauthProviderName, providerNamed } from './oa
 import { createOidcSignIn } from './oidc.ts'
 import { Once } from './once.ts'
 import { OpenSessions } from './open-sessions.ts'
+import { OpenedSessions } from './opened-sessions.ts'
 import { createSamlPlace, type SamlPlace } from './saml.ts'
 import { createSeal } from './seal.ts'
 import type { SessionSettings } from './session.ts'
@@ -49,7 +50,8 @@ export function createLogins(options: LoginOptions): LoginPart {
   const seal = createSeal(options.key)
   const once = new Once(clock)
   const endings = new Endings()
-  const shared = { seal, once, ledger, endings, clock, open: new OpenSessions() }
+  const sessions = { open: new OpenSessions(), opened: new OpenedSessions(seal) }
+  const shared = { seal, once, ledger, endings, clock, ...sessions }
   // Weakly, so that those of deleted routes go with them.
   const places = new Map<string, WeakRef<SamlPlace>>()
   const callbackUrl = () => `${idpUrl()}${PROVIDER_CALLBACK}`
