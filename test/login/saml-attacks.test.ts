@@ -38,6 +38,7 @@ test('what was made for us comes in, up to a minute beside the clock', async (t)
   const { attempt, initiate } = await start(t)
 
   assert.equal(await attempt(), 'ada-id')
+  assert.equal(await attempt({ sign: 'response' }), 'ada-id')
   assert.equal(await attempt({ sign: 'both' }), 'ada-id')
   assert.equal(await attempt({ signatureAlgorithm: 'sha512', digestAlgorithm: 'sha512' }), 'ada-id')
   assert.equal(await attempt({ notBefore: 50, issued: 50 }), 'ada-id', 'from a clock that is ahead')
@@ -53,7 +54,7 @@ test('what was made for us comes in, up to a minute beside the clock', async (t)
 test('of all eight ways to wrap a signature none signs anybody in', async (t) => {
   const { attempt, initiate } = await start(t)
 
-  for (const sign of ['assertion', 'both'] as const)
+  for (const sign of ['assertion', 'response', 'both'] as const)
     for (const [what, wrap] of Object.entries(wrappings)) {
       assert.equal(await attempt({ sign }, wrap), 403, `${what}, ${sign} signed`)
       assert.equal(await initiate({ sign }, wrap), 403, `${what}, ${sign} signed, begun by the provider`)
@@ -65,7 +66,6 @@ test('an answer with one wrong or missing part signs nobody in', async (t) => {
   const other = (await createSelfSigned({ commonName: 'other' })).privateKeyPem.reveal()
   const wrong: Record<string, Change> = {
     'not signed': { sign: 'none' },
-    'signed only around the assertion': { sign: 'response' },
     'signed by another key': { key: other },
     'signed with SHA-1': { signatureAlgorithm: 'sha1' },
     'digested with SHA-1': { digestAlgorithm: 'sha1' },
@@ -89,6 +89,7 @@ test('an answer with one wrong or missing part signs nobody in', async (t) => {
   }
   for (const [what, change] of Object.entries(wrong)) {
     assert.equal(await attempt(change), 403, what)
+    assert.equal(await attempt({ sign: 'response', ...change }), 403, `${what}, in an answer signed as a whole`)
     assert.equal(await initiate(change), 403, `${what}, begun by the provider`)
   }
   assert.equal(await attempt({ requestId: '_other' }), 403, 'another request')
@@ -169,6 +170,7 @@ test('an answer in XML that can be read in two ways signs nobody in', async (t) 
 
   for (const [what, spoil] of Object.entries(spoiled)) {
     assert.equal(await attempt({}, spoil), 403, what)
+    assert.equal(await attempt({ sign: 'response' }, spoil), 403, `${what}, the answer signed alone`)
     assert.equal(await attempt({ sign: 'both' }, spoil), 403, `${what}, all of it signed`)
   }
 })

@@ -116,7 +116,8 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
       identifierFormat: settings.nameid_format,
       forceAuthn: settings.force_authn,
       disableRequestedAuthnContext: true,
-      wantAssertionsSigned: true,
+      // Either signature covers the assertion, and one of them has to be there: many providers sign the answer alone.
+      wantAssertionsSigned: false,
       wantAuthnResponseSigned: false,
       acceptedClockSkewMs: SKEW_MS,
       // For as long as it is remembered that one was used.
