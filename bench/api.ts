@@ -16,7 +16,7 @@ const CONNECTIONS = 32
 const ROUNDS = 9
 const FLAGS = ['--roles', 'api', '--log-level', 'error', '--api-rate-limit', '0']
 const root = join(import.meta.dirname, '..')
-const dataDir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
+const home = mkdtempSync(join(tmpdir(), 'adit-bench-'))
 
 interface Server {
   readonly port: number
@@ -42,7 +42,7 @@ async function stopped(child: ChildProcess): Promise<void> {
   await exit
 }
 
-async function startServer(): Promise<Server> {
+async function startServer(dataDir: string): Promise<Server> {
   const ports = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
     `--${name}-addr`,
     '127.0.0.1:0',
@@ -63,7 +63,7 @@ async function startBare(constant: object): Promise<Omit<Server, 'key'>> {
   return { port, pid: child.pid!, stop: () => stopped(child) }
 }
 
-async function get(server: Server, path: string): Promise<Record<string, unknown>> {
+async function read(server: Server, path: string): Promise<Record<string, unknown>> {
   const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
     headers: { authorization: `Bearer ${server.key}` },
   })
@@ -72,8 +72,16 @@ async function get(server: Server, path: string): Promise<Record<string, unknown
 
 const BODY = { description: 'made by the benchmark', metadata: '{"team":"blue","purpose":"measuring"}' }
 
-/** Puts rows into the table directly, until there are so many; answers with ids picked from all of them. */
-function fill(rows: number): string[] {
+/** A server with so many resources, and ids picked from all of them. */
+async function startFilled(rows: number): Promise<{ server: Server; ids: string[] }> {
+  const dataDir = join(home, String(rows))
+  await (await startServer(dataDir)).stop()
+  const ids = fill(dataDir, rows)
+  return { server: await startServer(dataDir), ids }
+}
+
+/** Puts rows into the table directly, until there are so many. */
+function fill(dataDir: string, rows: number): string[] {
   const database = new DatabaseSync(join(dataDir, 'adit.db'))
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000')
   const account = String(
@@ -100,7 +108,7 @@ function fill(rows: number): string[] {
 
 /** Inserts a second when each is a transaction of its own, flushed to disk, and nothing else is done. */
 function rawInserts(): number {
-  const file = join(dataDir, 'raw.db')
+  const file = join(home, 'raw.db')
   const database = new DatabaseSync(file)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   database.exec(
@@ -134,44 +142,62 @@ function say(what: string, runs: Measured[], beside = ''): void {
 }
 
 async function main(): Promise<void> {
-  let server = await startServer()
-  await server.stop()
-  const few = fill(FEW)
-  const common = { connections: CONNECTIONS, seconds: SECONDS, status: 200 }
+  const small = await startFilled(FEW)
+  const large = await startFilled(MANY)
   const run = ({ port, pid }: Omit<Server, 'key'>, requests: Buffer[], status = 200) =>
-    measure({ ...common, port, pid, requests, status })
-  const gets = (ids: string[]) => ids.map((id) => request('GET', `/ip_policies/${id}`, server.key))
-  const lists = (ids: string[]) =>
-    ids.map((id) => request('GET', `/ip_policies?limit=100&before_id=${id}`, server.key))
+    measure({ connections: CONNECTIONS, seconds: SECONDS, port, pid, requests, status })
+  const get = ({ server, ids }: typeof small) =>
+    run(
+      server,
+      ids.map((id) => request('GET', `/ip_policies/${id}`, server.key)),
+    )
+  const list = ({ server, ids }: typeof small) =>
+    run(
+      server,
+      // Pages that are full: the oldest hundred have less behind them.
+      ids
+        .toSorted()
+        .slice(100)
+        .map((id) => request('GET', `/ip_policies?limit=100&before_id=${id}`, server.key)),
+    )
 
-  server = await startServer()
-  const bare = await startBare(await get(server, `/ip_policies/${few[0]}`))
-  const barePage = await startBare(await get(server, '/ip_policies?limit=100'))
-  const constant = [request('GET', '/constant', server.key)]
-  const found: Record<'bare' | 'get' | 'barePage' | 'list' | 'raw' | 'create', Measured[]> = {
-    bare: [],
-    get: [],
-    barePage: [],
-    list: [],
-    raw: [],
-    create: [],
+  const bare = await startBare(await read(small.server, `/ip_policies/${small.ids[0]}`))
+  const barePage = await startBare(await read(small.server, '/ip_policies?limit=100'))
+  const constant = [request('GET', '/constant', small.server.key)]
+  const found = {
+    bare: [] as Measured[],
+    get: [] as Measured[],
+    getOfMany: [] as Measured[],
+    barePage: [] as Measured[],
+    list: [] as Measured[],
+    listOfMany: [] as Measured[],
+    raw: [] as Measured[],
+    create: [] as Measured[],
   }
+  // Code is compiled and pages are in memory before anything is measured.
+  for (const each of [small, large, small, large]) await get(each)
   for (let turn = 0; turn < ROUNDS; turn++) {
     found.bare.push(await run(bare, constant))
-    found.get.push(await run(server, gets(few)))
+    found.get.push(await get(small))
+    found.getOfMany.push(await get(large))
     found.barePage.push(await run(barePage, constant))
-    // Pages that are full: the oldest hundred have less behind them.
-    found.list.push(await run(server, lists(few.toSorted().slice(100))))
+    found.list.push(await list(small))
+    found.listOfMany.push(await list(large))
   }
-  await bare.stop()
-  await barePage.stop()
+  await Promise.all([bare.stop(), barePage.stop(), large.server.stop()])
   for (let turn = 0; turn < ROUNDS; turn++) {
     found.raw.push({ perSecond: rawInserts(), cpu: Number.NaN })
-    found.create.push(await run(server, [request('POST', '/ip_policies', server.key, BODY)], 201))
+    found.create.push(await run(small.server, [request('POST', '/ip_policies', small.server.key, BODY)], 201))
   }
-  await server.stop()
+  await small.server.stop()
 
-  const share = (part: Measured[], whole: Measured[]) => `${Math.round((rate(part) / rate(whole)) * 100)} %`
+  // Turn by turn: what is compared was measured within the same seconds.
+  const ratio = (parts: Measured[], wholes: Measured[], of: (measured: Measured) => number) =>
+    middle(parts.map((part, turn) => of(part) / of(wholes[turn]!)))
+  const share = (part: Measured[], whole: Measured[]) =>
+    `${Math.round(ratio(part, whole, ({ perSecond }) => perSecond) * 100)} %`
+  const growth = (few: Measured[], many: Measured[]) =>
+    `${ratio(many, few, ({ cpu }) => cpu).toFixed(2)}x the CPU, ${ratio(few, many, ({ perSecond }) => perSecond).toFixed(2)}x the time at ${grouped(FEW)} (target 1.30x)`
   process.stdout.write(`${grouped(FEW)} resources stored, SQLite, ${CONNECTIONS} connections\n`)
   say('bare Fastify route, one object', found.bare)
   say('GET by id', found.get, `${share(found.get, found.bare)} of the bare route (target 50 %)`)
@@ -179,24 +205,13 @@ async function main(): Promise<void> {
   say('list of 100', found.list, `${share(found.list, found.barePage)} of the bare route`)
   say('raw durable inserts', found.raw)
   say('create', found.create, `${share(found.create, found.raw)} of raw inserts (target 50 %)`)
-
-  const many = fill(MANY)
-  server = await startServer()
-  const large = { get: [] as Measured[], list: [] as Measured[] }
-  for (let turn = 0; turn < ROUNDS; turn++) {
-    large.get.push(await run(server, gets(many)))
-    large.list.push(await run(server, lists(many)))
-  }
-  await server.stop()
-  const growth = (before: Measured[], after: Measured[]) =>
-    `${(cost(after) / cost(before)).toFixed(2)}x the CPU, ${(rate(before) / rate(after)).toFixed(2)}x the time at ${grouped(FEW)} (target 1.30x)`
   process.stdout.write(`\n${grouped(MANY)} resources stored\n`)
-  say('GET by id', large.get, growth(found.get, large.get))
-  say('list of 100', large.list, growth(found.list, large.list))
+  say('GET by id', found.getOfMany, growth(found.get, found.getOfMany))
+  say('list of 100', found.listOfMany, growth(found.list, found.listOfMany))
 }
 
 try {
   await main()
 } finally {
-  rmSync(dataDir, { recursive: true, force: true })
+  rmSync(home, { recursive: true, force: true })
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { createRandom } from '../../test/support/random.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -44,6 +44,8 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
         return database.prepare(statement).all(...values)
       } finally {
         database.close()
+        // What another connection commits is seen from the next turn of the event loop on.
+        await nextTurn()
       }
     },
   }

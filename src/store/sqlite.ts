@@ -13,7 +13,7 @@ export const DATABASE_FILE = 'adit.db'
 
 const BUSY_MS = 5_000
 const POLL_MS = 200
-const CACHE_KIB = 64 * 1024
+const CACHE_KIB = 128 * 1024
 const WAL_LIMIT_BYTES = 32 * 1024 * 1024
 // 16 MiB: often enough to bound the log, seldom enough that a page changed many times is moved once.
 const CHECKPOINT_PAGES = 4_096
@@ -37,6 +37,7 @@ export class SqliteEngine implements Engine, Migrator {
   readonly #reading: SqliteConnection
 
   #closed = false
+  #viewing = false
 
   constructor(file: string, log: Logger) {
     this.#file = file
@@ -48,16 +49,10 @@ export class SqliteEngine implements Engine, Migrator {
     this.#writing = openForWriting(file)
     this.#reading = new SqliteConnection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS }))
     this.#reading.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-    const idle = () => {
-      if (this.#closed) throw new StoreUnavailable('The store is closed.')
-      return this.#writing.database.isTransaction ? this.#reading : this.#writing
-    }
-    // Between transactions the writing connection shows the latest commit too, and its pages are already in memory;
-    // another connection would have to read them anew after every commit.
     this.reader = {
-      get: (text, ...values) => idle().get(text, ...values),
-      all: (text, ...values) => idle().all(text, ...values),
-      lists: (text, ...values) => idle().lists(text, ...values),
+      get: (text, ...values) => this.#view().get(text, ...values),
+      all: (text, ...values) => this.#view().all(text, ...values),
+      lists: (text, ...values) => this.#view().lists(text, ...values),
       run: (text, ...values) => this.#reading.run(text, ...values),
       apply: (...changes) => this.#reading.apply(...changes),
     }
@@ -106,9 +101,35 @@ export class SqliteEngine implements Engine, Migrator {
 
   async close(): Promise<void> {
     if (this.#closed) return
+    this.#endView()
     this.#closed = true
     this.#reading.database.close()
     this.#writing.database.close()
+  }
+
+  /**
+   * A connection that shows the latest commit. Between transactions that is the writing one, whose pages are in memory
+   * already; another would have to read them anew after every commit. All reads of one turn of the event loop share one
+   * view, since SQLite takes and gives back its locks, by calls of the system, for every view.
+   */
+  #view(): SqliteConnection {
+    if (this.#viewing) return this.#writing
+    if (this.#closed) throw new StoreUnavailable('The store is closed.')
+    if (this.#writing.database.isTransaction) return this.#reading
+    this.#writing.run('BEGIN')
+    this.#viewing = true
+    setImmediate(this.#endView)
+    return this.#writing
+  }
+
+  #endView = (): void => {
+    if (!this.#viewing) return
+    this.#viewing = false
+    try {
+      this.#writing.run('COMMIT')
+    } catch (error) {
+      this.#log.warn({ err: error }, 'a view of the database did not end in order')
+    }
   }
 
   /** Waits for another process's transaction without holding up this process, as SQLite's own waiting would. */
@@ -116,6 +137,7 @@ export class SqliteEngine implements Engine, Migrator {
     const deadline = performance.now() + BUSY_MS
     for (;;) {
       try {
+        this.#endView()
         this.#writing.run('BEGIN IMMEDIATE')
         return
       } catch (error) {
