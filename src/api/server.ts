@@ -8,8 +8,8 @@ import fastify, {
 import { Registry } from 'prom-client'
 import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
-import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
+import { RunningIds } from '../base/running-ids.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -83,9 +83,10 @@ export function createApi(options: ApiOptions): Api {
     clock,
   })
 
+  const callIds = new RunningIds('op')
   const http = fastify({
     bodyLimit: BODY_LIMIT,
-    genReqId: () => newId('op', clock.now()),
+    genReqId: () => callIds.next(clock.now()),
     rewriteUrl: ({ url = '/' }) => (url.includes('//') ? withoutDoubledSlashes(url) : url),
     requestTimeout: 30_000,
     keepAliveTimeout: 60_000,

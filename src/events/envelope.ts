@@ -1,7 +1,7 @@
 import { timestamp } from '../base/clock.ts'
+import type { RunningIds } from '../base/running-ids.ts'
 import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
 import type { Change } from '../store/index.ts'
-import type { EventIds } from './event-id.ts'
 
 /** Who caused an event. */
 export interface EventPrincipal {
@@ -33,7 +33,7 @@ export interface SealedEvent {
 }
 
 /** Gives an event its id and writes it down, for good: every attempt sends these bytes. */
-export function sealEvent(ids: EventIds, happening: Happening): SealedEvent {
+export function sealEvent(ids: RunningIds, happening: Happening): SealedEvent {
   const { type, accountId, at, sequence, object, principal } = happening
   const id = ids.next(at)
   const body = JSON.stringify({

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import { type Clock, systemClock, timestamp } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Outbound } from '../base/outbound.ts'
+import { RunningIds } from '../base/running-ids.ts'
 import {
   type DeadEvent,
   type DurableStore,
@@ -13,7 +14,6 @@ import {
 import { Destinations } from './destinations.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { sealEvent, uriOf } from './envelope.ts'
-import { EventIds } from './event-id.ts'
 import { Inbox } from './inbox.ts'
 import type { Settled } from './lane.ts'
 import { accountOf, type LiveFact, liveEvents, liveObject } from './live.ts'
@@ -145,7 +145,7 @@ export function createEvents(options: EventsOptions): Events {
   }
   const destinations = new Destinations(targetContext)
   const subscriptions = new Subscriptions(log)
-  const ids = new EventIds()
+  const ids = new RunningIds('ev')
 
   const metrics = options.metrics && createEventMetrics(options.metrics, gauges)
   const onSettled = (destination: string, { delivered, failed: lost }: Settled) => {

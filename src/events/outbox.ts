@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import { prefixOf } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
+import type { RunningIds } from '../base/running-ids.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
 import { type EventPrincipal, objectOf, sealEvent, uriOf } from './envelope.ts'
-import type { EventIds } from './event-id.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const PAGE = 200
@@ -29,7 +29,7 @@ export class Outbox {
   readonly #apiUrl: () => string
   readonly #limit: number
   readonly #subscriptions: Subscriptions
-  readonly #ids: EventIds
+  readonly #ids: RunningIds
   #loaded = false
   #cursor: number | undefined
 
@@ -40,7 +40,7 @@ export class Outbox {
     log: Logger
     apiUrl: () => string
     limit: number
-    ids: EventIds
+    ids: RunningIds
   }) {
     this.#store = options.store
     this.#queue = options.queue

@@ -1,9 +1,9 @@
-import type { EventIds } from './event-id.ts'
+import type { RunningIds } from '../base/running-ids.ts'
 import type { Parcel } from './targets/target.ts'
 import type { TrafficKind } from './traffic.ts'
 
 /** Takes from something that came to pass on the edge what is to be told of it. */
-export type TrafficTaker<E> = (ids: EventIds, event: E, at: number) => TrafficEvent
+export type TrafficTaker<E> = (ids: RunningIds, event: E, at: number) => TrafficEvent
 
 type Show = (taken: unknown) => unknown
 
@@ -47,7 +47,7 @@ export class TrafficEvent implements Parcel {
   readonly size: number
   readonly #values: readonly unknown[]
   readonly #forms: { readonly plain: Form; readonly quoted: Form }
-  readonly #ids: EventIds
+  readonly #ids: RunningIds
   #id: string | undefined = undefined
 
   constructor(
@@ -56,7 +56,7 @@ export class TrafficEvent implements Parcel {
     values: readonly unknown[],
     size: number,
     forms: { readonly plain: Form; readonly quoted: Form },
-    ids: EventIds,
+    ids: RunningIds,
   ) {
     this.type = type
     this.at = at

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { RunningIds } from '../base/running-ids.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
-import { EventIds } from './event-id.ts'
 import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficKinds } from './traffic.ts'
 import { compileTaker, type TrafficTaker } from './traffic-event.ts'
 
@@ -37,7 +37,7 @@ const request: FinishedRequest = {
 
 function told(type: string, fields: readonly string[], event: unknown) {
   const take = compileTaker(type, 'ac_1', fields, trafficKinds[type]!) as TrafficTaker<unknown>
-  const parcel = take(new EventIds(), event, Date.UTC(2026, 0, 2, 1))
+  const parcel = take(new RunningIds('ev'), event, Date.UTC(2026, 0, 2, 1))
   const { body } = parcel
   assert.equal(parcel.body, body, 'written alike every time')
   assert.equal(JSON.parse(parcel.quoted!), body)

@@ -13,7 +13,10 @@ export const DATABASE_FILE = 'adit.db'
 
 const BUSY_MS = 5_000
 const POLL_MS = 200
-const CACHE_KIB = 128 * 1024
+// As much of the database as is used stays in memory, up to a million resources; most databases are a hundredth of that.
+const CACHE_KIB = 512 * 1024
+// This one reads while the other writes, and never for long.
+const READING_CACHE_KIB = 64 * 1024
 const WAL_LIMIT_BYTES = 32 * 1024 * 1024
 // 16 MiB: often enough to bound the log, seldom enough that a page changed many times is moved once.
 const CHECKPOINT_PAGES = 4_096
@@ -48,7 +51,7 @@ export class SqliteEngine implements Engine, Migrator {
     chmodSync(file, 0o600)
     this.#writing = openForWriting(file)
     this.#reading = new SqliteConnection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS }))
-    this.#reading.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
+    this.#reading.database.exec(`PRAGMA cache_size = -${READING_CACHE_KIB}`)
     this.reader = {
       get: (text, ...values) => this.#view().get(text, ...values),
       all: (text, ...values) => this.#view().all(text, ...values),

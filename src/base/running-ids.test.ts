@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { prefixOf } from '../base/id.ts'
-import { EventIds } from './event-id.ts'
+import { prefixOf } from './id.ts'
+import { RunningIds } from './running-ids.ts'
 
 test('ids are well-formed, differ and sort by time, over blocks and seconds', () => {
-  const ids = new EventIds()
+  const ids = new RunningIds('ev')
   const now = Date.UTC(2026, 0, 2)
 
   const made = Array.from({ length: 500_000 }, (_, index) => ids.next(now + index / 100))
@@ -15,7 +15,7 @@ test('ids are well-formed, differ and sort by time, over blocks and seconds', ()
 })
 
 test('two processes make different ids in the same second', () => {
-  const [one, two] = [new EventIds(), new EventIds()]
+  const [one, two] = [new RunningIds('ev'), new RunningIds('ev')]
   const now = Date.UTC(2026, 0, 2)
 
   const made = Array.from({ length: 1000 }, () => [one.next(now), two.next(now)]).flat()
