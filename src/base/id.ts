@@ -6,9 +6,6 @@ const ENCODED_LENGTH = 27
 
 const STEP_LENGTH = 11 // digits of the step from one id to the next, about 65 bits
 
-let lastSecond = 0
-const digits = new Uint8Array(ENCODED_LENGTH)
-const characters = Buffer.alloc(ENCODED_LENGTH)
 const codes = Buffer.from(ALPHABET)
 
 // Random numbers are taken from a supply: asking for a few at a time would cost more than all the rest of an id.
@@ -24,39 +21,55 @@ function randomDigit(): number {
 }
 
 /**
- * A KSUID: four bytes of seconds, sixteen random bytes, base 62. Ids made by one process within one second keep
- * their order (the payload counts up from a random start in random steps), so that "newest first" is exact for a
- * single writer.
+ * Makes KSUIDs: four bytes of seconds, sixteen random bytes, base 62. Those that one of these makes within one second keep
+ * their order (the payload counts up from a random start in random steps), so that "newest first" is exact for a single
+ * writer.
  */
+export class Ksuids {
+  readonly #digits = new Uint8Array(ENCODED_LENGTH)
+  readonly #characters = Buffer.alloc(ENCODED_LENGTH)
+  #second = Number.NaN
+
+  next(now: number): string {
+    const second = Math.floor(now / 1000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#start(second)
+    } else this.#countUp()
+    const digits = this.#digits
+    const characters = this.#characters
+    for (let place = 0; place < ENCODED_LENGTH; place++) characters[place] = codes[digits[place]!]!
+    return characters.toString('latin1')
+  }
+
+  /** Seconds and a random payload, whose top bit is left clear so that counting up never overflows into the seconds. */
+  #start(second: number): void {
+    const payload = getRandomValues(new BigUint64Array(2))
+    let value = (BigInt((second - EPOCH) >>> 0) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
+    for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
+      this.#digits[place] = Number(value % 62n)
+      value /= 62n
+    }
+  }
+
+  #countUp(): void {
+    const digits = this.#digits
+    let carry = 1 // at least one step, should all the digits be zero
+    for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
+      const step = place >= ENCODED_LENGTH - STEP_LENGTH ? randomDigit() : 0
+      if (step === 0 && carry === 0 && place < ENCODED_LENGTH - STEP_LENGTH) return
+      const sum = digits[place]! + step + carry
+      carry = sum >= 62 ? 1 : 0
+      digits[place] = carry === 1 ? sum - 62 : sum
+    }
+  }
+}
+
+const ksuids = new Ksuids()
+
+/** A KSUID of this process, in order with all the others made by this. */
 export function ksuid(now = Date.now()): string {
-  const second = Math.floor(now / 1000)
-  if (second !== lastSecond) {
-    lastSecond = second
-    start(second)
-  } else countUp()
-  for (let place = 0; place < ENCODED_LENGTH; place++) characters[place] = codes[digits[place]!]!
-  return characters.toString('latin1')
-}
-
-/** Seconds and a random payload, whose top bit is left clear so that counting up never overflows into the seconds. */
-function start(second: number): void {
-  const payload = getRandomValues(new BigUint64Array(2))
-  let value = (BigInt((second - EPOCH) >>> 0) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
-  for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
-    digits[place] = Number(value % 62n)
-    value /= 62n
-  }
-}
-
-function countUp(): void {
-  let carry = 1 // at least one step, should all the digits be zero
-  for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
-    const step = place >= ENCODED_LENGTH - STEP_LENGTH ? randomDigit() : 0
-    if (step === 0 && carry === 0 && place < ENCODED_LENGTH - STEP_LENGTH) return
-    const sum = digits[place]! + step + carry
-    carry = sum >= 62 ? 1 : 0
-    digits[place] = carry === 1 ? sum - 62 : sum
-  }
+  return ksuids.next(now)
 }
 
 /** A fresh id such as `ak_2cFz…`. */

@@ -1,4 +1,4 @@
-import { newId } from './id.ts'
+import { Ksuids } from './id.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TAIL = 3
@@ -10,6 +10,8 @@ const BLOCK = DIGITS.length ** TAIL
  */
 export class RunningIds {
   readonly #prefix: string
+  // Of its own: these may be made later than the time they tell, and must not disturb the order of others.
+  readonly #ksuids = new Ksuids()
   #head = ''
   #second = -1
   #count = 0
@@ -21,7 +23,7 @@ export class RunningIds {
   next(at: number): string {
     const second = Math.floor(at / 1000)
     if (second !== this.#second || this.#count === BLOCK) {
-      this.#head = newId(this.#prefix, at).slice(0, -TAIL)
+      this.#head = `${this.#prefix}_${this.#ksuids.next(at).slice(0, -TAIL)}`
       this.#second = second
       this.#count = 0
     }

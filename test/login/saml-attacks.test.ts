@@ -89,7 +89,11 @@ test('an answer with one wrong or missing part signs nobody in', async (t) => {
   }
   for (const [what, change] of Object.entries(wrong)) {
     assert.equal(await attempt(change), 403, what)
-    assert.equal(await attempt({ sign: 'response', ...change }), 403, `${what}, in an answer signed as a whole`)
+    assert.equal(
+      await attempt({ sign: 'response', ...change }),
+      403,
+      `${what}, in an answer signed as a whole`,
+    )
     assert.equal(await initiate(change), 403, `${what}, begun by the provider`)
   }
   assert.equal(await attempt({ requestId: '_other' }), 403, 'another request')
