@@ -249,7 +249,7 @@ test('a TCP edge is made with an address reserved on the spot, and carries bytes
 
   await page.getByRole('radio', { name: /^TCP/ }).check()
   await page.getByRole('button', { name: 'Reserve a new address' }).click()
-  const address = await shown(page.locator('.offers b'))
+  const address = await shown(page.locator('.offers b', { hasText: /^localhost:\d+$/ }))
   assert.ok(await page.getByRole('checkbox', { name: new RegExp(address) }).isChecked())
   await page.getByRole('button', { name: 'Create edge' }).click()
   await page.getByRole('button', { name: /^Choose who answers/ }).click()
