@@ -122,20 +122,18 @@ test('another key type in the policy means another certificate; the old one serv
 test('renewal comes with a third of the lifetime left, and the status says when', async (t) => {
   const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
   const renewsAt = Date.parse(domain.certificate_management_status.renews_at)
-  const orders = platform.pebble.count('order')
 
   platform.clock.offset = renewsAt - Date.now() - DAY
   await platform.certs.runDue()
   const early = await domainOf(platform, domain.id)
-  const ordersEarly = platform.pebble.count('order')
   platform.clock.offset += DAY + 60_000
   await platform.certs.runDue()
   const later = await domainOf(platform, domain.id)
 
   const left = Date.now() + 90 * DAY - renewsAt
   assert.ok(left >= 29.9 * DAY && left <= 33.1 * DAY, `renewed ${left / DAY} days before the end`)
+  // By its certificate: other names of the platform may be due on another day.
   assert.equal(early.certificate.id, domain.certificate.id)
-  assert.equal(ordersEarly, orders)
   assert.notEqual(later.certificate.id, domain.certificate.id)
 })
 
