@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer as createHttpServer, request as httpRequest, type RequestListener } from 'node:http'
+import {
+  createServer as createHttpServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type RequestListener,
+} from 'node:http'
 import { createServer as createHttpsServer, get as httpsGet } from 'node:https'
 import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo, Server } from 'node:net'
@@ -291,6 +296,24 @@ test('the certificate of an allowed host is still checked', async (t) => {
   const outbound = start(t, { allow: ['127.0.0.1'], extraCa: [] })
 
   assert.equal(await codeOf(outbound.fetch(`https://127.0.0.1:${internal.port}/`)), 'unreachable')
+})
+
+test('a receiver is told who calls and what is sent, and asked for an answer that needs no unpacking', async (t) => {
+  let heard: IncomingHttpHeaders = {}
+  const internal = await startInternal(t, (request, response) => {
+    heard = request.headers
+    response.end()
+  })
+  const outbound = start(t, { allow: ['127.0.0.1'] })
+
+  await outbound.fetch(`https://127.0.0.1:${internal.port}/`, {
+    method: 'POST',
+    body: new URLSearchParams({ a: 'b' }),
+  })
+
+  assert.equal(heard['content-type'], 'application/x-www-form-urlencoded;charset=UTF-8')
+  assert.equal(heard['content-length'], '3')
+  assert.deepEqual([heard.accept, heard['accept-encoding'], heard['user-agent']], ['*/*', 'identity', 'adit'])
 })
 
 test('a redirect is handed back and never followed', async (t) => {

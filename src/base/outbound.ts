@@ -248,6 +248,8 @@ function contentOf({ headers: given, body: content }: OutboundRequest): {
   if (isForm && !headers.has('content-type'))
     headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
   if (!headers.has('accept')) headers.set('accept', '*/*')
+  // Nothing here unpacks an answer, and its size is limited as it comes.
+  if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity')
   if (!headers.has('user-agent')) headers.set('user-agent', 'adit')
   return { headers, body: isForm ? content.toString() : (content ?? null) }
 }
