@@ -220,9 +220,11 @@ test('the checks find what they are for', async (t) => {
   const server = await startServerProcess(t, dataDir, ['--roles', 'api'])
   const call = createClient(server.url, server.apiKey)
   const history = new History(createRandom())
-  while (history.acknowledged < 30) await history.step(call)
+  const policy = () =>
+    history.objects.find(({ kind, mark }) => kind.path === '/ip_policies' && mark !== undefined)
+  while (history.acknowledged < 30 || policy() === undefined) await history.step(call)
   await history.verify(call)
-  const victim = history.objects.find(({ kind, mark }) => kind.path === '/ip_policies' && mark !== undefined)!
+  const victim = policy()!
   const bot = await call.create('/bot_users', { name: 'somebody' })
 
   await call('DELETE', `/ip_policies/${victim.id}`)

@@ -47,6 +47,9 @@ export function ResourceForm<T>(props: ResourceFormProps<T>) {
   return <Filled {...props} document={document} template={template} schema={schema} />
 }
 
+/** The field that an error stands beside. */
+const REFUSED = '[aria-invalid=true], .wrong input, .wrong select'
+
 function Filled<T>({
   method,
   path,
@@ -72,6 +75,10 @@ function Filled<T>({
   useEffect(() => {
     if (focusFirst) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
   }, [focusFirst])
+
+  useEffect(() => {
+    if (error) form.current?.querySelector<HTMLElement>(REFUSED)?.focus()
+  }, [error])
 
   const detachPath = (name: string) => `${template}/${shownName(name)}`
   const context: FormContext = {
@@ -114,10 +121,6 @@ function Filled<T>({
     } catch (caught) {
       setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
       setBusy(false)
-      // After the message has been put beside the field.
-      requestAnimationFrame(() =>
-        form.current?.querySelector<HTMLElement>('[aria-invalid=true], .wrong input, .wrong select')?.focus(),
-      )
     }
   }
 
