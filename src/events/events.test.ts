@@ -362,7 +362,7 @@ test('a session that starts and stops is told to whoever asked, in the order of 
   events.onLive({ what: 'session_started', session })
   events.onLive({ what: 'tunnel_started', tunnel })
   events.onLive({ what: 'tunnel_stopped', tunnel })
-  events.onLive({ what: 'session_stopped', session })
+  events.onLive({ what: 'session_stopped', session, error: 'The connection was lost.' })
 
   await until(() => sink.arrivals.length === 3)
   const found = bodies(sink).sort((a, b) => a.event_type.localeCompare(b.event_type))
@@ -381,6 +381,13 @@ test('a session that starts and stops is told to whoever asked, in the order of 
     [agent_ip, ingress_server_ip, ingress_hostname, user_agent, arch],
     ['192.0.2.7', '192.0.2.1', 'connect.example.com', 'adit/1.0.0', 'x64'],
   )
+  const endOf = ({ object: { expires_at, deprecated, error } }: (typeof found)[number]) => [
+    expires_at,
+    deprecated,
+    error,
+  ]
+  assert.deepEqual(endOf(found[0]!), [null, null, null])
+  assert.deepEqual(endOf(found[1]!), [null, null, 'The connection was lost.'])
   assert.equal(found[2]?.object.public_url, 'https://a.adit.localhost')
 })
 

@@ -35,7 +35,8 @@ export interface TunnelFacts {
 
 /** A session or tunnel came or went. */
 export type LiveFact =
-  | { readonly what: 'session_started' | 'session_stopped'; readonly session: SessionFacts }
+  | { readonly what: 'session_started'; readonly session: SessionFacts }
+  | { readonly what: 'session_stopped'; readonly session: SessionFacts; readonly error: string | undefined }
   | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelFacts }
 
 /** The events of sessions and tunnels, with their place in the order of their object. */
@@ -73,6 +74,10 @@ export function liveObject(fact: LiveFact, now: number, uriOf: (id: string) => s
       transport,
       started_at: timestamp(startedAt),
       stopped_at,
+      // Sessions here last as long as they are wanted, and no version of an agent is on its way out.
+      expires_at: null,
+      deprecated: null,
+      error: ('error' in fact && fact.error) || null,
     }
   }
   const { id, sessionId, region, proto, url, labels, forwardsTo, metadata, startedAt } = fact.tunnel

@@ -438,7 +438,8 @@ export class AgentConnection implements LiveSession {
     // Goodbye is said with GOAWAY; after anything else, and after a restart, the agent will want its names back.
     const goodbye = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
     const ending = goodbye && !this.#restarting ? 'orderly' : 'lost'
-    if (this.#identity !== undefined) this.#options.registry.removeSession(this, ending)
+    const why = goodbye ? undefined : error.message
+    if (this.#identity !== undefined) this.#options.registry.removeSession(this, ending, why)
     this.#options.onClose()
   }
 }

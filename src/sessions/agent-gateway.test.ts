@@ -39,6 +39,11 @@ async function agentAt(
   return session
 }
 
+/** What the sessions that have ended, ended of. */
+function stopsOf(platform: Platform): (string | undefined)[] {
+  return platform.events.flatMap((event) => (event.what === 'session_stopped' ? [event.error] : []))
+}
+
 /** A connected mux that has said nothing yet. */
 async function rawAgent(
   t: TestContext,
@@ -412,6 +417,21 @@ test('deleting a credential ends its sessions with the reason', async (t) => {
     platform.events.map(({ what }) => what),
     ['session_started', 'tunnel_started', 'tunnel_stopped', 'session_stopped'],
   )
+  assert.deepEqual(stopsOf(platform), ['The credential was deleted.'])
+})
+
+test('the end of a session says why, unless the agent said goodbye', async (t) => {
+  const platform = await startPlatform(t)
+  const polite = await platform.agent(t)
+  polite.close()
+  await eventually(() => stopsOf(platform).length === 1, 'the orderly end')
+  const lost = await platform.agent(t)
+  lost.destroy()
+  await eventually(() => stopsOf(platform).length === 2, 'the lost connection')
+
+  const [orderly, why] = stopsOf(platform)
+  assert.equal(orderly, undefined)
+  assert.match(why!, /connection/)
 })
 
 test('a tunnel that new rules forbid is stopped; when its agent comes back, the others come back with it', async (t) => {

@@ -11,7 +11,8 @@ import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
 /** A session or a tunnel came or went. */
 export type LiveEvent =
   | { readonly what: 'session_started'; readonly session: LiveSession }
-  | { readonly what: 'session_stopped'; readonly session: LiveSession }
+  /** `error`: why it ended, unless that was in order. */
+  | { readonly what: 'session_stopped'; readonly session: LiveSession; readonly error: string | undefined }
   | { readonly what: 'tunnel_started'; readonly tunnel: LiveTunnel }
   /** `kept`: its name waits for its credential to come back. */
   | { readonly what: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly kept: boolean }
@@ -136,9 +137,9 @@ export class Registry implements TunnelLookup {
 
   /**
    * Forgets a session and its tunnels. `lost` keeps the names for its credential for a while; an orderly end frees
-   * them at once. What a newer session of the agent took over is left alone.
+   * them at once. What a newer session of the agent took over is left alone. `error` says what ended it, if anything.
    */
-  removeSession(session: LiveSession, ending: 'orderly' | 'lost'): void {
+  removeSession(session: LiveSession, ending: 'orderly' | 'lost', error?: string): void {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) return
     for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, ending === 'lost')
@@ -146,7 +147,7 @@ export class Registry implements TunnelLookup {
     this.#sessions.delete(session.id)
     removeFrom(this.#byAccount, session.accountId, session)
     removeFrom(this.#byCredential, session.credentialId, session)
-    this.#emit({ what: 'session_stopped', session })
+    this.#emit({ what: 'session_stopped', session, error })
   }
 
   /** Puts a tunnel online; throws a refusal when its address is taken. */
@@ -204,7 +205,7 @@ export class Registry implements TunnelLookup {
   endCredential(credentialId: string, reason: string): void {
     this.#note(credentialId, undefined)
     for (const session of [...(this.#byCredential.get(credentialId) ?? [])]) {
-      this.removeSession(session, 'orderly')
+      this.removeSession(session, 'orderly', reason)
       session.end(reason)
     }
     for (const [key, kept] of this.#kept) if (kept.credentialId === credentialId) this.#free(key)
@@ -305,8 +306,9 @@ export class Registry implements TunnelLookup {
 
   #dismiss(old: LiveSession): void {
     if (!this.has(old)) return
-    this.removeSession(old, 'lost')
-    old.end('The agent has connected again.')
+    const reason = 'The agent has connected again.'
+    this.removeSession(old, 'lost', reason)
+    old.end(reason)
   }
 
   #note(credentialId: string, rules: readonly string[] | undefined): void {

@@ -344,7 +344,7 @@ export class SshConnection implements LiveSession {
 
   #failed(error: Error): void {
     this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection failed')
-    this.#retire()
+    this.#retire(error)
     this.#linger()
   }
 
@@ -355,16 +355,17 @@ export class SshConnection implements LiveSession {
 
   #destroy(error: Error): void {
     this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection ended')
+    this.#retire(error)
     this.#socket.destroy()
   }
 
   /** The session is over, though its connection may still be saying so. */
-  #retire(): void {
+  #retire(error?: Error): void {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#wordsDue)
     // SSH clients cannot prove to be the one from before, so their names wait for nobody.
-    if (this.authenticated) this.#options.registry.removeSession(this, 'orderly')
+    if (this.authenticated) this.#options.registry.removeSession(this, 'orderly', error?.message)
     this.#forwards.close()
     this.#channels.close(new Error('The SSH connection is over.'))
   }
