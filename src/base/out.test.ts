@@ -98,3 +98,41 @@ test('the end comes after everything written, and nothing after it', async () =>
 
   assert.deepEqual(socket.taken.map(String), ['last'])
 })
+
+test('a piece is copied as it comes: whoever brought it may use its memory again at once', async () => {
+  const socket = new Slow()
+  const out = new Out(socket, new Turn())
+  const [small, large] = [Buffer.from('small'), Buffer.alloc(200_000, 'x')]
+
+  out.write(small)
+  small.fill('!')
+  out.write(large)
+  large.fill('!')
+  out.end()
+  while (!socket.writableFinished) {
+    socket.take()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  assert.equal(Buffer.concat(socket.taken).toString(), `small${'x'.repeat(200_000)}`)
+})
+
+test('what comes while the socket is behind waits in blocks, however small the pieces are', async () => {
+  const socket = new Slow()
+  const out = new Out(socket, new Turn())
+  const pieces = Array.from({ length: 1000 }, (_, at) => `${at},`)
+
+  for (const piece of pieces) {
+    out.text(piece)
+    out.flush()
+  }
+  assert.equal(out.pending, pieces.join('').length)
+  out.end()
+  while (!socket.writableFinished) {
+    socket.take()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  assert.equal(Buffer.concat(socket.taken).toString(), pieces.join(''))
+  assert.ok(socket.taken.length <= 3, `${socket.taken.length} writes`)
+})

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { BlockWriter } from './block-writer.ts'
 import type { Flushable, Turn } from './turn.ts'
 
 /** Where the bytes written to an `Out` came from: it is told when they have left our memory. */
@@ -6,14 +7,15 @@ export interface Source {
   consumed(bytes: number): void
 }
 
-/** Pieces up to this size together are joined into one write; above it the kernel gathers them. */
-const JOIN = 4096
-/** This much is handed to the socket before the turn ends, so that a bulk transfer keeps both sides busy. */
-const GATHER = 128 * 1024
+/** Up to this much is collected as text, which costs no block and leaves in the cheapest kind of write. */
+const SMALL = 4096
+/** So much may wait before whoever writes should pause. */
+const MOST_HELD = 128 * 1024
 
 /**
  * The deferred, gathered writes of one socket, with exact accounts: what the kernel took is granted to the source, so
- * that one window is the most a slow reader can make us hold.
+ * that one window is the most a slow reader can make us hold. Everything is copied as it comes, into blocks that are
+ * used again, so that whoever brings a piece may reuse its memory at once and nothing is left to the collector.
  */
 export class Out implements Flushable {
   /** Whoever is granted what has been written; set for as long as its bytes pass through. */
@@ -22,8 +24,11 @@ export class Out implements Flushable {
   onRoom: (() => void) | undefined
   readonly #writable: Writable
   readonly #turn: Turn
-  readonly #pieces: (Buffer | string)[] = []
-  #held = 0
+  readonly #writer: BlockWriter
+  /** What was collected: first the text, whose characters are bytes, then the block. */
+  #text = ''
+  #block: Buffer | undefined
+  #filled = 0
   #owed = 0
   #queued = false
   #ended = false
@@ -31,10 +36,8 @@ export class Out implements Flushable {
   constructor(writable: Writable, turn: Turn) {
     this.#writable = writable
     this.#turn = turn
-    writable.on('drain', () => {
-      this.settle()
-      this.onRoom?.()
-    })
+    this.#writer = new BlockWriter(writable, turn.pool, () => this.#onWritten())
+    writable.on('drain', () => this.#onDrain())
   }
 
   /** Bytes in our memory that the socket has not taken yet. */
@@ -44,16 +47,23 @@ export class Out implements Flushable {
 
   /** True when more should not be added before `onRoom`. */
   get congested(): boolean {
-    return this.#writable.writableNeedDrain || this.#held > GATHER
+    return this.#writable.writableNeedDrain || this.#held > MOST_HELD
   }
 
   /** Adds text whose characters are bytes. */
   text(text: string): void {
-    this.#add(text, text.length)
+    if (this.#ended || text.length === 0) return
+    if (this.#block === undefined && this.#text.length + text.length <= SMALL) this.#text += text
+    else this.#gather(Buffer.from(text, 'latin1'))
+    this.#ask()
   }
 
   write(piece: Buffer): void {
-    this.#add(piece, piece.length)
+    if (this.#ended || piece.length === 0) return
+    if (this.#block === undefined && this.#text.length + piece.length <= SMALL)
+      this.#text += piece.toString('latin1')
+    else this.#gather(piece)
+    this.#ask()
   }
 
   /** Notes bytes received from the source, to be granted as the socket takes what was made of them. */
@@ -79,11 +89,8 @@ export class Out implements Flushable {
 
   flush(): void {
     this.#queued = false
-    const size = this.#held
-    if (size > 0) {
-      this.#held = 0
-      this.#issue(size)
-    }
+    // While a block is being written, the next one may as well fill up.
+    if (!this.#writer.busy) this.#issue()
     if (this.#owed > 0) this.settle()
   }
 
@@ -91,45 +98,63 @@ export class Out implements Flushable {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    if (this.#held > 0) this.flush()
+    this.#writer.finish()
+    this.#issue()
+    if (this.#owed > 0) this.settle()
     this.#writable.end()
   }
 
-  #add(piece: Buffer | string, size: number): void {
-    if (this.#ended || size === 0) return
-    this.#pieces.push(piece)
-    this.#held += size
-    if (this.#held >= GATHER) this.flush()
-    else if (!this.#queued) {
-      this.#queued = true
-      this.#turn.add(this)
-    }
+  get #held(): number {
+    return this.#text.length + this.#filled + this.#writer.waiting
   }
 
-  #issue(size: number): void {
-    const pieces = this.#pieces
-    const writable = this.#writable
-    if (pieces.length === 1) {
-      const piece = pieces[0]!
-      // A small piece that has to wait would keep the large block it was cut from.
-      if (typeof piece === 'string') writable.write(piece, 'latin1')
-      else writable.write(size < JOIN && writable.writableLength > 0 ? Buffer.from(piece) : piece)
-    } else if (size <= JOIN) writable.write(join(pieces, size))
-    else {
-      writable.cork()
-      for (const piece of pieces) writable.write(piece, 'latin1')
-      writable.uncork()
-    }
-    pieces.length = 0
+  #ask(): void {
+    if (this.#queued) return
+    this.#queued = true
+    this.#turn.add(this)
   }
-}
 
-function join(pieces: readonly (Buffer | string)[], size: number): Buffer {
-  const joined = Buffer.allocUnsafe(size)
-  let at = 0
-  for (const piece of pieces) {
-    if (typeof piece === 'string') at += joined.write(piece, at, 'latin1')
-    else at += piece.copy(joined, at)
+  #gather(piece: Buffer): void {
+    let from = 0
+    do {
+      const block = this.#block ?? this.#begin()
+      const taken = piece.copy(block, this.#filled, from)
+      from += taken
+      this.#filled += taken
+      if (this.#filled === block.length) this.#issue()
+    } while (from < piece.length)
   }
-  return joined
+
+  #begin(): Buffer {
+    const block = this.#turn.pool.take()
+    this.#block = block
+    this.#filled = block.write(this.#text, 'latin1')
+    this.#text = ''
+    return block
+  }
+
+  #issue(): void {
+    // A socket that is behind gets blocks, which fill up while they wait, instead of many small texts.
+    if (this.#text !== '' && this.#writable.writableLength > 0) this.#begin()
+    const block = this.#block
+    if (block === undefined) {
+      if (this.#text !== '') this.#writable.write(this.#text, 'latin1')
+      this.#text = ''
+      return
+    }
+    const filled = this.#filled
+    this.#block = undefined
+    this.#filled = 0
+    this.#writer.write(block, filled)
+  }
+
+  #onWritten(): void {
+    if (!this.#writer.busy) this.#issue()
+    this.#onDrain()
+  }
+
+  #onDrain(): void {
+    this.settle()
+    if (!this.congested) this.onRoom?.()
+  }
 }

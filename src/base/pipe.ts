@@ -1,4 +1,3 @@
-import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Out } from './out.ts'
 import { releasePiece } from './release.ts'
@@ -53,8 +52,6 @@ export class Pipe implements StreamSink {
     this.#out.source = stream
     stream.sink = this
     const { socket } = end
-    // Such a socket counts what the kernel took; another duplex may keep what it says it has written.
-    stream.returnsPieces = socket instanceof Socket
     socket.on('data', this.#onSocketData)
     socket.on('end', () => stream.end())
     socket.on('error', (error) => {

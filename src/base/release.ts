@@ -1,13 +1,16 @@
+import { litter } from './litter.ts'
+
 const LARGE = 16 * 1024
 
 /**
- * Gives the memory of a piece back at once, when the piece is all there is in it. Bulk reads take a fresh block each;
- * left to the collector, they make it walk the whole heap several times a second. The piece must not be used again.
+ * Gives the memory of a piece back at once when the piece is all there is in it, as with bulk reads, which take a fresh
+ * block each; otherwise it is left to the collector. The piece must not be used again.
  */
 export function releasePiece(piece: Buffer): void {
   const { buffer } = piece
   if (piece.byteLength === buffer.byteLength && buffer.byteLength >= LARGE && buffer instanceof ArrayBuffer)
     buffer.transfer(0)
+  else litter(piece)
 }
 
 /**

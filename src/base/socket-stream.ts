@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { releasePiece } from './release.ts'
 import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 
@@ -64,5 +65,6 @@ export class SocketStream implements ByteStream {
       this.#socket.pause()
     }
     this.sink.onData(chunk)
+    releasePiece(chunk)
   }
 }

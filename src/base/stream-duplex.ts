@@ -16,7 +16,7 @@ export class StreamDuplex extends Duplex implements StreamSink {
 
   onData(chunk: Buffer): void {
     this.#owed += chunk.length
-    if (this.push(chunk)) this.#grant()
+    if (this.push(Buffer.from(chunk))) this.#grant()
   }
 
   onEnd(): void {

@@ -1,6 +1,9 @@
 /** What a stream tells whoever holds its receiving end. Four plain methods instead of events: no allocation per piece. */
 export interface StreamSink {
-  /** A piece arrived. It counts against the stream's window until `consumed` is called for its bytes. */
+  /**
+   * A piece arrived. Its memory is lent for this call and reused afterwards: whoever keeps it copies it. It counts
+   * against the stream's window until `consumed` is called for its bytes.
+   */
   onData(chunk: Buffer): void
   /** The peer will send nothing more; our own direction stays open. */
   onEnd(): void
@@ -24,8 +27,6 @@ export interface ByteStream {
   reset(error?: Error): void
   /** Says that these bytes have left our memory, so that the peer may send as many again. */
   consumed(bytes: number): void
-  /** Set by a holder that never looks at bytes again once it has called `consumed` for them: their memory may be reused. */
-  returnsPieces?: boolean
 }
 
 /** A sink for streams nobody reads yet or any more. */

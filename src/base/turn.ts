@@ -1,3 +1,8 @@
+import { BufferPool } from './buffer-pool.ts'
+
+/** Large enough that a system call for each costs little, small enough that a slow reader's last one wastes little. */
+const BLOCK_BYTES = 64 * 1024
+
 /** Something that has writes to issue once everything of this turn has been read. */
 export interface Flushable {
   flush(): void
@@ -8,6 +13,8 @@ export interface Flushable {
  * Writing in one tight loop costs about half of writing as the reads come in.
  */
 export class Turn {
+  /** The blocks that everything of this turn is collected in. */
+  readonly pool = new BufferPool(64, BLOCK_BYTES)
   #dirty: Flushable[] = []
   #spare: Flushable[] = []
   readonly #run = (): void => {

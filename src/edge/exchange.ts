@@ -123,13 +123,14 @@ export abstract class Exchange {
     this.writeHead(status, reason, fields, length, hasBody)
   }
 
-  /** A piece of the response body. */
+  /** A piece of the response body, lent for this call. */
   data(piece: Buffer): void {
     if (this.over) return
     if (this.entry !== undefined) this.entry.traffic.bytesOut += piece.length
     if (this.watch !== undefined) this.watch.responseBodyLength += piece.length
     if (this.#through === undefined) this.writeBody(piece)
-    else this.#through.write(piece, () => this.#creditThrough())
+    // Copied: a piece is only lent.
+    else this.#through.write(Buffer.from(piece), () => this.#creditThrough())
   }
 
   /** The response body is complete. */

@@ -5,7 +5,6 @@
 export class HeadBuffer {
   #bytes: Buffer | undefined
   #size = 0
-  #owned = false
   /** How many bytes have been searched in vain. */
   searched = 0
 
@@ -15,17 +14,11 @@ export class HeadBuffer {
 
   /** Everything so far with this piece behind it. */
   append(piece: Buffer): Buffer {
-    if (this.#bytes === undefined) {
-      this.#bytes = piece
-      this.#size = piece.length
-      return piece
-    }
     const size = this.#size + piece.length
-    if (!this.#owned || size > this.#bytes.length) {
+    if (this.#bytes === undefined || size > this.#bytes.length) {
       const grown = Buffer.allocUnsafe(Math.max(512, size * 2))
-      this.#bytes.copy(grown, 0, 0, this.#size)
+      this.#bytes?.copy(grown, 0, 0, this.#size)
       this.#bytes = grown
-      this.#owned = true
     }
     piece.copy(this.#bytes, this.#size)
     this.#size = size
@@ -35,7 +28,6 @@ export class HeadBuffer {
   clear(): void {
     this.#bytes = undefined
     this.#size = 0
-    this.#owned = false
     this.searched = 0
   }
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Timed } from '../base/deadlines.ts'
+import { litter } from '../base/litter.ts'
 import { Out } from '../base/out.ts'
 import { resetSocket } from '../base/reset.ts'
 import { answerRefusal } from './answer.ts'
@@ -158,6 +159,7 @@ export class Http1Visitor extends Timed implements Live {
     const rest = this.#rest
     this.#rest = undefined
     this.#advance(rest === undefined ? chunk : Buffer.concat([rest, chunk]))
+    litter(chunk)
   }
 
   #advance(chunk: Buffer): void {

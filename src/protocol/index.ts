@@ -8,7 +8,6 @@ export {
   connectAgentSession,
   startAgentSession,
 } from './agent-session.ts'
-export { BufferPool } from './buffer-pool.ts'
 export { decode, rawField } from './decode.ts'
 export { ErrorCode, MuxError, WINDOW } from './frame.ts'
 export { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
@@ -24,7 +23,7 @@ export {
   type SrvInfoResponse,
   UnbindRequest,
 } from './messages.ts'
-export { type MuxOptions, MuxSession } from './mux-session.ts'
+export { createLinkPool, type MuxOptions, MuxSession } from './mux-session.ts'
 export { MuxStream } from './mux-stream.ts'
 export type { ProxyHeader } from './proxy-header.ts'
 export { proxyProtocolHeader } from './proxy-protocol.ts'

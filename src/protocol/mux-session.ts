@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream'
+import { BlockWriter } from '../base/block-writer.ts'
+import { BufferPool } from '../base/buffer-pool.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
-import { BufferPool } from './buffer-pool.ts'
+import { litter } from '../base/litter.ts'
 import {
   ErrorCode,
   Flag,
@@ -23,9 +25,6 @@ const BACKLOG_LIMIT = 262_144
 /** A peer that makes us answer and reads nothing is cut at this backlog; data alone never gets here. */
 const BACKLOG_KILL = 2 * 1024 * 1024
 
-/** Writes the transport may hold at once; beyond, frames gather in one buffer instead of one small buffer a turn. */
-const WRITES_IN_FLIGHT = 4
-
 /** What a waiting stream may send when its turn comes: one read of a usual source. */
 const TURN_BYTES = 65_536
 
@@ -36,6 +35,14 @@ const SMALLEST_SPLIT = 2048
 const CLOSE_DEADLINE_MS = 1000
 
 const GOAWAY_TEXT_LIMIT = 1024
+
+/** Two full DATA frames with their headers and room for some control frames. */
+const BLOCK_BYTES = 2 * MAX_DATA + 512
+
+/** The blocks that any number of sessions write their frames into. */
+export function createLinkPool(keep: number): BufferPool {
+  return new BufferPool(keep, BLOCK_BYTES)
+}
 
 /** What a session needs to know of the program around it. */
 export interface MuxOptions {
@@ -75,6 +82,7 @@ export class MuxSession implements FrameHandler {
   readonly #transport: Duplex
   readonly #options: MuxOptions
   readonly #pool: BufferPool
+  readonly #writer: BlockWriter
   readonly #clock: Clock
   readonly #parser: FrameParser
   readonly #streams = new Map<number, MuxStream>()
@@ -87,8 +95,6 @@ export class MuxSession implements FrameHandler {
   #out: Buffer | undefined
   #outFilled = 0
   #backlog = 0
-  readonly #writtenBuffers: Buffer[] = []
-  readonly #writtenBytes: number[] = []
   #armed = false
   #heard = false
   #spoke = false
@@ -105,12 +111,12 @@ export class MuxSession implements FrameHandler {
   #endError: Error | undefined
 
   readonly #onTurnEnd = (): void => this.#turnEnd()
-  readonly #onWritten = (error?: Error | null): void => this.#written(error)
 
   constructor(transport: Duplex, options: MuxOptions) {
     this.#transport = transport
     this.#options = options
-    this.#pool = options.pool ?? new BufferPool(4)
+    this.#pool = options.pool ?? createLinkPool(4)
+    this.#writer = new BlockWriter(transport, this.#pool, (bytes) => this.#written(bytes))
     this.#clock = options.clock ?? systemClock
     this.#parser = new FrameParser(this)
     this.#localParity = options.role === 'client' ? 1 : 0
@@ -166,6 +172,7 @@ export class MuxSession implements FrameHandler {
     this.#push()
     this.#end(code === ErrorCode.NoError ? undefined : new MuxError(code, text))
     const transport = this.#transport
+    this.#writer.finish()
     transport.end()
     const deadline = setTimeout(() => transport.destroy(), CLOSE_DEADLINE_MS)
     deadline.unref()
@@ -303,6 +310,7 @@ export class MuxSession implements FrameHandler {
     this.lastHeard = this.#clock.monotonic()
     this.#heard = true
     if (this.nudges) this.#arm()
+    litter(chunk)
     try {
       this.#parser.push(chunk)
     } catch (error) {
@@ -382,7 +390,7 @@ export class MuxSession implements FrameHandler {
         this.destroy(
           new MuxError(ErrorCode.EnhanceYourCalm, 'The peer does not read the answers it asks for.'),
         )
-      } else if (this.#writtenBuffers.length < WRITES_IN_FLIGHT) this.#push()
+      } else if (!this.#writer.busy) this.#push()
     }
     this.#tellClosed()
   }
@@ -422,27 +430,18 @@ export class MuxSession implements FrameHandler {
 
   #push(): void {
     if (this.#out === undefined) return
-    const buffer = this.#out
-    const bytes = this.#outFilled
+    const block = this.#out
+    const size = this.#outFilled
     this.#out = undefined
     this.#outFilled = 0
-    this.#writtenBuffers.push(buffer)
-    this.#writtenBytes.push(bytes)
-    this.#transport.write(buffer.subarray(0, bytes), this.#onWritten)
+    this.#writer.write(block, size)
   }
 
-  #written(error?: Error | null): void {
-    const buffer = this.#writtenBuffers.shift()
-    const bytes = this.#writtenBytes.shift()
-    // After the end a buffer may still be in the hands of the transport, so it is not reused.
-    if (this.#over || buffer === undefined || bytes === undefined) return
-    if (error) {
-      this.destroy(error)
-      return
-    }
-    this.#pool.give(buffer)
+  #written(bytes: number): void {
+    if (this.#over) return
     this.#backlog -= bytes
-    if (this.#out !== undefined || this.#lineHead !== undefined) this.#arm()
+    if (!this.#writer.busy) this.#push()
+    if (this.#lineHead !== undefined) this.#arm()
   }
 
   #end(error: Error | undefined): void {

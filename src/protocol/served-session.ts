@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
+import type { BufferPool } from '../base/buffer-pool.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
-import type { BufferPool } from './buffer-pool.ts'
 import { HeartbeatEcho, Watchdog } from './heartbeat.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as setTimer } from 'node:timers/promises'
 import { type Acl, compileAcl, isTokenShaped, type TunnelPrincipal } from '../auth/index.ts'
+import type { BufferPool } from '../base/buffer-pool.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
@@ -11,7 +12,6 @@ import {
   type AuthResponse,
   BindRequest,
   type BindResponse,
-  type BufferPool,
   decode,
   ErrorCode,
   LabelRequest,

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
+import type { BufferPool } from '../base/buffer-pool.ts'
 import { systemClock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
-import { BufferPool } from '../protocol/index.ts'
+import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
 import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
 import { SourceLimit } from './source-limit.ts'
@@ -54,7 +55,7 @@ export interface AgentGateway {
 export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
-  const pool = options.pool ?? new BufferPool(64)
+  const pool = options.pool ?? createLinkPool(64)
   const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
   const penalties = new Penalties(clock, options.penalties ?? AGENT_PENALTIES)
   const known = new SourceLimit(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)

@@ -50,7 +50,7 @@ export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
   stream.sink = {
     onData(chunk) {
       unread += chunk.length
-      duplex.push(chunk)
+      duplex.push(Buffer.from(chunk))
     },
     onEnd() {
       duplex.push(null)

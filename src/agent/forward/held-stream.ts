@@ -7,7 +7,7 @@ export class HeldStream extends StreamLayer {
   #closed: { error: Error | undefined } | undefined
 
   override onData(chunk: Buffer): void {
-    if (this.#pieces) this.#pieces.push(chunk)
+    if (this.#pieces) this.#pieces.push(Buffer.from(chunk))
     else this.sink.onData(chunk)
   }
 

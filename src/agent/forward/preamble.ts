@@ -42,7 +42,7 @@ export class PreambleStream extends StreamLayer {
     const bytes = this.#held ? Buffer.concat([this.#held, chunk]) : chunk
     const length = preambleLength(bytes)
     if (length === undefined) {
-      this.#held = bytes
+      this.#held = Buffer.from(bytes)
       return
     }
     if (length < 0) {

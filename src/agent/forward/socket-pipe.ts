@@ -79,7 +79,7 @@ export class SocketPipe implements StreamSink {
 
   onData(chunk: Buffer): void {
     if (this.#out === undefined) {
-      this.#early.push(chunk)
+      this.#early.push(Buffer.from(chunk))
       return
     }
     this.#given += chunk.length

@@ -1,7 +1,8 @@
 import { type Deadlines, Timed } from '../../base/deadlines.ts'
 
-/** As long as the server gives its visitors (P16). */
-const NO_PROGRESS_MS = 300_000
+/** Five minutes, as long as the server gives its visitors (P16), looked at every half minute. */
+const LOOK_MS = 30_000
+const LOOKS = 10
 
 /** What a guard asks of the stream it watches. */
 export interface Guarded {
@@ -20,6 +21,8 @@ export class StallGuard extends Timed {
   readonly #deadlines: Deadlines
   readonly #guarded: Guarded
   #seen = 0
+  /** How often it was looked at since anything moved. */
+  #looks = 0
 
   constructor(deadlines: Deadlines, guarded: Guarded) {
     super()
@@ -30,9 +33,8 @@ export class StallGuard extends Timed {
   /** Data waits from now on; called again while it does, this changes nothing. */
   watch(): void {
     if (this.dueAt !== 0) return
-    this.#seen = this.#guarded.moved()
     this.#deadlines.start()
-    this.#deadlines.set(this, this.#deadlines.ticks(NO_PROGRESS_MS))
+    this.#look()
   }
 
   stop(): void {
@@ -41,7 +43,14 @@ export class StallGuard extends Timed {
 
   onDeadline(): void {
     if (!this.#guarded.waiting()) return
-    if (this.#guarded.moved() !== this.#seen) this.watch()
+    if (this.#guarded.moved() !== this.#seen) this.#look()
+    else if (++this.#looks < LOOKS) this.#deadlines.set(this, this.#deadlines.ticks(LOOK_MS))
     else this.#guarded.cut(new Error('Nothing moved for 5 minutes although data waits.'))
+  }
+
+  #look(): void {
+    this.#seen = this.#guarded.moved()
+    this.#looks = 0
+    this.#deadlines.set(this, this.#deadlines.ticks(LOOK_MS))
   }
 }

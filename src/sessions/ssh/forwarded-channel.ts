@@ -30,7 +30,6 @@ export interface Carrier {
  */
 export class ForwardedChannel implements ByteStream {
   sink: StreamSink = silentSink
-  returnsPieces = false
   readonly id: number
   readonly #carrier: Carrier
   /** Undefined until the client has connected to its service. */
@@ -39,10 +38,6 @@ export class ForwardedChannel implements ByteStream {
   #packet = PACKET
   #window = WINDOW
   #consumed = 0
-  /** Pieces that come back as they are consumed. */
-  readonly #lent: Buffer[] = []
-  /** How much of the first of them has; below zero while others, delivered earlier, have not been consumed. */
-  #returned = 0
   readonly #waiting: Buffer[] = []
   #waitingBytes = 0
   #blocked = false
@@ -85,7 +80,6 @@ export class ForwardedChannel implements ByteStream {
   }
 
   consumed(bytes: number): void {
-    this.#takeBack(bytes)
     this.#consumed += bytes
     if (this.#consumed < WINDOW / 2 || this.#closed || this.#endSeen) return
     this.#window += this.#consumed
@@ -121,9 +115,9 @@ export class ForwardedChannel implements ByteStream {
       return
     }
     this.#window -= data.length
-    if (this.returnsPieces) this.#lent.push(data)
-    else this.#returned -= data.length
     this.sink.onData(data)
+    // It came as a packet of its own, with nothing else in its memory.
+    releaseBlock(data)
   }
 
   onEnd(): void {
@@ -167,16 +161,6 @@ export class ForwardedChannel implements ByteStream {
     if (!this.#blocked || this.#closed || this.#waitingBytes > MOST_WAITING / 2) return
     this.#blocked = false
     this.sink.onDrain()
-  }
-
-  /** Each piece came as a packet of its own, with nothing else in its memory. */
-  #takeBack(bytes: number): void {
-    this.#returned += bytes
-    while (this.#lent.length > 0 && this.#returned >= this.#lent[0]!.length) {
-      const piece = this.#lent.shift()!
-      this.#returned -= piece.length
-      releaseBlock(piece)
-    }
   }
 
   /** Sends the beginning of a piece and answers with what could not be sent. */

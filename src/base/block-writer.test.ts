@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { BlockWriter } from './block-writer.ts'
+import { BufferPool } from './buffer-pool.ts'
+
+/** A socket that completes one write each time it is told to. */
+function startSocket() {
+  const writes: { text: string; done: (error?: Error) => void }[] = []
+  const socket = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      writes.push({ text: chunk.toString(), done })
+    },
+    writev(chunks, done) {
+      writes.push({ text: chunks.map(({ chunk }) => String(chunk)).join('+'), done })
+    },
+  })
+  socket.on('error', () => {})
+  return { socket, writes }
+}
+
+function startWriter() {
+  const { socket, writes } = startSocket()
+  const pool = new BufferPool(8, 100)
+  const written: number[] = []
+  const writer = new BlockWriter(socket, pool, (bytes) => written.push(bytes))
+  const write = (text: string) => {
+    const block = pool.take()
+    writer.write(block, block.write(text))
+    return block
+  }
+  /** Lets the socket complete its write. */
+  const complete = async (error?: Error) => {
+    writes.at(-1)!.done(error)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { socket, writes, writer, pool, written, write, complete }
+}
+
+const textsOf = (writes: readonly { text: string }[]) => writes.map(({ text }) => text)
+
+test('blocks leave one at a time, each in a write of its own, and come back to the pool', async () => {
+  const { writes, writer, pool, written, write, complete } = startWriter()
+
+  const first = write('one')
+  write('two')
+  write('three')
+  assert.deepEqual(textsOf(writes), ['one'])
+  assert.deepEqual([writer.busy, writer.waiting], [true, 8])
+  await complete()
+  assert.deepEqual(textsOf(writes), ['one', 'two'])
+  assert.equal(pool.take(), first)
+  await complete()
+  await complete()
+
+  assert.deepEqual(textsOf(writes), ['one', 'two', 'three'])
+  assert.deepEqual(written, [3, 3, 5])
+  assert.deepEqual([writer.busy, writer.waiting], [false, 0])
+})
+
+test('before the end everything is handed over, in order', async () => {
+  const { socket, writes, writer, write, complete } = startWriter()
+
+  write('one')
+  write('two')
+  writer.finish()
+  write('three')
+  socket.end()
+  await complete()
+  await complete()
+
+  assert.deepEqual(textsOf(writes), ['one', 'two+three'])
+  assert.equal(writer.waiting, 0)
+  assert.ok(socket.writableFinished)
+})
+
+test('a block whose write failed is not used again', async () => {
+  const { pool, written, write, complete } = startWriter()
+
+  const block = write('one')
+  await complete(new Error('gone'))
+
+  assert.notEqual(pool.take(), block)
+  assert.deepEqual(written, [])
+})
