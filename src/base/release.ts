@@ -1,4 +1,4 @@
-import { litter } from './litter.ts'
+import { litter, passed } from './litter.ts'
 
 const LARGE = 16 * 1024
 
@@ -7,10 +7,11 @@ const LARGE = 16 * 1024
  * block each; otherwise it is left to the collector. The piece must not be used again.
  */
 export function releasePiece(piece: Buffer): void {
-  const { buffer } = piece
-  if (piece.byteLength === buffer.byteLength && buffer.byteLength >= LARGE && buffer instanceof ArrayBuffer)
+  const { buffer, byteLength } = piece
+  if (byteLength === buffer.byteLength && byteLength >= LARGE && buffer instanceof ArrayBuffer) {
     buffer.transfer(0)
-  else litter(piece)
+    passed(byteLength)
+  } else litter(piece)
 }
 
 /**
