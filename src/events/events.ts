@@ -219,7 +219,7 @@ export function createEvents(options: EventsOptions): Events {
       let taken: TrafficEvent | undefined
       for (const destination of wanted) {
         if (!traffic.admits(destination)) continue
-        taken ??= told.take(ids, event, at)
+        taken ??= told.taker.take(ids, event, at)
         traffic.push(destination, taken)
       }
     }

@@ -2,7 +2,7 @@ import type { Logger } from '../base/log.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
 import { gettersOf, type TrafficKind, trafficKinds } from './traffic.ts'
-import { compileTaker, type TrafficTaker } from './traffic-event.ts'
+import { TrafficTaker } from './traffic-event.ts'
 
 /** What a subscription's row holds. */
 interface SubscriptionData {
@@ -14,7 +14,7 @@ interface SubscriptionData {
 export interface Route {
   readonly destinations: readonly string[]
   /** For events of the edge: which of them pass, and what is told of them. */
-  readonly traffic?: { readonly passes: Filter<unknown>; readonly take: TrafficTaker<unknown> }
+  readonly traffic?: { readonly passes: Filter<unknown>; readonly taker: TrafficTaker<unknown> }
 }
 
 const NO_ROUTES: readonly Route[] = []
@@ -75,8 +75,8 @@ export class Subscriptions {
         const told = fields.length === 0 ? [...(TRAFFIC_FIELDS[type] ?? [])] : fields
         try {
           const passes = parseFilter(filter, gettersOf(type))
-          const take = compileTaker(type, account, told, kind)
-          routes.set(type, { destinations, traffic: { passes, take } })
+          const taker = new TrafficTaker(type, account, told, kind)
+          routes.set(type, { destinations, traffic: { passes, taker } })
         } catch (error) {
           const reason = (error as Error).message
           this.#log.error({ subscription: id, type, reason }, 'a filter cannot be used')

@@ -2,9 +2,6 @@ import type { RunningIds } from '../base/running-ids.ts'
 import type { Parcel } from './targets/target.ts'
 import type { TrafficKind } from './traffic.ts'
 
-/** Takes from something that came to pass on the edge what is to be told of it. */
-export type TrafficTaker<E> = (ids: RunningIds, event: E, at: number) => TrafficEvent
-
 type Show = (taken: unknown) => unknown
 
 interface Branch {
@@ -12,32 +9,46 @@ interface Branch {
 }
 
 /**
- * Compiles how events with these fields are told: `conn.client_ip` becomes `{"conn":{"client_ip":…}}`. All that is the
- * same in every event is text made here once. An event that passes by costs its values alone; it is written down when its
- * batch leaves, many at a time, which takes a third of the time, and not at all when it is dropped.
+ * How events with these fields are told: `conn.client_ip` becomes `{"conn":{"client_ip":…}}`. All that is the same in
+ * every event is text made here once. An event that passes by costs its values alone; it is written down when its batch
+ * leaves, many at a time, which takes a third of the time, and not at all when it is dropped.
  */
-export function compileTaker<E>(
-  type: string,
-  accountId: string,
-  fields: readonly string[],
-  kind: TrafficKind<E>,
-): TrafficTaker<E> {
-  const { texts, names } = layOut(type, accountId, fields)
-  const takes = names.map((name) => kind.field(name)?.take ?? (() => null))
-  const shows = names.map((name) => kind.field(name)?.show)
-  const forms = { plain: new Form(texts, shows, asIs), quoted: new Form(texts, shows, insideString) }
-  const textLength = texts.reduce((sum, text) => sum + text.length, 0)
+export class TrafficTaker<E> {
+  readonly #type: string
+  readonly #kind: TrafficKind<E>
+  readonly #takes: readonly ((event: E) => unknown)[]
+  readonly #forms: Forms
+  readonly #textLength: number
 
-  return (ids, event, at) => {
+  constructor(type: string, accountId: string, fields: readonly string[], kind: TrafficKind<E>) {
+    const { texts, names } = layOut(type, accountId, fields)
+    const shows = names.map((name) => kind.field(name)?.show)
+    this.#type = type
+    this.#kind = kind
+    this.#takes = names.map((name) => kind.field(name)?.take ?? nothing)
+    this.#forms = { plain: new Form(texts, shows, asIs), quoted: new Form(texts, shows, insideString) }
+    this.#textLength = texts.reduce((sum, text) => sum + text.length, 0)
+  }
+
+  /** Takes from something that came to pass on the edge what is to be told of it. */
+  take(ids: RunningIds, event: E, at: number): TrafficEvent {
+    const takes = this.#takes
     const values: unknown[] = new Array(takes.length)
-    let size = textLength + kind.weight(event)
+    let size = this.#textLength + this.#kind.weight(event)
     for (let index = 0; index < takes.length; index++) {
       const value = takes[index]!(event)
       if (typeof value === 'string') size += value.length
       values[index] = value
     }
-    return new TrafficEvent(type, at, values, size, forms, ids)
+    return new TrafficEvent(this.#type, at, values, size, this.#forms, ids)
   }
+}
+
+const nothing = () => null
+
+interface Forms {
+  readonly plain: Form
+  readonly quoted: Form
 }
 
 /** A traffic event: its values, which are written down anew, and always alike, whenever somebody asks. */
@@ -46,7 +57,7 @@ export class TrafficEvent implements Parcel {
   readonly at: number
   readonly size: number
   readonly #values: readonly unknown[]
-  readonly #forms: { readonly plain: Form; readonly quoted: Form }
+  readonly #forms: Forms
   readonly #ids: RunningIds
   #id: string | undefined = undefined
 
@@ -55,7 +66,7 @@ export class TrafficEvent implements Parcel {
     at: number,
     values: readonly unknown[],
     size: number,
-    forms: { readonly plain: Form; readonly quoted: Form },
+    forms: Forms,
     ids: RunningIds,
   ) {
     this.type = type

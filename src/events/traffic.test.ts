@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { RunningIds } from '../base/running-ids.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficKinds } from './traffic.ts'
-import { compileTaker, type TrafficTaker } from './traffic-event.ts'
+import { TrafficTaker } from './traffic-event.ts'
 
 const connection = {
   scheme: 'https',
@@ -36,8 +36,8 @@ const request: FinishedRequest = {
 }
 
 function told(type: string, fields: readonly string[], event: unknown) {
-  const take = compileTaker(type, 'ac_1', fields, trafficKinds[type]!) as TrafficTaker<unknown>
-  const parcel = take(new RunningIds('ev'), event, Date.UTC(2026, 0, 2, 1))
+  const taker = new TrafficTaker<never>(type, 'ac_1', fields, trafficKinds[type]!)
+  const parcel = taker.take(new RunningIds('ev'), event as never, Date.UTC(2026, 0, 2, 1))
   const { body } = parcel
   assert.equal(parcel.body, body, 'written alike every time')
   assert.equal(JSON.parse(parcel.quoted!), body)

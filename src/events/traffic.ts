@@ -113,23 +113,21 @@ export interface TrafficKind<E> {
   weight(event: E): number
 }
 
-/** Fields are looked up once, when a subscription is compiled; what remains for each event is a call. */
+/** Fields are looked up once, when a subscription is made; what remains for each event is a call. */
 function kindOf<E extends Finished>(
   type: string,
   own: Readonly<Record<string, Getter<E>>>,
   weight: (event: E) => number,
 ): TrafficKind<E> {
-  return {
-    field(name) {
-      if (!TRAFFIC_FIELDS[type]?.has(name)) return undefined
-      const visitor = visitorFields[name]
-      // What is neither told by the edge itself nor by the connection was noted by a module, if at all.
-      const take =
-        own[name] ?? (visitor ? ({ connection }) => visitor(connection) : ({ notes }) => notes[name])
-      return { take, show: shows[name] as TrafficField<E>['show'] }
-    },
-    weight,
+  const fields = new Map<string, TrafficField<E>>()
+  for (const name of TRAFFIC_FIELDS[type] ?? []) {
+    const visitor = visitorFields[name]
+    // What is neither told by the edge itself nor by the connection was noted by a module, if at all.
+    const take: Getter<E> =
+      own[name] ?? (visitor ? ({ connection }) => visitor(connection) : ({ notes }) => notes[name])
+    fields.set(name, { take, show: shows[name] as TrafficField<E>['show'] })
   }
+  return { field: (name) => fields.get(name), weight }
 }
 
 /** The kinds of traffic events by their type. */
