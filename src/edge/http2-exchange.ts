@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Timed } from '../base/deadlines.ts'
+import { litter } from '../base/litter.ts'
 import { Out } from '../base/out.ts'
 import type { Connection } from './connection.ts'
 import type { Core } from './core.ts'
@@ -128,6 +129,7 @@ export class Http2Exchange extends Exchange {
     this.took(piece.length)
     this.bodySent = true
     if (!this.upstream.body(piece)) this.#stream.pause()
+    litter(piece)
   }
 
   #onEnd(): void {

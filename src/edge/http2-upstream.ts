@@ -6,6 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { Timed } from '../base/deadlines.ts'
+import { litter } from '../base/litter.ts'
 import type { ByteStream } from '../base/stream.ts'
 import { StreamDuplex } from '../base/stream-duplex.ts'
 import type { Target } from './backend.ts'
@@ -171,6 +172,7 @@ class Http2Upstream implements Upstream {
     }
     this.#exchange.received(piece.length)
     this.#exchange.data(piece)
+    litter(piece)
   }
 
   #onEnd(): void {

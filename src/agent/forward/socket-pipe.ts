@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Deadlines } from '../../base/deadlines.ts'
+import { litter } from '../../base/litter.ts'
 import { Out } from '../../base/out.ts'
 import type { ByteStream, StreamSink } from '../../base/stream.ts'
 import type { Turn } from '../../base/turn.ts'
@@ -52,6 +53,7 @@ export class SocketPipe implements StreamSink {
     if (socket instanceof TLSSocket) {
       socket.on('data', (chunk: Buffer) => {
         if (!this.received(chunk)) socket.pause()
+        litter(chunk)
       })
     }
     socket.on('end', () => this.#stream.end())
