@@ -13,7 +13,7 @@ import {
 import type { Call, Committing, Writing } from './call.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
-import { actionOf } from './routes.ts'
+import { actionOf, article } from './routes.ts'
 
 /** What a resource does beyond create, read, update and delete. Each step sees the record as the one before left it. */
 export interface Behaviour<R extends Resource = Resource> {
@@ -131,7 +131,7 @@ export async function find(
   parents: Parents,
   reader: Pick<Transaction, 'get'> = call.store,
 ): Promise<Row> {
-  if (!isIdOf(resource, id)) throw problem('malformed_id', resource.name, id)
+  if (!isIdOf(resource, id)) throw problem('malformed_id', article(resource.name), id)
   const row = await reader.get(resource.kind, call.principal.accountId, id)
   const misplaced = resource.parents.some((parent) => row?.data[parent] !== parents[parent])
   if (row === undefined || misplaced) throw problem('not_found', resource.name, id)

@@ -117,7 +117,7 @@ export const catalogue = {
   malformed_id: {
     code: 222,
     status: 404,
-    text: (what: string, id: string) => `"${id}" is not the id of a ${what}.`,
+    text: (what: string, id: string) => `"${id}" is not the id of ${what}.`,
   },
   no_such_reference: {
     code: 223,

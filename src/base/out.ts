@@ -24,7 +24,8 @@ export class Out implements Flushable {
   onRoom: (() => void) | undefined
   readonly #writable: Writable
   readonly #turn: Turn
-  readonly #writer: BlockWriter
+  /** Made with the first block: most connections never need one. */
+  #writer: BlockWriter | undefined
   /** What was collected: first the text, whose characters are bytes, then the block. */
   #text = ''
   #block: Buffer | undefined
@@ -36,7 +37,6 @@ export class Out implements Flushable {
   constructor(writable: Writable, turn: Turn) {
     this.#writable = writable
     this.#turn = turn
-    this.#writer = new BlockWriter(writable, turn.pool, () => this.#onWritten())
     writable.on('drain', () => this.#onDrain())
   }
 
@@ -90,7 +90,7 @@ export class Out implements Flushable {
   flush(): void {
     this.#queued = false
     // While a block is being written, the next one may as well fill up.
-    if (!this.#writer.busy) this.#issue()
+    if (!this.#writer?.busy) this.#issue()
     if (this.#owed > 0) this.settle()
   }
 
@@ -98,14 +98,14 @@ export class Out implements Flushable {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#writer.finish()
+    this.#writer?.finish()
     this.#issue()
     if (this.#owed > 0) this.settle()
     this.#writable.end()
   }
 
   get #held(): number {
-    return this.#text.length + this.#filled + this.#writer.waiting
+    return this.#text.length + this.#filled + (this.#writer?.waiting ?? 0)
   }
 
   #ask(): void {
@@ -145,11 +145,12 @@ export class Out implements Flushable {
     const filled = this.#filled
     this.#block = undefined
     this.#filled = 0
+    this.#writer ??= new BlockWriter(this.#writable, this.#turn.pool, () => this.#onWritten())
     this.#writer.write(block, filled)
   }
 
   #onWritten(): void {
-    if (!this.#writer.busy) this.#issue()
+    if (!this.#writer?.busy) this.#issue()
     this.#onDrain()
   }
 
