@@ -61,6 +61,14 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal | null
 }
 
+/** An answer that has been read. */
+export interface OutboundAnswer {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: readonly [string, string][]
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
 /** The one way out of the platform: every call to a URL that somebody configured goes through it. */
 export interface Outbound {
   /** Like `fetch`, but never follows a redirect, and answers with the whole body already read. */
@@ -169,8 +177,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         const answer = await request(url, { method, ...contentOf(init), signal, dispatcher })
         const body = await readBody(answer.body, maxBytes, url)
         const { statusCode: status, statusText } = answer
-        const bodyless = [101, 204, 205, 304].includes(status)
-        return new Response(bodyless ? null : body, { status, statusText, headers: pairsOf(answer.headers) })
+        return answerOf({ status, statusText, headers: pairsOf(answer.headers), body })
       } catch (error) {
         if (deadline.aborted)
           throw new OutboundProblem(
@@ -238,8 +245,14 @@ function readUrl(input: string | URL): URL {
   return url
 }
 
+/** What came back, as `fetch` would tell it. */
+export function answerOf({ body, headers, ...init }: OutboundAnswer): Response {
+  const bodyless = [101, 204, 205, 304].includes(init.status)
+  return new Response(bodyless ? null : body, { ...init, headers: [...headers] })
+}
+
 /** What is sent, with what a receiver may expect to be told of it. */
-function contentOf({ headers: given, body: content }: OutboundRequest): {
+export function contentOf({ headers: given, body: content }: OutboundRequest): {
   headers: Headers
   body: string | Uint8Array | null
 } {

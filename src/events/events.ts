@@ -54,7 +54,7 @@ const DEFAULT_LIMITS: EventLimits = {
 
 export interface EventsOptions {
   readonly store: DurableStore
-  readonly outbound: Outbound
+  readonly outbound: Pick<Outbound, 'fetch'>
   readonly log: Logger
   /** Base address shown in `uri`; known once the API listens. */
   readonly apiUrl: () => string

@@ -8,6 +8,7 @@ import { createDial } from '../base/guarded-dial.ts'
 import { joinHostPort, publicUrl } from '../base/hostport.ts'
 import { createLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
+import { createOutboundThread } from '../base/outbound-thread.ts'
 import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
 import { createCluster, NODE_NAME } from '../cluster/index.ts'
@@ -181,9 +182,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     })
     const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
 
+    const deliveries = createOutboundThread({ allow: settings.outboundAllow })
     const events = createEvents({
       store,
-      outbound,
+      outbound: deliveries,
       node: await nodeId(settings.dataDir),
       clock,
       log,
@@ -493,7 +495,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       made,
       async stop() {
         await stopParts()
-        await Promise.all([outbound.close(), acmeOutbound.close()])
+        await Promise.all([outbound.close(), acmeOutbound.close(), deliveries.close()])
         await store.close()
       },
     }

@@ -18,7 +18,7 @@ interface SdkRequest {
 const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'expect', 'transfer-encoding'])
 
 /** Sends the SDK's requests through the guarded client; the SDK's own handlers would go past it (P45). */
-export function createAwsHandler(outbound: Outbound) {
+export function createAwsHandler(outbound: Pick<Outbound, 'fetch'>) {
   return {
     metadata: { handlerProtocol: 'http/1.1' },
     async handle(request: SdkRequest, { abortSignal }: { abortSignal?: unknown } = {}) {

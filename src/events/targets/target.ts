@@ -89,7 +89,7 @@ export interface CloudIdentity {
 export interface TargetContext {
   readonly accountId: string
   readonly destinationId: string
-  readonly outbound: Outbound
+  readonly outbound: Pick<Outbound, 'fetch'>
   readonly clock: Clock
   readonly endpoints: Endpoints
   /** How long one request may take. */
