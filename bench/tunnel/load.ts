@@ -69,15 +69,17 @@ export async function bulk(
   seconds: number,
 ): Promise<Measured> {
   const args = ['-c', '127.0.0.1', '-p', String(port), '-t', String(seconds), '-P', String(streams), '--json']
-  const { stdout } = await runIperf(direction === 'down' ? [...args, '-R'] : args)
-  const { sum_received: received } = JSON.parse(stdout).end
+  const received = await runIperf(direction === 'down' ? [...args, '-R'] : args)
   return { rate: received.bits_per_second / 8e6, count: received.bytes }
 }
 
-/** The service takes one test at a time and needs a moment after each. */
-async function runIperf(args: string[], attempts = 20): Promise<{ stdout: string }> {
+/** The service takes one test at a time and needs a moment after each; it may say so without failing. */
+async function runIperf(args: string[], attempts = 20): Promise<{ bits_per_second: number; bytes: number }> {
   try {
-    return await run('iperf3', args, { maxBuffer: 64 * 1024 * 1024 })
+    const { stdout } = await run('iperf3', args, { maxBuffer: 64 * 1024 * 1024 })
+    const { end, error } = JSON.parse(stdout)
+    if (end.sum_received === undefined) throw new Error(`iperf3: ${error}`)
+    return end.sum_received
   } catch (error) {
     if (attempts === 0) throw error
     await new Promise((resolve) => setTimeout(resolve, 100))
