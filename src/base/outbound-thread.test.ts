@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { OutboundProblem } from './outbound.ts'
 import { createOutboundThread, type ThreadOptions } from './outbound-thread.ts'
 
@@ -113,7 +114,7 @@ test('calls under way fail when the thread ends, and the next one starts another
   const outbound = start(t)
 
   const calling = codeOf(outbound.fetch(`${url}/silent`))
-  while (seen.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await eventually(() => seen.length === 1, 'the call at the receiver')
   await outbound.close()
 
   assert.equal(await calling, 'unreachable')
