@@ -48,8 +48,19 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await dialog.getByRole('button', { name: /^Fixed answer/ }).click()
   await dialog.getByLabel('Description').fill('Sign')
   await dialog.getByLabel('Body').fill('gone fishing')
+  // What was just made has its name also while the lists are still read.
+  const read = Promise.withResolvers<void>()
+  await page.route(
+    ({ pathname }) => pathname.startsWith('/backends/'),
+    async (route) => {
+      if (route.request().method() === 'GET') await read.promise
+      await route.continue()
+    },
+  )
   await dialog.getByRole('button', { name: 'Create fixed answer' }).click()
   assert.match(await shown(dialog.locator('.children')), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
+  read.resolve()
+  await page.unrouteAll({ behavior: 'wait' })
   await dialog.getByRole('button', { name: 'Create weighted' }).click()
   await button(/^Two shops/, false).waitFor()
   await page.getByText('no tunnel online').waitFor()

@@ -90,7 +90,8 @@ function GroupForm({
   onDone,
   onCancel,
 }: FormProps & { kind: 'weighted' | 'failover'; backend?: Backend }) {
-  const around = useSurroundings('')
+  const loaded = useSurroundings('')
+  const [made, setMade] = useState<readonly Backend[]>([])
   const [description, setDescription] = useState(backend?.description ?? '')
   const [children, setChildren] = useState(() => childrenOf(backend))
   const [making, setMaking] = useState(false)
@@ -118,7 +119,12 @@ function GroupForm({
     }
   }
 
-  if (around.value === undefined) return <Loading />
+  if (loaded.value === undefined) return <Loading />
+  // What was made in this form is known at once; what was read is newer where it has the same.
+  const around: Surroundings = {
+    ...loaded.value,
+    backends: new Map([...made.map((one) => [one.id, one] as const), ...loaded.value.backends]),
+  }
   if (making)
     return (
       <section className="inner-form" aria-label="New backend inside">
@@ -127,10 +133,11 @@ function GroupForm({
         </h3>
         <NewBackend
           onCancel={() => setMaking(false)}
-          onDone={(made) => {
-            add(made.id)
+          onDone={(one) => {
+            add(one.id)
+            setMade([...made, one])
             setMaking(false)
-            around.reload()
+            loaded.reload()
           }}
         />
       </section>
@@ -157,7 +164,7 @@ function GroupForm({
       >
         {(control) => (
           <>
-            <Children kind={kind} value={children} onValue={setChildren} around={around.value!} />
+            <Children kind={kind} value={children} onValue={setChildren} around={around} />
             <div className="child-add">
               <select
                 {...control}
@@ -169,11 +176,11 @@ function GroupForm({
               >
                 <option value="">Add a backend…</option>
                 <option value="new">Create a new one</option>
-                {[...around.value!.backends.values()]
+                {[...around.backends.values()]
                   .filter(({ id }) => id !== backend?.id && !children.some((child) => child.id === id))
                   .map(({ id }) => (
                     <option key={id} value={id}>
-                      {nameOf(id, around.value!)}
+                      {nameOf(id, around)}
                     </option>
                   ))}
               </select>
