@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts'
-import type { Store } from '../store/index.ts'
+import type { Reader, Store } from '../store/index.ts'
 import { isTokenShaped, tokenDigest } from './token.ts'
 
 /** What the owner of a credential may do. */
@@ -51,12 +51,16 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
   const remembered = new Map<string, { principal: Principal; until: number }>()
   let forgotten = 0
 
-  async function ownerOf(accountId: string, ownerId: string): Promise<{ role: Role; active: boolean }> {
+  async function ownerOf(
+    accountId: string,
+    ownerId: string,
+    reader: Reader = store,
+  ): Promise<{ role: Role; active: boolean }> {
     if (ownerId.startsWith('usr_')) {
-      const user = await store.get('users', accountId, ownerId)
+      const user = await reader.get('users', accountId, ownerId)
       if (user !== undefined) return { role: user.data.role as Role, active: user.data.active === true }
     } else {
-      const bot = await store.get('bot_users', accountId, ownerId)
+      const bot = await reader.get('bot_users', accountId, ownerId)
       if (bot !== undefined) return { role: 'developer', active: bot.data.active === true }
     }
     return { role: 'read_only', active: false }
@@ -67,12 +71,15 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
     scope: string,
     name: string,
   ): Promise<TunnelPrincipal | undefined> {
-    const holder = await store.holder(scope, name)
+    // Agents come back also while the database is away. Only the database itself may say that a token is unknown, since
+    // an agent gives up on that.
+    const { lastKnown } = store
+    const holder = (await lastKnown.holder(scope, name)) ?? (await store.holder(scope, name))
     if (holder === undefined || holder.kind !== kind) return undefined
-    const row = await store.get(kind, holder.account, holder.id)
+    const row = await lastKnown.get(kind, holder.account, holder.id)
     if (row === undefined) return undefined
     const ownerId = row.data.owner_id as string
-    if (!(await ownerOf(row.account, ownerId)).active) return undefined
+    if (!(await ownerOf(row.account, ownerId, lastKnown)).active) return undefined
     return { accountId: row.account, credentialId: row.id, ownerId, acl: row.data.acl as string[] }
   }
 
@@ -108,7 +115,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       return tunnelPrincipal('credentials', 'authtoken', tokenDigest(token))
     },
 
-    owner: ownerOf,
+    owner: (accountId, ownerId) => ownerOf(accountId, ownerId),
 
     generation: () => forgotten,
 

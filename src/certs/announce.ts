@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { Store } from '../store/index.ts'
+import type { Row, Store } from '../store/index.ts'
 import type { Acme } from './acme.ts'
 import { AUTHORITY_KIND, REGIONS_KIND } from './inventory.ts'
 import { ownDeed } from './ledger.ts'
@@ -28,9 +28,12 @@ async function announce(
   id: string,
   data: Record<string, unknown>,
 ): Promise<void> {
+  const said = (row: Row | undefined) => JSON.stringify(row?.data) === JSON.stringify(data)
+  // Most starts have nothing new to say, and so need nobody who can be told.
+  if (said(await store.lastKnown.get(kind, PLATFORM, id))) return
   await store.write({}, async (tx) => {
     const row = await tx.get(kind, PLATFORM, id)
-    if (JSON.stringify(row?.data) === JSON.stringify(data)) return
+    if (said(row)) return
     const draft = { kind, account: PLATFORM, id, data, claims: [], references: [] }
     if (row === undefined) await tx.insert(draft)
     else await tx.update(draft)

@@ -24,6 +24,7 @@ function createNodes() {
       if (address !== undefined) listed.set(id, address)
       return [...listed].filter(([other]) => other !== id).map(([other, at]) => ({ id: other, address: at }))
     },
+    lastKnown: async () => [],
     async leave(id: string) {
       listed.delete(id)
     },

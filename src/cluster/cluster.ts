@@ -22,6 +22,8 @@ export interface ClusterOptions {
   /** Which nodes there are. */
   readonly nodes: {
     beat(self: { id: string; address: string | undefined }, ttlMs: number): Promise<readonly Peer[]>
+    /** Those last heard of, while the list cannot be read. */
+    lastKnown(): Promise<readonly Peer[]>
     leave(id: string): Promise<void>
   }
   /** New for every start: whoever was here before is somebody else. */
@@ -156,7 +158,10 @@ export function createCluster(options: ClusterOptions) {
 
   /** Says that this node is alive, and links with those that are. */
   async function beat(): Promise<readonly Promise<void>[]> {
-    const peers = await nodes.beat({ id, address }, silenceMs)
+    return link(await nodes.beat({ id, address }, silenceMs))
+  }
+
+  function link(peers: readonly Peer[]): readonly Promise<void>[] {
     const listed = new Map(peers.map((peer) => [peer.id, peer]))
     for (const [peer, link] of links) {
       if (listed.get(peer)?.address === link.address) continue
@@ -205,7 +210,11 @@ export function createCluster(options: ClusterOptions) {
     async start(): Promise<void> {
       stopped = false
       await open()
-      const introductions = await beat()
+      // A node that comes up while the database is away goes to those who were there before.
+      const introductions = await beat().catch(async (error) => {
+        log.warn({ err: error }, 'the list of nodes cannot be read for now')
+        return link(await nodes.lastKnown())
+      })
       const late = new Promise((resolve) => {
         setTimeout(resolve, introductionMs).unref()
       })

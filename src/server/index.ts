@@ -121,6 +121,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
     masterKeyFile: masterKeyFileOf(settings),
+    keepCopy: true,
     clock,
     log,
   })
@@ -277,7 +278,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const admits = (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip)
     const gateway = createAgentGateway({
       describeAccount: async (accountId) => ({
-        name: String((await store.get('accounts', accountId, accountId))?.data.name ?? ''),
+        name: String((await store.lastKnown.get('accounts', accountId, accountId))?.data.name ?? ''),
         plan: '',
         banner: '',
       }),

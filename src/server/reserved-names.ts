@@ -21,10 +21,12 @@ export function createReservedNames(options: {
   domain: string
   platformHosts: readonly string[]
 }) {
-  const { store, domain, platformHosts } = options
+  const { domain, platformHosts } = options
+  // Agents bind names also while the database is away.
+  const { lastKnown } = options.store
 
   async function holderOf(name: string): Promise<Holder | undefined> {
-    const holder = await store.holder('domain', reversed(name))
+    const holder = await lastKnown.holder('domain', reversed(name))
     return holder && { id: holder.id, accountId: holder.account }
   }
 
@@ -47,14 +49,14 @@ export function createReservedNames(options: {
     },
 
     async address(host: string, port: number): Promise<Holder | undefined> {
-      const holder = await store.holder('address', `${host}:${port}`)
+      const holder = await lastKnown.holder('address', `${host}:${port}`)
       return holder && { id: holder.id, accountId: holder.account }
     },
 
     /** Whether an edge answers at this name, or at this TCP address when a port is given. */
     async edgeAt(host: string, port = 443): Promise<boolean> {
       for (const name of [host, ...wildcardsOver(host)])
-        if ((await store.holder('hostport', `${reversed(name)}:${port}`)) !== undefined) return true
+        if ((await lastKnown.holder('hostport', `${reversed(name)}:${port}`)) !== undefined) return true
       return false
     },
   }

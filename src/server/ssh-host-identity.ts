@@ -75,11 +75,11 @@ async function certify(options: SshHostIdentityOptions, pem: Secret, authorityId
   return Buffer.from(text.split(' ')[1]!, 'base64')
 }
 
-async function findAuthority(store: Store, id: string): Promise<Row | undefined> {
+async function findAuthority({ lastKnown }: Store, id: string): Promise<Row | undefined> {
   for (let after: string | undefined; ; ) {
-    const rows = await store.scan(AUTHORITIES, { limit: 100, after })
+    const rows = await lastKnown.scan(AUTHORITIES, { limit: 100, after })
     const found = rows.find((row) => row.id === id)
-    if (found !== undefined || rows.length < 100) return found && store.get(AUTHORITIES, found.account, id)
+    if (found !== undefined || rows.length < 100) return found
     after = rows.at(-1)!.id
   }
 }

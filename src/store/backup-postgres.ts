@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from '../base/log.ts'
 import { BackupRefused } from './backup-refused.ts'
+import { copyTable } from './copy-table.ts'
 import { migrate, NewerSchema, schemaVersion } from './migrations.ts'
 import { PostgresEngine } from './postgres.ts'
 import { migrations, TABLES } from './schema.ts'
@@ -21,19 +22,26 @@ export async function dumpPostgres(url: string, file: string, log: Logger): Prom
           `The database has schema ${version} and this release knows ${known}: back it up with the newer release.`,
         )
       }
-      await createTables(file, version, log)
-      const target = new DatabaseSync(file)
+      const target = new SqliteEngine(file, log)
       try {
-        target.exec('PRAGMA synchronous = OFF; BEGIN')
-        for (const table of TABLES) await copyTable(sql, target, table)
-        target.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE')
+        await migrate(
+          target,
+          migrations.filter((migration) => migration.version <= version),
+        )
+        await target.exclusively(async (to) => {
+          for (const table of TABLES) await copyTable(sql, to, table)
+        })
       } finally {
-        target.close()
+        await target.close()
       }
     })
   } finally {
     await source.close()
   }
+  // One file without a log beside it, wherever it is copied to.
+  const written = new DatabaseSync(file)
+  written.exec('PRAGMA journal_mode = DELETE')
+  written.close()
 }
 
 /** Copies all tables of an SQLite file into an empty PostgreSQL database. */
@@ -61,36 +69,6 @@ export async function loadPostgres(url: string, file: string, log: Logger): Prom
     source.close()
     await target.close()
   }
-}
-
-async function createTables(file: string, version: number, log: Logger): Promise<void> {
-  const engine = new SqliteEngine(file, log)
-  try {
-    await migrate(
-      engine,
-      migrations.filter((migration) => migration.version <= version),
-    )
-  } finally {
-    await engine.close()
-  }
-}
-
-async function copyTable(sql: Sql, target: DatabaseSync, table: string): Promise<void> {
-  const columns = columnsOf(target, table)
-  if (columns.length === 0) return
-  target.exec(`DELETE FROM ${table}`)
-  const insert = target.prepare(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-  )
-  // A cursor name of its own for each table: statements are prepared by their text, and must not change their columns.
-  const cursor = `rows_of_${table}`
-  await sql.run(`DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM ${table}`)
-  for (;;) {
-    const page = await sql.all(`FETCH ${PAGE} FROM ${cursor}`)
-    for (const record of page) insert.run(...columns.map((column) => record[column] ?? null))
-    if (page.length < PAGE) break
-  }
-  await sql.run(`CLOSE ${cursor}`)
 }
 
 async function loadTable(source: DatabaseSync, sql: Sql, table: string): Promise<void> {

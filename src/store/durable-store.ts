@@ -7,19 +7,25 @@ import { Feed } from './feed.ts'
 import { takeLease } from './leases.ts'
 import { createReader } from './reader.ts'
 import { ROW, toRow } from './rows.ts'
-import type { Engine, Sql } from './sql.ts'
+import type { Engine, Eventually, Sql } from './sql.ts'
 import type { Store } from './store.ts'
 import { CallTransaction } from './transaction.ts'
 import { openVault, settingPlace, type Vault } from './vault.ts'
 import { type CallBody, WriteQueue } from './write-queue.ts'
 
-const AUDIT_KEY = 'store.audit_key'
+/** The setting that the audit chain is sealed with; the last thing a new master key is put to. */
+export const AUDIT_KEY = 'store.audit_key'
 const PRUNE_AT_ONCE = 5_000
+
+/** Puts a question to whoever can answer it now. */
+export type Ask = <T>(question: (sql: Sql) => Eventually<T>) => Promise<T>
 
 /** A store with the ways into its engine that rotation needs; other parts see it as a `Store`. */
 export interface DurableStore extends Store {
   readonly engine: Engine
   readonly vault: Vault
+  /** Asks the database, or what is known of it here while it is away. */
+  readonly ask: Ask
   /** Runs statements of the store's own in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
 }
@@ -27,23 +33,29 @@ export interface DurableStore extends Store {
 /** Makes the store of an engine whose tables are up to date. */
 export async function createDurableStore(options: {
   engine: Engine
+  /** Left out where nothing can be known of a database that is away. */
+  ask?: Ask | undefined
   masterKeyFile: string
   clock: Clock
   log: Logger
 }): Promise<DurableStore> {
   const { engine, clock, log } = options
-  const { vault, auditKey } = await openSecrets(engine, options.masterKeyFile)
-  const feed = new Feed(engine, vault, log)
+  const ask: Ask = options.ask ?? (async (question) => question(engine.reader))
+  const { vault, auditKey } = await openSecrets(engine, ask, options.masterKeyFile)
+  const feed = new Feed({ engine, ask, vault, log })
   const queue = new WriteQueue(engine, () => feed.wake())
   const sql = engine.reader
+  const known = asking(sql, ask)
   const inTransaction = <T>(body: CallBody<T>) => queue.submit(body)
   let closing: Promise<void> | undefined
 
   return {
     engine,
     vault,
+    ask,
     inTransaction,
     ...createReader(sql, vault),
+    lastKnown: { ...createReader(known, vault), scan: scanning(known, vault) },
     write: (author, work) =>
       queue.submit(async (callSql, group) => {
         const { listed } = engine.dialect
@@ -54,15 +66,7 @@ export async function createDurableStore(options: {
         return value
       }),
     follow: (kinds, follower) => feed.follow(kinds, follower),
-    async scan(kind, { limit, after = '' }) {
-      const records = await sql.lists(
-        `SELECT ${ROW} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
-        kind,
-        after,
-        limit,
-      )
-      return records.map((values) => toRow(values, vault))
-    },
+    scan: scanning(sql, vault),
     changes: ({ after, limit }) => changesAfter(sql, after, limit),
     async pruneChanges(upTo) {
       while (await inTransaction((callSql) => pruneSome(callSql, upTo, PRUNE_AT_ONCE)));
@@ -70,7 +74,9 @@ export async function createDurableStore(options: {
     auditLog: (account, page) => auditPage(sql, account, page),
     verifyAudit: (account) => verifyChain(sql, auditKey, account),
     async setting(key) {
-      const setting = await sql.get('SELECT value, sealed FROM settings WHERE name = ?', key)
+      const question = 'SELECT value, sealed FROM settings WHERE name = ?'
+      // That there is none only the database can say: it may be the newest of all.
+      const setting = (await known.get(question, key)) ?? (await sql.get(question, key))
       if (!setting) return undefined
       const value = String(setting.value)
       return setting.sealed ? vault.unseal(settingPlace(key), value) : value
@@ -92,17 +98,52 @@ export async function createDurableStore(options: {
   }
 }
 
-async function openSecrets(engine: Engine, keyFile: string): Promise<{ vault: Vault; auditKey: Buffer }> {
+function scanning(sql: Sql, vault: Vault): Store['scan'] {
+  return async (kind, { limit, after = '' }) => {
+    const records = await sql.lists(
+      `SELECT ${ROW} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
+      kind,
+      after,
+      limit,
+    )
+    return records.map((values) => toRow(values, vault))
+  }
+}
+
+/** The same statements, asked for what is known while the database is away. */
+function asking(sql: Sql, ask: Ask): Sql {
+  return {
+    get: (...statement) => ask((it) => it.get(...statement)),
+    all: (...statement) => ask((it) => it.all(...statement)),
+    lists: (...statement) => ask((it) => it.lists(...statement)),
+    run: (...statement) => sql.run(...statement),
+    apply: (...changes) => sql.apply(...changes),
+  }
+}
+
+async function openSecrets(
+  engine: Engine,
+  ask: Ask,
+  keyFile: string,
+): Promise<{ vault: Vault; auditKey: Buffer }> {
+  const openKnown = async (sql: Sql) => {
+    const found = await sql.get('SELECT value FROM settings WHERE name = ?', AUDIT_KEY)
+    if (!found) return undefined
+    const vault = await openVault(sql, keyFile)
+    const auditKey = vault.unseal(settingPlace(AUDIT_KEY), String(found.value))
+    return { vault, auditKey: Buffer.from(auditKey, 'base64') }
+  }
+  const opened = await ask(openKnown)
+  if (opened) return opened
   const session = await engine.begin()
   try {
-    const vault = await openVault(session, keyFile)
-    const found = await session.get('SELECT value FROM settings WHERE name = ?', AUDIT_KEY)
-    const auditKey = found
-      ? vault.unseal(settingPlace(AUDIT_KEY), String(found.value))
-      : randomBytes(32).toString('base64')
-    if (!found) await putSetting(session, vault, AUDIT_KEY, auditKey, true)
+    // Another process may have been faster.
+    const known = await openKnown(session)
+    const vault = known?.vault ?? (await openVault(session, keyFile))
+    const auditKey = known?.auditKey ?? randomBytes(32)
+    if (!known) await putSetting(session, vault, AUDIT_KEY, auditKey.toString('base64'), true)
     await session.commit(false)
-    return { vault, auditKey: Buffer.from(auditKey, 'base64') }
+    return { vault, auditKey }
   } catch (error) {
     await session.rollback()
     throw error

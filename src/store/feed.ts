@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
 import { readHead } from './changes.ts'
+import type { Ask } from './durable-store.ts'
 import { ROW, toRow } from './rows.ts'
-import type { Engine, SqlRecord } from './sql.ts'
+import type { Engine, Sql, SqlRecord } from './sql.ts'
 import type { Follower, Row } from './store.ts'
 import type { Vault } from './vault.ts'
 
@@ -30,13 +31,15 @@ interface Touched {
 /** Tells followers of every committed change, in order and each at its own pace, whoever committed it. */
 export class Feed {
   readonly #engine: Engine
+  readonly #ask: Ask
   readonly #vault: Vault
   readonly #log: Logger
   readonly #followings = new Set<Following>()
   #watch: { stop(): void } | undefined
 
-  constructor(engine: Engine, vault: Vault, log: Logger) {
+  constructor({ engine, ask, vault, log }: { engine: Engine; ask: Ask; vault: Vault; log: Logger }) {
     this.#engine = engine
+    this.#ask = ask
     this.#vault = vault
     this.#log = log
   }
@@ -53,7 +56,7 @@ export class Feed {
     this.#followings.add(following)
     this.#watch ??= this.#engine.watch(() => this.wake())
     try {
-      await this.#reset(following)
+      await this.#ask((sql) => this.#reset(following, sql))
     } catch (error) {
       this.#stop(following)
       throw error
@@ -108,12 +111,12 @@ export class Feed {
 
   /** Hands on the next changes; answers whether there may be more. */
   async #step(following: Following): Promise<boolean> {
-    const { touched, revision } = await this.#touchedAfter(following.revision, following.kinds)
+    const { touched, revision } = await this.#touchedAfter(this.#engine.reader, following)
     // Read after the changes, so that none can have been pruned unnoticed.
     const head = await readHead(this.#engine.reader)
     // Pruned past the follower, or a database set back to an earlier state: what it knows cannot be mended by changes.
     if (following.revision < head.pruned || following.revision > head.revision) {
-      await this.#reset(following)
+      await this.#reset(following, this.#engine.reader)
       return true
     }
     if (following.stopped) return false
@@ -128,14 +131,14 @@ export class Feed {
    * Reads all rows page by page, without holding the database to one view for so long, and then the changes made
    * meanwhile, until there are none: what is handed on is the store at one revision.
    */
-  async #reset(following: Following): Promise<void> {
+  async #reset(following: Following, sql: Sql): Promise<void> {
     for (;;) {
-      const start = await readHead(this.#engine.reader)
+      const start = await readHead(sql)
       const rows = new Map<string, Row>()
-      for (const kind of following.kinds) await this.#load(kind, rows)
+      for (const kind of following.kinds) await this.#load(sql, kind, rows)
       let revision = start.revision
       for (let turn = 0; turn < MAX_CATCH_UPS; turn += 1) {
-        const step = await this.#touchedAfter(revision, following.kinds)
+        const step = await this.#touchedAfter(sql, { revision, kinds: following.kinds })
         if (step.revision === revision) break
         for (const { id, row } of step.touched) {
           if (row) rows.set(id, row)
@@ -144,17 +147,17 @@ export class Feed {
         revision = step.revision
       }
       if (following.stopped) return
-      if ((await readHead(this.#engine.reader)).pruned > start.revision) continue
+      if ((await readHead(sql)).pruned > start.revision) continue
       following.revision = revision
       this.#tell(() => following.follower.reset([...rows.values()], revision))
       return
     }
   }
 
-  async #load(kind: string, rows: Map<string, Row>): Promise<void> {
+  async #load(sql: Sql, kind: string, rows: Map<string, Row>): Promise<void> {
     let after = ''
     for (;;) {
-      const page = await this.#engine.reader.lists(
+      const page = await sql.lists(
         `SELECT ${ROW} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
         kind,
         after,
@@ -172,11 +175,11 @@ export class Feed {
   }
 
   async #touchedAfter(
-    after: number,
-    kinds: ReadonlySet<string>,
+    sql: Sql,
+    { revision: after, kinds }: Pick<Following, 'revision' | 'kinds'>,
   ): Promise<{ touched: Touched[]; revision: number }> {
-    const { reader, dialect } = this.#engine
-    const changes = await reader.all(
+    const { dialect } = this.#engine
+    const changes = await sql.all(
       'SELECT revision, kind, id FROM changes WHERE revision > ? ORDER BY revision LIMIT ?',
       after,
       PAGE,
@@ -190,7 +193,7 @@ export class Feed {
       last.set(change.id as string, change)
     }
     if (last.size === 0) return { touched: [], revision }
-    const found = await reader.lists(
+    const found = await sql.lists(
       `SELECT ${ROW} FROM resources WHERE id IN (${dialect.listed})`,
       JSON.stringify([...last.keys()]),
     )

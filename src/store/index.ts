@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { createDurableStore, type DurableStore } from './durable-store.ts'
+import { type Ask, createDurableStore, type DurableStore } from './durable-store.ts'
+import { LAST_KNOWN_FILE, LastKnown } from './last-known.ts'
 import { type Migrator, migrate } from './migrations.ts'
 import { DatabaseRefused, PostgresEngine } from './postgres.ts'
 import { migrations } from './schema.ts'
@@ -40,27 +41,56 @@ export interface StoreOptions {
   readonly url?: string | undefined
   readonly dataDir: string
   readonly masterKeyFile: string
+  /** Keeps a copy of a PostgreSQL database in the data directory, to go on with while the database is away. */
+  readonly keepCopy?: boolean
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Opens all durable state: brings the tables up to date, and checks the master key against what is sealed there. */
 export async function openStore(options: StoreOptions): Promise<DurableStore> {
-  const { masterKeyFile, clock, log } = options
-  const engine = openEngine(options)
+  const { url, dataDir, keepCopy = false } = options
+  if (url === undefined)
+    return openEngine(new SqliteEngine(join(dataDir, DATABASE_FILE), options.log), options)
+  if (!/^postgres(ql)?:\/\//.test(url))
+    throw new DatabaseRefused(
+      'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
+    )
+  const engine = new PostgresEngine(url, options.log)
+  if (!keepCopy) return openEngine(engine, options)
+  const copy = await LastKnown.open({ ...options, url, file: join(dataDir, LAST_KNOWN_FILE) })
   try {
-    await migrate(engine, migrations)
-    return await createDurableStore({ engine, masterKeyFile, clock, log })
+    const store = await openEngine(engine, options, copy)
+    void copy.keep(engine)
+    return {
+      ...store,
+      async close() {
+        await copy.close()
+        await store.close()
+      },
+    }
   } catch (error) {
-    await engine.close()
+    await copy.close()
     throw error
   }
 }
 
-function openEngine({ url, dataDir, log }: StoreOptions): Engine & Migrator {
-  if (url === undefined) return new SqliteEngine(join(dataDir, DATABASE_FILE), log)
-  if (/^postgres(ql)?:\/\//.test(url)) return new PostgresEngine(url, log)
-  throw new DatabaseRefused(
-    'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
-  )
+async function openEngine(
+  engine: Engine & Migrator,
+  { masterKeyFile, clock, log }: StoreOptions,
+  copy?: LastKnown,
+): Promise<DurableStore> {
+  try {
+    try {
+      await migrate(engine, migrations)
+    } catch (error) {
+      if (!copy?.isEnough(error)) throw error
+      log.warn({ err: error }, 'the database is away: going on with what was last known of it')
+    }
+    const ask: Ask | undefined = copy && ((question) => copy.ask(engine.reader, question))
+    return await createDurableStore({ engine, ask, masterKeyFile, clock, log })
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
 }

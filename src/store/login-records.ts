@@ -26,9 +26,7 @@ export interface LoginRecords {
 const PURGE_AT_ONCE = 2_000
 
 /** The log-in records in the tables of a store. */
-export function openLoginRecords({ engine, inTransaction }: DurableStore): LoginRecords {
-  const { reader } = engine
-
+export function openLoginRecords({ ask, inTransaction }: DurableStore): LoginRecords {
   return {
     use: (id, { now, until }) =>
       inTransaction(async (sql) => {
@@ -45,7 +43,7 @@ export function openLoginRecords({ engine, inTransaction }: DurableStore): Login
     end: ({ place, subject, at, until }) =>
       inTransaction(async (sql) => {
         // Writers follow one another, so that numbers become visible in their order.
-        const number = (await lastNumber(sql)) + 1
+        const number = (await lastEndingNumber(sql)) + 1
         await sql.run(
           `INSERT INTO login_endings (place, subject, at, expires_at, number) VALUES (?, ?, ?, ?, ?)
            ON CONFLICT (place, subject) DO UPDATE SET number = excluded.number,
@@ -60,24 +58,25 @@ export function openLoginRecords({ engine, inTransaction }: DurableStore): Login
         )
       }),
 
-    async endingsAfter(number, limit) {
-      const after = (await lastNumber(reader)) < number ? 0 : number
-      const rows = await reader.all(
-        'SELECT place, subject, at, expires_at, number FROM login_endings WHERE number > ? ORDER BY number LIMIT ?',
-        after,
-        limit,
-      )
-      return {
-        endings: rows.map(({ place, subject, at, expires_at }) => ({
-          place: String(place),
-          subject: String(subject),
-          at: Number(at),
-          until: Number(expires_at),
-        })),
-        number: Number(rows.at(-1)?.number ?? after),
-        more: rows.length === limit,
-      }
-    },
+    endingsAfter: (number, limit) =>
+      ask(async (sql) => {
+        const after = (await lastEndingNumber(sql)) < number ? 0 : number
+        const rows = await sql.all(
+          'SELECT place, subject, at, expires_at, number FROM login_endings WHERE number > ? ORDER BY number LIMIT ?',
+          after,
+          limit,
+        )
+        return {
+          endings: rows.map(({ place, subject, at, expires_at }) => ({
+            place: String(place),
+            subject: String(subject),
+            at: Number(at),
+            until: Number(expires_at),
+          })),
+          number: Number(rows.at(-1)?.number ?? after),
+          more: rows.length === limit,
+        }
+      }),
 
     async purge(now) {
       const remove = (table: string, key: string, kept = '') =>
@@ -98,7 +97,8 @@ export function openLoginRecords({ engine, inTransaction }: DurableStore): Login
   }
 }
 
-async function lastNumber(sql: Sql): Promise<number> {
+/** The number of the newest ending. */
+export async function lastEndingNumber(sql: Sql): Promise<number> {
   const found = await sql.get('SELECT MAX(number) AS number FROM login_endings')
   return Number(found?.number ?? 0)
 }

@@ -1,4 +1,5 @@
 import type { DurableStore } from './durable-store.ts'
+import type { Sql } from './sql.ts'
 
 /** A process on this database, and where others reach the tunnels that it has. */
 export interface KnownNode {
@@ -11,11 +12,13 @@ export interface KnownNode {
 export interface Nodes {
   /** Says that a node is alive for this long, unless it has nothing to offer; answers with all the others that are. */
   beat(self: { id: string; address: string | undefined }, ttlMs: number): Promise<readonly KnownNode[]>
+  /** Those that were last heard of, when the database cannot be told that this one is alive. */
+  lastKnown(): Promise<readonly KnownNode[]>
   leave(id: string): Promise<void>
 }
 
 /** The list of nodes in the tables of a store. */
-export function openNodes({ inTransaction }: DurableStore): Nodes {
+export function openNodes({ ask, inTransaction }: DurableStore): Nodes {
   return {
     beat: ({ id, address }, ttlMs) =>
       inTransaction(async (sql) => {
@@ -30,12 +33,18 @@ export function openNodes({ inTransaction }: DurableStore): Nodes {
             address,
             now + ttlMs,
           )
-        const rows = await sql.all('SELECT id, address FROM nodes WHERE id <> ? ORDER BY id', id)
-        return rows.map((row) => ({ id: String(row.id), address: String(row.address) }))
+        return (await listNodes(sql)).filter((node) => node.id !== id)
       }),
+
+    lastKnown: () => ask(listNodes),
 
     async leave(id) {
       await inTransaction(async (sql) => sql.run('DELETE FROM nodes WHERE id = ?', id))
     },
   }
+}
+
+async function listNodes(sql: Sql): Promise<KnownNode[]> {
+  const rows = await sql.all('SELECT id, address FROM nodes ORDER BY id')
+  return rows.map((row) => ({ id: String(row.id), address: String(row.address) }))
 }

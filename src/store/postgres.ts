@@ -13,6 +13,7 @@ const LOCK_MS = 5_000
 const WRITE_MS = 6_000
 const IDLE_IN_TRANSACTION_MS = 7_000
 const MIGRATION_MS = 60_000
+const SNAPSHOT_MS = 60_000
 const OUTCOME_MS = 2_000
 const POLL_MS = 1_000
 const MIN_RETRY_MS = 100
@@ -92,7 +93,7 @@ export class PostgresEngine implements Engine, Migrator {
 
   /** Runs reads in the view of one moment, for as long as they take; writers are not held up. */
   async inSnapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connect({})
+    const client = await this.#connect({ query_timeout: SNAPSHOT_MS })
     try {
       await command(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const value = await work(new PostgresSql(client, this.#texts))

@@ -42,14 +42,15 @@ export class SqliteEngine implements Engine, Migrator {
   #closed = false
   #viewing = false
 
-  constructor(file: string, log: Logger) {
+  /** Commits of what is not `durable` survive this process, but not always a power cut. */
+  constructor(file: string, log: Logger, { durable = true } = {}) {
     this.#file = file
     this.#log = log
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     // Made here rather than by SQLite, so that neither the file nor its log is ever open to others.
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
-    this.#writing = openForWriting(file)
+    this.#writing = openForWriting(file, durable)
     this.#reading = new SqliteConnection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS }))
     this.#reading.database.exec(`PRAGMA cache_size = -${READING_CACHE_KIB}`)
     this.reader = {
@@ -161,7 +162,7 @@ export class SqliteEngine implements Engine, Migrator {
   }
 }
 
-function openForWriting(file: string): SqliteConnection {
+function openForWriting(file: string, durable: boolean): SqliteConnection {
   // No time-out of SQLite's own: it would stop the whole process for as long (see #beginImmediate).
   const database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
   const connection = new SqliteConnection(database)
@@ -175,6 +176,7 @@ function openForWriting(file: string): SqliteConnection {
     // Anything less may lose acknowledged writes when the power fails (P2).
     const synchronous = connection.get('PRAGMA synchronous')?.synchronous
     if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
+    if (!durable) database.exec(`PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${READING_CACHE_KIB}`)
     database.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
     database.close()

@@ -132,8 +132,16 @@ export interface Store extends Reader {
     author: { principal?: string | undefined; credential?: string | undefined },
     work: (tx: Transaction) => Promise<T>,
   ): Promise<T>
-  /** Follows the rows of these kinds, of all accounts. Resolves once `reset` has been called. */
+  /**
+   * Follows the rows of these kinds, of all accounts. Resolves once `reset` has been called; while the database is away
+   * that is with what was last known of it.
+   */
   follow(kinds: readonly string[], follower: Follower): Promise<{ stop(): void }>
+  /**
+   * The same reads for whoever has to go on while the database is away: what it says, or else what was last known of it
+   * here, which may lack its very last changes (P8).
+   */
+  readonly lastKnown: Reader & Pick<Store, 'scan'>
   /** All rows of a kind over all accounts, by id upwards: for background work, not for requests. */
   scan(kind: string, page: { limit: number; after?: string | undefined }): Promise<Row[]>
   /** Committed changes above a revision, oldest first: the outbox of resource events. */

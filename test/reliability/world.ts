@@ -15,6 +15,7 @@ export interface Credentials {
   readonly agent_addr: string
   readonly ca_file: string
   readonly http_url: string
+  readonly https_url: string
 }
 
 /** A server and agents as processes of their own, on a data directory and ports that outlive them. */

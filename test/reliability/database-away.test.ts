@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { get } from 'node:https'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { createClient } from '../support/api.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { startRelay } from './relay.ts'
+import { startLocal, startWorld, textOf, until, type World } from './world.ts'
+
+const NAME = 'steady.adit.localhost'
+const SHOP = 'shop.adit.localhost'
+
+/** How a database can be away, and how it comes back. */
+const absences: Record<string, (t: TestContext) => Promise<Database>> = {
+  async 'is stopped'(t) {
+    const postgres = await startPostgres()
+    t.after(() => postgres.dispose())
+    return { url: postgres.url, leave: () => postgres.stop(), comeBack: () => postgres.start() }
+  },
+  async 'does not answer'(t) {
+    const postgres = await startPostgres()
+    t.after(() => postgres.dispose())
+    const url = new URL(postgres.url)
+    const relay = await startRelay(t, Number(url.port))
+    url.port = String(relay.port)
+    return { url: url.href, leave: async () => relay.freeze(), comeBack: async () => relay.thaw() }
+  },
+}
+
+interface Database {
+  readonly url: string
+  leave(): Promise<void>
+  comeBack(): Promise<void>
+}
+
+for (const [manner, create] of Object.entries(absences)) {
+  test(`a server that is killed and started again serves what it knew while its database ${manner}`, async (t) => {
+    const database = await create(t)
+    const world = await startWorld(t, ['--database-url', database.url])
+    const port = await startLocal(t, (_request, response) => response.end('served'))
+    const agent = world.startAgent(['http', String(port), `--url=http://${NAME}`], {
+      ADIT_CONNECT_URL: `127.0.0.1:${world.agentPort}`,
+      ADIT_CONNECT_CAS: world.credentials.ca_file,
+      ADIT_AUTHTOKEN: world.credentials.authtoken,
+    })
+    await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+    const { routeId, read, change } = await makeShop(world, 'open')
+    await until(async () => (await shop(world)) === 'open', 'the edge answers')
+    await until(async () => isKnown(world, routeId), 'the local copy has the edge')
+
+    await database.leave()
+    assert.equal(await shop(world), 'open')
+    world.server.child.kill('SIGKILL')
+    await once(world.server.child, 'exit')
+    await world.restart()
+    assert.equal(await shop(world), 'open')
+    await until(async () => (await textOf(await world.ask(NAME))) === 'served', 'the agent is back')
+    assert.equal(await read(), 503)
+    assert.equal(await change('changed while away'), 503)
+    assert.equal(await shop(world), 'open')
+
+    await database.comeBack()
+    await until(async () => (await change('changed')) === 200, 'the database takes changes')
+    await until(async () => (await shop(world)) === 'changed', 'the edge follows them', 5_000)
+    assert.equal(await textOf(await world.ask(NAME)), 'served')
+  })
+}
+
+/** An edge that answers with a text, and how to change that. */
+async function makeShop({ credentials }: World, body: string) {
+  const call = createClient(credentials.api_url, credentials.api_key)
+  await call.create('/reserved_domains', { domain: SHOP })
+  const { id } = await call.create('/backends/http_response', { body })
+  const edge = await call.create('/edges/https', { hostports: [`${SHOP}:443`] })
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
+    ...{ match_type: 'path_prefix', match: '/' },
+    backend: { backend_id: id },
+  })
+  const path = `/backends/http_response/${id}`
+  return {
+    routeId: route.id as string,
+    read: async () => (await call('GET', path)).status,
+    change: async (text: string) => (await call('PATCH', path, { body: { body: text } })).status,
+  }
+}
+
+/** What a visitor of the edge reads. */
+async function shop({ credentials }: World): Promise<string> {
+  const { port } = new URL(credentials.https_url)
+  const request = get({
+    ...{ host: '127.0.0.1', port, servername: SHOP, headers: { Host: SHOP }, agent: false },
+    ca: readFileSync(credentials.ca_file),
+  })
+  const [response] = await once(request, 'response')
+  return textOf(response)
+}
+
+/** Whether the copy in the data directory has a row already. */
+function isKnown({ credentials }: World, id: string): boolean {
+  const copy = new DatabaseSync(join(dirname(credentials.ca_file), 'last-known.db'), { readOnly: true })
+  try {
+    return copy.prepare('SELECT 1 FROM resources WHERE id = ?').get(id) !== undefined
+  } finally {
+    copy.close()
+  }
+}
