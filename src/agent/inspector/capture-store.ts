@@ -1,9 +1,9 @@
+import { RunningIds } from '../../base/running-ids.ts'
 import { BlockPool } from './block-pool.ts'
 import { Copier } from './copier.ts'
 import { type Frame, FrameLog } from './frame-log.ts'
 import type { MessageCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
-import { createSortableIds } from './sortable-id.ts'
 
 /** What a captured exchange costs beyond its bytes: objects, map entry, strings. */
 const OVERHEAD = 1024
@@ -54,7 +54,9 @@ export class CaptureStore {
   /** Copies what is to be kept. */
   readonly copier = new Copier()
   readonly #redact: ReadonlySet<string>
-  readonly #nextId = createSortableIds('airt')
+  readonly #ids = new RunningIds('airt')
+  /** The time of the newest id: ids keep the order of captures, also when the clock is set back. */
+  #newestAt = 0
   readonly #captures = new Map<string, Capture>()
   readonly #pool = new BlockPool()
   readonly #listeners = new Set<CaptureListener>()
@@ -84,7 +86,9 @@ export class CaptureStore {
   }
 
   begin(tunnelName: string, remoteAddr: string, head: Buffer, now: number): Capture {
-    const capture = new Capture(this.#nextId(now), tunnelName, remoteAddr, now, this.#copyOf(head))
+    this.#newestAt = Math.max(this.#newestAt, now)
+    const id = this.#ids.next(this.#newestAt)
+    const capture = new Capture(id, tunnelName, remoteAddr, now, this.#copyOf(head))
     this.#captures.set(capture.id, capture)
     if (this.#newest) this.#newest.newer = capture
     else this.#oldest = capture
