@@ -88,6 +88,8 @@ export function EdgeFields({
         error={atDescription ? error.message : undefined}
       />
       <HostportsField
+        // Names for another kind of edge are none of this one's.
+        key={kind}
         kind={kind}
         edgeId={edgeId}
         value={hostports}

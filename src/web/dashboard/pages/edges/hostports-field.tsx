@@ -81,30 +81,27 @@ export function HostportsField({
 }
 
 function useOffers(kind: EdgeKind, edgeId: string | undefined) {
-  return useLoaded<Offer[]>(
-    async (signal) => {
-      const [edges, names] = await Promise.all([
-        listEdges(signal),
-        kind === 'tcp'
-          ? listAll<Address>('/reserved_addrs', 'reserved_addrs', signal)
-          : listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
-      ])
-      const others = edges.filter(({ id }) => id !== edgeId)
-      const offers = names.map((name) => {
-        const hostport = 'domain' in name ? `${name.domain}:443` : name.addr
-        const takenBy =
-          'domain' in name
-            ? edgesAt(others, name.domain)[0]
-            : others.find(({ hostports }) => hostports.includes(hostport))
-        return { hostport, description: name.description, takenBy }
-      })
-      // Those that can be chosen first.
-      return offers.sort(
-        (one, other) => Number(one.takenBy !== undefined) - Number(other.takenBy !== undefined),
-      )
-    },
-    { key: kind },
-  )
+  return useLoaded<Offer[]>(async (signal) => {
+    const [edges, names] = await Promise.all([
+      listEdges(signal),
+      kind === 'tcp'
+        ? listAll<Address>('/reserved_addrs', 'reserved_addrs', signal)
+        : listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
+    ])
+    const others = edges.filter(({ id }) => id !== edgeId)
+    const offers = names.map((name) => {
+      const hostport = 'domain' in name ? `${name.domain}:443` : name.addr
+      const takenBy =
+        'domain' in name
+          ? edgesAt(others, name.domain)[0]
+          : others.find(({ hostports }) => hostports.includes(hostport))
+      return { hostport, description: name.description, takenBy }
+    })
+    // Those that can be chosen first.
+    return offers.sort(
+      (one, other) => Number(one.takenBy !== undefined) - Number(other.takenBy !== undefined),
+    )
+  })
 }
 
 /** Reserves one more name or address without leaving the form. */
