@@ -61,6 +61,9 @@ interface Part {
 /** Names under the platform's domain that it needs itself. */
 const PLATFORM_NAMES = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns1', 'ns2', 'ns3', 'ns4']
 
+/** What has to be there also while the database is away. */
+const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
+
 /** What is known only once the listeners are bound. */
 interface Bound {
   apiUrl: string
@@ -121,7 +124,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
     masterKeyFile: masterKeyFileOf(settings),
-    keepCopy: true,
+    keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
     clock,
     log,
   })

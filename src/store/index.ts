@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -5,9 +6,11 @@ import { type Ask, createDurableStore, type DurableStore } from './durable-store
 import { LAST_KNOWN_FILE, LastKnown } from './last-known.ts'
 import { type Migrator, migrate } from './migrations.ts'
 import { DatabaseRefused, PostgresEngine } from './postgres.ts'
+import { ReturningEngine } from './returning-engine.ts'
 import { migrations } from './schema.ts'
 import type { Engine } from './sql.ts'
-import { DATABASE_FILE, SqliteEngine } from './sqlite.ts'
+import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
+import { StoreUnavailable } from './store.ts'
 
 export { backup, restore } from './backup.ts'
 export { BackupRefused } from './backup-refused.ts'
@@ -41,7 +44,7 @@ export interface StoreOptions {
   readonly url?: string | undefined
   readonly dataDir: string
   readonly masterKeyFile: string
-  /** Keeps a copy of a PostgreSQL database in the data directory, to go on with while the database is away. */
+  /** Keeps a copy of the database in the data directory, to go on with while the database is away. */
   readonly keepCopy?: boolean
   readonly clock: Clock
   readonly log: Logger
@@ -50,18 +53,12 @@ export interface StoreOptions {
 /** Opens all durable state: brings the tables up to date, and checks the master key against what is sealed there. */
 export async function openStore(options: StoreOptions): Promise<DurableStore> {
   const { url, dataDir, keepCopy = false } = options
-  if (url === undefined)
-    return openEngine(new SqliteEngine(join(dataDir, DATABASE_FILE), options.log), options)
-  if (!/^postgres(ql)?:\/\//.test(url))
-    throw new DatabaseRefused(
-      'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
-    )
-  const engine = new PostgresEngine(url, options.log)
-  if (!keepCopy) return openEngine(engine, options)
-  const copy = await LastKnown.open({ ...options, url, file: join(dataDir, LAST_KNOWN_FILE) })
+  if (!keepCopy) return openOn(openEngine(options), options)
+  const copy = await LastKnown.open({ ...options, file: join(dataDir, LAST_KNOWN_FILE) })
   try {
-    const store = await openEngine(engine, options, copy)
-    void copy.keep(engine)
+    const engine = openEngine(options, copy)
+    const store = await openOn(engine, options, copy)
+    void copy.keep(engine, { shared: url !== undefined })
     return {
       ...store,
       async close() {
@@ -75,7 +72,32 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
   }
 }
 
-async function openEngine(
+function openEngine({ url, dataDir, log }: StoreOptions, copy?: LastKnown): Engine & Migrator {
+  if (url === undefined) return openSqlite(join(dataDir, DATABASE_FILE), log, copy)
+  if (/^postgres(ql)?:\/\//.test(url)) return new PostgresEngine(url, log)
+  throw new DatabaseRefused(
+    'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
+  )
+}
+
+/** Where a copy of the database is known, its file is waited for when it is missing, and never made anew. */
+function openSqlite(file: string, log: Logger, copy: LastKnown | undefined): Engine & Migrator {
+  if (!copy?.whole) return new SqliteEngine(file, log)
+  const open = () => {
+    if (existsSync(file)) return new SqliteEngine(file, log)
+    throw new StoreUnavailable(
+      `The database ${file} is missing: put it back or restore a backup. To begin anew, remove ${LAST_KNOWN_FILE} too.`,
+    )
+  }
+  try {
+    return open()
+  } catch (error) {
+    if (!copy.isEnough(error)) throw error
+    return new ReturningEngine(sqliteDialect, open)
+  }
+}
+
+async function openOn(
   engine: Engine & Migrator,
   { masterKeyFile, clock, log }: StoreOptions,
   copy?: LastKnown,

@@ -6,11 +6,10 @@ import { readHead } from './changes.ts'
 import { copyTable } from './copy-table.ts'
 import { AUDIT_KEY } from './durable-store.ts'
 import { lastEndingNumber } from './login-records.ts'
-import { migrate } from './migrations.ts'
-import type { PostgresEngine } from './postgres.ts'
+import { type Migrator, migrate } from './migrations.ts'
 import { ROW } from './rows.ts'
 import { migrations } from './schema.ts'
-import type { Eventually, Sql, SqlRecord, SqlValue } from './sql.ts'
+import type { Engine, Eventually, Sql, SqlRecord, SqlValue } from './sql.ts'
 import { SqliteEngine } from './sqlite.ts'
 import { StoreUnavailable } from './store.ts'
 
@@ -19,10 +18,13 @@ export const LAST_KNOWN_FILE = 'last-known.db'
 
 const LOOK_MS = 1_000
 const MAX_RETRY_MS = 2_000
-const PAGE = 500
+const PAGE = 200
 
-/** What traffic needs of the database: configuration, who may bind what, ended log-ins, other nodes. */
-const TABLES = ['resources', 'claims', 'login_endings', 'settings', 'nodes', 'head'] as const
+/**
+ * What traffic needs of the database: configuration, who may bind what, ended log-ins, other nodes. First where it stands:
+ * what changes while the rest is copied is copied again as a change.
+ */
+const TABLES = ['head', 'resources', 'claims', 'login_endings', 'settings', 'nodes'] as const
 
 /** Tables without a change log, small enough to be compared whole. When nodes expire, only the database can tell. */
 const SMALL = {
@@ -34,13 +36,14 @@ const CLAIM = 'scope, name, account, kind, id'
 
 export interface LastKnownOptions {
   readonly file: string
-  readonly url: string
+  /** The URL of the database, if it has one. */
+  readonly url?: string | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
 /**
- * A copy of a PostgreSQL database beside the process, a moment behind it and sealed as it is: with it a node starts, and
+ * A copy of the database beside the process, a moment behind it and sealed as it is: with it a node starts, and
  * lets agents in, while the database is away (P8). It is never written to by anything but the database's own changes, and
  * is made anew whenever it cannot be brought up to date by them.
  */
@@ -56,7 +59,7 @@ export class LastKnown {
   private constructor(copy: SqliteEngine, { url, clock, log }: LastKnownOptions) {
     this.#copy = copy
     // Of another database nothing is known; of this one the user may have another password by now.
-    this.#source = url.replace(/\/\/[^@/]*@/, '//')
+    this.#source = url?.replace(/\/\/[^@/]*@/, '//') ?? 'embedded'
     this.#clock = clock
     this.#log = log
   }
@@ -65,6 +68,11 @@ export class LastKnown {
     const lastKnown = new LastKnown(await openCopy(options), options)
     await lastKnown.#look()
     return lastKnown
+  }
+
+  /** Whether there is anything to go on with while the database is away. */
+  get whole(): boolean {
+    return this.#whole
   }
 
   /** Asks the database; while that is away, the copy. */
@@ -94,15 +102,16 @@ export class LastKnown {
   }
 
   /** Keeps the copy in step with the database until it is closed. */
-  async keep(database: PostgresEngine): Promise<void> {
+  async keep(database: Engine & Migrator, { shared }: { shared: boolean }): Promise<void> {
     let retryMs = LOOK_MS
     let migrated = false
-    let inStep = false
+    // Since this process last looked, others may have set a shared database back and gone on from there.
+    let inStep = this.#whole && !shared
     let interrupted = false
     while (!this.#stop.signal.aborted) {
       try {
-        // This start may have gone on without the database.
-        if (!migrated) await migrate(database, migrations)
+        // This start may have gone on without it. The embedded database is nobody's but this release's.
+        if (!migrated && shared) await migrate(database, migrations)
         migrated = true
         await readHead(database.reader)
         this.#away = false
@@ -124,14 +133,12 @@ export class LastKnown {
   }
 
   /** Whoever reads the copy meanwhile sees what it was before. */
-  async #copyAll(database: PostgresEngine): Promise<void> {
-    await this.#copy.exclusively((to) =>
-      database.inSnapshot(async (from) => {
-        for (const table of TABLES) await copyTable(from, to, table)
-        await to.run('DELETE FROM copied')
-        await to.run('INSERT INTO copied (source) VALUES (?)', this.#source)
-      }),
-    )
+  async #copyAll({ reader }: Engine): Promise<void> {
+    await this.#copy.exclusively(async (to) => {
+      for (const table of TABLES) await copyTable(reader, to, table)
+      await to.run('DELETE FROM copied')
+      await to.run('INSERT INTO copied (source) VALUES (?)', this.#source)
+    })
     await this.#look()
   }
 
@@ -142,7 +149,7 @@ export class LastKnown {
   }
 
   /** Hands on what has changed; answers false when that cannot be told. */
-  async #catchUp({ reader, dialect }: PostgresEngine): Promise<boolean> {
+  async #catchUp({ reader, dialect }: Engine): Promise<boolean> {
     for (;;) {
       const known = await readHead(this.#copy.reader)
       const small = await this.#changedTables(reader)
@@ -199,6 +206,8 @@ export class LastKnown {
           )
         })
       if (revision === head.revision && endings.length < PAGE) return true
+      // The embedded engine answers without waiting: others get their turn here.
+      await new Promise(setImmediate)
     }
   }
 

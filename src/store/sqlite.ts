@@ -46,13 +46,18 @@ export class SqliteEngine implements Engine, Migrator {
   constructor(file: string, log: Logger, { durable = true } = {}) {
     this.#file = file
     this.#log = log
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    // Made here rather than by SQLite, so that neither the file nor its log is ever open to others.
-    closeSync(openSync(file, 'a', 0o600))
-    chmodSync(file, 0o600)
-    this.#writing = openForWriting(file, durable)
-    this.#reading = new SqliteConnection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS }))
-    this.#reading.database.exec(`PRAGMA cache_size = -${READING_CACHE_KIB}`)
+    try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      // Made here rather than by SQLite, so that neither the file nor its log is ever open to others.
+      closeSync(openSync(file, 'a', 0o600))
+      chmodSync(file, 0o600)
+      this.#writing = openForWriting(file, durable)
+      this.#reading = openForReading(file)
+    } catch (error) {
+      throw new StoreUnavailable(`The database ${file} cannot be used: ${(error as Error).message}.`, {
+        cause: error,
+      })
+    }
     this.reader = {
       get: (text, ...values) => this.#view().get(text, ...values),
       all: (text, ...values) => this.#view().all(text, ...values),
@@ -180,11 +185,15 @@ function openForWriting(file: string, durable: boolean): SqliteConnection {
     database.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
     database.close()
-    throw new StoreUnavailable(`The database ${file} cannot be used: ${(error as Error).message}.`, {
-      cause: error,
-    })
+    throw error
   }
   return connection
+}
+
+function openForReading(file: string): SqliteConnection {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS })
+  database.exec(`PRAGMA cache_size = -${READING_CACHE_KIB}`)
+  return new SqliteConnection(database)
 }
 
 class SqliteConnection implements Sql {

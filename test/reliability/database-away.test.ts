@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,7 +19,24 @@ const absences: Record<string, (t: TestContext) => Promise<Database>> = {
   async 'is stopped'(t) {
     const postgres = await startPostgres()
     t.after(() => postgres.dispose())
-    return { url: postgres.url, leave: () => postgres.stop(), comeBack: () => postgres.start() }
+    return {
+      flags: ['--database-url', postgres.url],
+      leave: () => postgres.stop(),
+      comeBack: () => postgres.start(),
+    }
+  },
+  async 'is moved away'() {
+    return { flags: [], leave: putAside, comeBack: putBack }
+  },
+  async 'is no database any more'() {
+    return {
+      flags: [],
+      async leave(dataDir) {
+        await putAside(dataDir)
+        await writeFile(join(dataDir, 'adit.db'), 'not a database at all '.repeat(1000))
+      },
+      comeBack: putBack,
+    }
   },
   async 'does not answer'(t) {
     const postgres = await startPostgres()
@@ -26,20 +44,36 @@ const absences: Record<string, (t: TestContext) => Promise<Database>> = {
     const url = new URL(postgres.url)
     const relay = await startRelay(t, Number(url.port))
     url.port = String(relay.port)
-    return { url: url.href, leave: async () => relay.freeze(), comeBack: async () => relay.thaw() }
+    return {
+      flags: ['--database-url', url.href],
+      leave: async () => relay.freeze(),
+      comeBack: async () => relay.thaw(),
+    }
   },
 }
 
 interface Database {
-  readonly url: string
-  leave(): Promise<void>
-  comeBack(): Promise<void>
+  readonly flags: readonly string[]
+  leave(dataDir: string): Promise<void>
+  comeBack(dataDir: string): Promise<void>
+}
+
+/** The embedded database with its log, which comes back first: without it the file would be an earlier one. */
+const FILES = ['adit.db-wal', 'adit.db']
+
+async function putAside(dataDir: string): Promise<void> {
+  for (const file of FILES.toReversed()) await rename(join(dataDir, file), join(dataDir, `${file}.aside`))
+}
+
+async function putBack(dataDir: string): Promise<void> {
+  for (const file of FILES) await rename(join(dataDir, `${file}.aside`), join(dataDir, file))
 }
 
 for (const [manner, create] of Object.entries(absences)) {
   test(`a server that is killed and started again serves what it knew while its database ${manner}`, async (t) => {
     const database = await create(t)
-    const world = await startWorld(t, ['--database-url', database.url])
+    const world = await startWorld(t, database.flags)
+    const dataDir = dirname(world.credentials.ca_file)
     const port = await startLocal(t, (_request, response) => response.end('served'))
     const agent = world.startAgent(['http', String(port), `--url=http://${NAME}`], {
       ADIT_CONNECT_URL: `127.0.0.1:${world.agentPort}`,
@@ -49,9 +83,9 @@ for (const [manner, create] of Object.entries(absences)) {
     await agent.until(({ stdout }) => stdout.includes('Forwarding'))
     const { routeId, read, change } = await makeShop(world, 'open')
     await until(async () => (await shop(world)) === 'open', 'the edge answers')
-    await until(async () => isKnown(world, routeId), 'the local copy has the edge')
+    await until(async () => isKnown(dataDir, routeId), 'the local copy has the edge')
 
-    await database.leave()
+    await database.leave(dataDir)
     assert.equal(await shop(world), 'open')
     world.server.child.kill('SIGKILL')
     await once(world.server.child, 'exit')
@@ -62,7 +96,7 @@ for (const [manner, create] of Object.entries(absences)) {
     assert.equal(await change('changed while away'), 503)
     assert.equal(await shop(world), 'open')
 
-    await database.comeBack()
+    await database.comeBack(dataDir)
     await until(async () => (await change('changed')) === 200, 'the database takes changes')
     await until(async () => (await shop(world)) === 'changed', 'the edge follows them', 5_000)
     assert.equal(await textOf(await world.ask(NAME)), 'served')
@@ -99,8 +133,8 @@ async function shop({ credentials }: World): Promise<string> {
 }
 
 /** Whether the copy in the data directory has a row already. */
-function isKnown({ credentials }: World, id: string): boolean {
-  const copy = new DatabaseSync(join(dirname(credentials.ca_file), 'last-known.db'), { readOnly: true })
+function isKnown(dataDir: string, id: string): boolean {
+  const copy = new DatabaseSync(join(dataDir, 'last-known.db'), { readOnly: true })
   try {
     return copy.prepare('SELECT 1 FROM resources WHERE id = ?').get(id) !== undefined
   } finally {
