@@ -110,8 +110,11 @@ class Http2Upstream implements Upstream {
     })
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(toHeaders(this.#requestTrailers)))
     this.#stream.on('headers', (_headers, _flags, raw: unknown) => this.#guarded(() => this.#onInterim(raw)))
-    this.#stream.on('response', (_headers, _flags, raw: unknown) => this.#guarded(() => this.#onHead(raw)))
-    this.#stream.on('data', (piece: Buffer) => this.#guarded(() => this.#onData(piece)))
+    this.#stream.on('response', (_headers, _flags, raw: unknown) => {
+      this.#guarded(() => this.#onHead(raw))
+      // Not earlier: over a tunnel Node hands out a body that came with its head before it.
+      this.#stream.on('data', (piece: Buffer) => this.#guarded(() => this.#onData(piece)))
+    })
     this.#stream.on('trailers', (_headers, _flags, raw: unknown) => {
       this.#trailers = readFields(raw)?.kept ?? ''
     })

@@ -441,6 +441,28 @@ test('an upstream that wants HTTP/2 is spoken to in HTTP/2, whatever the visitor
   assert.equal(first.trailers?.['grpc-status'], '0')
   assert.match(String(first.headers['x-seen']), /^127\.0\.0\.1 app\.adit\.localhost:\d+$/)
   assert.match(second.body.toString(), /^\/b /)
-  assert.ok(client.text.includes(`/c ${sum}`))
+  assert.match(client.text, new RegExp(`^HTTP/1\\.1 200 [\\s\\S]*/c ${sum}`))
   assert.equal(tunnel.visitors.length, 1)
+})
+
+test('an answer of an HTTP/2 upstream begins with its head, also when all of it arrives at once', async (t) => {
+  const server = createHttp2Server()
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    stream.respond({ ':status': 200 })
+    stream.end('whole')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port: upstream } = server.address() as AddressInfo
+  const { port } = await startEdge(
+    t,
+    new TestTunnels().add(HOST, localTunnel(upstream, { forwardsProto: 'http2' })),
+  )
+
+  for (let turn = 0; turn < 5; turn++) {
+    const client = rawClient(t, port)
+    client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    await client.untilText('0\r\n\r\n')
+    assert.match(client.text, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n5\r\nwhole\r\n0\r\n\r\n$/)
+  }
 })
