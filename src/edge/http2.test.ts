@@ -331,6 +331,27 @@ test('a visitor that resets its stream aborts the request at the upstream at onc
   await eventually(() => gone, 'the upstream request is aborted', 2_000)
 })
 
+test('a visitor that leaves without a word on HTTP/2 aborts its requests at the upstream', async (t) => {
+  let gone = false
+  const upstream = await startUpstream(t, (request) => {
+    request.on('close', () => {
+      gone = true
+    })
+  })
+  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const { tlsPort, ca } = await startSecure(t, tunnel)
+  const socket = connectTls({ host: '127.0.0.1', port: tlsPort, servername: HOST, ca, ALPNProtocols: ['h2'] })
+  const session = connectHttp2(`https://${HOST}:${tlsPort}`, { createConnection: () => socket })
+  session.on('error', () => {})
+  t.after(() => session.destroy())
+
+  session.request({ ':path': '/slow' }).on('error', () => {})
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  socket.end()
+
+  await eventually(() => gone, 'the upstream request is aborted', 2_000)
+})
+
 test('an answer cut short resets the HTTP/2 stream', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'))

@@ -63,6 +63,8 @@ export class Http2Visitor extends Timed implements Live {
     )
     this.#session.on('error', () => transport.destroy())
     this.#session.on('close', () => this.#onClose())
+    // A connection of HTTP/2 has no half: whoever has closed their side has left.
+    socket.on('end', () => this.destroy())
     this.#session.on('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW))
   }
 
