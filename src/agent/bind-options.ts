@@ -121,7 +121,7 @@ function headers(key: string, value: TunnelDefinition['request_header']) {
   }
 }
 
-/** The `IPRestriction` of a Bind; refuses what is no CIDR, and exceptions to nothing. */
+/** The `IPRestriction` of a Bind; refuses what is no CIDR. */
 export function ipRestriction(
   value: TunnelDefinition['ip_restriction'],
 ): BindOpts['IPRestriction'] | undefined {

@@ -51,8 +51,9 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
       crl: keys.crl_noverify ? undefined : keys.crl_url,
     },
     heartbeat: {
-      intervalMs: keys.heartbeat_interval ?? 10_000,
-      toleranceMs: keys.heartbeat_tolerance ?? 15_000,
+      // Nothing at all means the usual, as it does to the server.
+      intervalMs: keys.heartbeat_interval || 10_000,
+      toleranceMs: keys.heartbeat_tolerance || 15_000,
     },
     metadata: keys.metadata ?? '',
     captureBytes: captureBytes(keys),

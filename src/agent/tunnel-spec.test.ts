@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createTestCa } from '../../test/support/test-ca.ts'
 import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
 import { SpecError } from './spec-error.ts'
 import { endpointSpec, tunnelSpec } from './tunnel-spec.ts'
@@ -105,24 +106,22 @@ test('a Host is rewritten to the upstream, set to a value or preserved', () => {
   assert.equal(host('preserve'), undefined)
 })
 
-test('certificate and key end TLS in the agent, with client certificates when authorities are given', (t) => {
+test('certificate and key end TLS in the agent, with client certificates when authorities are given', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'adit-spec-'))
   t.after(() => rmSync(dir, { recursive: true }))
-  writeFileSync(join(dir, 'key.pem'), 'KEY')
+  const ca = await createTestCa()
+  const { cert, key } = await ca.issue('app.test')
+  writeFileSync(join(dir, 'key.pem'), key)
 
   const spec = tunnelSpec('t', {
     proto: 'tls',
     addr: '80',
-    crt: '-----BEGIN CERTIFICATE-----\nx',
+    crt: cert,
     key: join(dir, 'key.pem'),
-    mutual_tls_cas: '-----BEGIN CERTIFICATE-----\nca',
+    mutual_tls_cas: ca.caPem,
   })
 
-  assert.deepEqual(spec.termination, {
-    cert: '-----BEGIN CERTIFICATE-----\nx',
-    key: 'KEY',
-    clientCas: '-----BEGIN CERTIFICATE-----\nca',
-  })
+  assert.deepEqual(spec.termination, { cert, key, clientCas: ca.caPem })
   assert.equal(spec.binds[0]!.opts.MutualTLSAtAgent, true)
   assert.equal(spec.binds[0]!.opts.TLSTermination, undefined)
 })
@@ -132,6 +131,23 @@ test('TLS ended at the edge carries no agent termination', () => {
 
   assert.deepEqual(spec.binds[0]!.opts.TLSTermination, {})
   assert.equal(spec.termination, undefined)
+})
+
+test('a certificate with the key of another, or authorities that are none, are refused', async () => {
+  const ca = await createTestCa()
+  const [one, other] = [await ca.issue('one.test'), await ca.issue('other.test')]
+  const tls = { proto: 'tls', addr: '80' }
+
+  assert.throws(() => tunnelSpec('t', { ...tls, crt: one.cert, key: other.key }), /not a certificate and its/)
+  assert.throws(() => tunnelSpec('t', { ...tls, mutual_tls_cas: one.key }), /holds no certificate/)
+  assert.throws(
+    () =>
+      tunnelSpec('t', {
+        ...tls,
+        mutual_tls_cas: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
+      }),
+    /cannot be read/,
+  )
 })
 
 const REFUSED: [title: string, definition: TunnelDefinition, message: RegExp][] = [

@@ -1,4 +1,6 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import type { BindOpts } from '../protocol/index.ts'
 import { httpOptions, identityProblem, ipRestriction, tcpOptions, tlsOptions } from './bind-options.ts'
 import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
@@ -26,6 +28,8 @@ export interface TunnelSpec {
   bindings: readonly string[]
   poolingEnabled: boolean
   inspect: boolean
+  /** Whether somebody asked for that, rather than nobody against it. */
+  inspectAsked: boolean
   forwardsProto: '' | 'http1' | 'http2'
   proxyProto: 0 | 1 | 2
   /** The Host the upstream is to see; undefined leaves the visitor's. */
@@ -88,7 +92,9 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
   const termination = terminationOf(definition)
   const proxyProto = Number(definition.proxy_proto || 0) as 0 | 1 | 2
   const mutualTlsCas =
-    definition.mutual_tls_cas === undefined ? undefined : pem('mutual_tls_cas', definition.mutual_tls_cas)
+    definition.mutual_tls_cas === undefined
+      ? undefined
+      : authorities('mutual_tls_cas', definition.mutual_tls_cas)
   const shared = {
     proxyProto,
     ipRestriction: ipRestriction(definition.ip_restriction),
@@ -106,6 +112,7 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
     bindings: definition.bindings ?? [],
     poolingEnabled: definition.pooling_enabled ?? false,
     inspect: (kind === 'http' || kind === 'labelled') && (definition.inspect ?? true),
+    inspectAsked: definition.inspect === true,
     forwardsProto: definition.app_protocol ?? '',
     proxyProto,
     hostHeader: hostHeader(definition.host_header, upstream),
@@ -113,7 +120,7 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
       verify: definition.upstream_tls_verify ?? definition.upstream_tls_verify_cas !== undefined,
       ca:
         definition.upstream_tls_verify_cas &&
-        pem('upstream_tls_verify_cas', definition.upstream_tls_verify_cas),
+        authorities('upstream_tls_verify_cas', definition.upstream_tls_verify_cas),
     },
     termination: termination && { ...termination, clientCas: mutualTlsCas },
     endpoint: {
@@ -267,7 +274,7 @@ function terminationOf(definition: TunnelDefinition) {
   if (at !== 'agent') return undefined
   if (crt === undefined || key === undefined)
     throw new SpecError('to end TLS in the agent give "crt" and "key"')
-  return { cert: pem('crt', crt), key: pem('key', key) }
+  return serverIdentity(crt, key)
 }
 
 function edgeTermination({
@@ -277,7 +284,18 @@ function edgeTermination({
 }: TunnelDefinition): BindOpts['TLSTermination'] | undefined {
   if (terminate_at !== 'edge') return undefined
   if (crt === undefined || key === undefined) return {}
-  return { cert: base64(pem('crt', crt)), key: base64(pem('key', key)) }
+  const identity = serverIdentity(crt, key)
+  return { cert: base64(identity.cert), key: base64(identity.key) }
+}
+
+function serverIdentity(crt: string, key: string): { cert: string; key: string } {
+  const identity = { cert: pem('crt', crt), key: pem('key', key) }
+  try {
+    createSecureContext(identity)
+  } catch (error) {
+    throw new SpecError(`"crt" and "key" are not a certificate and its private key: ${reason(error)}`)
+  }
+  return identity
 }
 
 function hostHeader(value: string | undefined, upstream: Upstream): string | undefined {
@@ -298,6 +316,21 @@ function trafficPolicyOf({
   }
   if (traffic_policy_file !== undefined) return readOption('traffic_policy_file', traffic_policy_file)
   return traffic_policy ?? policy
+}
+
+/** Certificates of authorities, in the same ways. */
+function authorities(key: string, value: string): string {
+  const text = pem(key, value)
+  const certificates = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
+  if (certificates.length === 0) throw new SpecError(`"${key}" holds no certificate in PEM`)
+  for (const certificate of certificates) {
+    try {
+      new X509Certificate(certificate)
+    } catch (error) {
+      throw new SpecError(`"${key}" holds a certificate that cannot be read: ${reason(error)}`)
+    }
+  }
+  return text
 }
 
 /** PEM text given as such, or as the path of a file that holds it. */

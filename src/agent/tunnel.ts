@@ -15,9 +15,11 @@ export interface Binding {
 /** One running tunnel: a public address or label set, and the way to its upstream. */
 export class Tunnel {
   /** 32 hexadecimal digits, the `ID` of the local API. */
-  readonly id = randomBytes(16).toString('hex')
+  readonly id: string
   readonly name: string
   readonly spec: TunnelSpec
+  /** Whether its requests are kept. */
+  readonly inspected: boolean
   /** Which of the spec's binds this is; undefined for labelled tunnels. */
   readonly bind: BindSpec | undefined
   readonly connections: Meter
@@ -33,9 +35,12 @@ export class Tunnel {
     bind: BindSpec | undefined,
     binding: Binding,
     dependencies: { forwarder: Forwarder; clock: Clock },
+    id: string = randomBytes(16).toString('hex'),
   ) {
+    this.id = id
     this.name = name
     this.spec = spec
+    this.inspected = dependencies.forwarder.inspects(spec)
     this.bind = bind
     this.binding = binding
     this.connections = new Meter(dependencies.clock)

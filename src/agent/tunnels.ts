@@ -56,8 +56,15 @@ export class Tunnels {
     return this.#byName.get(name)
   }
 
-  /** Starts a tunnel, or two when it serves both schemes; gives the first. On failure its names are free again. */
-  async start(spec: TunnelSpec, patienceMs: number = this.#dependencies.patienceMs): Promise<Tunnel> {
+  /**
+   * Starts a tunnel, or two when it serves both schemes; gives the first. On failure its names are free again. One that
+   * follows on a former one has its address and id, as far as it does not ask for another address.
+   */
+  async start(
+    spec: TunnelSpec,
+    patienceMs: number = this.#dependencies.patienceMs,
+    former?: Tunnel,
+  ): Promise<Tunnel> {
     const names = namesOf(spec)
     for (const name of names) {
       if (this.#byName.has(name) || this.#reserved.has(name))
@@ -67,7 +74,7 @@ export class Tunnels {
     const started: Tunnel[] = []
     try {
       const session = await this.#dependencies.connection().session(patienceMs)
-      await this.#bindAll(session, spec, names, started).catch(async (error) => {
+      await this.#bindAll(session, spec, names, started, former).catch(async (error) => {
         await this.#drop(started)
         throw asStartError(error)
       })
@@ -77,6 +84,26 @@ export class Tunnels {
     for (const tunnel of started) this.#logStarted(tunnel)
     this.#dependencies.onChange()
     return started[0]!
+  }
+
+  /** Puts another tunnel in the place of one that runs; that goes on when the other cannot be started. */
+  async replace(former: Tunnel, spec: TunnelSpec): Promise<Tunnel> {
+    // Without a session nothing could be started again, so that nothing must be stopped.
+    await this.#dependencies.connection().session(this.#dependencies.patienceMs)
+    await this.stop(former.name)
+    try {
+      return await this.start(spec, undefined, former)
+    } catch (error) {
+      const before = { ...former.spec, name: former.name, binds: former.bind ? [former.bind] : [] }
+      await this.start(before, undefined, former).catch((failure) =>
+        this.#dependencies.log.error('the tunnel from before could not be started again', {
+          obj: 'tunnels',
+          name: former.name,
+          err: failure,
+        }),
+      )
+      throw error
+    }
   }
 
   /** Stops a tunnel; false when there is none of that name. */
@@ -143,9 +170,15 @@ export class Tunnels {
   /** Addresses of a former process, to be asked for again by tunnels of the same names. */
   resumeBindings: ReadonlyMap<string, Binding> = new Map()
 
-  async #bindAll(session: AgentSession, spec: TunnelSpec, names: string[], started: Tunnel[]): Promise<void> {
+  async #bindAll(
+    session: AgentSession,
+    spec: TunnelSpec,
+    names: string[],
+    started: Tunnel[],
+    former: Tunnel | undefined,
+  ): Promise<void> {
     if (spec.labels) {
-      this.#add(spec, names[0]!, undefined, await bindLabels(session, spec), started)
+      this.#add(spec, names[0]!, undefined, await bindLabels(session, spec), started, former?.id)
       return
     }
     let host: string | undefined
@@ -153,9 +186,10 @@ export class Tunnels {
       const name = names[index]!
       // The twin of a random name asks for the very name the first one got.
       const wanted = host === undefined ? bind : withHost(bind, host)
-      const binding = await bindOne(session, spec, name, wanted, this.resumeBindings.get(name))
+      const before = former?.proto === wanted.proto ? former.binding : this.resumeBindings.get(name)
+      const binding = await bindOne(session, spec, name, wanted, before)
       host = new URL(binding.url).hostname
-      this.#add(spec, name, wanted, binding, started)
+      this.#add(spec, name, wanted, binding, started, former?.id)
     }
   }
 
@@ -165,9 +199,10 @@ export class Tunnels {
     bind: BindSpec | undefined,
     binding: Binding,
     started: Tunnel[],
+    id: string | undefined,
   ): void {
     const { forwarder, clock } = this.#dependencies
-    const tunnel = new Tunnel(name, spec, bind, binding, { forwarder, clock })
+    const tunnel = new Tunnel(name, spec, bind, binding, { forwarder, clock }, id)
     started.push(tunnel)
     this.#byName.set(name, tunnel)
     this.#byBinding.set(binding.id, tunnel)
@@ -223,7 +258,10 @@ export class Tunnels {
   }
 
   #logStarted(tunnel: Tunnel): void {
-    this.#dependencies.log.info('started tunnel', {
+    const { log } = this.#dependencies
+    if (tunnel.spec.inspectAsked && tunnel.spec.inspect && !tunnel.inspected)
+      log.warn('ignoring inspect: true because inspection database is disabled', { name: tunnel.name })
+    log.info('started tunnel', {
       obj: 'tunnels',
       name: tunnel.name,
       addr: tunnel.spec.upstream.shown,

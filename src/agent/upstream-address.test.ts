@@ -18,7 +18,9 @@ const READ: [address: string, kind: Kind, shown: string, tls: boolean][] = [
   ['tls://db:5432', 'tcp', 'tls://db:5432', true],
   ['443', 'tls', 'tls://localhost:443', false],
   ['80', 'tls', 'localhost:80', false],
-  ['file:///var/www', 'http', 'file:///var/www', false],
+  ['file:///usr', 'http', 'file:///usr', false],
+  ['my_app:80', 'http', 'http://my_app:80', false],
+  ['bücher.example:80', 'http', 'http://bücher.example:80', false],
   ['unix:/run/app.sock', 'http', 'unix:/run/app.sock', false],
 ]
 
@@ -49,6 +51,12 @@ const REFUSED: [address: string, kind: Kind, message: RegExp][] = [
   ['file://relative/dir', 'http', /absolute directory/],
   ['file:///x', 'tcp', /only be served over http/],
   ['unix:app.sock', 'http', /absolute socket path/],
+  ['file:///usr/no/such/directory', 'http', /no directory/],
+  ['file:///etc/hostname', 'http', /no directory/],
+  ['-1', 'http', /does not name a host/],
+  ['80.5', 'http', /does not name a host/],
+  ['fo!o$', 'http', /does not name a host/],
+  ['1.2.3:80', 'tcp', /does not name a host/],
 ]
 
 for (const [address, kind, message] of REFUSED) {

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -22,6 +24,9 @@ export class AddressError extends Error {
 }
 
 type Kind = 'http' | 'tcp' | 'tls'
+
+// Names of containers have underscores, names of people's machines any letters.
+const HOST_NAME = /^[\p{L}\p{N}_]([\p{L}\p{N}\p{M}._-]*[\p{L}\p{N}\p{M}_.])?$/u
 
 const DEFAULT_PORTS: Record<string, number> = { http: 80, https: 443, tls: 443 }
 
@@ -84,6 +89,10 @@ function hostAndPort(text: string, address: string, fallback: number | undefined
     throw new AddressError(`"${address}" is not an address; use a port, host:port, or [ipv6]:port`)
   }
   const host = match[1] ?? match[2]!
+  // Digits and points alone are an IPv4 address or a slip, such as 80.5.
+  if (match[2] !== undefined && (!HOST_NAME.test(host) || (/^[\d.]+$/.test(host) && isIP(host) === 0))) {
+    throw new AddressError(`"${address}" does not name a host; use a port, host:port, or [ipv6]:port`)
+  }
   if (match[3] !== undefined) return { host, port: checkedPort(match[3], address) }
   if (fallback !== undefined) return { host, port: fallback }
   if (kind === 'http') return { host, port: 80 }
@@ -107,6 +116,8 @@ function directory(text: string, kind: Kind): Upstream {
   if (!isAbsolute(path) || !/^file:\/\/\//.test(text)) {
     throw new AddressError(`"${text}" must name an absolute directory, for example file:///var/www`)
   }
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new AddressError(`there is no directory ${path}; make it, or name another one`)
   return { kind: 'directory', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
 }
 

@@ -1,5 +1,6 @@
 import { parseCidr } from '../base/cidr.ts'
 import { type BindOpts, refusal } from '../protocol/index.ts'
+import { OAUTH_PROVIDERS, WEBHOOK_PROVIDERS } from '../resources/index.ts'
 import type { EndpointOptions, TunnelProto } from './tunnel.ts'
 
 type Pair = readonly [string, string]
@@ -29,11 +30,11 @@ function httpOptions(proto: 'http' | 'https', opts: BindOpts): Partial<EndpointO
     ...(opts.Compression && { compression: true }),
     ...(opts.WebsocketTCPConverter && { websocketTcpConverter: true }),
     ...(CircuitBreaker && { circuitBreaker: { errorThreshold: CircuitBreaker.error_threshold } }),
-    ...(OAuth && { oauth: { provider: OAuth.provider, ...login(OAuth) } }),
+    ...(OAuth && { oauth: { provider: oneOf('OAuth', OAUTH_PROVIDERS, OAuth.provider), ...login(OAuth) } }),
     ...(OIDC && { oidc: { issuerUrl: OIDC.issuer_url, ...login(OIDC) } }),
     ...(WebhookVerification && {
       webhookVerification: {
-        provider: WebhookVerification.provider,
+        provider: oneOf('WebhookVerification', [...WEBHOOK_PROVIDERS], WebhookVerification.provider),
         secret: WebhookVerification.secret ?? '',
       },
     }),
@@ -45,6 +46,14 @@ function httpOptions(proto: 'http' | 'https', opts: BindOpts): Partial<EndpointO
     }),
     ...(proto === 'https' && mutualTls(opts.MutualTLSCA?.mutual_tls_ca)),
   }
+}
+
+function oneOf(option: string, known: readonly string[], provider: string): string {
+  if (known.includes(provider.toLowerCase())) return provider
+  throw refusal(
+    'options_invalid',
+    `"${provider.slice(0, 60)}" is no provider known for ${option}; use one of ${known.join(', ')}.`,
+  )
 }
 
 function tlsOptions(opts: BindOpts): Partial<EndpointOptions> {

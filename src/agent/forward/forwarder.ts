@@ -26,6 +26,7 @@ const READ_BUFFER = 65_536
 /** What one tunnel needs to be forwarded. */
 export interface ForwardTarget {
   spec: TunnelSpec
+  inspected: boolean
   /** The name captures are listed under. */
   name: string
   /** The public origin redirects are rewritten to; empty for labelled tunnels. */
@@ -52,6 +53,11 @@ export class Forwarder {
 
   constructor({ deadlines, ...rest }: ForwarderDependencies) {
     this.#dependencies = { ...rest, deadlines: deadlines ?? new Deadlines(rest.clock) }
+  }
+
+  /** Whether requests of such a tunnel are kept. HTTP/2 goes through as it is. */
+  inspects(spec: TunnelSpec): boolean {
+    return spec.inspect && this.#dependencies.captures.enabled && spec.forwardsProto !== 'http2'
   }
 
   /** Prepares the way to a tunnel's upstream; what depends on the definition alone is worked out here. */
@@ -125,7 +131,7 @@ export class Route {
   }
 
   #asHttp(header: ProxyHeader, stream: ByteStream): ByteStream {
-    const { spec, publicUrl, name, requests } = this.#target
+    const { spec, inspected, publicUrl, name, requests } = this.#target
     // HTTP/2 goes through as it is: neither rewritten nor inspected.
     if (spec.forwardsProto === 'http2') return stream
     const { captures, clock } = this.#dependencies
@@ -137,7 +143,7 @@ export class Route {
       tunnelName: name,
       remoteAddr: addressOf(header.ClientAddr),
       meter: requests,
-      store: spec.inspect && captures.enabled ? captures : undefined,
+      store: inspected ? captures : undefined,
       clock,
       onAnswer: (status, start) => this.#hint(status, start),
     })

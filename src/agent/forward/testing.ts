@@ -143,7 +143,15 @@ export function startRoute(
   const requests = new Meter(systemClock)
   const spec = tunnelSpec('web', definition)
   const forwarder = new Forwarder({ captures, clock: systemClock, log, deadlines })
-  const target = { spec, name: 'web', publicUrl: 'https://public.example.com', connections, requests }
+  const inspected = forwarder.inspects(spec)
+  const target = {
+    spec,
+    inspected,
+    name: 'web',
+    publicUrl: 'https://public.example.com',
+    connections,
+    requests,
+  }
   return { route: forwarder.route(target), captures, connections, requests }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get as httpGet, type IncomingMessage } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
 import { Refusal } from '../../protocol/index.ts'
@@ -525,6 +525,71 @@ test('an endpoint that cannot be replaced goes on as it was', async (t) => {
 
   assert.equal(status, 502)
   assert.equal(((await api.get('/api/endpoints/web')).json as Json).url, 'https://app.test')
+})
+
+test('an endpoint keeps its id and its address when it is replaced, or cannot be', async (t) => {
+  const api = await startWithApi(t)
+  const { json: before } = await api.post('/api/endpoints', { name: 'web', upstream: { url: '3000' } })
+
+  const { json: replaced } = await api.put('/api/endpoints/web', { upstream: { url: '4000' } })
+  assert.deepEqual(replaced.upstream, { url: '4000', protocol: 'http1' })
+  assert.deepEqual([replaced.id, replaced.url], [before.id, before.url])
+
+  api.gateway.refuseOnce = new Refusal('not allowed', 316)
+  assert.equal((await api.put('/api/endpoints/web', { upstream: { url: '5000' } })).status, 502)
+  const { json: kept } = await api.get('/api/endpoints/web')
+  assert.deepEqual([kept.id, kept.url, kept.upstream], [before.id, before.url, replaced.upstream])
+
+  api.gateway.stop()
+  await api.gateway.until(() => api.agent.connection.status !== 'online')
+  assert.equal((await api.put('/api/endpoints/web', { upstream: { url: '5000' } })).status, 503)
+  assert.equal((await api.get('/api/endpoints/web')).status, 200)
+})
+
+test('a tunnel whose requests are not kept says so', async (t) => {
+  const api = await startWithApi(t, {}, { captureBytes: 0 })
+  const passing = { proto: 'http', addr: 80, app_protocol: 'http2' }
+
+  const started = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80, inspect: true })
+
+  assert.deepEqual(started.json.config, { addr: 'http://localhost:80', inspect: false })
+  assert.match(
+    api.lines.join(''),
+    /lvl=warn msg="ignoring inspect: true because inspection database is disabled" name=web/,
+  )
+  assert.equal((await api.get('/api/status')).json.inspect_db_size, -1)
+  const inspecting = await startWithApi(t)
+  const { json } = await inspecting.post('/api/tunnels', { name: 'h2', ...passing })
+  assert.equal((json.config as Json).inspect, false)
+})
+
+test('every definition that is refused leaves a line in the log', async (t) => {
+  const api = await startWithApi(t)
+
+  await api.post('/api/tunnels', { proto: 'bogus', addr: 80 })
+  await api.post('/api/tunnels', { prto: 'http' })
+  await api.post('/api/endpoints', { name: 'x' })
+
+  const lines = api.lines.join('').match(/msg="invalid tunnel configuration" pg=\S+ id=\w+ err=/g)
+  assert.deepEqual(
+    lines?.map((line) => /pg=(\S+)/.exec(line)?.[1]),
+    ['/api/tunnels', '/api/tunnels', '/api/endpoints'],
+  )
+})
+
+test('a whole address in the first line is understood, and a Host given twice is not', async (t) => {
+  const { api } = await startWithApi(t)
+  const send = async (text: string) => {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+    socket.end(text)
+    let answer = ''
+    for await (const piece of socket.setEncoding('utf8')) answer += piece
+    return Number(answer.slice(9, 12))
+  }
+
+  const rest = 'Host: localhost\r\nConnection: close\r\n'
+  assert.equal(await send(`GET ${api.url}/api/tunnels?limit=99999999999 HTTP/1.1\r\n${rest}\r\n`), 200)
+  assert.equal(await send(`GET /api/tunnels HTTP/1.1\r\n${rest}Host: evil.example\r\n\r\n`), 400)
 })
 
 test('unknown paths are 404, other methods 405 with what is allowed', async (t) => {

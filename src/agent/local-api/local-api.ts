@@ -9,7 +9,7 @@ import { INSTALL_ROOT } from '../version.ts'
 import { streamCaptures } from './capture-stream.ts'
 import { createGuard, type Guard } from './guard.ts'
 import { isPage, servePage } from './pages.ts'
-import { ApiProblem, problem } from './problem.ts'
+import { ApiProblem, INVALID_TUNNEL, problem } from './problem.ts'
 import { createRoutes, type Reply, type Route } from './routes.ts'
 
 const MOST_BODY = 1024 * 1024
@@ -108,6 +108,11 @@ function warnWhenPublic(agent: Agent, port: number): void {
   })
 }
 
+/** The path alone; clients of proxies name the whole address, whose host the guard looks at. */
+function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] || '/'
+}
+
 interface Api {
   routes: ReadonlyMap<string, Route>
   guard: Guard | undefined
@@ -121,7 +126,7 @@ async function handle(
   response: ServerResponse,
 ): Promise<void> {
   const began = agent.clock.monotonic()
-  const path = (request.url ?? '/').split('?', 1)[0]!
+  const path = pathOf(request.url ?? '/')
   const id = (++api.calls).toString(16).padStart(16, '0')
   agent.log.info('start', { pg: path, id })
   response.on('finish', () => {
@@ -131,8 +136,10 @@ async function handle(
   try {
     await answer(agent, api, request, response, path)
   } catch (error) {
-    if (error instanceof ApiProblem) refuse(response, error)
-    else {
+    if (error instanceof ApiProblem) {
+      if (error.code === INVALID_TUNNEL) agent.log.warn(error.message, { pg: path, id, err: error.err })
+      refuse(response, error)
+    } else {
       agent.log.error('internal error', { pg: path, id, err: error })
       refuse(
         response,
@@ -150,6 +157,7 @@ async function answer(
   path: string,
 ): Promise<void> {
   const method = request.method ?? 'GET'
+  if (request.headersDistinct.host?.length !== 1) throw problem.malformed('name the Host once')
   const refused = api.guard?.({ method, headers: request.headers, page: isPage(path) })
   if (refused !== undefined) throw problem.forbidden(refused)
 

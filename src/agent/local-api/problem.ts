@@ -24,18 +24,21 @@ export class ApiProblem extends Error {
   }
 }
 
+/** The number of a definition that cannot be started. */
+export const INVALID_TUNNEL = 102
+
 /** Every kind of refusal; 102 to 104 are the numbers other programs know. */
 export const problem = {
   malformed: (err: string, status = 400) => new ApiProblem(status, 100, 'malformed request', err),
   notFound: (err: string) => new ApiProblem(404, 101, 'not found', err),
-  invalidTunnel: (err: string) => new ApiProblem(400, 102, 'invalid tunnel configuration', err),
+  invalidTunnel: (err: string) => new ApiProblem(400, INVALID_TUNNEL, 'invalid tunnel configuration', err),
   startFailed: (err: string) => new ApiProblem(502, 103, 'failed to start tunnel', err),
-  // The cause is compared word for word by clients that then try again.
+  // Compared word for word by clients that then try again.
   notReady: () =>
     new ApiProblem(
       503,
       104,
-      'the agent is not yet ready to start tunnels',
+      'ngrok is not yet ready to start tunnels',
       'a successful ngrok tunnel session has not yet been established',
     ),
   methodNotAllowed: (method: string, allow: readonly string[]) =>

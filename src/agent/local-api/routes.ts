@@ -7,6 +7,7 @@ import { NoSession } from '../connect/connection.ts'
 import { decodedBody } from '../inspector/decoded-body.ts'
 import { FrameLog } from '../inspector/frame-log.ts'
 import { SpecError } from '../spec-error.ts'
+import type { Tunnel } from '../tunnel.ts'
 import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
 import { StartError } from '../tunnels.ts'
 import { VERSION } from '../version.ts'
@@ -68,27 +69,18 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
           legs: connection.status === 'online' ? [leg(agent)] : [],
         },
         ...(agent.updater.available === undefined ? {} : { update_available: agent.updater.available }),
-        inspect_db_size: captures.limit,
+        inspect_db_size: captures.enabled ? captures.limit : -1,
         uri: '/api/status',
       },
     }),
-  }
-
-  const start = async (spec: TunnelSpec) => {
-    try {
-      return await tunnels.start(spec)
-    } catch (error) {
-      throw startProblem(agent, error)
-    }
   }
 
   const tunnelList: Route = {
     get: () => ({ status: 200, body: { tunnels: tunnels.list().map(tunnelView), uri: '/api/tunnels' } }),
     post: async (call) => {
       const definition = read(tunnelShape, await call.json())
-      const spec = checked(agent, () => tunnelSpec(definition.name ?? '', definition))
-      warnUninspected(agent, spec, definition.inspect)
-      return { status: 201, body: tunnelView(await start(spec)) }
+      const spec = checked(() => tunnelSpec(definition.name ?? '', definition))
+      return { status: 201, body: tunnelView(await started(tunnels.start(spec))) }
     },
   }
 
@@ -107,8 +99,8 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     }),
     post: async (call) => {
       const definition = read(endpointShape, await call.json())
-      const spec = checked(agent, () => endpointSpec(definition))
-      return { status: 201, body: endpointView(await start(spec), true) }
+      const spec = checked(() => endpointSpec(definition))
+      return { status: 201, body: endpointView(await started(tunnels.start(spec)), true) }
     },
   }
 
@@ -123,16 +115,10 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
       if (definition.name !== undefined && definition.name !== call.name) {
         throw problem.invalidTunnel(`the name "${definition.name}" is not that of the path`)
       }
-      const spec = checked(agent, () => endpointSpec({ ...definition, name: call.name }))
+      const spec = checked(() => endpointSpec({ ...definition, name: call.name }))
       const former = tunnels.get(call.name)
-      if (former) await tunnels.stop(call.name)
-      try {
-        return { status: former ? 200 : 201, body: endpointView(await start(spec), true) }
-      } catch (error) {
-        // What worked before goes on working.
-        if (former) await tunnels.start(former.spec).catch(() => {})
-        throw error
-      }
+      const tunnel = await started(former ? tunnels.replace(former, spec) : tunnels.start(spec))
+      return { status: former ? 200 : 201, body: endpointView(tunnel, true) }
     },
     delete: async ({ name }) => {
       if (!(await tunnels.stop(name))) missing('endpoint', name)
@@ -240,31 +226,30 @@ function read<T>(shape: Shape<T>, body: unknown): T {
   return definition
 }
 
-function checked(agent: Agent, work: () => TunnelSpec): TunnelSpec {
+function checked(work: () => TunnelSpec): TunnelSpec {
   try {
     return work()
   } catch (error) {
-    throw startProblem(agent, error)
+    throw startProblem(error)
   }
 }
 
-function startProblem(agent: Agent, error: unknown): unknown {
-  if (error instanceof SpecError) {
-    agent.log.warn('invalid tunnel configuration', { pg: '/api/tunnels', err: error.message })
-    return problem.invalidTunnel(error.message)
+async function started(starting: Promise<Tunnel>): Promise<Tunnel> {
+  try {
+    return await starting
+  } catch (error) {
+    throw startProblem(error)
   }
+}
+
+function startProblem(error: unknown): unknown {
+  if (error instanceof SpecError) return problem.invalidTunnel(error.message)
   if (error instanceof NoSession || error instanceof Refusal) return problem.notReady()
   if (error instanceof StartError) {
     const code = error.code === undefined ? '' : `\n\n${error.code}\n`
     return problem.startFailed(`failed to start tunnel: ${error.message}${code}`)
   }
   return error
-}
-
-function warnUninspected(agent: Agent, spec: TunnelSpec, asked: boolean | undefined): void {
-  if (asked === true && spec.inspect && !agent.captures.enabled) {
-    agent.log.warn('ignoring inspect: true because inspection database is disabled', { name: spec.name })
-  }
 }
 
 function limitOf(query: URLSearchParams): number {
@@ -274,6 +259,6 @@ function limitOf(query: URLSearchParams): number {
 function wholeOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw problem.malformed(`${name} must be a whole number from 0`)
+  if (!/^\d{1,15}$/.test(text)) throw problem.malformed(`${name} must be a whole number from 0`)
   return Number(text)
 }

@@ -26,7 +26,7 @@ export function tunnelView(tunnel: Tunnel): object {
     uri: `/api/tunnels/${encodeName(tunnel.name)}`,
     public_url: tunnel.publicUrl,
     proto: tunnel.proto,
-    config: { addr: tunnel.spec.upstream.shown, inspect: tunnel.spec.inspect },
+    config: { addr: tunnel.spec.upstream.shown, inspect: tunnel.inspected },
     metrics: metricsOf(tunnel),
   }
 }
@@ -43,7 +43,7 @@ export function endpointView(tunnel: Tunnel, withMetrics: boolean): object {
     bindings: spec.bindings.length > 0 ? spec.bindings : ['public'],
     description: spec.description,
     metadata: spec.metadata,
-    inspect: spec.inspect,
+    inspect: tunnel.inspected,
     pooling_enabled: spec.poolingEnabled,
     traffic_policy: spec.endpoint.trafficPolicy,
     upstream: { url: spec.endpoint.upstreamUrl, protocol: spec.endpoint.protocol },

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, request } fro
 import type { TestContext } from 'node:test'
 import type { AgentOptions } from '../agent.ts'
 import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
+import type { AgentSettings } from '../settings.ts'
 import { startAgent, testSettings } from './agent.ts'
 import { TestGateway } from './gateway.ts'
 
@@ -43,9 +44,13 @@ export function call(
 }
 
 /** An agent with its local API and a gateway behind it. */
-export async function startWithApi(t: TestContext, options: Partial<AgentOptions> = {}) {
+export async function startWithApi(
+  t: TestContext,
+  options: Partial<AgentOptions> = {},
+  changes: Partial<AgentSettings> = {},
+) {
   const gateway = await TestGateway.start(t)
-  const { agent, lines } = startAgent(t, gateway, { settings: testSettings(gateway), ...options })
+  const { agent, lines } = startAgent(t, gateway, { settings: testSettings(gateway, changes), ...options })
   const api: LocalApi = await startLocalApi(agent, agent.settings.web!)
   t.after(() => api.close())
   const json = { 'Content-Type': 'application/json' }
