@@ -42,6 +42,64 @@ test('a missing version is read as version 2 with a warning', () => {
   assert.match(file.warnings.join(), /has no "version"/)
 })
 
+test('web_addr and log may be false in files of both versions', () => {
+  const former = parseConfig('adit.yml', 'version: 2\nweb_addr: false\nlog: False\n')
+  const current = parseConfig('adit.yml', 'version: 3\nagent:\n  web_addr: false\n  log: false\n')
+
+  assert.ok(former.version === 2 && current.version === 3)
+  assert.deepEqual([former.values.web_addr, former.values.log], ['false', 'false'])
+  assert.deepEqual(current.values.agent, { web_addr: 'false', log: 'false' })
+})
+
+test('a value read as text is taken as it was written', () => {
+  const { version, values } = parseConfig(
+    'adit.yml',
+    'version: 2\nmetadata: 12345678901234567890\ntunnels:\n  080:\n    {proto: tls, addr: 443, subdomain: 007, description: 1e3}\n  yes: {proto: tcp, addr: 0x16, metadata: True}\n',
+  )
+
+  assert.ok(version === 2)
+  assert.equal(values.metadata, '12345678901234567890')
+  assert.deepEqual(Object.fromEntries(values.tunnels ?? []), {
+    '080': { proto: 'tls', addr: '443', subdomain: '007', description: '1e3' },
+    yes: { proto: 'tcp', addr: '0x16', metadata: 'True' },
+  })
+})
+
+test('a policy keeps its numbers and booleans', () => {
+  const { values } = parseConfig(
+    'adit.yml',
+    'version: 2\ntunnels:\n  web:\n    traffic_policy: {on: [{code: 403, enabled: true}]}\n',
+  )
+
+  assert.equal(values.tunnels?.get('web')?.traffic_policy, '{"on":[{"code":403,"enabled":true}]}')
+})
+
+test('switches understand the words of YAML 1.1', () => {
+  const { values } = parseConfig(
+    'adit.yml',
+    'version: 2\nlocal_storage: off\nremote_management: No\nupdate_check: yes\ncrl_noverify: ON\nconsole_ui: off\n',
+  )
+
+  assert.deepEqual(values, {
+    version: '2',
+    local_storage: false,
+    remote_management: false,
+    update_check: true,
+    crl_noverify: true,
+    console_ui: 'false',
+  })
+})
+
+test('merge keys bring what an anchor holds, and problems in it have their line', () => {
+  const source = (key: string) =>
+    `version: 2\ntunnels:\n  web: &web\n    proto: http\n    ${key}: 80\n  api:\n    <<: *web\n    inspect: false\n`
+
+  const { values } = parseConfig('adit.yml', source('addr'))
+
+  assert.deepEqual(values.tunnels?.get('api'), { proto: 'http', addr: '80', inspect: false })
+  assert.match(refusal(source('adr')), /^adit\.yml line 5: .*\nadit\.yml line 5: unknown key "adr"/)
+})
+
 const REFUSED: [title: string, source: string, message: RegExp][] = [
   [
     'an unknown key names its line and the nearest key',
@@ -53,6 +111,37 @@ const REFUSED: [title: string, source: string, message: RegExp][] = [
     'version: 2\ntunnels:\n  web:\n    adr: 80\n',
     /line 4: unknown key "adr"; did you mean "addr"\?/,
   ],
+  [
+    'a part of a key is enough to name it',
+    'version: 2\ntoken: T\n',
+    /line 2: unknown key "token"; did you mean "authtoken"\?/,
+  ],
+  [
+    'a misspelt key that is gone says that it is gone',
+    'version: 3\nagent:\n  regoin: eu\n',
+    /line 3: unknown key "regoin"; did you mean "region"\? version 3 has no regions; remove the line/,
+  ],
+  [
+    'a short misspelt key names the nearest one',
+    'version: 3\nendpoints:\n  - nm: x\n',
+    /line 3: unknown key "nm"; did you mean "name"\?/,
+  ],
+  [
+    'a key that is like no other says what there is',
+    'version: 3\nendpoints:\n  - name: a\n    upstream: {url: 80, quux: 1}\n',
+    /line 4: unknown key "quux"; known here are url, protocol, proxy_protocol, tls_verify, tls_verify_cas$/,
+  ],
+  [
+    'a key like no other among many says some of them',
+    'version: 2\nquux: 1\n',
+    /unknown key "quux"; known here are version, authtoken, .* and \d+ more/,
+  ],
+  [
+    'an empty choice has a name',
+    'version: 2\ntunnels:\n  web: {proxy_proto: 3}\n',
+    /proxy_proto must be one of 1, 2, empty, not the number 3/,
+  ],
+  ['web_addr cannot be true', 'version: 2\nweb_addr: true\n', /line 2: web_addr must be host:port or false/],
   [
     'an agent key at the top of version 3 says where it belongs',
     'version: 3\nauthtoken: T\n',

@@ -1,13 +1,28 @@
 import { readFileSync } from 'node:fs'
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml'
 import { ConfigError } from './error.ts'
 import { version2, version3 } from './keys.ts'
 import type { Path, Problem, Read } from './shape.ts'
+import { Written } from './written.ts'
 
 /** One configuration file, read and checked by itself; files are merged afterwards. */
-export type ConfigFile =
-  | { path: string; version: 2; values: Read<typeof version2>; warnings: string[] }
-  | { path: string; version: 3; values: Read<typeof version3>; warnings: string[] }
+export type ConfigFile = {
+  path: string
+  warnings: string[]
+  /** The line of a key, named from the top of this file; undefined when it is not in it. */
+  lineOf(at: Path): number | undefined
+} & ({ version: 2; values: Read<typeof version2> } | { version: 3; values: Read<typeof version3> })
 
 /** Reads one file; throws a `ConfigError` that names file, line, key and remedy. */
 export function readConfigFile(path: string): ConfigFile {
@@ -20,13 +35,25 @@ export function readConfigFile(path: string): ConfigFile {
   return parseConfig(path, source)
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of the path is not a directory',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  ELOOP: 'its symbolic links lead in a circle',
+  ENAMETOOLONG: 'the name is too long',
+  EMFILE: 'too many files are open',
+  EIO: 'the disk has an error',
+}
+
 /** Why a file could not be read or written, without the system call and path Node repeats. */
 export function reason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT') return 'no such file'
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied'
-  if (code === 'EISDIR') return 'it is a directory'
-  return message
+  return REASONS[code ?? ''] ?? message
 }
 
 /** Parses YAML text into a document, refusing what is not YAML with its line. */
@@ -35,26 +62,53 @@ export function parseYaml(
   source: string,
 ): { document: Document; lineOf(at: Path): number | undefined } {
   const lines = new LineCounter()
-  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false })
+  const document = parseDocument(source, {
+    lineCounter: lines,
+    prettyErrors: false,
+    merge: true,
+    logLevel: 'error',
+  })
   const [first] = document.errors
   if (first) {
     const { line } = lines.linePos(first.pos[0])
     const advice = /tab/i.test(first.message) ? '; YAML must be indented with spaces' : ''
     throw new ConfigError([`${path} line ${line}: ${first.message.split('\n')[0]}${advice}`])
   }
+  keepAsWritten(document, (offset) => {
+    const { line } = lines.linePos(offset)
+    throw new ConfigError([`${path} line ${line}: a key must be a word, not a map or a list`])
+  })
   return { document, lineOf: (at) => lineOf(document, lines, at) }
+}
+
+/** What YAML makes of `007` or `1e3` is not what a name in the file was meant to be. */
+function keepAsWritten(document: Document, refuseKey: (offset: number) => never): void {
+  visit(document, {
+    Pair(_, { key }) {
+      if (isCollection(key) || isAlias(key)) refuseKey(key.range?.[0] ?? 0)
+    },
+    Scalar(place, node) {
+      const { value, source } = node
+      if (source === undefined) return
+      if (typeof value !== 'number' && typeof value !== 'bigint' && typeof value !== 'boolean') return
+      node.value = place === 'key' ? source : new Written(value, source)
+    },
+  })
+}
+
+/** What a document says, aliases and merge keys resolved. */
+export function contentOf(path: string, document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 50 }) ?? {}
+  } catch (error) {
+    throw new ConfigError([`${path}: ${(error as Error).message}`])
+  }
 }
 
 /** Checks the text of a configuration file. */
 export function parseConfig(path: string, source: string): ConfigFile {
   const { document, lineOf } = parseYaml(path, source)
-  let content: unknown
-  try {
-    content = document.toJS({ maxAliasCount: 50 }) ?? {}
-  } catch (error) {
-    throw new ConfigError([`${path}: ${(error as Error).message}`])
-  }
-
+  const content = contentOf(path, document)
   const warnings: string[] = []
   const version = versionOf(document)
   if (version === undefined) {
@@ -65,10 +119,10 @@ export function parseConfig(path: string, source: string): ConfigFile {
   }
 
   const problems: Problem[] = []
-  const file: ConfigFile | undefined =
+  const file: ConfigFile =
     version === '3'
-      ? { path, version: 3, values: version3.read(content, [], problems) ?? {}, warnings }
-      : { path, version: 2, values: version2.read(content, [], problems) ?? {}, warnings }
+      ? { path, warnings, lineOf, version: 3, values: version3.read(content, [], problems) ?? {} }
+      : { path, warnings, lineOf, version: 2, values: version2.read(content, [], problems) ?? {} }
   if (problems.length > 0) {
     throw new ConfigError(
       problems.map(({ path: at, message }) => {
@@ -87,13 +141,37 @@ function versionOf(document: Document): string | undefined {
 
 /** The line of the key a path ends in, or of the list item. */
 function lineOf(document: Document, lines: LineCounter, path: Path): number | undefined {
-  const last = path.at(-1)
-  if (last === undefined) return undefined
-  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true)
-  if (isMap(parent)) {
-    const pair = parent.items.find(({ key }) => isScalar(key) && String(key.value) === String(last))
-    if (pair && isNode(pair.key) && pair.key.range) return lines.linePos(pair.key.range[0]).line
+  let place: unknown
+  let inner: unknown = document.contents
+  for (const step of path) {
+    const found = enter(document, inner, step)
+    if (!found) return undefined
+    place = found.place
+    inner = found.inner
   }
-  const node = document.getIn(path, true)
-  return isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined
+  return isNode(place) && place.range ? lines.linePos(place.range[0]).line : undefined
+}
+
+/** One step down, through aliases and merge keys: where it is written, and what stands there. */
+function enter(
+  document: Document,
+  node: unknown,
+  step: string | number,
+): { place: unknown; inner: unknown } | undefined {
+  if (isAlias(node)) return enter(document, node.resolve(document), step)
+  if (isSeq(node)) {
+    const item = node.items[Number(step)]
+    return item === undefined ? undefined : { place: item, inner: item }
+  }
+  if (!isMap(node)) return undefined
+  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+  if (pair) return { place: pair.key, inner: pair.value }
+  for (const { key, value } of node.items) {
+    if (!isScalar(key) || typeof key.value !== 'symbol') continue
+    for (const source of isSeq(value) ? value.items : [value]) {
+      const found = enter(document, source, step)
+      if (found) return found
+    }
+  }
+  return undefined
 }

@@ -1,5 +1,18 @@
 import { endpointShape, tunnelShape } from './definitions.ts'
-import { choice, duration, type Fields, flag, list, mapOf, number, object, shortText, text } from './shape.ts'
+import {
+  choice,
+  duration,
+  type Fields,
+  flag,
+  flagOr,
+  list,
+  mapOf,
+  number,
+  object,
+  shortText,
+  text,
+  textOrFalse,
+} from './shape.ts'
 
 /** What can be set for the agent itself, under the names of version 3 (`agent:`). */
 export const agentKeys = {
@@ -11,7 +24,7 @@ export const agentKeys = {
   connect_cas: text,
   crl_noverify: flag,
   crl_url: text,
-  console_ui: choice('true', 'false', 'iftty'),
+  console_ui: flagOr('iftty'),
   console_ui_color: choice('black', 'transparent'),
   dns_resolver_ips: list(text),
   heartbeat_interval: duration,
@@ -19,7 +32,7 @@ export const agentKeys = {
   inspect_db_size: number(-1, 2 ** 40),
   inspect_redact: list(text),
   local_storage: flag,
-  log: text,
+  log: textOrFalse('a path, stdout, stderr'),
   log_format: choice('term', 'logfmt', 'json'),
   log_level: choice('debug', 'info', 'warn', 'error', 'crit'),
   metadata: shortText(4096),
@@ -29,7 +42,7 @@ export const agentKeys = {
   update_channel: choice('stable', 'beta', 'unstable'),
   update_url: text,
   update_key: text,
-  web_addr: text,
+  web_addr: textOrFalse('host:port'),
   web_allow_hosts: list(text),
 }
 

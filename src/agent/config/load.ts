@@ -4,7 +4,7 @@ import { ConfigError } from './error.ts'
 import { type ConfigFile, readConfigFile } from './file.ts'
 import { type AgentKeys, agentKeys, RENAMED } from './keys.ts'
 import { defaultConfigPath, type Env } from './paths.ts'
-import { isRecord, object, type Problem, type Read } from './shape.ts'
+import { isRecord, object, type Path, type Problem, type Read } from './shape.ts'
 
 /** Everything the configuration says, files merged and environment applied; flags are laid over it by the command. */
 export interface Config {
@@ -16,10 +16,14 @@ export interface Config {
   /** The version of the last file, what the session reports; undefined without files. */
   version: 2 | 3 | undefined
   warnings: string[]
+  /** Where something is set, as text for a message: a file and its line, or a variable. `agent` keys go by their names of version 3. */
+  placeOf(at: Path): string
 }
 
 /** Reads the files named (or the default one when it exists), merges them and applies `ADIT_*` variables. */
 export function loadConfig(paths: readonly string[], env: Env): Config {
+  const files = (paths.length > 0 ? paths : whenPresent(defaultConfigPath(env))).map(readConfigFile)
+  const variables = fromEnvironment(env)
   const config: Config = {
     agent: {},
     tunnels: new Map(),
@@ -27,12 +31,34 @@ export function loadConfig(paths: readonly string[], env: Env): Config {
     files: [],
     version: undefined,
     warnings: [],
+    placeOf: (at) => variableOf(variables, at) ?? placeIn(files, at),
   }
-  for (const path of paths.length > 0 ? paths : whenPresent(defaultConfigPath(env))) {
-    mergeFile(config, readConfigFile(path))
-  }
-  Object.assign(config.agent, fromEnvironment(env))
+  for (const file of files) mergeFile(config, file)
+  Object.assign(config.agent, variables)
   return config
+}
+
+function variableOf(variables: AgentKeys, [section, key]: Path): string | undefined {
+  const set = section === 'agent' && key !== undefined && Object.hasOwn(variables, key)
+  return set ? `environment variable ADIT_${String(key).toUpperCase()}` : undefined
+}
+
+/** The last file that has the key decides; when none has it, the part of the path that one has. */
+function placeIn(files: readonly ConfigFile[], at: Path): string {
+  for (let length = at.length; length > 0; length--) {
+    for (const file of files.toReversed()) {
+      const line = file.lineOf(pathIn(file, at.slice(0, length)))
+      if (line !== undefined) return `${file.path} line ${line}`
+    }
+  }
+  return files.at(-1)?.path ?? 'the configuration'
+}
+
+function pathIn({ version }: ConfigFile, at: Path): Path {
+  if (version === 3 || at[0] !== 'agent') return at
+  const [, key, ...rest] = at
+  const former = Object.entries(RENAMED).find(([, renamed]) => renamed === key)?.[0]
+  return key === undefined ? [] : [former ?? key, ...rest]
 }
 
 function whenPresent(path: string): string[] {

@@ -1,5 +1,6 @@
 import { parseDuration } from './duration.ts'
 import { nearest } from './nearest.ts'
+import { plainValue, Written } from './written.ts'
 
 /** Where in a document something stands: keys and list positions from the top. */
 export type Path = readonly (string | number)[]
@@ -23,7 +24,8 @@ function refuse(problems: Problem[], path: Path, message: string): undefined {
 }
 
 /** How a value is called in an error: its kind, never its content, which may be a secret. */
-function kindOf(value: unknown): string {
+function kindOf(given: unknown): string {
+  const value = plainValue(given)
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a map'
@@ -34,10 +36,11 @@ function kindOf(value: unknown): string {
 
 const nameOf = (path: Path) => path.join('.').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
 
-/** A string; numbers are taken as written, as YAML users leave quotes away. */
+/** A string; what YAML takes for something else is taken as written, as users leave quotes away. */
 export const text: Shape<string> = {
   read(value, path, problems) {
     if (typeof value === 'string') return value
+    if (value instanceof Written) return value.source
     if (typeof value === 'number' || typeof value === 'bigint') return String(value)
     return refuse(problems, path, `${nameOf(path)} must be a string, not ${kindOf(value)}`)
   },
@@ -54,20 +57,57 @@ export function shortText(bytes: number): Shape<string> {
   }
 }
 
+const TRUE = /^(?:true|yes|on)$/i
+const FALSE = /^(?:false|no|off)$/i
+
+/** What a word says as a switch: YAML 1.1 knew more words than true and false, and people still write them. */
+function switched(given: unknown): boolean | undefined {
+  const value = plainValue(given)
+  if (typeof value === 'boolean') return value
+  if (typeof value !== 'string') return undefined
+  return TRUE.test(value) ? true : FALSE.test(value) ? false : undefined
+}
+
 /** True or false, also as the strings a command line or an environment variable carries. */
 export const flag: Shape<boolean> = {
   read(value, path, problems) {
-    if (typeof value === 'boolean') return value
-    if (value === 'true') return true
-    if (value === 'false') return false
+    const read = switched(value)
+    if (read !== undefined) return read
     return refuse(problems, path, `${nameOf(path)} must be true or false, not ${kindOf(value)}`)
   },
+}
+
+/** True, false, or one word that leaves it open. */
+export function flagOr<const W extends string>(word: W): Shape<'true' | 'false' | W> {
+  return {
+    read(value, path, problems) {
+      if (value === word) return word
+      const read = switched(value)
+      if (read !== undefined) return read ? 'true' : 'false'
+      return refuse(problems, path, `${nameOf(path)} must be true, false or ${word}, not ${quote(value)}`)
+    },
+  }
+}
+
+/** A string, or false for none; `kind` says what the string is. */
+export function textOrFalse(kind: string): Shape<string> {
+  return {
+    read(given, path, problems) {
+      const value = given instanceof Written ? given.source : given
+      if (value === false || (typeof value === 'string' && /^false$/i.test(value))) return 'false'
+      if (value === true || (typeof value === 'string' && /^true$/i.test(value))) {
+        return refuse(problems, path, `${nameOf(path)} must be ${kind} or false, not true`)
+      }
+      return text.read(given, path, problems)
+    },
+  }
 }
 
 /** A number within bounds. */
 export function number(least: number, most: number, whole = true): Shape<number> {
   return {
-    read(value, path, problems) {
+    read(given, path, problems) {
+      const value = plainValue(given)
       const read = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
       const fits =
         typeof read === 'number' && read >= least && read <= most && (!whole || Number.isInteger(read))
@@ -84,7 +124,8 @@ export function number(least: number, most: number, whole = true): Shape<number>
 
 /** A duration such as `10s`, in milliseconds once read; a bare number counts seconds. */
 export const duration: Shape<number> = {
-  read(value, path, problems) {
+  read(given, path, problems) {
+    const value = plainValue(given)
     const read =
       typeof value === 'number' ? value * 1000 : typeof value === 'string' ? parseDuration(value) : undefined
     if (read !== undefined && read >= 0) return read
@@ -92,14 +133,18 @@ export const duration: Shape<number> = {
   },
 }
 
-/** One of a few words; numbers and booleans match the word they print as. */
+/** One of a few words, of which one may be empty; numbers and booleans match the word they are written as. */
 export function choice<const W extends string>(...words: W[]): Shape<W> {
+  const some = words.filter((word) => word !== '')
+  const allowed = some.length < words.length ? [...some, 'empty'] : some
+  const named = allowed.length > 1 ? `one of ${allowed.join(', ')}` : allowed.join()
   return {
     read(value, path, problems) {
-      const word = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
+      const given = value instanceof Written || typeof value === 'number' || typeof value === 'boolean'
+      const word = given ? String(value) : value
       const found = words.find((candidate) => candidate === word)
       if (found !== undefined) return found
-      return refuse(problems, path, `${nameOf(path)} must be one of ${words.join(', ')}, not ${quote(value)}`)
+      return refuse(problems, path, `${nameOf(path)} must be ${named}, not ${quote(value)}`)
     },
   }
 }
@@ -164,13 +209,11 @@ export function object<F extends Record<string, Shape<unknown>>>(
         const shape = known.get(key)
         const at = [...path, key]
         if (!shape) {
-          const guess = nearest(key, known.keys())
-          const advice = Object.hasOwn(moved, key)
-            ? `; ${moved[key]}`
-            : guess !== undefined
-              ? `; did you mean ${JSON.stringify(guess)}?`
-              : ''
-          refuse(problems, at, `unknown key ${JSON.stringify(key.slice(0, 60))}${advice}`)
+          refuse(
+            problems,
+            at,
+            `unknown key ${JSON.stringify(key.slice(0, 60))}; ${advice(key, known, moved)}`,
+          )
         } else if (each !== null && each !== undefined) {
           const inner = shape.read(each, at, problems)
           if (inner !== undefined) read[key] = inner
@@ -181,7 +224,28 @@ export function object<F extends Record<string, Shape<unknown>>>(
   }
 }
 
+const MOST_LISTED = 12
+
+/** What to write instead of a key nobody knows: where it went, the one that was meant, or what there is. */
+function advice(
+  key: string,
+  known: ReadonlyMap<string, unknown>,
+  moved: Readonly<Record<string, string>>,
+): string {
+  if (Object.hasOwn(moved, key)) return moved[key]!
+  const guess = nearest(key, [...known.keys(), ...Object.keys(moved)])
+  if (guess !== undefined) {
+    const meant = `did you mean ${JSON.stringify(guess)}?`
+    return known.has(guess) ? meant : `${meant} ${moved[guess]}`
+  }
+  const listed = [...known.keys()].slice(0, MOST_LISTED).join(', ')
+  const more = known.size - MOST_LISTED
+  return more > 0
+    ? `known here are ${listed} and ${more} more (docs/agent-config.md)`
+    : `known here are ${listed}`
+}
+
 /** A plain map, as JSON and YAML make them. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Written)
 }

@@ -41,6 +41,103 @@ test('other keys, comments and tunnel definitions stay as they were', (t) => {
   )
 })
 
+const ODD = `# mine
+version: "2"
+log:    stdout   # as ever
+
+
+metadata: 12345678901234567890
+tunnels:
+    web:
+        addr: 080
+        subdomain: 007
+        metadata: 1e3
+        labels:   [ a,b ]
+        description: |
+          # no comment
+
+          text
+`
+
+test('no other character of a file changes when a key is saved', (t) => {
+  const path = place(t, ODD)
+
+  saveKey(path, 'authtoken', 'T')
+  saveKey(path, 'authtoken', 'new')
+
+  assert.equal(readFileSync(path, 'utf8'), `${ODD}authtoken: new\n`)
+})
+
+const SAVED: [title: string, before: string, after: string][] = [
+  [
+    'a value of its own line',
+    'version: 3\nagent:\n  authtoken: old\n',
+    'version: 3\nagent:\n  authtoken: T\n',
+  ],
+  [
+    'an absent value',
+    'version: 3\nagent:\n  authtoken: # none\n',
+    'version: 3\nagent:\n  authtoken: T # none\n',
+  ],
+  ['an alias', 'version: 2\napi_key: &k x\nauthtoken: *k\n', 'version: 2\napi_key: &k x\nauthtoken: T\n'],
+  ['a block of lines', 'version: 2\nauthtoken: |\n  old\nlog: a\n', 'version: 2\nauthtoken: T\nlog: a\n'],
+  ['an empty map in braces', 'version: 3\nagent: {}\n', 'version: 3\nagent: { authtoken: T }\n'],
+  ['a map in braces', '{version: 3, agent: {log: a}}\n', '{version: 3, agent: {log: a, authtoken: T}}\n'],
+  ['an agent without keys', 'version: 3\nagent:\n', 'version: 3\nagent: { authtoken: T }\n'],
+  [
+    'no agent at all',
+    'version: 3\ntunnels:\n    a: {addr: 1}',
+    'version: 3\ntunnels:\n    a: {addr: 1}\nagent:\n    authtoken: T\n',
+  ],
+  [
+    'an agent between others',
+    'version: 3\nagent:\n    log: a # x\n\n# next\ntunnels: {}\n',
+    'version: 3\nagent:\n    log: a # x\n    authtoken: T\n\n# next\ntunnels: {}\n',
+  ],
+  ['Windows lines', 'version: 2\r\nlog: a\r\n', 'version: 2\r\nlog: a\r\nauthtoken: T\r\n'],
+  ['comments alone', '# mine\n', '# mine\nversion: "3"\nagent:\n  authtoken: T\n'],
+  ['no version', '# mine\nlog: a\n', '# mine\nversion: "2"\nlog: a\nauthtoken: T\n'],
+]
+
+for (const [title, before, after] of SAVED) {
+  test(`a key is saved in a file with ${title}`, (t) => {
+    const path = place(t, before)
+
+    saveKey(path, 'authtoken', 'T')
+
+    assert.equal(readFileSync(path, 'utf8'), after)
+  })
+}
+
+test('a token that looks like something else is saved in quotes', (t) => {
+  for (const token of ['007', 'true', 'off', '1e3', 'a: b', '#x', '*x', 'a\\"b']) {
+    const path = place(t, 'version: 3\n')
+
+    saveKey(path, 'authtoken', token)
+
+    const file = parseConfig(path, readFileSync(path, 'utf8'))
+    assert.ok(file.version === 3)
+    assert.equal(file.values.agent?.authtoken, token)
+  }
+})
+
+test('a key that cannot be set without touching others is left to the user', (t) => {
+  const before = 'version: 3\nagent: &a\n  authtoken: [x]\n'
+  const path = place(t, before)
+
+  assert.throws(
+    () => saveKey(path, 'authtoken', 'T'),
+    /nothing was written. Set agent.authtoken in it by hand/,
+  )
+  assert.equal(readFileSync(path, 'utf8'), before)
+})
+
+test('a directory in the place of the file is told as such', (t) => {
+  const path = place(t, '')
+
+  assert.throws(() => saveKey(join(path, '..'), 'authtoken', 'T'), /cannot read .*: it is a directory/)
+})
+
 test('a file without a version gets one', (t) => {
   const path = place(t, 'log: stdout\n')
 
@@ -85,6 +182,59 @@ test('an unversioned file becomes version 3 with a backup beside it', (t) => {
     schemes: ['http', 'https'],
     basic_auth: ['me:password'],
   })
+})
+
+test('an upgrade moves keys with their comments and changes no other character', (t) => {
+  const path = place(
+    t,
+    ODD.replace('metadata', '# what it is for\nmetadata').replace('log:', 'region: us\nlog:'),
+  )
+
+  const { content } = upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
+
+  const [before, tunnels] = ODD.split(/(?=tunnels:)/) as [string, string]
+  const moved = before
+    .replace('# mine\nversion: "2"\n', '')
+    .replace('metadata', '# what it is for\nmetadata')
+    .replace(/^(?=.)/gm, '    ')
+  assert.equal(content, `# mine\nversion: "3"\nagent:\n${moved}${tunnels}`)
+})
+
+test('a file that is one map in braces is upgraded as such', (t) => {
+  const path = place(
+    t,
+    '{authtoken: "T", server_addr: a:1, tunnels: {web: {addr: 80, auth: "a:longenough"}}}\n',
+  )
+
+  const { content } = upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
+
+  assert.equal(
+    content,
+    '{version: "3", agent: {authtoken: "T", connect_url: a:1}, tunnels: {web: {addr: 80, basic_auth: ["a:longenough"]}}}\n',
+  )
+})
+
+test('web_addr: false survives an upgrade', (t) => {
+  const path = place(t, 'version: "2"\nweb_addr: false\n')
+
+  const { content } = upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
+
+  assert.equal(content, 'version: "3"\nagent:\n  web_addr: false\n')
+})
+
+test('an upgrade that is refused names the lines of the file as it is', (t) => {
+  for (const [source, line] of [
+    ['# a\nregion: us\nlog: x\nweb_adr: y\n', 4],
+    ['tunnels:\n  web:\n    bind_tls: true\n    adr: 80\nversion: "2"\n', 3],
+    ['tunnels:\n  web:\n    bind_tls: true\n    adr: 80\n', 4],
+  ] as const) {
+    const path = place(t, source)
+
+    assert.throws(
+      () => upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined }),
+      new RegExp(`adit\\.yml line ${line}: unknown key`),
+    )
+  }
 })
 
 test('an unversioned file becomes version 2 with a region', (t) => {
