@@ -46,6 +46,8 @@ const MISTAKES: [args: string[], message: RegExp][] = [
   [['start'], /say what to start/],
   [['start', '--all'], /defines no tunnels.*\nERROR: {2}.*--none/],
   [['start', 'x'], /"x" is not defined/],
+  [['start', '--all', 'x'], /leave either the names or --all out/],
+  [['start', '--none', 'x'], /leave the names and --all out/],
   [['http', '80'], /No server is configured.*\nERROR: {2}Start one here with: +adit server/],
   [
     ['http', '--config=/nonexistent.yml', '80'],
@@ -97,7 +99,7 @@ test('a file is upgraded, and edited in the editor of the user', async (t) => {
   const editor = join(home, 'editor.sh')
   writeFileSync(editor, `#!/bin/sh\necho "$1" > ${join(home, 'edited')}\n`)
   chmodSync(editor, 0o700)
-  const env = cleanEnv(home, { EDITOR: editor })
+  const env = cleanEnv(home, { EDITOR: editor, VISUAL: 'false' })
 
   const dry = await runProgram(t, ['config', 'upgrade', '--dry-run', `--config=${file}`], { env })
   const upgraded = await runProgram(t, ['config', 'upgrade', `--config=${file}`], { env })
@@ -345,7 +347,7 @@ test('a service is installed, driven and removed with systemd', async (t) => {
   writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> ${join(home, 'calls')}\n`)
   chmodSync(join(bin, 'systemctl'), 0o700)
   const file = join(home, 'my config.yml')
-  writeFileSync(file, 'version: 3\nagent: {}\n', { mode: 0o600 })
+  writeFileSync(file, 'version: 3\ntunnels:\n  ssh: {proto: tcp, addr: 22}\n', { mode: 0o600 })
   const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
   env.PATH = `${bin}:${env.PATH}`
   const unit = join(home, 'units', 'adit.service')
@@ -374,6 +376,50 @@ test('a service is installed, driven and removed with systemd', async (t) => {
     'disable --now adit.service',
     'daemon-reload',
   ])
+})
+
+for (const [title, source, message] of [
+  [
+    'a bad definition',
+    'version: 3\ntunnels:\n  web: {proto: htp, addr: 80}\n',
+    /line 3: proto of the tunnel "web"/,
+  ],
+  ['a bad address', 'version: 3\nagent:\n  web_addr: nowhere\n', /line 3: web_addr: .* must be host:port/],
+] as const) {
+  test(`a file with ${title} is refused by all that would use it`, async (t) => {
+    const home = makeHome(t)
+    const config = `--config=${join(home, 'adit.yml')}`
+    writeFileSync(join(home, 'adit.yml'), source, { mode: 0o600 })
+    const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
+    const run = (...args: string[]) => runProgram(t, [...args, config], { env })
+
+    const answers = await Promise.all([
+      run('config', 'check'),
+      run('service', 'install'),
+      run('start', '--none'),
+      run('http', '80'),
+      run('service', 'run'),
+    ])
+
+    for (const { stderr } of answers) assert.match(stderr, message)
+    assert.deepEqual(
+      answers.map(({ code }) => code),
+      [1, 1, 1, 1, 5],
+    )
+  })
+}
+
+test('a service without definitions is refused as start --all is', async (t) => {
+  const home = makeHome(t)
+  const config = `--config=${join(home, 'adit.yml')}`
+  writeFileSync(join(home, 'adit.yml'), 'version: 3\nagent: {}\n', { mode: 0o600 })
+
+  const run = await runProgram(t, ['service', 'run', config], { env: cleanEnv(home) })
+  const install = await runProgram(t, ['service', 'install', config], { env: cleanEnv(home) })
+
+  assert.equal(run.code, 5)
+  assert.equal(install.code, 1)
+  for (const { stderr } of [run, install]) assert.match(stderr, /defines no tunnels.*\nERROR: {2}.*--none/)
 })
 
 test('a service with a configuration it cannot read says so with exit code 5', async (t) => {

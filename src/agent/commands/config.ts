@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readConfigFile } from '../config/file.ts'
+import { loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
 import { saveKey, writePrivately } from '../config/write.ts'
@@ -41,21 +41,22 @@ function save(
   write(`${title} saved to configuration file: ${path}\n`)
 }
 
-/** `config check`: every file named, or the default one. */
-export function checkConfig(values: FlagValues, env: Env, write: Write, warn: Write): void {
+/** `config check`: the files named, or the default one, with all that an agent would refuse to start with. */
+export async function checkConfig(values: FlagValues, env: Env, write: Write, warn: Write): Promise<void> {
   const named = configPaths(values, env)
-  for (const path of named.length > 0 ? named : [defaultConfigPath(env)]) {
-    const { warnings } = readConfigFile(path)
-    write(`Valid configuration file at ${path}\n`)
-    for (const warning of warnings) warn(`WARN:  ${warning}\n`)
-  }
+  // Of the files alone: what the environment says today may be another thing tomorrow.
+  const config = loadConfig(named.length > 0 ? named : [defaultConfigPath(env)], {})
+  const { checkEverything } = await import('./check.ts')
+  checkEverything({ config, keys: config.agent, placeOf: config.placeOf })
+  for (const path of config.files) write(`Valid configuration file at ${path}\n`)
+  for (const warning of config.warnings) warn(`WARN:  ${warning}\n`)
 }
 
 /** `config edit`: opens the file as it is, valid or not, and makes it when it is missing. */
 export function editConfig(values: FlagValues, env: Env): number {
   const path = configPath(values, env)
   if (!existsSync(path)) writePrivately(path, 'version: "3"\nagent: {}\n')
-  const editor = env.VISUAL || env.EDITOR || (process.platform === 'win32' ? 'notepad' : 'nano')
+  const editor = env.EDITOR || env.VISUAL || (process.platform === 'win32' ? 'notepad' : 'nano')
   // An editor may be given with arguments ("code --wait").
   const [program = editor, ...given] = editor.split(/\s+/)
   const { status, error } = spawnSync(program, [...given, path], { stdio: 'inherit' })

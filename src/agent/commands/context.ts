@@ -4,7 +4,7 @@ import { reason } from '../config/file.ts'
 import { type AgentKeys, agentKeys } from '../config/keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
-import { object, type Problem } from '../config/shape.ts'
+import { object, type Path, type Problem } from '../config/shape.ts'
 import { type AgentLog, createAgentLog, openLogOutput, silentAgentLog } from '../log/log.ts'
 import type { FlagValues } from './flags.ts'
 
@@ -16,6 +16,8 @@ export interface Context {
   log: AgentLog
   /** Where the log goes; undefined when nowhere. */
   logTarget: string | undefined
+  /** Where something was set, as text for a message: a flag, a variable, or a file and its line. */
+  placeOf(at: Path): string
 }
 
 /** The configuration files named by `--config` or `ADIT_CONFIG`, in order. */
@@ -49,12 +51,19 @@ const FROM_FLAGS: Readonly<Record<string, keyof AgentKeys>> = {
 export function createContext(values: FlagValues, env: Env): Context {
   const paths = configPaths(values, env)
   const config = loadConfig(paths, env)
-  const keys: AgentKeys = { ...config.agent, ...keysFrom(values) }
+  const flags = keysFrom(values)
+  const keys: AgentKeys = { ...config.agent, ...flags }
   const { log, logTarget } = openLog(keys)
   if (keys.authtoken) log.hide(keys.authtoken)
   if (keys.api_key) log.hide(keys.api_key)
   logConfiguration(log, config, paths, env)
-  return { config, keys, log, logTarget }
+  const placeOf = (at: Path) =>
+    at[0] === 'agent' && Object.hasOwn(flags, at[1] ?? '') ? `--${flagOf(at[1])}` : config.placeOf(at)
+  return { config, keys, log, logTarget, placeOf }
+}
+
+function flagOf(key: string | number | undefined): string {
+  return Object.entries(FROM_FLAGS).find(([, each]) => each === key)?.[0] ?? ''
 }
 
 function keysFrom(values: FlagValues): AgentKeys {
@@ -65,12 +74,7 @@ function keysFrom(values: FlagValues): AgentKeys {
   const problems: Problem[] = []
   const read = object(agentKeys).read(given, [], problems) ?? {}
   if (problems.length > 0) {
-    throw new ConfigError(
-      problems.map(({ path, message }) => {
-        const flag = Object.entries(FROM_FLAGS).find(([, key]) => key === path[0])?.[0] ?? ''
-        return `--${flag}: ${message}`
-      }),
-    )
+    throw new ConfigError(problems.map(({ path, message }) => `--${flagOf(path[0])}: ${message}`))
   }
   return read
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { readConfigFile, reason } from '../config/file.ts'
+import { reason } from '../config/file.ts'
+import { loadConfig } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import { BASE_ROOT } from '../version.ts'
 import { configPaths } from './context.ts'
@@ -14,12 +15,12 @@ const UNIT = 'adit.service'
 export type ServiceAction = 'install' | 'start' | 'stop' | 'restart' | 'uninstall'
 
 /** Carries out `adit service …` with systemd: for the whole machine as root, for the user otherwise. */
-export function service(
+export async function service(
   action: ServiceAction,
   values: FlagValues,
   env: Env,
   write: (text: string) => void,
-): void {
+): Promise<void> {
   if (process.platform !== 'linux') {
     throw new Failure(
       'services are set up with systemd only; elsewhere let the system run: adit start --all --config FILE',
@@ -36,7 +37,10 @@ export function service(
     const paths = configPaths(values, env).map((path) => resolve(path))
     if (paths.length === 0)
       throw new Failure('name the configuration to run: adit service install --config FILE')
-    for (const path of paths) readConfigFile(path)
+    const { checkEverything, definesNothing } = await import('./check.ts')
+    const config = loadConfig(paths, {})
+    const defined = checkEverything({ config, keys: config.agent, placeOf: config.placeOf })
+    if (defined.size === 0) throw definesNothing(config)
     if (existsSync(unit)) throw new Failure(`the service is installed already (${unit}); uninstall it first`)
     writeUnit(unit, unitText(paths))
     systemctl('daemon-reload')

@@ -3,8 +3,8 @@ import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import type { Problem } from '../config/shape.ts'
-import { SpecError } from '../spec-error.ts'
-import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
+import { type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
+import { checkEverything, definesNothing } from './check.ts'
 import { type Context, createContext } from './context.ts'
 import { Failure } from './failure.ts'
 import {
@@ -21,6 +21,8 @@ import { takeState } from './reexec.ts'
 import { runAgent } from './run-agent.ts'
 
 const COMMAND_LINE = 'command_line'
+/** Told to the service manager so that it does not try again: the unit names it. */
+const UNUSABLE = 5
 
 /** `adit http|tcp|tls ADDRESS`. */
 export async function endpointCommand(
@@ -31,7 +33,9 @@ export async function endpointCommand(
 ): Promise<number> {
   const policy = await fetchPolicy(values['traffic-policy-url'])
   const definition = { ...definitionFrom(ENDPOINT[kind], values), ...policy, proto: kind, addr: address }
-  return run(createContext(values, env), [specFrom(definition, values)], ENDPOINT[kind], values, env)
+  const context = createContext(values, env)
+  checkEverything(context)
+  return run(context, [specFrom(definition, values)], ENDPOINT[kind], values, env)
 }
 
 /** `adit tunnel --label k=v ADDRESS`. */
@@ -43,7 +47,9 @@ export async function labelledCommand(
   if (values.label === undefined)
     throw new Failure('a labelled tunnel needs labels: adit tunnel --label key=value ADDRESS')
   const definition = { ...definitionFrom(LABELLED, values), addr: address }
-  return run(createContext(values, env), [specFrom(definition, values)], LABELLED, values, env)
+  const context = createContext(values, env)
+  checkEverything(context)
+  return run(context, [specFrom(definition, values)], LABELLED, values, env)
 }
 
 /** `adit start NAME...`, `--all` or `--none`. */
@@ -53,23 +59,24 @@ export async function startCommand(
   env: NodeJS.ProcessEnv & Env,
 ): Promise<number> {
   const context = createContext(values, env)
-  const defined = definedSpecs(context.config)
+  const defined = checkEverything(context)
   if (typeof values.metadata === 'string') context.keys.metadata = values.metadata
   const specs = chosen(defined, names, values, context.config)
   return run(context, specs, [], values, env)
 }
 
-/** `adit service run`, what the service manager calls. A configuration it cannot read has an exit code of its own. */
+/** `adit service run`, what the service manager calls. A configuration it cannot use has an exit code of its own. */
 export async function serviceRunCommand(values: FlagValues, env: NodeJS.ProcessEnv & Env): Promise<number> {
   let context: Context
-  let specs: TunnelSpec[]
+  let defined: Map<string, TunnelSpec>
   try {
     context = createContext({ log: 'stdout', 'log-format': 'logfmt', ...values }, env)
-    specs = [...definedSpecs(context.config).values()].map((make) => make())
+    defined = checkEverything(context)
   } catch (error) {
-    if (error instanceof ConfigError || error instanceof SpecError) throw new Failure(error.message, 5)
-    throw error
+    throw error instanceof ConfigError ? new Failure(error.message, UNUSABLE) : error
   }
+  if (defined.size === 0) throw definesNothing(context.config, UNUSABLE)
+  const specs = [...defined.values()]
   return runAgent({ context, specs, output: undefined, warnings: [], serviceRun: true, env })
 }
 
@@ -104,30 +111,8 @@ async function fetchPolicy(url: string | string[] | undefined): Promise<object> 
   }
 }
 
-/** Everything the files define, by name; a definition is worked out only when it is wanted. */
-function definedSpecs({ tunnels, endpoints }: Config): Map<string, () => TunnelSpec> {
-  const defined = new Map<string, () => TunnelSpec>()
-  for (const [name, definition] of tunnels)
-    defined.set(name, () => named(name, () => tunnelSpec(name, definition)))
-  for (const endpoint of endpoints) {
-    const { name } = endpoint
-    if (!name) throw new ConfigError(['every endpoint of the configuration needs a "name"'])
-    if (defined.has(name)) throw new ConfigError([`the configuration defines "${name}" twice`])
-    defined.set(name, () => named(name, () => endpointSpec(endpoint)))
-  }
-  return defined
-}
-
-function named(name: string, work: () => TunnelSpec): TunnelSpec {
-  try {
-    return work()
-  } catch (error) {
-    throw error instanceof SpecError ? new SpecError(`"${name}": ${error.message}`) : error
-  }
-}
-
 function chosen(
-  defined: Map<string, () => TunnelSpec>,
+  defined: ReadonlyMap<string, TunnelSpec>,
   names: string[],
   values: FlagValues,
   config: Config,
@@ -137,21 +122,19 @@ function chosen(
       throw new Failure('--none starts no tunnel; leave the names and --all out')
     return []
   }
-  const files = config.files.length > 0 ? config.files.join(', ') : 'none'
   if (values.all === 'true') {
-    if (defined.size === 0) {
-      throw new Failure(
-        `the configuration defines no tunnels or endpoints (files read: ${files}).\nTo run only the session and the local API use: adit start --none`,
-      )
-    }
-    return [...defined.values()].map((make) => make())
+    if (names.length > 0)
+      throw new Failure('--all starts everything that is defined; leave either the names or --all out')
+    if (defined.size === 0) throw definesNothing(config)
+    return [...defined.values()]
   }
   if (names.length === 0)
     throw new Failure('say what to start: adit start NAME..., adit start --all or adit start --none')
   return names.map((name) => {
-    const make = defined.get(name)
-    if (make) return make()
-    const known = defined.size > 0 ? [...defined.keys()].join(', ') : 'none'
+    const spec = defined.get(name)
+    if (spec) return spec
+    const known = [...defined.keys()].join(', ') || 'none'
+    const files = config.files.join(', ') || 'none'
     throw new Failure(`"${name}" is not defined.\nDefined are: ${known}\nFiles read: ${files}`)
   })
 }

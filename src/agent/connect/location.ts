@@ -81,11 +81,12 @@ export function readAddress(text: string): { host: string; port: number } {
 function trusted(configured: string | undefined, discovered: string | undefined): string[] | undefined {
   if (configured === 'host') return getCACertificates('system')
   if (configured === undefined || configured === 'trusted')
-    return discovered === undefined ? undefined : [readCa(discovered)]
-  return [readCa(configured)]
+    return discovered === undefined ? undefined : [readAuthorities(discovered)]
+  return [readAuthorities(configured)]
 }
 
-function readCa(path: string): string {
+/** The PEM text of a file of authorities, which must hold some. */
+export function readAuthorities(path: string): string {
   let pem: string
   try {
     pem = readFileSync(path, 'utf8')

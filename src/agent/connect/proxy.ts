@@ -15,12 +15,18 @@ export interface ProxyServer {
 /** Reads `http://`, `https://` or `socks5://user:password@host:port`. */
 export function parseProxy(text: string): ProxyServer {
   const url = URL.canParse(text) ? new URL(text) : undefined
+  const username = decoded(url?.username ?? '')
+  const password = decoded(url?.password ?? '')
   const scheme = url?.protocol.replace(':', '')
   if (
     !url?.hostname ||
+    username === undefined ||
+    password === undefined ||
     (scheme !== 'http' && scheme !== 'https' && scheme !== 'socks5' && scheme !== 'socks5h')
   ) {
-    throw new ConfigError(['proxy_url must be http://, https:// or socks5:// followed by host:port'])
+    throw new ConfigError([
+      'proxy_url must be http://, https:// or socks5:// followed by [user:password@]host:port',
+    ])
   }
   const usual = scheme === 'http' ? 80 : scheme === 'https' ? 443 : 1080
   return {
@@ -28,8 +34,17 @@ export function parseProxy(text: string): ProxyServer {
     tls: scheme === 'https',
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? usual : Number(url.port),
-    username: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
+    username,
+    password,
+  }
+}
+
+/** Undefined for a `%` that nothing was encoded with. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { ConfigError } from '../config/error.ts'
+import { checkEverything } from './check.ts'
+import { createContext } from './context.ts'
+import type { FlagValues } from './flags.ts'
+
+function check(t: TestContext, sources: string[], flags: FlagValues = {}, env: Record<string, string> = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'adit-check-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const config = sources.map((source, index) => {
+    const path = join(directory, `${index}.yml`)
+    writeFileSync(path, source, { mode: 0o600 })
+    return path
+  })
+  return checkEverything(createContext({ config, ...flags }, env))
+}
+
+function sentences(...given: Parameters<typeof check>): string[] {
+  try {
+    check(...given)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    return error.sentences.map((sentence) => sentence.replace(/^.*\/(?=\d\.yml)/, ''))
+  }
+  assert.fail('everything was accepted')
+}
+
+const REFUSED: [title: string, source: string, sentence: RegExp][] = [
+  [
+    'an unknown protocol',
+    'version: 2\ntunnels:\n  web:\n    addr: 80\n    proto: htp\n',
+    /^0\.yml line 5: proto of the tunnel "web": Invalid protocol name 'htp'/,
+  ],
+  [
+    'an address nobody could forward to',
+    'version: 2\ntunnels:\n  web:\n    proto: http\n    addr: ftp://x\n',
+    /^0\.yml line 5: addr of the tunnel "web": the scheme ftp:\/\/ is not supported/,
+  ],
+  [
+    'a tunnel without an address',
+    'version: 2\ntunnels:\n  web:\n    proto: http\n',
+    /^0\.yml line 3: addr of the tunnel "web": "addr" is required/,
+  ],
+  [
+    'a key that has no meaning',
+    'version: 2\ntunnels:\n  ssh:\n    proto: tcp\n    addr: 22\n    subdomain: x\n',
+    /^0\.yml line 6: subdomain of the tunnel "ssh": "subdomain" has no meaning/,
+  ],
+  [
+    'a file that is not there',
+    'version: 2\ntunnels:\n  t: {proto: tls, addr: 1,\n    crt: /none, key: /none}\n',
+    /^0\.yml line 4: crt of the tunnel "t": cannot read the file \/none/,
+  ],
+  [
+    'an endpoint without a name',
+    'version: 3\nendpoints:\n  - upstream: {url: 80}\n',
+    /^0\.yml line 3: name of endpoint number 1: "name" is required/,
+  ],
+  [
+    'an endpoint without an upstream',
+    'version: 3\nendpoints:\n  - name: a\n    url: https://a.test\n',
+    /^0\.yml line 3: upstream\.url of the endpoint "a": "upstream\.url" is required/,
+  ],
+  [
+    'an endpoint with a path',
+    'version: 3\nendpoints:\n  - name: a\n    upstream: {url: 80}\n    url: https://a.test/x\n',
+    /^0\.yml line 5: url of the endpoint "a": the url .* must not have a path/,
+  ],
+  [
+    'an endpoint with a bad upstream',
+    'version: 3\nendpoints:\n  - name: a\n    upstream:\n      url: 80.5\n',
+    /^0\.yml line 5: upstream\.url of the endpoint "a": "80\.5" does not name a host/,
+  ],
+  [
+    'a name given twice',
+    'version: 3\nendpoints:\n  - name: a\n    upstream: {url: 80}\n  - name: a\n    upstream: {url: 81}\n',
+    /^0\.yml line 5: name of the endpoint "a": "name" must be unique/,
+  ],
+  [
+    'a name of a tunnel and an endpoint',
+    'version: 3\nendpoints:\n  - name: a\n    upstream: {url: 80}\ntunnels:\n  a: {proto: tcp, addr: 1}\n',
+    /^0\.yml line 3: name of the endpoint "a": "name" must be unique/,
+  ],
+  ['web_addr', 'version: 2\nweb_addr: a:b:c\n', /^0\.yml line 2: web_addr: .* must be host:port, or false/],
+  [
+    'connect_url',
+    'version: 3\nagent:\n  connect_url: a b\n',
+    /^0\.yml line 3: connect_url: .* use host:port/,
+  ],
+  ['server_addr', 'version: 2\n\nserver_addr: a b\n', /^0\.yml line 3: connect_url: .* use host:port/],
+  ['proxy_url', 'version: 2\nproxy_url: ftp://x\n', /^0\.yml line 2: proxy_url: proxy_url must be http/],
+  ['a broken escape', 'version: 2\nproxy_url: "http://a%zz@b:1"\n', /^0\.yml line 2: proxy_url: /],
+  [
+    'dns_resolver_ips',
+    'version: 2\ndns_resolver_ips: [1.1.1.1, one.one]\n',
+    /^0\.yml line 2: dns_resolver_ips: "one\.one" is not the address of a name server/,
+  ],
+  [
+    'web_allow_hosts',
+    'version: 2\nweb_allow_hosts: [10.0.0.0/8, 10.0.0.0/33]\n',
+    /^0\.yml line 2: web_allow_hosts: "10\.0\.0\.0\/33" is not a range/,
+  ],
+  [
+    'connect_cas',
+    'version: 2\nroot_cas: /none\n',
+    /^0\.yml line 2: connect_cas: cannot read .*: no such file/,
+  ],
+]
+
+for (const [title, source, sentence] of REFUSED) {
+  test(`${title} is refused with its key and line`, (t) => {
+    const [first, ...rest] = sentences(t, [source])
+
+    assert.match(first!, sentence)
+    assert.deepEqual(rest, [])
+  })
+}
+
+test('everything that has to be mended is told at once', (t) => {
+  const told = sentences(t, ['version: 2\nweb_addr: x\ntunnels:\n  a: {proto: x}\n  b: {proto: http}\n'])
+
+  assert.deepEqual(
+    told.map((sentence) => sentence.slice(0, 13)),
+    ['0.yml line 2:', '0.yml line 4:', '0.yml line 5:'],
+  )
+})
+
+test('of several files the one that set the value is named', (t) => {
+  const told = sentences(t, [
+    'version: 2\ntunnels:\n  a: {proto: http, addr: 80}\n',
+    'version: 3\n\ntunnels:\n  a:\n    addr: ftp://x\n',
+  ])
+
+  assert.match(told.join('\n'), /^1\.yml line 5: addr of the tunnel "a"/)
+})
+
+test('a value that came by a flag or a variable is told by its name', (t) => {
+  assert.match(sentences(t, ['version: 3\n'], { 'web-addr': 'x' }).join(), /^--web-addr: web_addr/)
+  assert.match(
+    sentences(t, ['version: 3\n'], {}, { ADIT_CONNECT_URL: 'a b' }).join(),
+    /^environment variable ADIT_CONNECT_URL: connect_url/,
+  )
+})
+
+test('what is fine comes back by its name', (t) => {
+  const specs = check(t, [
+    'version: 3\nagent: {web_addr: false, web_allow_hosts: [.a.test, "2001:db8::/32"], dns_resolver_ips: ["[::1]:53"]}\nendpoints:\n  - {name: a, upstream: {url: 80}}\ntunnels:\n  b: {proto: tcp, addr: 22}\n',
+  ])
+
+  assert.deepEqual([...specs.keys()], ['b', 'a'])
+})

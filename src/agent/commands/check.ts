@@ -1,0 +1,137 @@
+import { Resolver } from 'node:dns'
+import { isIP } from 'node:net'
+import { endpointShape, tunnelShape } from '../config/definitions.ts'
+import { ConfigError } from '../config/error.ts'
+import type { AgentKeys } from '../config/keys.ts'
+import type { Config } from '../config/load.ts'
+import type { Path } from '../config/shape.ts'
+import { readAddress, readAuthorities } from '../connect/location.ts'
+import { parseProxy } from '../connect/proxy.ts'
+import { webSettings } from '../settings.ts'
+import { SpecError } from '../spec-error.ts'
+import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
+import { Failure } from './failure.ts'
+
+/** What is checked, and how to say where something in it was set. */
+export interface Checked {
+  config: Pick<Config, 'tunnels' | 'endpoints'>
+  keys: AgentKeys
+  placeOf(at: Path): string
+}
+
+/**
+ * Works out everything an agent starts with, wanted or not: one thing that cannot be used is reason not to start.
+ * Throws `ConfigError` with a sentence for each, which names the place and the key. Gives the tunnels by their names.
+ */
+export function checkEverything({ config, keys, placeOf }: Checked): Map<string, TunnelSpec> {
+  const sentences: string[] = []
+  const attempt = (work: () => void, at: (message: string) => [path: Path, subject: string]) => {
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof ConfigError || error instanceof SpecError)) throw error
+      const [path, subject] = at(error.message)
+      sentences.push(`${placeOf(path)}: ${subject}: ${error.message}`)
+    }
+  }
+
+  for (const [key, check] of Object.entries(AGENT_CHECKS)) {
+    const value = keys[key as keyof AgentKeys]
+    if (value !== undefined)
+      attempt(
+        () => check(value as never),
+        () => [['agent', key], key],
+      )
+  }
+  const specs = new Map<string, TunnelSpec>()
+  for (const [name, definition] of config.tunnels) {
+    attempt(
+      () => specs.set(name, tunnelSpec(name, definition)),
+      (message) => {
+        const key = keyIn(message)
+        return [['tunnels', name, key], `${key} of the tunnel "${name}"`]
+      },
+    )
+  }
+  for (const [index, definition] of config.endpoints.entries()) {
+    const { name } = definition
+    const title = name ? `the endpoint "${name}"` : `endpoint number ${index + 1}`
+    const taken =
+      name &&
+      (config.tunnels.has(name) || config.endpoints.slice(0, index).some((each) => each.name === name))
+    attempt(
+      () => {
+        const spec = endpointSpec(definition)
+        if (taken) throw new SpecError(`"name" must be unique; "${name}" is defined twice`)
+        specs.set(spec.name, spec)
+      },
+      (message) => {
+        const path = IN_ENDPOINT[keyIn(message)] ?? [keyIn(message)]
+        return [['endpoints', index, ...path], `${path.join('.')} of ${title}`]
+      },
+    )
+  }
+  if (sentences.length > 0) throw new ConfigError(sentences)
+  return specs
+}
+
+/** Whoever wants to start everything wants to start something. */
+export function definesNothing({ files }: Pick<Config, 'files'>, code = 1): Failure {
+  return new Failure(
+    `the configuration defines no tunnels or endpoints (files read: ${files.join(', ') || 'none'}).\nTo run only the session and the local API use: adit start --none`,
+    code,
+  )
+}
+
+/** What can only be judged beyond the shape of a value. */
+const AGENT_CHECKS: { [K in keyof AgentKeys]?: (value: NonNullable<AgentKeys[K]>) => void } = {
+  connect_url: readAddress,
+  connect_cas: (value) => value === 'host' || readAuthorities(value),
+  proxy_url: parseProxy,
+  dns_resolver_ips: (values) => values.forEach(checkNameServer),
+  web_addr: (web_addr) => webSettings({ web_addr }),
+  web_allow_hosts: (values) => values.forEach(checkAllowedHost),
+}
+
+function checkNameServer(address: string): void {
+  try {
+    new Resolver().setServers([address])
+  } catch {
+    throw new ConfigError([
+      `"${address}" is not the address of a name server; use 192.0.2.1 or [2001:db8::1]:53`,
+    ])
+  }
+}
+
+function checkAllowedHost(entry: string): void {
+  const [address = '', bits] = entry.trim().split('/')
+  if (bits === undefined) return
+  const family = isIP(address)
+  if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128)) {
+    throw new ConfigError([`"${entry}" is not a range of addresses; use a CIDR such as 10.0.0.0/8`])
+  }
+}
+
+const KNOWN = new Set([...Object.keys(tunnelShape.fields), ...Object.keys(endpointShape.fields)])
+
+/** The key a refusal is about: the first it names, else the one whose values it speaks of. */
+function keyIn(message: string): string {
+  for (const [, quoted, leading] of message.matchAll(/"([a-z_]+)[".]|^(?:the )?([a-z_]+)(?= )/g)) {
+    const word = quoted ?? leading ?? ''
+    if (KNOWN.has(word)) return word
+  }
+  return message.startsWith('Invalid protocol name') ? 'proto' : 'addr'
+}
+
+/** Endpoints are worked out as tunnels, whose keys have other places in them. */
+const IN_ENDPOINT: Readonly<Record<string, Path>> = {
+  addr: ['upstream', 'url'],
+  upstream: ['upstream', 'url'],
+  proto: ['url'],
+  app_protocol: ['upstream', 'protocol'],
+  proxy_proto: ['upstream', 'proxy_protocol'],
+  upstream_tls_verify_cas: ['upstream', 'tls_verify_cas'],
+  crt: ['agent_tls_termination', 'server_certificate'],
+  key: ['agent_tls_termination', 'server_private_key'],
+  mutual_tls_cas: ['agent_tls_termination', 'mutual_tls_certificate_authorities'],
+}
