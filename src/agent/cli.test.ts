@@ -54,6 +54,11 @@ const MISTAKES: [args: string[], message: RegExp][] = [
     /cannot read the configuration file \/nonexistent\.yml: no such file/,
   ],
   [['service', 'install'], /name the configuration to run/],
+  [['help', 'bogus'], /there is no command "bogus"/],
+  [['help', 'confg'], /there is no command "confg"; did you mean "config"\?/],
+  [['config', 'help', 'chek'], /there is no command "chek"; did you mean "check"\?/],
+  [['config', 'bogus'], /unknown command 'bogus'/],
+  [['config', 'add-authtoken', 'T', '--config=/'], /cannot read .* \/: it is a directory/],
   [['completion', 'fish'], /no completion for fish/],
   [['config', 'add-connect-url', 'a b'], /use host:port/],
   [['update'], /no update channel is configured/],
@@ -69,6 +74,77 @@ for (const [args, message] of MISTAKES) {
     for (const line of stderr.trimEnd().split('\n')) assert.match(line, /^ERROR: {2}/)
   })
 }
+
+test('a command that only groups others shows them', async (t) => {
+  for (const group of ['config', 'service']) {
+    const { code, stdout, stderr } = await runProgram(t, [group], { env: cleanEnv(makeHome(t)) })
+
+    assert.equal(code, 1)
+    assert.match(stdout, new RegExp(`^Usage: adit ${group} `))
+    assert.equal(stderr, '')
+  }
+})
+
+for (const command of [
+  '--help',
+  'help',
+  'version',
+  'completion bash',
+  'config',
+  'api --help',
+  'http --help',
+]) {
+  test(`"adit ${command}" ends quietly when nobody reads what it says`, async (t) => {
+    const script = `{ "$0" ${command}; echo "exit $?" >&2; } | true`
+    const env = cleanEnv(makeHome(t))
+
+    const { stderr } = await runProgram(t, ['-c', script, join(BASE_ROOT, 'bin', 'adit')], {
+      env,
+      launcher: '/bin/sh',
+    })
+
+    assert.match(stderr, command === 'config' ? /^exit 1\n$/ : /^exit 0\n$/)
+  })
+}
+
+test('output that a full disk does not take is told in a sentence', async (t) => {
+  const launcher = join(BASE_ROOT, 'bin', 'adit')
+
+  const { code, stderr } = await runProgram(t, ['-c', '"$0" version > /dev/full', launcher], {
+    env: cleanEnv(makeHome(t)),
+    launcher: '/bin/sh',
+  })
+
+  assert.equal(stderr, 'ERROR:  cannot write to stdout: the disk is full\n')
+  assert.equal(code, 1)
+})
+
+test('api prints nothing but JSON, wherever the log was to go', async (t) => {
+  const home = makeHome(t)
+  const url = `http://127.0.0.1:${await startHttpService(t, (_request, response) => {
+    response.setHeader('content-type', 'application/json').end('{"api_keys":[]}')
+  })}`
+  const file = join(home, 'adit.yml')
+  writeFileSync(file, 'version: 3\nagent: {log: stdout, api_key: K}\n', { mode: 0o600 })
+  const env = cleanEnv(home)
+
+  for (const flags of [
+    [`--config=${file}`],
+    ['--log=stdout', '--api-key=K'],
+    ['--log', 'stdout', '--api-key=K'],
+  ]) {
+    const { stdout, stderr } = await runProgram(
+      t,
+      ['api', 'api-keys', 'list', `--api-url=${url}`, ...flags],
+      {
+        env,
+      },
+    )
+
+    assert.deepEqual(JSON.parse(stdout), { api_keys: [] })
+    assert.match(stderr, /msg="open config file"/)
+  }
+})
 
 test('tokens and keys are saved, readable by their owner alone', async (t) => {
   const home = makeHome(t)
@@ -154,6 +230,46 @@ test('--output json prints objects for programs', async (t) => {
   assert.deepEqual(events[0], { event: 'session', status: 'online' })
   assert.equal(events[1]?.name, 'command_line')
   assert.match(String(events[1]?.public_url), /^tcp:\/\//)
+})
+
+test('an agent goes on serving when the reader of its output goes away', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const addr = await startHttpService(t, (_request, response) => response.end('hello'))
+  const args = ['http', addr, ...flagsFor(gateway, home), '--web-addr=false', '--output=json']
+  const program = startProgram(t, args, { env: cleanEnv(home) })
+  await program.until(({ stdout }) => /"tunnel"/.test(stdout))
+  const url = /"public_url":"([^"]+)"/.exec(program.stdout)?.[1] ?? ''
+
+  program.child.stdout?.destroy()
+  const { port } = gateway
+  gateway.stop()
+  gateway.bound.clear()
+  await gateway.listen(port)
+  await gateway.until(() => gateway.bound.size > 0)
+  const answer = await gateway.request(url, GET)
+  program.child.kill('SIGTERM')
+
+  assert.match(answer, /hello/)
+  assert.equal(await program.ended(), 0)
+  assert.equal(program.stderr, '')
+})
+
+test('an agent goes on serving when its log can no longer be written', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const addr = await startHttpService(t, (_request, response) => response.end('hello'))
+  const args = ['http', addr, ...flagsFor(gateway, home), '--web-addr=false', '--log=/dev/full']
+  const program = startProgram(t, args, { env: cleanEnv(home) })
+  await program.until(({ stdout }) => /Forwarding/.test(stdout))
+  const url = /Forwarding +(\S+) ->/.exec(program.stdout)?.[1] ?? ''
+
+  const answer = await gateway.request(url, GET)
+  program.child.kill('SIGTERM')
+
+  assert.match(answer, /hello/)
+  assert.equal(await program.ended(), 0)
+  assert.equal(program.stderr, 'WARN:  cannot write the log to /dev/full: the disk is full\n')
 })
 
 test('start --none with a log on stdout says what wrappers wait for, and nothing on stderr', async (t) => {

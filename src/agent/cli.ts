@@ -10,8 +10,10 @@ import {
 import { createContext } from './commands/context.ts'
 import { Failure, printFailure } from './commands/failure.ts'
 import { COMMON, ENDPOINT, type Flag, type FlagValues, LABELLED, SESSION } from './commands/flags.ts'
+import { outliveReaders } from './commands/outputs.ts'
 import { type ServiceAction, service } from './commands/service.ts'
 import { ConfigError } from './config/error.ts'
+import { nearest } from './config/nearest.ts'
 import { SpecError } from './spec-error.ts'
 import { AddressError } from './upstream-address.ts'
 import { VERSION } from './version.ts'
@@ -25,12 +27,17 @@ export interface OtherCommands {
 /** Runs one command line; gives the exit code. Whatever goes wrong is told on the error output. */
 export async function runCli(argv: readonly string[], others: OtherCommands): Promise<number> {
   const state = { code: 0 }
+  outliveReaders()
   try {
     const api = apiArguments(argv)
     if (api) return await others.api(await withApiKey(api))
     const program = createProgram(state)
-    if (argv.length === 0) process.stdout.write(SHORT_HELP)
-    else await program.parseAsync(prepare(argv), { from: 'user' })
+    if (argv.length === 0) write.out(SHORT_HELP)
+    else {
+      const words = prepare(argv)
+      refuseUnknownTopic(program, words)
+      await program.parseAsync(words, { from: 'user' })
+    }
     return state.code
   } catch (error) {
     return report(error)
@@ -40,6 +47,8 @@ export async function runCli(argv: readonly string[], others: OtherCommands): Pr
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
+    // A command that only groups others has shown its help, which says what is missing.
+    if (error.code === 'commander.help') return 1
     printFailure(error.message.replace(/^error: /, ''), write.error)
     return 1
   }
@@ -83,7 +92,7 @@ export function createProgram(state: { code: number }): Command {
     .version(`adit version ${VERSION}`, '-v, --version', 'print the version')
     .exitOverride()
     .allowExcessArguments(false)
-    .configureOutput({ outputError() {} })
+    .configureOutput({ writeOut: write.out, writeErr: write.out, outputError() {} })
     .configureHelp({ sortSubcommands: false })
   addFlags(program, COMMON)
 
@@ -294,6 +303,25 @@ function prepare(argv: readonly string[]): string[] {
   })
 }
 
+/** `help` knows the commands beside it; of another word it says so. */
+function refuseUnknownTopic(program: Command, words: readonly string[]): void {
+  let level = program
+  let help = false
+  for (const word of words) {
+    const found = level.commands.find((each) => each.name() === word || each.aliases().includes(word))
+    if (found) level = found
+    else if (help) {
+      const guess = nearest(
+        word,
+        level.commands.map((each) => each.name()),
+      )
+      const meant = guess === undefined ? '' : `; did you mean "${guess}"?`
+      throw new Failure(`there is no command "${word}"${meant}\nAll commands: adit help`)
+    } else if (word === 'help') help = true
+    else return
+  }
+}
+
 /** What follows `api`, when that is the command; flags that all commands take may stand before it. */
 function apiArguments(argv: readonly string[]): { before: string[]; args: string[] } | undefined {
   const common = new Set(COMMON.map(({ name }) => `--${name}`))
@@ -311,7 +339,7 @@ async function withApiKey({ before, args }: { before: string[]; args: string[] }
   const globals = new Command().exitOverride().allowUnknownOption().allowExcessArguments(true)
   addFlags(globals, COMMON)
   const { unknown, operands } = globals.parseOptions([...before, ...args])
-  const { keys } = createContext(valuesOf(globals), process.env)
+  const { keys } = createContext(valuesOf(globals), process.env, { stdoutForData: true })
   if (keys.api_key !== undefined) process.env.ADIT_API_KEY ??= keys.api_key
   return [...operands, ...unknown]
 }

@@ -47,13 +47,20 @@ const FROM_FLAGS: Readonly<Record<string, keyof AgentKeys>> = {
   'log-level': 'log_level',
 }
 
-/** Loads everything a command needs; throws `ConfigError`. */
-export function createContext(values: FlagValues, env: Env): Context {
+/**
+ * Loads everything a command needs; throws `ConfigError`. Where the output is data for programs, lines that were to go
+ * there go to the error output.
+ */
+export function createContext(
+  values: FlagValues,
+  env: Env,
+  options: { stdoutForData?: boolean } = {},
+): Context {
   const paths = configPaths(values, env)
   const config = loadConfig(paths, env)
   const flags = keysFrom(values)
   const keys: AgentKeys = { ...config.agent, ...flags }
-  const { log, logTarget } = openLog(keys)
+  const { log, logTarget } = openLog(keys, options.stdoutForData ?? false)
   if (keys.authtoken) log.hide(keys.authtoken)
   if (keys.api_key) log.hide(keys.api_key)
   logConfiguration(log, config, paths, env)
@@ -90,8 +97,9 @@ export function readToken(path: string): string {
   }
 }
 
-function openLog(keys: AgentKeys): { log: AgentLog; logTarget: string | undefined } {
-  const logTarget = keys.log ?? (keys.console_ui === 'false' ? 'stdout' : 'false')
+function openLog(keys: AgentKeys, stdoutForData: boolean): { log: AgentLog; logTarget: string | undefined } {
+  const asked = keys.log ?? (keys.console_ui === 'false' ? 'stdout' : 'false')
+  const logTarget = asked === 'stdout' && stdoutForData ? 'stderr' : asked
   let opened: ReturnType<typeof openLogOutput>
   try {
     opened = openLogOutput(logTarget)

@@ -57,7 +57,7 @@ function show(value: unknown): string {
 function quoted(text: string): string {
   return /^[^\s"=\u0000-\u001f\u007f-\u009f]+$/.test(text)
     ? text
-    : `"${printable(text).replace(/["\\]/g, '\\$&')}"`
+    : `"${printable(text.replace(/["\\]/g, '\\$&'))}"`
 }
 
 function printable(text: string): string {

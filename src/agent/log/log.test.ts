@@ -28,6 +28,14 @@ test('logfmt lines carry time, four-letter level, message and quoted values', ()
   assert.match(written[1]!, /lvl=eror msg="failed to auth" err="say \\"no\\""/)
 })
 
+test('a line break in a value is escaped once, as are quotes and backslashes', () => {
+  const { log, written } = lines('logfmt')
+
+  log.error('failed', { err: 'one\ntwo "three" \\four' })
+
+  assert.ok(written[0]!.endsWith(' err="one\\ntwo \\"three\\" \\\\four"\n'), written.join())
+})
+
 test('JSON lines have sorted keys and a time with nanoseconds', () => {
   const { log, written } = lines('json')
 

@@ -1,4 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { reason } from '../config/file.ts'
 import type { Entry, Level, LogFormat } from './format.ts'
 import { formatter } from './format.ts'
 
@@ -81,6 +82,29 @@ export function openLogOutput(
     const stream = process[target]
     return { output: (line) => stream.write(line), terminal: stream.isTTY === true, close() {} }
   }
-  const file = openSync(target, 'a', 0o600)
-  return { output: (line) => writeSync(file, line), terminal: false, close: () => closeSync(file) }
+  return openFile(target)
+}
+
+/** A file to append to. A disk that is full costs lines, never the agent; one sentence says so. */
+function openFile(path: string): { output: LogOutput; terminal: boolean; close(): void } {
+  const file = openSync(path, 'a', 0o600)
+  let open = true
+  let told = false
+  const attempt = (work: () => void) => {
+    if (!open) return
+    try {
+      work()
+    } catch (error) {
+      if (!told) process.stderr.write(`WARN:  cannot write the log to ${path}: ${reason(error)}\n`)
+      told = true
+    }
+  }
+  return {
+    output: (line) => attempt(() => writeSync(file, line)),
+    terminal: false,
+    close() {
+      attempt(() => closeSync(file))
+      open = false
+    },
+  }
 }

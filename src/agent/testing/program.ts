@@ -92,7 +92,7 @@ export function startProgram(
 export async function runProgram(
   t: TestContext,
   args: readonly string[],
-  options: { env: Record<string, string>; input?: string },
+  options: { env: Record<string, string>; launcher?: string; input?: string },
 ): Promise<{ code: number | string; stdout: string; stderr: string }> {
   const program = startProgram(t, args, options)
   const code = await program.ended()
