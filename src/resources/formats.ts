@@ -58,15 +58,19 @@ export const moment = plain<string>(Type.String({ maxLength: 64 }), '', (value, 
   return timestamp(parsedAt)
 })
 
+function notHttpUrl(value: string): string | undefined {
+  const url = URL.parse(value)
+  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
+    ? undefined
+    : `"${value}" is not an http or https address.`
+}
+
 /** An http or https address. */
-export const httpUrl = (maxBytes: number) =>
-  text(maxBytes, (value) => {
-    if (value === '') return undefined
-    const url = URL.parse(value)
-    return url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
-      ? undefined
-      : `"${value}" is not an http or https address.`
-  })
+export const httpUrl = (maxBytes: number) => text(maxBytes, notHttpUrl)
+
+/** The same where there may be none, which is empty text. */
+export const httpUrlOrNone = (maxBytes: number) =>
+  text(maxBytes, (value) => (value === '' ? undefined : notHttpUrl(value)))
 
 /** How certificates of a domain are managed; shared by reserved domains and agent ingresses. */
 export const certificatePolicy = object({

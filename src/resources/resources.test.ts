@@ -122,3 +122,15 @@ test('the cookie prefix is the name of the service unless another is given', () 
   assert.equal(route({ ...oidc, cookie_prefix: 'mine.' }), 'mine.')
   assert.throws(() => route({ ...oidc, cookie_prefix: '__Host-x' }), { field: 'oidc.cookie_prefix' })
 })
+
+test('an address that is required is not empty', () => {
+  const oidc = { issuer: '', client_id: 'a', client_secret: 'b' }
+  const webhook = { url: '', secret: 's' }
+
+  assert.throws(() => resources.edges_https_routes.parseUpdate({ oidc }), { field: 'oidc.issuer' })
+  assert.throws(() => resources.event_destinations.parseCreate({ target: { webhook } }), {
+    field: 'target.webhook.url',
+  })
+  const saml = { idp_metadata: '<EntityDescriptor/>', idp_metadata_url: '' }
+  assert.equal(resources.edges_https_routes.parseUpdate({ saml }).saml?.idp_metadata_url, '')
+})

@@ -1,4 +1,4 @@
-import { httpUrl } from '../formats.ts'
+import { httpUrlOrNone } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { byService, choice, flag, list, secret, text } from '../value.ts'
 import { loginSession } from './login-session.ts'
@@ -17,7 +17,7 @@ export const Saml = defineModule(
   {
     ...loginSession,
     idp_metadata: text(262_144),
-    idp_metadata_url: httpUrl(2048),
+    idp_metadata_url: httpUrlOrNone(2048),
     force_authn: flag(false),
     allow_idp_initiated: flag(true),
     authorized_groups: list(text(255), { maxItems: 200 }),
