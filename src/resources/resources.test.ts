@@ -134,3 +134,13 @@ test('an address that is required is not empty', () => {
   const saml = { idp_metadata: '<EntityDescriptor/>', idp_metadata_url: '' }
   assert.equal(resources.edges_https_routes.parseUpdate({ saml }).saml?.idp_metadata_url, '')
 })
+
+test('a static backend has a port from 1 to 65535, whatever its host is', () => {
+  const parse = (address: string) => resources.backends_static.parseCreate({ address }).address
+
+  for (const host of ['localhost', 'db', 'db.example.com', '192.0.2.1', '[2001:db8::1]']) {
+    assert.equal(parse(`${host}:65535`), `${host}:65535`)
+    for (const port of ['0', '65536', '99999', ''])
+      assert.throws(() => parse(`${host}:${port}`), { field: 'address' }, `${host}:${port}`)
+  }
+})

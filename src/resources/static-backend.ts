@@ -13,7 +13,6 @@ function upstreamAddress(text: string): string {
       throw new Error(`"${text}" is not an address with a port.`)
     return text.trim()
   }
-  if (/^localhost:[0-9]{1,5}$/.test(text.trim())) return text.trim()
   const { host, port } = parseDomainPort(text)
   return `${host}:${port}`
 }
