@@ -176,13 +176,13 @@ const REFUSING: [string, (port: number) => string, Buffer | string, RegExp][] = 
     'an HTTP proxy',
     (port) => `http://127.0.0.1:${port}`,
     'HTTP/1.1 403 Forbidden\r\n\r\n',
-    /proxy refused .*403/,
+    /^Error: the proxy 127\.0\.0\.1:\d+ cannot be used: it refused to connect to localhost:\d+ \(HTTP\/1\.1 403 .*check proxy_url/,
   ],
   [
     'a SOCKS proxy',
     (port) => `socks5://127.0.0.1:${port}`,
     Buffer.from([5, 0xff]),
-    /no way of authentication/,
+    /^Error: the proxy 127\.0\.0\.1:\d+ cannot be used: it accepts no way of authentication/,
   ],
 ]
 
@@ -194,6 +194,69 @@ for (const [title, url, answer, message] of REFUSING) {
     )
   })
 }
+
+test('a proxy that is not there, says nothing or speaks no TLS is blamed itself', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { location, dial } = testSettings(gateway)
+  const silent = await startProxy(t, () => {})
+  const plain = await startProxy(t, (client) => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  const gone = createServer().listen(0, '127.0.0.1')
+  await once(gone, 'listening')
+  const { port } = gone.address() as { port: number }
+  gone.close()
+  const through = (url: string) => dialServer(location, { ...dial, proxy: parseProxy(url), timeoutMs: 150 })
+
+  await assert.rejects(
+    through(`http://127.0.0.1:${port}`),
+    new RegExp(`the proxy 127.0.0.1:${port} cannot be used: nothing listens there .*check proxy_url`),
+  )
+  await assert.rejects(
+    through('http://proxy.invalid:1'),
+    /the proxy proxy\.invalid:1 cannot be used: its name/,
+  )
+  await assert.rejects(
+    through(`http://127.0.0.1:${silent}`),
+    new RegExp(`the proxy 127.0.0.1:${silent} did not answer`),
+  )
+  await assert.rejects(through(`https://127.0.0.1:${plain}`), /the proxy .* it does not speak TLS/)
+})
+
+test('behind a proxy that says yes it is the server that is blamed', async (t) => {
+  await assert.rejects(
+    dialThrough(
+      t,
+      (port) => `http://127.0.0.1:${port}`,
+      (client) => client.once('data', () => client.end('HTTP/1.1 200 OK\r\n\r\nno TLS')),
+    ),
+    /^Error: localhost:\d+ does not speak TLS|closed during the TLS handshake/,
+  )
+})
+
+test('a list of revoked certificates that cannot be had is told with its key', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { location, dial } = testSettings(gateway)
+  const gone = createServer().listen(0, '127.0.0.1')
+  await once(gone, 'listening')
+  const { port } = gone.address() as { port: number }
+  gone.close()
+  const told = (crl: string, message: RegExp) =>
+    assert.rejects(dialServer(location, { ...dial, crl }), message)
+
+  await told('/none.pem', /revoked certificates \/none\.pem: no such file; correct crl_url/)
+  await told('/', /revoked certificates \/: it is a directory; correct crl_url/)
+  await told(`http://127.0.0.1:${port}/a.crl`, /a\.crl: nothing listens there .*correct crl_url/)
+})
+
+test('a family of addresses that was asked for is the only one used', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { location, dial } = testSettings(gateway)
+
+  const socket = await dialServer(location, { ...dial, family: 4 })
+  t.after(() => socket.destroy())
+
+  assert.equal(socket.remoteFamily, 'IPv4')
+  await assert.rejects(dialServer(location, { ...dial, family: 6 }), /nothing listens|cannot be resolved/)
+})
 
 test('a server that accepts and says nothing is given up in time', async (t) => {
   const gateway = await TestGateway.start(t)

@@ -174,6 +174,9 @@ export class Connection {
 
   /** Ends the session in order, for good. */
   close(): void {
+    if (this.#session && !this.#closing) {
+      this.#options.log.info('session closing', { obj: 'tunnels.session', err: null })
+    }
     this.#closing = true
     this.#abort.abort()
     this.#session?.close()
@@ -271,6 +274,7 @@ export class Connection {
     if (error instanceof ConfigError) throw error
     if (!this.#everOnline && isFinal(error)) {
       log.error('failed to auth', { obj: 'tunnels.session', err: error.message })
+      log.error('session closing', { obj: 'tunnels.session', err: error.message })
       throw error
     }
     if (this.#restarting) {

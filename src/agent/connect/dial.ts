@@ -1,11 +1,14 @@
-import { Resolver } from 'node:dns/promises'
+import { lookup, Resolver } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { joinHostPort } from '../../base/hostport.ts'
 import { ConfigError } from '../config/error.ts'
+import { reason } from '../config/file.ts'
 import type { ServerLocation } from './location.ts'
 import { serverName } from './location.ts'
+import { networkReason } from './network-reason.ts'
 import { openThroughProxy, type ProxyServer } from './proxy.ts'
 
 /** How to get to the server, beyond where it is. */
@@ -16,17 +19,69 @@ export interface DialSettings {
   resolvers: readonly string[]
   /** Network interface to leave by. */
   interface: string | undefined
+  /** The only family of addresses to use. */
+  family?: 4 | 6 | undefined
   /** PEM or DER list of revoked certificates: a URL or a path. */
   crl: string | undefined
 }
 
-/** Connects to the server with TLS; rejects with a sentence that says at which step it failed. */
+/** Whom we speak to at a moment, the proxy or the server, and what it means when that fails. */
+interface Peer {
+  host: string
+  port: number
+  named: string
+  explain(error: NodeJS.ErrnoException): Error
+}
+
+/** Connects to the server with TLS; rejects with a sentence that says at which step it failed, and with whom. */
 export async function dialServer(
   location: ServerLocation,
   settings: DialSettings,
   signal?: AbortSignal,
 ): Promise<TLSSocket> {
   const { host, port } = location
+  const { proxy } = settings
+  const way = { peer: firstPeer(location, settings) }
+  return inTime(settings, signal, way, async (sockets, abort) => {
+    let socket = await connect(way.peer, settings, sockets)
+    if (proxy) {
+      if (proxy.tls)
+        socket = await secure(socket, { ...(serverName(proxy.host) ? { servername: proxy.host } : {}) })
+      await openThroughProxy(socket, proxy, host, port)
+      way.peer = serverPeer(location)
+    }
+    const crl = settings.crl === undefined ? undefined : await readCrl(settings.crl, abort)
+    const name = serverName(host)
+    return secure(socket, {
+      host, // Addresses are checked against the certificate as well.
+      ...(name === undefined ? {} : { servername: name }),
+      ...(location.cas === undefined ? {} : { ca: location.cas }),
+      ...(crl === undefined ? {} : { crl }),
+      minVersion: 'TLSv1.2',
+    })
+  })
+}
+
+/** Opens a TCP connection to whoever is asked first, the server or the proxy, and closes it. */
+export async function reachFirst(location: ServerLocation, settings: DialSettings): Promise<void> {
+  const peer = firstPeer(location, settings)
+  await inTime(settings, undefined, { peer }, async (sockets) => {
+    const socket = await connect(peer, settings, sockets)
+    socket.destroy()
+  })
+}
+
+function firstPeer(location: ServerLocation, { proxy }: DialSettings): Peer {
+  return proxy ? proxyPeer(proxy) : serverPeer(location)
+}
+
+/** Does something with sockets, which are gone when it fails or takes too long. */
+async function inTime<T>(
+  settings: DialSettings,
+  signal: AbortSignal | undefined,
+  way: { readonly peer: Peer },
+  work: (sockets: Socket[], abort: AbortSignal) => Promise<T>,
+): Promise<T> {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), settings.timeoutMs)
   const given = () => abort.abort()
@@ -36,41 +91,24 @@ export async function dialServer(
     for (const socket of sockets) socket.destroy()
   })
   try {
-    const proxy = settings.proxy
-    let socket = await connect(proxy?.host ?? host, proxy?.port ?? port, settings, sockets)
-    if (proxy) {
-      if (proxy.tls)
-        socket = await secure(socket, { ...(serverName(proxy.host) ? { servername: proxy.host } : {}) })
-      await openThroughProxy(socket, proxy, host, port)
-    }
-    const name = serverName(host)
-    const crl = settings.crl === undefined ? undefined : await readCrl(settings.crl, abort.signal)
-    return await secure(socket, {
-      host, // Addresses are checked against the certificate as well.
-      ...(name === undefined ? {} : { servername: name }),
-      ...(location.cas === undefined ? {} : { ca: location.cas }),
-      ...(crl === undefined ? {} : { crl }),
-      minVersion: 'TLSv1.2',
-    })
+    return await work(sockets, abort.signal)
   } catch (error) {
     for (const socket of sockets) socket.destroy()
     if (abort.signal.aborted)
-      throw new Error(`${host}:${port} did not answer within ${settings.timeoutMs / 1000} s`)
-    throw explain(error as NodeJS.ErrnoException, host, port)
+      throw new Error(`${way.peer.named} did not answer within ${settings.timeoutMs / 1000} s`, {
+        cause: error,
+      })
+    throw way.peer.explain(error as NodeJS.ErrnoException)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', given)
   }
 }
 
-async function connect(
-  host: string,
-  port: number,
-  settings: DialSettings,
-  sockets: Socket[],
-): Promise<Socket> {
-  const target = settings.resolvers.length > 0 ? await resolve(host, settings.resolvers) : host
+async function connect({ host, port }: Peer, settings: DialSettings, sockets: Socket[]): Promise<Socket> {
+  const target = settings.resolvers.length > 0 ? await resolveHost(host, settings) : host
   const localAddress = settings.interface === undefined ? undefined : addressOfInterface(settings.interface)
+  const family = localAddress === undefined ? settings.family : isIP(localAddress)
   return new Promise((done, failed) => {
     const socket = connectTcp({
       host: target,
@@ -78,7 +116,8 @@ async function connect(
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
-      ...(localAddress === undefined ? {} : { localAddress, family: isIP(localAddress) }),
+      ...(localAddress === undefined ? {} : { localAddress }),
+      ...(family === undefined ? {} : { family }),
     })
     sockets.push(socket)
     socket.once('error', failed)
@@ -99,11 +138,19 @@ function secure(socket: Socket, options: ConnectionOptions): Promise<TLSSocket> 
   })
 }
 
-async function resolve(host: string, servers: readonly string[]): Promise<string> {
+/** The address a connection goes to, of the name servers and the family that are asked for. */
+export async function resolveHost(
+  host: string,
+  { resolvers, family }: Pick<DialSettings, 'resolvers' | 'family'>,
+): Promise<string> {
   if (isIP(host)) return host
+  if (resolvers.length === 0) return (await lookup(host, { family: family ?? 0 })).address
   const resolver = new Resolver({ timeout: 3000, tries: 2 })
-  resolver.setServers(servers)
-  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  resolver.setServers(resolvers)
+  const [v4, v6] = await Promise.allSettled([
+    family === 6 ? [] : resolver.resolve4(host),
+    family === 4 ? [] : resolver.resolve6(host),
+  ])
   const [address] = [
     ...(v4.status === 'fulfilled' ? v4.value : []),
     ...(v6.status === 'fulfilled' ? v6.value : []),
@@ -124,12 +171,25 @@ function addressOfInterface(name: string): string {
 }
 
 async function readCrl(place: string, signal: AbortSignal): Promise<Buffer | string> {
-  if (!/^https?:/.test(place)) return readFileSync(place)
-  const response = await fetch(place, { signal })
-  if (!response.ok) throw new Error(`the revocation list ${place} answered ${response.status}`)
-  const bytes = Buffer.from(await response.arrayBuffer())
+  const remote = /^https?:/.test(place)
+  let bytes: Buffer
+  try {
+    bytes = remote ? await fetchBytes(place, signal) : readFileSync(place)
+  } catch (error) {
+    const why = remote ? networkReason(error) : reason(error)
+    throw new Error(
+      `cannot read the list of revoked certificates ${place}: ${why}; correct crl_url, or set crl_noverify to do without`,
+      { cause: error },
+    )
+  }
   if (bytes.includes('-----BEGIN')) return bytes
   return `-----BEGIN X509 CRL-----\n${bytes.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END X509 CRL-----\n`
+}
+
+async function fetchBytes(url: string, signal: AbortSignal): Promise<Buffer> {
+  const response = await fetch(url, { signal })
+  if (!response.ok) throw new Error(`it answered ${response.status}`)
+  return Buffer.from(await response.arrayBuffer())
 }
 
 /** The server's certificate is not one we may trust: trying again will not help. */
@@ -149,17 +209,21 @@ const UNTRUSTED = new Set([
   'CERT_REVOKED',
 ])
 
-function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const place = `${host}:${port}`
+function serverPeer({ host, port }: ServerLocation): Peer {
+  const named = joinHostPort(host, port)
+  return { host, port, named, explain: (error) => explainServer(error, host, named) }
+}
+
+function explainServer(error: NodeJS.ErrnoException, host: string, named: string): Error {
   if (UNTRUSTED.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${place} is not trusted: ${error.message}.\nGive the authority of the server with --root-cas FILE or the key connect_cas.`,
+      `The certificate of ${named} is not trusted: ${error.message}.\nGive the authority of the server with --root-cas FILE or the key connect_cas.`,
       { cause: error },
     )
   }
   switch (error.code) {
     case 'ECONNREFUSED':
-      return new Error(`nothing listens at ${place} (connection refused); is the server running?`, {
+      return new Error(`nothing listens at ${named} (connection refused); is the server running?`, {
         cause: error,
       })
     case 'ENOTFOUND':
@@ -167,8 +231,29 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number): Erro
       return new Error(`the name ${host} cannot be resolved`, { cause: error })
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
-      return new Error(`${place} does not speak TLS; is it the address for agents?`, { cause: error })
+      return new Error(`${named} does not speak TLS; is it the address for agents?`, { cause: error })
     default:
       return error
   }
+}
+
+/** Up to the proxy's yes the server has no part in what goes wrong. */
+function proxyPeer({ host, port }: ProxyServer): Peer {
+  const named = `the proxy ${joinHostPort(host, port)}`
+  return { host, port, named, explain: (error) => explainProxy(error, named) }
+}
+
+function explainProxy(error: NodeJS.ErrnoException, named: string): Error {
+  if (error instanceof ConfigError) return error
+  if (UNTRUSTED.has(error.code ?? '')) {
+    return new UntrustedServer(
+      `The certificate of ${named} is not trusted: ${error.message}.\nName a file with its authority in the variable NODE_EXTRA_CA_CERTS.`,
+      { cause: error },
+    )
+  }
+  const noTls = error.code === 'EPROTO' || error.code === 'ERR_SSL_WRONG_VERSION_NUMBER'
+  const why = noTls ? 'it does not speak TLS' : networkReason(error)
+  return new Error(`${named} cannot be used: ${why}; check proxy_url, or the variable http_proxy`, {
+    cause: error,
+  })
 }

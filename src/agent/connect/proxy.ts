@@ -48,7 +48,10 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Asks the proxy, on a connection to it, for a way to the target; resolves when bytes go there. */
+/**
+ * Asks the proxy, on a connection to it, for a way to the target; resolves when bytes go there. Rejects with what `it`,
+ * the proxy, did instead.
+ */
 export async function openThroughProxy(
   socket: Socket,
   proxy: ProxyServer,
@@ -80,7 +83,7 @@ function createReader(socket: Socket): Reader {
     wake()
   }
   const onEnd = () => {
-    failure ??= new Error('the proxy closed the connection')
+    failure ??= new Error('it closed the connection')
     wake()
   }
   const onError = (error: Error) => {
@@ -109,7 +112,7 @@ function createReader(socket: Socket): Reader {
     until: (mark, limit) =>
       take(() => {
         const at = held.indexOf(mark)
-        if (at < 0 && held.length > limit) throw new Error('the proxy sent an answer without end')
+        if (at < 0 && held.length > limit) throw new Error('it sent an answer without end')
         return at < 0 ? -1 : at + mark.length
       }),
     stop() {
@@ -134,7 +137,7 @@ async function connectHttp(
   const head = (await read.until('\r\n\r\n', 16_384)).toString('latin1')
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1]
   if (!status?.startsWith('2')) {
-    throw new Error(`the proxy refused to connect to ${target} (${head.split('\r\n', 1)[0] ?? 'no answer'})`)
+    throw new Error(`it refused to connect to ${target} (${head.split('\r\n', 1)[0] ?? 'no answer'})`)
   }
 }
 
@@ -161,15 +164,15 @@ async function connectSocks(
   const withPassword = proxy.username !== ''
   socket.write(withPassword ? Buffer.from([5, 2, 0, 2]) : Buffer.from([5, 1, 0]))
   const [version, method] = await read.bytes(2)
-  if (version !== 5) throw new Error('the proxy does not speak SOCKS 5')
+  if (version !== 5) throw new Error('it does not speak SOCKS 5')
   if (method === 2 && withPassword) {
     const [user, password] = [Buffer.from(proxy.username), Buffer.from(proxy.password)]
     socket.write(
       Buffer.concat([Buffer.from([1, user.length]), user, Buffer.from([password.length]), password]),
     )
     const [, refused] = await read.bytes(2)
-    if (refused !== 0) throw new Error('the proxy refused the user name or password')
-  } else if (method !== 0) throw new Error('the proxy accepts no way of authentication that was offered')
+    if (refused !== 0) throw new Error('it refused the user name or password')
+  } else if (method !== 0) throw new Error('it accepts no way of authentication that was offered')
 
   const name = Buffer.from(host)
   const target = Buffer.alloc(2)
@@ -177,7 +180,7 @@ async function connectSocks(
   socket.write(Buffer.concat([Buffer.from([5, 1, 0, 3, name.length]), name, target]))
   const [, failure = 1, , kind] = await read.bytes(4)
   if (failure !== 0)
-    throw new Error(`the proxy refused to connect to ${host}:${port} (${SOCKS_FAILURES[failure] ?? failure})`)
+    throw new Error(`it refused to connect to ${host}:${port} (${SOCKS_FAILURES[failure] ?? failure})`)
   const size = kind === 1 ? 4 : kind === 4 ? 16 : (await read.bytes(1))[0]!
   await read.bytes(size + 2)
 }
