@@ -4,7 +4,7 @@ import type { Call } from './call.ts'
 import { find, rewrite } from './crud.ts'
 import { eventSubscriptions } from './event-destinations.ts'
 import { eventSourceRoutes } from './event-source-routes.ts'
-import type { Operation } from './operations.ts'
+import { asSeenFrom, type Operation } from './operations.ts'
 import { problem } from './problems.ts'
 
 type Body = Record<string, unknown>
@@ -29,15 +29,22 @@ function pick(sources: readonly Source[], type: string): Source {
   return source
 }
 
+/** Changes the sources of a subscription; complaints about the one that `type` names read as about the body alone. */
 async function change(
   call: Call,
   subscriptionId: string,
-  alter: (sources: Source[]) => Source[],
+  type: string,
+  alter: (sources: Source[], at: string) => Source[],
 ): Promise<void> {
-  await rewrite(eventSubscriptions, call, subscriptionId, {}, (record) => ({
-    ...record,
-    sources: alter(record.sources as Source[]),
-  }))
+  let at = ''
+  await rewrite(eventSubscriptions, call, subscriptionId, {}, (record) => {
+    const sources = record.sources as Source[]
+    const index = sources.findIndex((source) => source.type === type)
+    at = `sources[${index === -1 ? sources.length : index}]`
+    return { ...record, sources: alter(sources, at) }
+  }).catch((error) => {
+    throw asSeenFrom(at, error)
+  })
 }
 
 /** Sources are parts of a subscription, addressed by their event type. */
@@ -45,8 +52,8 @@ export const eventSourceOperations: Operation[] = [
   {
     ...eventSourceRoutes.create,
     async run(call, { params, body }) {
-      const source = eventSource.check(body as Source, 'source')
-      await change(call, params.subscription_id!, (sources) => {
+      const source = eventSource.check(body as Source, '')
+      await change(call, params.subscription_id!, source.type, (sources) => {
         if (sources.some(({ type }) => type === source.type))
           throw problem('taken', `The subscription has a source of type ${source.type} already.`)
         return [...sources, source]
@@ -73,10 +80,10 @@ export const eventSourceOperations: Operation[] = [
     ...eventSourceRoutes.update,
     async run(call, { params, body }) {
       let changed: Source | undefined
-      await change(call, params.subscription_id!, (sources) => {
+      await change(call, params.subscription_id!, params.type!, (sources, at) => {
         const before = pick(sources, params.type!)
         const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
-        const after = eventSource.check({ ...before, ...given }, 'source')
+        const after = eventSource.check({ ...before, ...given }, at)
         changed = after
         return sources.map((source) => (source === before ? after : source))
       })
@@ -86,7 +93,7 @@ export const eventSourceOperations: Operation[] = [
   {
     ...eventSourceRoutes.delete,
     async run(call, { params }) {
-      await change(call, params.subscription_id!, (sources) => {
+      await change(call, params.subscription_id!, params.type!, (sources) => {
         const gone = pick(sources, params.type!)
         return sources.filter((source) => source !== gone)
       })

@@ -7,7 +7,7 @@ import { fieldProblem, Problem, problem } from './problems.ts'
 /** What the caller should read of something that was thrown; undefined for what only the log should tell. */
 export function explainFailure(error: FastifyError, schema: unknown, bodyLimit: number): Problem | undefined {
   if (error instanceof Problem) return error
-  if (error instanceof InvalidValue) return fieldProblem(error.field, 'invalid_field', error.message)
+  if (error instanceof InvalidValue) return about(error.field, error.message)
   if (error instanceof CertificateProblem)
     return fieldProblem(error.field, 'invalid_field', `${error.field}: ${error.message}`)
   if (error instanceof StoreUnavailable) return problem('storage')
@@ -23,6 +23,13 @@ export function explainFailure(error: FastifyError, schema: unknown, bodyLimit: 
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return problem('bad_request', error.message)
   return undefined
+}
+
+/** A value that is not allowed; nothing is named when the whole body is meant. */
+function about(field: string | undefined, sentence: string): Problem {
+  return field === undefined
+    ? problem('invalid_field', sentence)
+    : fieldProblem(field, 'invalid_field', sentence)
 }
 
 /** `/acl/0` as people write it: `acl[0]`. */
@@ -54,9 +61,8 @@ function explainValidation(found: FastifySchemaValidationError, schema: unknown)
     const field = `${within}${String(params.missingProperty)}`
     return fieldProblem(field, 'invalid_field', `${field} is required.`)
   }
-  const subject = at === '' ? 'The body' : at
-  const field = at === '' ? 'body' : at
-  return fieldProblem(field, 'invalid_field', `${subject} ${complaint(found, params)}.`)
+  const sentence = complaint(found, params)
+  return at === '' ? about(undefined, `The body ${sentence}.`) : about(at, `${at} ${sentence}.`)
 }
 
 function complaint(found: FastifySchemaValidationError, params: Record<string, unknown>): string {

@@ -50,16 +50,14 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
     {
       ...routes.replace,
       async run(call, { params, body }) {
-        try {
-          const settings = value.check(body, module)
-          const row = await rewrite(behaviour, call, params.id!, params, (record) => ({
-            ...record,
-            [key]: settings,
-          }))
-          return value.show(recordOf(row)[key], call.showing) as Body
-        } catch (error) {
-          throw asSeenFrom(module, error)
-        }
+        const settings = value.check(body, '')
+        const row = await rewrite(behaviour, call, params.id!, params, (record) => ({
+          ...record,
+          [key]: settings,
+        })).catch((error) => {
+          throw asSeenFrom(key, error)
+        })
+        return value.show(recordOf(row)[key], call.showing) as Body
       },
     },
     {
@@ -85,14 +83,26 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
   ]
 }
 
-/** A complaint about a module's field, as the caller of the module's own route has written that field. */
-function asSeenFrom(module: string, error: unknown): unknown {
-  const prefix = `${module}.`
+/**
+ * A complaint about the whole resource, as it reads for the caller of a route that writes one part of it: fields of the
+ * part have the names they have there, and what the request does not hold is not named.
+ */
+export function asSeenFrom(part: string, error: unknown): unknown {
+  const prefix = `${part}.`
   const bare = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)
-  if (error instanceof InvalidValue) return new InvalidValue(bare(error.field), bare(error.message))
-  if (error instanceof Problem && error.details.field !== undefined)
-    return new Problem(error.code, error.status, bare(error.message), { field: bare(error.details.field) })
-  return error
+  const within = (field: string) => (field.startsWith(prefix) ? bare(field) : undefined)
+  if (error instanceof InvalidValue)
+    return new InvalidValue(error.field && within(error.field), bare(error.message))
+  if (!(error instanceof Problem)) return error
+  const { field, ...details } = error.details
+  if (field === undefined) return error
+  const own = within(field)
+  return new Problem(
+    error.code,
+    error.status,
+    bare(error.message),
+    own ? { ...details, field: own } : details,
+  )
 }
 
 /** What is online, with the fields its declaration has and no others. */

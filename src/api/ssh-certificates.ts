@@ -1,6 +1,7 @@
 import { timestamp } from '../base/clock.ts'
 import { Secret } from '../base/secret.ts'
 import {
+  CertificateProblem,
   createSshAuthority,
   defaultSshValidity,
   newSshSerial,
@@ -77,6 +78,11 @@ async function signed<T extends CertificateRecord>(
     validAfter,
     validUntil,
     ...options,
+  }).catch((error) => {
+    // The end was worked out from the start, so the start is what to correct.
+    throw error instanceof CertificateProblem && error.field === 'valid_until' && record.valid_until === null
+      ? fieldProblem('valid_after', 'invalid_field', `valid_after: ${error.message}`)
+      : error
   })
   return {
     ...record,

@@ -18,12 +18,14 @@ const sourceFields = {
 export const eventSource = object(sourceFields, {
   rule({ type, fields, filter }) {
     const allowed = TRAFFIC_FIELDS[type]
-    if (allowed === undefined)
-      return fields.length > 0 || filter !== ''
-        ? `fields and filter only go with traffic events, not with ${type}.`
-        : undefined
-    const unknown = fields.find((field) => !allowed.has(field))
-    return unknown === undefined ? undefined : `${type} has no field "${unknown}".`
+    if (allowed === undefined) {
+      const given = fields.length > 0 ? 'fields' : filter !== '' ? 'filter' : undefined
+      return given && { field: given, sentence: `only traffic events have it, not ${type}.` }
+    }
+    const unknown = fields.findIndex((field) => !allowed.has(field))
+    return unknown === -1
+      ? undefined
+      : { field: `fields[${unknown}]`, sentence: `${type} has no field "${fields[unknown]}".` }
   },
 })
 

@@ -1,5 +1,6 @@
 import { moduleMark } from './define.ts'
 import {
+  type Complaint,
   type Fields,
   flag,
   nullable,
@@ -22,7 +23,7 @@ const enabled = { enabled: flag(true) }
 export function defineModule<const N extends string, F extends Fields>(
   name: N,
   fields: F,
-  options: { rule?: (value: WrittenObject<F & typeof enabled>) => string | undefined } = {},
+  options: { rule?: (value: WrittenObject<F & typeof enabled>) => Complaint | undefined } = {},
 ): ModuleShape<N, F & typeof enabled> {
   return {
     name,

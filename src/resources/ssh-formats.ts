@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { moment } from './formats.ts'
-import { list, nullable, plain, text } from './value.ts'
+import { InvalidValue, list, nullable, plain, text } from './value.ts'
 
 /** Sizes of RSA keys that authorities may have. */
 export const keySize = plain<number>(Type.Enum([2048, 4096]), 2048)
@@ -12,5 +12,15 @@ export const principals = list(
   { maxItems: 256 },
 )
 
-/** A time that may be left open at creation; the service fills it in. */
-export const openMoment = nullable(moment)
+const FIRST_SECOND = '1970-01-01T00:00:00Z'
+
+/** A time of a certificate, which counts seconds from 1970. It may be left open at creation; the service fills it in. */
+export const openMoment = nullable({
+  ...moment,
+  check(value: string, at: string) {
+    const time = moment.check(value, at)
+    if (time < FIRST_SECOND)
+      throw new InvalidValue(at, `${at}: the time of a certificate must lie between the years 1970 and 9999.`)
+    return time
+  },
+})

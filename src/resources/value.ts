@@ -1,12 +1,15 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { prefixOf } from '../base/id.ts'
 
-/** A value that fits its JSON Schema but breaks a rule beyond it; `field` is the dotted path a caller can find. */
+/**
+ * A value that fits its JSON Schema but breaks a rule beyond it; `field` is the dotted path a caller can find, and
+ * undefined when the whole body is meant.
+ */
 export class InvalidValue extends Error {
   override name = 'InvalidValue'
-  readonly field: string
+  readonly field: string | undefined
 
-  constructor(field: string, sentence: string) {
+  constructor(field: string | undefined, sentence: string) {
     super(sentence)
     this.field = field
   }
@@ -367,10 +370,20 @@ export function pathsOf(fields: Fields, inner: (value: Value) => readonly string
   })
 }
 
+/** What is wrong with an object: a sentence about all of it, or one about the field to correct. */
+export type Complaint = string | { readonly field: string; readonly sentence: string }
+
+function complainAbout(at: string, complaint: Complaint): InvalidValue {
+  const [field, sentence] =
+    typeof complaint === 'string' ? ['', complaint] : [complaint.field, complaint.sentence]
+  const path = at === '' || field === '' ? `${at}${field}` : `${at}.${field}`
+  return path === '' ? new InvalidValue(undefined, sentence) : new InvalidValue(path, `${path}: ${sentence}`)
+}
+
 /** An object made of named values; `rule` looks at them together. */
 export function object<F extends Fields>(
   fields: F,
-  options: { name?: string; rule?: (value: WrittenObject<F>) => string | undefined } = {},
+  options: { name?: string; rule?: (value: WrittenObject<F>) => Complaint | undefined } = {},
 ): Value<WrittenObject<F>, ReadObject<F>, undefined, false> {
   const entries = Object.entries(fields)
   const seen = entries.filter(([, value]) => value.byService !== 'unseen')
@@ -391,7 +404,7 @@ export function object<F extends Fields>(
     check(given, at) {
       const checked = checkObject(fields, given as Record<string, unknown>, at) as WrittenObject<F>
       const complaint = options.rule?.(checked)
-      if (complaint !== undefined) throw new InvalidValue(at, `${at}: ${complaint}`)
+      if (complaint !== undefined) throw complainAbout(at, complaint)
       return checked
     },
     show(given, showing) {

@@ -35,7 +35,10 @@ const fields = { add: map(headerValue, { maxItems: 100, name: addedName }), remo
 export const RequestHeaders = defineModule('request_headers', fields, {
   rule: ({ add, remove }) =>
     remove.includes('host') && !Object.hasOwn(add, 'host')
-      ? 'host cannot be removed without adding another value for it.'
+      ? {
+          field: `remove[${remove.indexOf('host')}]`,
+          sentence: 'host cannot be removed without adding another value for it.',
+        }
       : undefined,
 })
 

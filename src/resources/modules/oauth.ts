@@ -1,16 +1,13 @@
 import { defineModule } from '../module.ts'
-import { InvalidValue, list, nullable, object, required, secret, text, uint32 } from '../value.ts'
+import { list, nullable, object, parsed, required, secret, text, uint32 } from '../value.ts'
 import { loginSession } from './login-session.ts'
 
 const names = list(text(255), { maxItems: 200 })
 const lowered = list(
-  {
-    ...text(255),
-    check: (value: string, at: string) => {
-      if (value.trim() === '') throw new InvalidValue(at, `${at} must not be empty.`)
-      return value.trim().toLowerCase()
-    },
-  },
+  parsed(255, (value) => {
+    if (value.trim() === '') throw new Error('an entry must not be empty.')
+    return value.trim().toLowerCase()
+  }),
   {
     maxItems: 500,
     rule: (items) => (new Set(items).size === items.length ? undefined : 'holds the same entry twice.'),
@@ -26,10 +23,13 @@ const credentials = {
 }
 
 function complete({ client_id, client_secret }: { client_id: string | null; client_secret: string | null }) {
-  const given = [client_id, client_secret].filter((value) => value !== null && value !== '').length
-  return given === 2
+  const missing = Object.entries({ client_id, client_secret }).find(([, value]) => !value)
+  return missing === undefined
     ? undefined
-    : 'client_id and client_secret are both required: this platform has no shared applications at identity providers.'
+    : {
+        field: missing[0],
+        sentence: 'it is required: this platform has no shared applications at identity providers.',
+      }
 }
 
 const provider = nullable(object(credentials, { rule: complete }))

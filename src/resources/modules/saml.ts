@@ -32,9 +32,12 @@ export const Saml = defineModule(
   {
     rule({ idp_metadata, idp_metadata_url }) {
       if (idp_metadata !== '' && idp_metadata_url !== '')
-        return 'give either idp_metadata or idp_metadata_url, not both.'
+        return { field: 'idp_metadata_url', sentence: 'give either it or idp_metadata, not both.' }
       if (idp_metadata === '' && idp_metadata_url === '')
-        return 'idp_metadata or idp_metadata_url is required: the identity provider has to be known.'
+        return {
+          field: 'idp_metadata',
+          sentence: 'it or idp_metadata_url is required: the identity provider has to be known.',
+        }
       return undefined
     },
   },

@@ -10,7 +10,11 @@ export const TlsTermination = defineModule(
   {
     rule: ({ terminate_at, min_version }) =>
       terminate_at === 'upstream' && min_version !== null
-        ? 'min_version must be null when terminate_at is upstream, because the edge does not take part in the handshake.'
+        ? {
+            field: 'min_version',
+            sentence:
+              'it must be null when terminate_at is upstream, because the edge does not take part in the handshake.',
+          }
         : undefined,
   },
 )

@@ -31,8 +31,10 @@ export const WebhookVerification = defineModule(
   {
     rule({ provider, secret: given }) {
       const sns = provider.toLowerCase() === 'sns'
-      if (sns && given !== '') return 'sns signs with a public certificate; leave secret empty.'
-      if (!sns && given === '') return `secret is required to check webhooks of ${provider}.`
+      if (sns && given !== '')
+        return { field: 'secret', sentence: 'sns signs with a public certificate; leave it empty.' }
+      if (!sns && given === '')
+        return { field: 'secret', sentence: `it is required to check webhooks of ${provider}.` }
       return undefined
     },
   },
