@@ -144,3 +144,25 @@ test('a static backend has a port from 1 to 65535, whatever its host is', () => 
       assert.throws(() => parse(`${host}:${port}`), { field: 'address' }, `${host}:${port}`)
   }
 })
+
+test('text is well-formed Unicode wherever it stands', () => {
+  const half = 'a\ud800b'
+  const certificate = {
+    public_key: 'k',
+    ssh_certificate_authority_id: 'sshca_000000000000000000000000000',
+  }
+
+  assert.throws(() => resources.ip_policies.parseCreate({ metadata: half }), { field: 'metadata' })
+  assert.throws(() => resources.ssh_user_certificates.parseCreate({ ...certificate, principals: [half] }), {
+    field: 'principals[0]',
+  })
+  assert.throws(
+    () => resources.ssh_user_certificates.parseCreate({ ...certificate, extensions: { [half]: '' } }),
+    { field: 'extensions' },
+  )
+  const github = { client_id: 'a', client_secret: 'b', email_domains: [half] }
+  assert.throws(() => resources.edges_https_routes.parseUpdate({ oauth: { provider: { github } } }), {
+    field: 'oauth.provider.github.email_domains[0]',
+  })
+  assert.equal(resources.ip_policies.parseCreate({ metadata: '🙂' }).metadata, '🙂')
+})

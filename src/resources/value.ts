@@ -134,12 +134,19 @@ export function withDefault<W, R, K extends string | undefined>(
   return { ...value, required: false, fallback }
 }
 
+/** JSON can spell half a character (`"\ud800"`), which no UTF-8 carries: it would be kept as something else. */
+function requireWellFormed(value: string, at: string): void {
+  if (!value.isWellFormed())
+    throw new InvalidValue(at, `${at} is not valid Unicode: it holds one half of a surrogate pair alone.`)
+}
+
 /** Text of at most so many bytes: what people see counts characters, what we store and promise counts bytes. */
 export function text(maxBytes: number, rule?: (value: string) => string | undefined) {
   return plain<string>(Type.String({ maxLength: maxBytes }), '', (value, at) => {
     const bytes = Buffer.byteLength(value)
     if (bytes > maxBytes)
       throw new InvalidValue(at, `${at} is ${bytes} bytes long; at most ${maxBytes} are allowed.`)
+    requireWellFormed(value, at)
     const complaint = rule?.(value)
     if (complaint !== undefined) throw new InvalidValue(at, `${at} ${complaint}`)
     return value
@@ -248,6 +255,7 @@ export function map<W>(
     check(entries, at) {
       const checked: Record<string, W> = {}
       for (const [key, value] of Object.entries(entries)) {
+        requireWellFormed(key, at)
         const normal = name(key, at)
         if (Object.hasOwn(checked, normal)) throw new InvalidValue(at, `${at} names ${normal} twice.`)
         checked[normal] = item.check(value, `${at}.${key}`)
