@@ -99,3 +99,19 @@ export const pem = (maxBytes: number) =>
     parsed(maxBytes, (value) => `${value.trim()}\n`),
     '',
   )
+
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+
+/** The name of a header field, in lower case. */
+export function headerName(name: string, at: string): string {
+  const lower = name.toLowerCase()
+  if (!HEADER_NAME.test(lower)) throw new InvalidValue(at, `${at}: "${name}" is not a header name.`)
+  return lower
+}
+
+/** RFC 9110 section 5.5: of the control characters a header value may only hold tabs. */
+export const headerValue = text(4096, (value) =>
+  /[\x00-\x08\x0a-\x1f\x7f]/.test(value)
+    ? 'must not hold control characters, which a header value cannot carry.'
+    : undefined,
+)

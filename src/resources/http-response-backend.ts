@@ -1,19 +1,8 @@
 import { common, defineResource, editable } from './define.ts'
-import { InvalidValue, integer, map, nullable, text, type Value } from './value.ts'
+import { headerName, headerValue } from './formats.ts'
+import { integer, map, nullable, text, type Value } from './value.ts'
 
-const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-
-const headers = map(
-  text(4096, (value) => (/[\r\n\0]/.test(value) ? 'must not hold line ends or NUL.' : undefined)),
-  {
-    maxItems: 100,
-    name(key, at) {
-      const lower = key.toLowerCase()
-      if (!NAME.test(lower)) throw new InvalidValue(at, `${at}: "${key}" is not a header name.`)
-      return lower
-    },
-  },
-)
+const headers = map(headerValue, { maxItems: 100, name: headerName })
 
 /** The documents show null for no headers, however they were left out. */
 function noneAsNull<V extends Value<Record<string, string> | null>>(value: V): V {

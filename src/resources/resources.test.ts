@@ -166,3 +166,17 @@ test('text is well-formed Unicode wherever it stands', () => {
   })
   assert.equal(resources.ip_policies.parseCreate({ metadata: '🙂' }).metadata, '🙂')
 })
+
+test('header values hold no control characters but tabs', () => {
+  const backend = (value: string) =>
+    resources.backends_http_response.parseCreate({ headers: { 'X-One': value } })
+  const route = (module: string, value: string) =>
+    resources.edges_https_routes.parseUpdate({ [module]: { add: { 'X-One': value } } })
+
+  for (const wrong of ['a\0b', 'a\x01b', 'a\rb', 'a\nb', 'a\x1bb', 'a\x7f']) {
+    assert.throws(() => backend(wrong), { field: 'headers.X-One' })
+    for (const module of ['request_headers', 'response_headers'])
+      assert.throws(() => route(module, wrong), { field: `${module}.add.X-One` })
+  }
+  assert.deepEqual(backend('a\tb → ü').headers, { 'x-one': 'a\tb → ü' })
+})

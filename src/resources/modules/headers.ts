@@ -1,13 +1,6 @@
+import { headerName, headerValue } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { InvalidValue, list, map, text } from '../value.ts'
-
-const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-
-function headerName(name: string, at: string): string {
-  const lower = name.toLowerCase()
-  if (!NAME.test(lower)) throw new InvalidValue(at, `${at}: "${name}" is not a header name.`)
-  return lower
-}
 
 /** Fields that frame a message or belong to one connection: the edge writes them itself. */
 const FRAMING =
@@ -19,10 +12,6 @@ function addedName(name: string, at: string): string {
     throw new InvalidValue(at, `${at}: ${lower} cannot be added, since it belongs to the connection.`)
   return lower
 }
-
-const headerValue = text(4096, (value) =>
-  /[\r\n\0]/.test(value) ? 'must not hold line ends or NUL, which a header value cannot carry.' : undefined,
-)
 
 const removed = list(
   { ...text(255), check: (name: string, at: string) => headerName(name, at) },
