@@ -93,7 +93,7 @@ test('reading a secret that the documents show leaves a record too (P44)', async
     match_type: 'path_prefix',
     match: '/',
     oidc: { issuer: 'https://id.example.com', client_id: 'a', client_secret: 'b' },
-    saml: { enabled: false, idp_metadata: '<x/>' },
+    saml: { enabled: false, idp_metadata: '<EntityDescriptor/>' },
   })
   const bare = await api.call.create(`/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',

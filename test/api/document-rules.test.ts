@@ -498,6 +498,8 @@ test('SAML: response-only fields are filled in, and the signing certificate stay
   for (const [what, given] of [
     ['no metadata', {}],
     ['both kinds of metadata', { idp_metadata, idp_metadata_url: 'https://idp.example.com/metadata' }],
+    ['metadata that is not XML', { idp_metadata: 'hello' }],
+    ['metadata of something else', { idp_metadata: '<html/>' }],
     ['a response-only field', { idp_metadata, entity_id: 'x' }],
     ['more than 32 bits', { idp_metadata, maximum_duration: 2 ** 32 }],
     ['negative seconds', { idp_metadata, inactivity_timeout: -1 }],
@@ -524,11 +526,13 @@ test('OIDC: the client secret is shown, and one log-in is enough for a route', a
     (await api.call('GET', `/edges/https/${edge.id}`)).body.routes[0].oidc.client_secret,
     'my secret',
   )
-  await refused(api, () => api.call('PUT', `${at}/saml`, { body: { idp_metadata: '<x/>' } }), {
+  await refused(api, () => api.call('PUT', `${at}/saml`, { body: { idp_metadata: '<EntityDescriptor/>' } }), {
     status: 400,
     what: 'two log-ins',
   })
-  const off = await api.call('PUT', `${at}/saml`, { body: { enabled: false, idp_metadata: '<x/>' } })
+  const off = await api.call('PUT', `${at}/saml`, {
+    body: { enabled: false, idp_metadata: '<EntityDescriptor/>' },
+  })
   assert.equal(off.status, 200)
   await refused(api, () => api.call('PUT', `${at}/oidc`, { body: { ...oidc, issuer: 'ftp://x' } }), {
     status: 400,

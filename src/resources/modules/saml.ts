@@ -1,6 +1,7 @@
 import { httpUrlOrNone } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { byService, choice, flag, list, secret, text } from '../value.ts'
+import { complaintAboutMetadata } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
 
 /** Name identifier formats we can ask for and check. */
@@ -16,7 +17,7 @@ export const Saml = defineModule(
   'saml',
   {
     ...loginSession,
-    idp_metadata: text(262_144),
+    idp_metadata: text(262_144, (xml) => (xml === '' ? undefined : complaintAboutMetadata(xml))),
     idp_metadata_url: httpUrlOrNone(2048),
     force_authn: flag(false),
     allow_idp_initiated: flag(true),
