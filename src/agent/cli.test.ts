@@ -62,6 +62,18 @@ const MISTAKES: [args: string[], message: RegExp][] = [
   [['completion', 'fish'], /no completion for fish/],
   [['config', 'add-connect-url', 'a b'], /use host:port/],
   [['update'], /no update channel is configured/],
+  [
+    ['update', '--update-url=/none', '--update-key=K'],
+    /cannot read the channel "stable" at \/none: no such file; check update_url/,
+  ],
+  [
+    ['update', '--update-url=http://none.invalid', '--update-key=K', '--channel=beta'],
+    /cannot read the channel "beta" at http:\/\/none\.invalid: the server cannot be reached; check update_url/,
+  ],
+  [
+    ['http', '80', '--traffic-policy-url=http://none.invalid/p'],
+    /cannot read the traffic policy at http:\/\/none\.invalid\/p: its name cannot be resolved/,
+  ],
 ]
 
 for (const [args, message] of MISTAKES) {
@@ -292,6 +304,7 @@ test('start --none with a log on stdout says what wrappers wait for, and nothing
   assert.match(program.stdout, /msg="tunnel session started"/)
   assert.match(program.stdout, /lvl=warn msg="the flag --region is deprecated/)
   assert.match(program.stdout, /msg="received stop request" obj=app stopReq=SIGTERM/)
+  assert.match(program.stdout, /lvl=info msg="session closing" obj=tunnels\.session err=nil/)
   assert.equal(program.stderr, '')
   assert.doesNotMatch(program.stdout, new RegExp(gateway.token))
 })
@@ -338,8 +351,9 @@ test('a refused token ends the program with the code of the server, and is not r
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /^ERROR: {2}authentication failed: The authtoken is not valid\.\nERROR: {2}\nERROR: {2}ERR_NGROK_107\n$/,
+    /^ERROR: {2}authentication failed: The authtoken is not valid\.\nERROR: {2}\nERROR: {2}ERR_NGROK_107\nERROR: {2}file:\/\/\/\S+\/docs\/agent-errors\.md#err_ngrok_107\n$/,
   )
+  assert.match(stdout, /lvl=eror msg="session closing" obj=tunnels\.session err=".*not valid/)
   assert.match(stdout, /lvl=eror msg="terminating with error"/)
   assert.match(stdout, /lvl=crit msg="command failed" err="?.*not valid/)
   assert.doesNotMatch(stdout + stderr, /a-wrong-token/)
@@ -358,6 +372,7 @@ test('a tunnel refused by the server ends a program that was to run it', async (
 
   assert.equal(code, 1)
   assert.match(stderr, /failed to start tunnel: https:\/\/a\.test is already online\./)
+  assert.match(stderr, /ERROR: {2}ERR_NGROK_334\nERROR: {2}file:\S+#err_ngrok_334\n$/)
 })
 
 test('a web address that is taken ends the program', async (t) => {
@@ -450,10 +465,51 @@ test('diagnose names each step, and the one that fails', async (t) => {
   assert.equal(fine.code, 0, fine.stdout)
   assert.match(fine.stdout, /Agent protocol and authtoken +\[ OK \] account Ada, region eu/)
   assert.equal(JSON.parse(readFileSync(report, 'utf8')).config.authtoken, '[hidden]')
+  assert.match(fine.stdout, /TLS and certificate +\[ OK \] TLSv1\.[23]/)
   assert.equal(wrong.code, 1)
   assert.match(wrong.stdout, /Agent protocol and authtoken +\[ WARN \]/)
+  assert.match(wrong.stdout, /not valid\.\n {4}ERR_NGROK_107\n {4}file:\S+#err_ngrok_107/)
   assert.equal(down.code, 1)
-  assert.match(down.stdout, /TCP connection +\[ WARN \]/)
+  assert.match(down.stdout, /Internet\n {2}Name resolution +\[ OK \].*\n {2}TCP connection +\[ WARN \]/)
+  assert.match(down.stdout, /nothing listens at localhost:\d+ .*\n {4}ERR_NGROK_8002/)
+})
+
+test('diagnose keeps to one family of addresses and can answer in JSON', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const flags = [...flagsFor(gateway, home), '--output=json', '--log=stdout']
+  const env = cleanEnv(home)
+
+  const four = await runProgram(t, ['diagnose', '-4', ...flags], { env })
+  const six = await runProgram(t, ['diagnose', '-6', ...flags], { env })
+  const both = await runProgram(t, ['diagnose', '-4', '-6', ...flags], { env })
+
+  const report = JSON.parse(four.stdout)
+  assert.equal(four.code, 0)
+  assert.equal(report.ok, true)
+  assert.equal(
+    report.checks.find(({ title }: { title: string }) => title === 'Name resolution').detail,
+    '127.0.0.1',
+  )
+  assert.equal(six.code, 1)
+  assert.match(JSON.parse(six.stdout).checks.at(-1).code, /^ERR_NGROK_800[02]$/)
+  assert.match(both.stderr, /ERROR: {2}-4 and -6 exclude each other/)
+})
+
+test('diagnose names the proxy that is in the way', async (t) => {
+  const home = makeHome(t)
+  const env = cleanEnv(home, { ADIT_PROXY_URL: 'http://proxy.invalid:3128' })
+
+  const { stdout } = await runProgram(
+    t,
+    ['diagnose', '--connect-url=tunnel.example.com', '--authtoken=T', '--output=json'],
+    { env },
+  )
+
+  const { checks } = JSON.parse(stdout)
+  assert.equal(checks.at(-1).title, 'Name resolution of the proxy')
+  assert.match(checks.at(-1).detail, /proxy\.invalid/)
+  assert.equal(checks.at(-1).code, 'ERR_NGROK_8005')
 })
 
 test('a service is installed, driven and removed with systemd', async (t) => {

@@ -9,7 +9,15 @@ import {
 } from './commands/config.ts'
 import { createContext } from './commands/context.ts'
 import { Failure, printFailure } from './commands/failure.ts'
-import { COMMON, ENDPOINT, type Flag, type FlagValues, LABELLED, SESSION } from './commands/flags.ts'
+import {
+  asksForJson,
+  COMMON,
+  ENDPOINT,
+  type Flag,
+  type FlagValues,
+  LABELLED,
+  SESSION,
+} from './commands/flags.ts'
 import { outliveReaders } from './commands/outputs.ts'
 import { type ServiceAction, service } from './commands/service.ts'
 import { ConfigError } from './config/error.ts'
@@ -191,14 +199,23 @@ function addConfigCommands(program: Command, state: { code: number }): void {
 function addDiagnose(program: Command, state: { code: number }): void {
   const command = program.command('diagnose').description('test the way to the server, step by step')
   addFlags(command, SESSION)
-  command.option('-6, --ipv6', 'use IPv6')
+  command.option('-4, --ipv4', 'use IPv4 only')
+  command.option('-6, --ipv6', 'use IPv6 only')
   command.option('-w, --write-report <file>', 'write a report as JSON, without secrets')
   command.addOption(new Option('-r, --region-of <region>').hideHelp())
   command.action(async () => {
     const { diagnose } = await import('./commands/diagnose.ts')
-    const { keys } = createContext(valuesOf(command), process.env)
-    const { ipv6 = false, writeReport } = command.opts<{ ipv6?: boolean; writeReport?: string }>()
-    state.code = await diagnose(keys, { ipv6, report: writeReport }, process.env, write.out)
+    const values = valuesOf(command)
+    const json = asksForJson(values)
+    const { keys } = createContext(values, process.env, { stdoutForData: json })
+    const { ipv4, ipv6, writeReport } = command.opts<{
+      ipv4?: boolean
+      ipv6?: boolean
+      writeReport?: string
+    }>()
+    if (ipv4 && ipv6) throw new Failure('-4 and -6 exclude each other; leave both out to use either')
+    const family = ipv4 ? 4 : ipv6 ? 6 : undefined
+    state.code = await diagnose(keys, { family, report: writeReport, json }, process.env, write.out)
   })
 }
 

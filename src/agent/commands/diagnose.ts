@@ -1,108 +1,148 @@
 import { lookup } from 'node:dns/promises'
-import { connect } from 'node:net'
 import type { AgentSession } from '../../protocol/index.ts'
-import { startAgentSession } from '../../protocol/index.ts'
+import { Refusal, startAgentSession } from '../../protocol/index.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Env } from '../config/paths.ts'
 import { writePrivately } from '../config/write.ts'
-import { dialServer } from '../connect/dial.ts'
+import { dialServer, reachFirst, resolveHost } from '../connect/dial.ts'
+import { networkReason } from '../connect/network-reason.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
 import { VERSION } from '../version.ts'
+import { documentationOf, FINDINGS } from './documentation.ts'
 
 interface Check {
   section: string
   title: string
   ok: boolean
   detail: string
+  /** What the problem is called, where it has a name. */
+  code?: string
 }
+
+type Run = (
+  section: string,
+  title: string,
+  code: string | undefined,
+  work: () => Promise<string>,
+) => Promise<boolean>
 
 /** Looks at every step between here and a working tunnel; gives the exit code. */
 export async function diagnose(
   keys: AgentKeys,
-  options: { ipv6: boolean; report: string | undefined },
+  options: { family: 4 | 6 | undefined; report: string | undefined; json: boolean },
   env: Env,
   write: (text: string) => void,
 ): Promise<number> {
   const checks: Check[] = []
-  const check = async (section: string, title: string, work: () => Promise<string>): Promise<boolean> => {
-    let result: Check
-    try {
-      result = { section, title, ok: true, detail: await work() }
-    } catch (error) {
-      result = { section, title, ok: false, detail: (error as Error).message }
-    }
-    if (checks.at(-1)?.section !== section) write(`${checks.length > 0 ? '\n' : ''}${section}\n`)
+  const say = options.json ? () => {} : write
+  const run: Run = async (section, title, code, work) => {
+    const result = await attempt(section, title, code, work)
+    if (checks.at(-1)?.section !== section) say(`${checks.length > 0 ? '\n' : ''}${section}\n`)
     checks.push(result)
-    write(
-      `  ${title.padEnd(44)} ${result.ok ? '[ OK ]' : '[ WARN ]'}${result.ok && result.detail ? ` ${result.detail}` : ''}\n`,
-    )
+    const detail = result.ok && result.detail ? ` ${result.detail}` : ''
+    say(`  ${title.padEnd(44)} ${result.ok ? '[ OK ]' : '[ WARN ]'}${detail}\n`)
     return result.ok
   }
 
-  await check('This machine', 'Name localhost', async () => {
-    const addresses = await lookup('localhost', { all: true })
-    return addresses.map(({ address }) => address).join(', ')
-  })
+  const { family } = options
   let settings: AgentSettings | undefined
-  await check('This machine', 'Configuration and server address', async () => {
+  await run('This machine', 'Configuration and server address', undefined, async () => {
     settings = resolveSettings(keys, env)
+    settings.dial.family = family
     return `${settings.location.host}:${settings.location.port}`
   })
-  if (settings) await checkServer(settings, options.ipv6, check)
+  await run('This machine', 'Name localhost', FINDINGS.resolve, async () => {
+    const addresses = await lookup('localhost', { all: true, family: family ?? 0 })
+    return addresses.map(({ address }) => address).join(', ')
+  })
+  if (settings && (await checkInternet(settings, run))) await checkServer(settings, run)
 
   const failed = checks.filter(({ ok }) => !ok)
-  if (failed.length > 0) {
-    write('\nProblems found:\n')
-    for (const { section, title, detail } of failed)
-      write(`  ${section}: ${title}\n    ${detail.replaceAll('\n', '\n    ')}\n`)
-  } else write('\nNo problem was found.\n')
+  sayFindings(failed, say)
+  const report = {
+    version: VERSION,
+    node: process.version,
+    platform: process.platform,
+    ok: failed.length === 0,
+    config: sanitised(keys),
+    checks,
+  }
+  const text = `${JSON.stringify(report, null, 2)}\n`
+  if (options.json) write(text)
   if (options.report !== undefined) {
-    const report = {
-      version: VERSION,
-      node: process.version,
-      platform: process.platform,
-      config: sanitised(keys),
-      checks,
-    }
-    writePrivately(options.report, `${JSON.stringify(report, null, 2)}\n`)
-    write(`The report was written to ${options.report}\n`)
+    writePrivately(options.report, text)
+    say(`The report was written to ${options.report}\n`)
   }
   return failed.length > 0 ? 1 : 0
 }
 
-async function checkServer(
-  settings: AgentSettings,
-  ipv6: boolean,
-  check: (section: string, title: string, work: () => Promise<string>) => Promise<boolean>,
-): Promise<void> {
-  const { location, dial } = settings
-  const section = `Server ${location.host}:${location.port}`
-  const proxied = dial.proxy !== undefined
-  if (!proxied) {
-    const family = ipv6 ? 6 : 0
-    const resolved = await check(
-      section,
-      'Name resolution',
-      async () => (await lookup(location.host, { family })).address,
-    )
-    if (!resolved) return
-    if (
-      !(await check(section, 'TCP connection', () =>
-        openTcp(location.host, location.port, family, dial.timeoutMs),
-      ))
-    )
-      return
+async function attempt(
+  section: string,
+  title: string,
+  code: string | undefined,
+  work: () => Promise<string>,
+): Promise<Check> {
+  try {
+    return { section, title, ok: true, detail: await work() }
+  } catch (error) {
+    // The server's own word says more than the step it was spoken in.
+    const named = (error instanceof Refusal ? error.code : undefined) ?? code
+    const { message } = error as Error
+    return { section, title, ok: false, detail: message, ...(named === undefined ? {} : { code: named }) }
   }
-  if (
-    !(await check(section, proxied ? 'TLS through the proxy' : 'TLS and certificate', async () => {
-      const socket = await dialServer(location, dial)
-      socket.destroy()
-      return socket.getProtocol() ?? ''
-    }))
-  )
+}
+
+function sayFindings(failed: readonly Check[], say: (text: string) => void): void {
+  if (failed.length === 0) {
+    say('\nNo problem was found.\n')
     return
+  }
+  say('\nProblems found:\n')
+  for (const { section, title, detail, code } of failed) {
+    say(`  ${section}: ${title}\n    ${detail.replaceAll('\n', '\n    ')}\n`)
+    if (code === undefined) continue
+    const page = documentationOf(code)
+    say(`    ${code}${page === undefined ? '' : `\n    ${page}`}\n`)
+  }
+}
+
+/** Whether there is a way to whoever is asked first. Nobody else is asked: what is not ours is none of our business. */
+async function checkInternet({ location, dial }: AgentSettings, run: Run): Promise<boolean> {
+  const section = 'Internet'
+  const { proxy } = dial
+  const { host } = proxy ?? location
+  const of = proxy ? ' of the proxy' : ''
+  const resolved = await run(
+    section,
+    `Name resolution${of}`,
+    proxy ? FINDINGS.resolveProxy : FINDINGS.resolve,
+    async () => {
+      try {
+        return await resolveHost(host, dial)
+      } catch (error) {
+        throw new Error(`${host}: ${networkReason(error)}`, { cause: error })
+      }
+    },
+  )
+  if (!resolved) return false
+  return run(section, `TCP connection${proxy ? ' to the proxy' : ''}`, FINDINGS.tcp, async () => {
+    await reachFirst(location, dial)
+    return ''
+  })
+}
+
+async function checkServer({ location, dial }: AgentSettings, run: Run): Promise<void> {
+  const section = `Server ${location.host}:${location.port}`
+  const through = dial.proxy === undefined ? '' : ' through the proxy'
+  const secured = await run(section, `TLS and certificate${through}`, FINDINGS.tls, async () => {
+    const socket = await dialServer(location, dial)
+    const version = socket.getProtocol() ?? ''
+    socket.destroy()
+    return version
+  })
+  if (!secured) return
   let session: AgentSession | undefined
-  await check(section, 'Agent protocol and authtoken', async () => {
+  await run(section, 'Agent protocol and authtoken', FINDINGS.protocol, async () => {
     session = await startAgentSession(await dialServer(location, dial), {
       identity: {
         authtoken: location.authtoken,
@@ -125,18 +165,6 @@ async function checkServer(
     return `account ${session.welcome.Extra.AccountName || '-'}, region ${session.welcome.Extra.Region || '-'}`
   })
   session?.close()
-}
-
-function openTcp(host: string, port: number, family: number, timeoutMs: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, family, timeout: timeoutMs })
-    socket.once('timeout', () => socket.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
-    socket.once('error', reject)
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve('')
-    })
-  })
 }
 
 /** The configuration without what must not be shown. */

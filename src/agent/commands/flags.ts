@@ -1,4 +1,5 @@
 import type { TunnelDefinition } from '../config/definitions.ts'
+import { Failure } from './failure.ts'
 
 /** A command-line flag, and where its value goes. */
 export interface Flag {
@@ -39,7 +40,7 @@ export const SESSION: readonly Flag[] = [
   { name: 'web-addr', kind: 'text', help: 'address of the local API and inspector, or false' },
   { name: 'update-url', kind: 'text', help: 'directory or URL updates come from' },
   { name: 'update-key', kind: 'text', help: 'public key updates are signed with' },
-  { name: 'output', kind: 'text', help: '"json" prints one JSON object a line instead of the screen' },
+  { name: 'output', kind: 'text', help: '"json" prints JSON for programs instead of text for people' },
   { name: 'region', kind: 'text', help: '', instead: 'nothing; the server decides the region' },
 ]
 
@@ -357,4 +358,10 @@ export function warningsOf(flags: readonly Flag[], values: FlagValues): string[]
   return flags
     .filter(({ name, instead }) => instead !== undefined && values[name] !== undefined)
     .map(({ name, instead }) => `the flag --${name} is deprecated; use ${instead}`)
+}
+
+/** Whether `--output json` is given, the only output besides text. */
+export function asksForJson({ output }: FlagValues): boolean {
+  if (output !== undefined && output !== 'json') throw new Failure(`--output must be json, not "${output}"`)
+  return output === 'json'
 }

@@ -7,6 +7,7 @@ import { resolveSettings } from '../settings.ts'
 import type { TunnelSpec } from '../tunnel-spec.ts'
 import { StartError } from '../tunnels.ts'
 import type { Context } from './context.ts'
+import { withCode } from './documentation.ts'
 import { Failure } from './failure.ts'
 import { leaveState, type ResumeState, reexec } from './reexec.ts'
 
@@ -136,11 +137,9 @@ function followSignals(onSignal: (signal: NodeJS.Signals) => void): () => void {
 function asFailure(error: unknown, token: string): Error {
   // Not every server keeps what it was sent to itself.
   const shown = (text: string) => text.replaceAll(token, '[hidden]')
-  if (error instanceof Refusal) return new Failure(shown(`authentication failed: ${error.text}`))
-  if (error instanceof StartError) {
-    return new Failure(
-      shown(`failed to start tunnel: ${error.message}${error.code ? `\n\n${error.code}` : ''}`),
-    )
-  }
+  if (error instanceof Refusal)
+    return new Failure(shown(withCode(`authentication failed: ${error.message}`, error.code)))
+  if (error instanceof StartError)
+    return new Failure(shown(withCode(`failed to start tunnel: ${error.message}`, error.code)))
   return error as Error
 }

@@ -3,11 +3,13 @@ import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import type { Problem } from '../config/shape.ts'
+import { networkReason } from '../connect/network-reason.ts'
 import { type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
 import { checkEverything, definesNothing } from './check.ts'
 import { type Context, createContext } from './context.ts'
 import { Failure } from './failure.ts'
 import {
+  asksForJson,
   COMMON,
   definitionFrom,
   ENDPOINT,
@@ -87,8 +89,7 @@ function run(
   values: FlagValues,
   env: NodeJS.ProcessEnv & Env,
 ): Promise<number> {
-  const output = values.output
-  if (output !== undefined && output !== 'json') throw new Failure(`--output must be json, not "${output}"`)
+  const output = asksForJson(values) ? 'json' : undefined
   const warnings = warningsOf([...flags, ...SESSION, ...COMMON], values)
   return runAgent({ context, specs, output, warnings, resumed: takeState(env), env })
 }
@@ -107,7 +108,7 @@ async function fetchPolicy(url: string | string[] | undefined): Promise<object> 
     if (!response.ok) throw new Error(`it answered ${response.status}`)
     return { traffic_policy: await response.text() }
   } catch (error) {
-    throw new Failure(`cannot read the traffic policy at ${url}: ${(error as Error).message}`)
+    throw new Failure(`cannot read the traffic policy at ${url}: ${networkReason(error)}`)
   }
 }
 
