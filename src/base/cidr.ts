@@ -6,7 +6,7 @@ export interface Cidr {
   /** The lowest address of the range as a number. */
   readonly base: bigint
   readonly bits: number
-  /** The normal form: lower case, as it is stored and shown. */
+  /** As it is stored and shown: what was written, in lower case and with its mask. */
   readonly text: string
 }
 
@@ -34,23 +34,36 @@ function ipv6(text: string): bigint {
   return [...front, ...middle, ...back].reduce((sum, part) => (sum << 16n) | BigInt(`0x${part}`), 0n)
 }
 
-/** Reads `address/bits`. The mask is required and the address must be the lowest of its range; says what is wrong otherwise. */
+/**
+ * Reads `address/bits`, or an address alone as the range of nothing but itself. The address must be the lowest of its
+ * range; says what is wrong otherwise.
+ */
 export function parseCidr(text: string): Cidr {
-  const match = /^([^/]+)\/(0|[1-9][0-9]{0,2})$/.exec(text.trim())
+  const match = /^([^/]+)(?:\/(0|[1-9][0-9]{0,2}))?$/.exec(text.trim())
   if (match === null)
     throw new Error(
       `"${text}" is not in CIDR notation; write an address with its mask, such as 10.0.0.0/8 or 2001:db8::/32.`,
     )
-  const [, address = '', mask = ''] = match
+  const [, address = '', given] = match
   const parsed = parseAddress(address)
   if (parsed === undefined) throw new Error(`"${address}" is not an IPv4 or IPv6 address.`)
   const mapped = parsed.family === 4 && isIPv6(address)
-  const bits = mapped ? Number(mask) - 96 : Number(mask)
   const width = parsed.family === 4 ? 32 : 128
+  const mask = given ?? String(mapped ? 128 : width)
+  const bits = mapped ? Number(mask) - 96 : Number(mask)
   if (bits > width || bits < 0)
     throw new Error(`/${mask} is not a mask of an ${mapped ? 'IPv4-mapped' : `IPv${parsed.family}`} address.`)
   const hostBits = BigInt(width - bits)
   if ((parsed.value >> hostBits) << hostBits !== parsed.value)
     throw new Error(`"${text}" has bits set below its mask; write the lowest address of the range.`)
-  return { family: parsed.family, base: parsed.value, bits, text: text.trim().toLowerCase() }
+  return { family: parsed.family, base: parsed.value, bits, text: `${address.toLowerCase()}/${mask}` }
+}
+
+/** The one name of a range, however it was written: RFC 5952 for IPv6. */
+export function nameOfRange({ family, base, bits }: Cidr): string {
+  if (family === 4) return `${[24n, 16n, 8n, 0n].map((shift) => (base >> shift) & 0xffn).join('.')}/${bits}`
+  const groups = Array.from({ length: 8 }, (_, group) =>
+    ((base >> BigInt(112 - 16 * group)) & 0xffffn).toString(16),
+  )
+  return `${new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)}/${bits}`
 }

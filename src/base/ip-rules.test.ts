@@ -5,8 +5,6 @@ import { compileRules, type IpRule, plainAddress } from './ip-rules.ts'
 
 test('a rule that cannot be read is an error, not an open door', () => {
   const broken = [
-    '10.0.0.0',
-    '::1',
     '10.0.0.1/8',
     '2001:db8::1/32',
     '::ffff:0:0/95',

@@ -1,3 +1,4 @@
+import { nameOfRange, parseCidr } from '../base/cidr.ts'
 import { common, defineResource, editable, fixed } from './define.ts'
 import { cidr } from './formats.ts'
 import { choice, reference, required } from './value.ts'
@@ -19,7 +20,7 @@ export const IpPolicyRule = defineResource({
     {
       within: 'account',
       scope: `ip_policy_rule:${ip_policy_id}`,
-      name: cidr,
+      name: nameOfRange(parseCidr(cidr)),
       taken: `The policy has a rule for ${cidr} already.`,
     },
   ],

@@ -102,7 +102,8 @@ test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a polic
   const api = await fresh()
   const { id } = await api.call.create('/ip_policies', {})
   for (const [cidr, kept] of [
-    ['192.0.2.1/32', '192.0.2.1/32'],
+    ['192.0.2.1', '192.0.2.1/32'],
+    ['2001:db8::1', '2001:db8::1/128'],
     ['0.0.0.0/0', '0.0.0.0/0'],
     ['2001:DB8::/32', '2001:db8::/32'],
     ['::/0', '::/0'],
@@ -112,10 +113,11 @@ test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a polic
     assert.deepEqual(rule.ip_policy, { id, uri: `${api.url}/ip_policies/${id}` })
   }
   const twice = { cidr: '::/0', action: 'deny', ip_policy_id: id }
-  await refused(api, () => api.call('POST', '/ip_policy_rules', { body: twice }), {
-    status: 409,
-    what: 'twice',
-  })
+  for (const cidr of ['::/0', '0:0::/0', '192.0.2.1/32', '2001:db8:0::/32', '2001:DB8:0:0::1'])
+    await refused(api, () => api.call('POST', '/ip_policy_rules', { body: { ...twice, cidr } }), {
+      status: 409,
+      what: `${cidr} twice`,
+    })
   await refused(api, () => api.call('POST', '/ip_policy_rules', { body: { ...twice, action: 'block' } }), {
     status: 400,
     field: 'action',

@@ -192,7 +192,7 @@ export const samples: Record<StoredKind, Sample> = {
     update: async () => ({ cidr: '2001:db8::/32' }),
     refused: {
       ...TOO_LONG,
-      cidr: ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', '2001:db8::/129', 'example.com/8', '', '10.0.0.0/-1'],
+      cidr: ['10.0.0', '10.0.0.1/8', '10.0.0.0/33', '2001:db8::/129', 'example.com/8', '', '10.0.0.0/-1'],
       ip_policy_id: [`ipp_${NO_SUCH_ID}`, `ipr_${NO_SUCH_ID}`, 'ipp_', ''],
     },
   },
