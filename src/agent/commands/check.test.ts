@@ -146,6 +146,10 @@ test('a value that came by a flag or a variable is told by its name', (t) => {
   )
 })
 
+test('the two words for known authorities are no files', (t) => {
+  for (const word of ['trusted', 'host']) check(t, [`version: 3\nagent: {connect_cas: ${word}}\n`])
+})
+
 test('what is fine comes back by its name', (t) => {
   const specs = check(t, [
     'version: 3\nagent: {web_addr: false, web_allow_hosts: [.a.test, "2001:db8::/32"], dns_resolver_ips: ["[::1]:53"]}\nendpoints:\n  - {name: a, upstream: {url: 80}}\ntunnels:\n  b: {proto: tcp, addr: 22}\n',

@@ -86,7 +86,7 @@ export function definesNothing({ files }: Pick<Config, 'files'>, code = 1): Fail
 /** What can only be judged beyond the shape of a value. */
 const AGENT_CHECKS: { [K in keyof AgentKeys]?: (value: NonNullable<AgentKeys[K]>) => void } = {
   connect_url: readAddress,
-  connect_cas: (value) => value === 'host' || readAuthorities(value),
+  connect_cas: (value) => value === 'host' || value === 'trusted' || readAuthorities(value),
   proxy_url: parseProxy,
   dns_resolver_ips: (values) => values.forEach(checkNameServer),
   web_addr: (web_addr) => webSettings({ web_addr }),
