@@ -6,6 +6,7 @@ import fastify, {
   type onRequestHookHandler,
 } from 'fastify'
 import { Registry } from 'prom-client'
+import type { TSchema } from 'typebox'
 import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -153,6 +154,7 @@ export function createApi(options: ApiOptions): Api {
     const mutates = operation.method !== 'GET'
     const record = recorderOf(operation)
     const { body, adminOnly = false, paged = false } = operation
+    const mayBeEmpty = wordsThatMayBeEmpty(body)
     http.route({
       method: operation.method,
       url: operation.path.replace(/\{([a-z_]+)\}/g, ':$1'),
@@ -174,6 +176,7 @@ export function createApi(options: ApiOptions): Api {
       ...(body && {
         preValidation: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
           if (request.body === undefined) request.body = {}
+          for (const name of mayBeEmpty) leaveOutEmpty(request.body, name)
           done()
         },
       }),
@@ -226,6 +229,17 @@ export function createApi(options: ApiOptions): Api {
 /** Some clients join a base address that ends in a slash with a path that begins with one. */
 function withoutDoubledSlashes(url: string): string {
   return url.replace(/^[^?]*/, (path) => path.replace(/\/{2,}/g, '/'))
+}
+
+/** Fields of a body whose empty text means that they are not given. */
+function wordsThatMayBeEmpty(body: TSchema | undefined): string[] {
+  const { properties = {} } = (body ?? {}) as { properties?: Record<string, Record<string, unknown>> }
+  return Object.keys(properties).filter((name) => properties[name]!['x-empty-means-unset'] === true)
+}
+
+function leaveOutEmpty(body: unknown, name: string): void {
+  const given = body as Record<string, unknown> | null
+  if (given?.[name] === '') delete given[name]
 }
 
 /** True for a request that brings a body, whatever its method. */

@@ -3,11 +3,22 @@ import { parseCidr } from '../base/cidr.ts'
 import { timestamp } from '../base/clock.ts'
 import { parseDomain, parseDomainPort } from '../base/domain.ts'
 import { parseAclRule } from './acl.ts'
-import { choice, InvalidValue, list, nullable, object, parsed, plain, text, withDefault } from './value.ts'
+import {
+  choice,
+  emptyAsUnset,
+  InvalidValue,
+  list,
+  nullable,
+  object,
+  parsed,
+  plain,
+  text,
+  withDefault,
+} from './value.ts'
 
 /** Regions of the documents; `--region` names the one this server is in. */
 export const REGIONS = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
-export const region = choice(REGIONS, 'us')
+export const region = emptyAsUnset(choice(REGIONS, 'us'))
 
 export const cidr = parsed(64, (value) => parseCidr(value).text)
 export const domain = parsed(255, parseDomain)

@@ -126,6 +126,11 @@ export function withExamples<V extends Value>(value: V, words: Iterable<string>)
   return { ...value, written: { ...value.written, examples: [...words] } }
 }
 
+/** The same word; empty text in its place, as samples of the documents show it, means that it is not given. */
+export function emptyAsUnset<V extends Value>(value: V): V {
+  return { ...value, written: { ...value.written, 'x-empty-means-unset': true } }
+}
+
 /** The same value with another default. */
 export function withDefault<W, R, K extends string | undefined>(
   value: Value<W, R, K, boolean>,

@@ -138,6 +138,9 @@ test('reserved addresses are assigned in the platform range, and regions are tho
   }
   assert.equal(seen.size, 7)
   assert.equal((await api.call.create('/reserved_addrs', {})).region, 'us')
+  assert.equal((await api.call.create('/reserved_addrs', { region: '' })).region, 'us')
+  const domain = `region${next()}.example.com`
+  assert.equal((await api.call.create('/reserved_domains', { domain, region: '' })).region, null)
   await refused(api, () => api.call('POST', '/reserved_addrs', { body: { region: 'mars' } }), {
     status: 400,
     field: 'region',
