@@ -183,12 +183,16 @@ test('a route is found under its own edge only', async (t) => {
       },
     )
   }
-  await refused(
-    api,
-    () =>
-      api.call('POST', `/edges/https/edghts_${'0'.repeat(27)}/routes`, {
-        body: { match_type: 'path_prefix', match: '/' },
-      }),
-    { status: 404, what: 'a route of no edge' },
-  )
+  const policy = await api.call.create('/ip_policies', {})
+  for (const id of [`edghts_${'0'.repeat(27)}`, policy.id, 'edghts_x', 'x']) {
+    const answer = await refused(
+      api,
+      () =>
+        api.call('POST', `/edges/https/${id}/routes`, { body: { match_type: 'path_prefix', match: '/x' } }),
+      { status: 404, what: `a route of ${id}` },
+    )
+    const { body } = await api.call('GET', `/edges/https/${id}`)
+    assert.deepEqual([answer.body.error_code, answer.body.msg], [body.error_code, body.msg])
+    assert.equal(answer.body.details.field, undefined)
+  }
 })

@@ -138,15 +138,15 @@ export async function find(
   return row
 }
 
-/** A parent in the path has to exist, so that its absence reads as 404 and not as a bad reference. */
+/** The resource that an id of this name in the path belongs to, as the field it is kept in says. */
+function parentOf(resource: Resource, name: string): Resource {
+  const { 'x-refers-to': prefixes } = resource.fields[name]!.value.written as { 'x-refers-to'?: string[] }
+  return resourceOfPrefix(prefixes![0]!)!
+}
+
+/** A parent in the path has to exist, so that its absence reads as 404 and not as a bad reference (decision 4). */
 async function requireParents(resource: Resource, call: Call, parents: Parents): Promise<void> {
-  for (const name of resource.parents) {
-    const id = parents[name] ?? ''
-    const parent = resourceOfPrefix(prefixOf(id) ?? '')
-    const row =
-      parent === undefined ? undefined : await call.store.get(parent.kind, call.principal.accountId, id)
-    if (row === undefined) throw problem('not_found', parent?.name ?? 'parent resource', id)
-  }
+  for (const name of resource.parents) await find(parentOf(resource, name), call, parents[name] ?? '', {})
 }
 
 export async function create(behaviour: Behaviour, call: Call, body: Body, parents: Parents): Promise<Body> {
