@@ -1,4 +1,4 @@
-import { ReservedAddr, ReservedDomain } from '../resources/index.ts'
+import { AgentIngress, ReservedAddr, ReservedDomain } from '../resources/index.ts'
 import { article, type Route } from './routes.ts'
 
 function detach({ kind, path, name }: { kind: string; path: string; name: string }, part: string): Route {
@@ -18,4 +18,5 @@ export const detachRoutes = {
   http: detach(ReservedDomain, 'http_endpoint_configuration'),
   https: detach(ReservedDomain, 'https_endpoint_configuration'),
   address: detach(ReservedAddr, 'endpoint_configuration'),
+  ingressPolicy: detach(AgentIngress, 'certificate_management_policy'),
 }

@@ -1,3 +1,4 @@
+import { agentIngresses } from './agent-ingresses.ts'
 import { type Behaviour, rewrite } from './crud.ts'
 import { detachRoutes } from './detach-routes.ts'
 import type { Operation } from './operations.ts'
@@ -5,7 +6,7 @@ import { problem } from './problems.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
 import type { Route } from './routes.ts'
 
-/** `DELETE …/{id}/<part>`: sets one reference or policy of a reserved name back to null. */
+/** `DELETE …/{id}/<part>`: sets one reference or policy of a name back to null. */
 function detach(
   route: Route,
   behaviour: Behaviour,
@@ -35,4 +36,5 @@ export const detachOperations: Operation[] = [
   detach(detachRoutes.http, reservedDomains, 'http_endpoint_configuration_id'),
   detach(detachRoutes.https, reservedDomains, 'https_endpoint_configuration_id'),
   detach(detachRoutes.address, reservedAddrs, 'endpoint_configuration_id'),
+  detach(detachRoutes.ingressPolicy, agentIngresses, 'certificate_management_policy'),
 ]

@@ -266,7 +266,7 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
   )
 })
 
-test('detaching sets one part of a reserved name back to null', async () => {
+test('detaching sets one part of a name back to null, and an update with null leaves it', async () => {
   const api = await fresh()
   const configuration = async (type: string) =>
     (await api.call.create('/endpoint_configurations', { type })).id
@@ -278,18 +278,26 @@ test('detaching sets one part of a reserved name back to null', async () => {
   const addr = await api.call.create('/reserved_addrs', {
     endpoint_configuration_id: await configuration('tcp'),
   })
+  const ingress = await api.call.create('/agent_ingresses', {
+    domain: 'agents.b.example.com',
+    certificate_management_policy: { authority: 'letsencrypt' },
+  })
 
   for (const [at, part] of [
     [`/reserved_domains/${domain.id}`, 'http_endpoint_configuration'],
     [`/reserved_domains/${domain.id}`, 'https_endpoint_configuration'],
     [`/reserved_domains/${domain.id}`, 'certificate_management_policy'],
     [`/reserved_addrs/${addr.id}`, 'endpoint_configuration'],
+    [`/agent_ingresses/${ingress.id}`, 'certificate_management_policy'],
   ] as const) {
-    assert.notEqual((await api.call('GET', at)).body[part], null)
-    if (part === 'certificate_management_policy')
+    const written = part.endsWith('configuration') ? `${part}_id` : part
+    assert.notEqual((await api.call('PATCH', at, { body: { [written]: null } })).body[part], null)
+    if (part === 'certificate_management_policy' && at.startsWith('/reserved_domains'))
       await refused(api, () => api.call('DELETE', `${at}/certificate`), { status: 409, what: 'managed' })
     assert.equal((await api.call('DELETE', `${at}/${part}`)).status, 204)
     assert.equal((await api.call('GET', at)).body[part], null)
+    if (part === 'certificate_management_policy')
+      assert.equal((await api.call('GET', at)).body.certificate_management_status, null)
   }
   await refused(
     api,
