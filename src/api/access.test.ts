@@ -48,6 +48,22 @@ test('only administrators name another owner, manage users and read the audit lo
     })
 })
 
+test('only administrators read who has access to the account', async () => {
+  const api = await fresh()
+  const bot = await api.call.create('/bot_users', { name: 'robot' })
+  const { token } = await api.call.create('/api_keys', { owner_id: bot.id })
+  const developer = await userWith(api, 'developer')
+  const reader = await userWith(api, 'read_only')
+
+  for (const call of [api.client(token), developer.call, reader.call])
+    for (const path of ['/users', `/users/${developer.id}`, '/bot_users', `/bot_users/${bot.id}`]) {
+      const answer = await refused(api, () => call('GET', path), { status: 403, what: path })
+      assert.equal(answer.body.error_code, 'ERR_ADIT_4111')
+    }
+  assert.equal((await api.call('GET', '/users')).body.users.length, 3)
+  assert.equal((await api.call('GET', `/bot_users/${bot.id}`)).status, 200)
+})
+
 test('an owner who may only read changes nothing', async () => {
   const api = await fresh()
   const reader = await userWith(api, 'read_only')
@@ -80,8 +96,8 @@ test('an account keeps an active administrator', async () => {
     [me, other.id].map((id) => api.call('PATCH', `/users/${id}`, { body: { role: 'developer' } })),
   )
   assert.equal(demotions.filter(({ status }) => status === 200).length, 1, 'both at once')
-  const { body } = await api.call('GET', '/users')
-  assert.equal(body.users.filter(({ role }: { role: string }) => role === 'admin').length, 1)
+  const users = await api.store.list('users', api.account.accountId, { limit: 10 })
+  assert.equal(users.filter(({ data }) => data.role === 'admin').length, 1)
 })
 
 test('an owner with credentials cannot be deleted', async () => {

@@ -48,6 +48,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
       path: item,
       answer,
       status: 200,
+      adminOnly,
     },
     list: {
       id: `${tag}.list`,
@@ -58,6 +59,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
       answer: resource.listSchema,
       status: 200,
       paged: true,
+      adminOnly,
     },
     update: {
       id: `${tag}.update`,

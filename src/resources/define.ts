@@ -120,7 +120,7 @@ export interface Declaration<F extends ResourceFields> {
   readonly operations?: readonly Operation[]
   /** Kept in the sessions' registry, not in the store. */
   readonly online?: boolean
-  /** Only administrators may write it. */
+  /** Only administrators may read or write it. */
   readonly adminOnly?: boolean
   /** Stem of its event types, such as `ip_policy_rule` for `ip_policy_rule_created.v0`. */
   readonly event?: string
