@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Answer, type ApiClient, shareApi, startApi, type TestApi } from '../../test/support/api.ts'
@@ -13,7 +16,7 @@ async function userWith(api: TestApi, role: string): Promise<{ id: string; call:
   return { id: user.id, call: api.client(token) }
 }
 
-async function until(answered: () => Promise<Answer>, status: number): Promise<void> {
+async function until(answered: () => Promise<Pick<Answer, 'status'>>, status: number): Promise<void> {
   const deadline = performance.now() + 5000
   while ((await answered()).status !== status) {
     assert.ok(performance.now() < deadline, `no ${status} within 5 s`)
@@ -115,28 +118,75 @@ test('an owner with credentials cannot be deleted', async () => {
   assert.equal((await api.call('DELETE', `/bot_users/${bot.id}`)).status, 204)
 })
 
-test('an enforced IP restriction of type api decides who may call', async () => {
+/** The status and code that a read from another address of this machine gets. */
+async function callFrom(
+  localAddress: string,
+  api: TestApi,
+  key: string,
+): Promise<[number, string | undefined]> {
+  const call = request(`${api.url}/ip_policies`, {
+    localAddress,
+    headers: { authorization: `Bearer ${key}` },
+  })
+  call.end()
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  const { error_code } = (await json(response)) as { error_code?: string }
+  return [response.statusCode!, error_code]
+}
+
+/** A policy that an enforced restriction of type api uses, with a rule that lets this machine in. */
+async function startRestricted() {
   const api = await fresh()
   const policy = await api.call.create('/ip_policies', {})
+  const rule = (action: string, cidr: string) => ({ body: { cidr, action, ip_policy_id: policy.id } })
   const restriction = { type: 'api', ip_policy_ids: [policy.id], enforced: true }
-
   const locked = await refused(api, () => api.call('POST', '/ip_restrictions', { body: restriction }), {
     status: 409,
     what: 'a restriction that would keep its author out',
   })
   assert.match(locked.body.msg, /127\.0\.0\.1/)
-  const open = await api.call.create('/ip_policy_rules', {
-    cidr: '127.0.0.0/8',
-    action: 'allow',
-    ip_policy_id: policy.id,
-  })
-  await api.call.create('/ip_restrictions', restriction)
-  assert.equal((await api.call('GET', '/ip_policies')).status, 200)
-  assert.equal((await api.call('DELETE', `/ip_policy_rules/${open.id}`)).status, 204)
+  const open = await api.call.create('/ip_policy_rules', rule('allow', '127.0.0.1/32').body)
+  const made = await api.call.create('/ip_restrictions', restriction)
+  return { api, rule, open: `/ip_policy_rules/${open.id}`, restriction: `/ip_restrictions/${made.id}` }
+}
 
-  await until(() => api.call('GET', '/ip_policies'), 403)
-  assert.equal((await api.call('GET', '/ip_policies')).body.error_code, 'ERR_ADIT_220')
-  assert.equal((await api.strange('GET', '/ip_policies')).status, 200, 'another account is not concerned')
+test('an enforced IP restriction of type api decides who may call', async () => {
+  const { api } = await startRestricted()
+  const key = api.account.apiKey.reveal()
+
+  await until(async () => ({ status: (await callFrom('127.0.0.2', api, key))[0] }), 403)
+
+  assert.deepEqual(await callFrom('127.0.0.2', api, key), [403, 'ERR_ADIT_220'])
+  assert.deepEqual(await callFrom('127.0.0.1', api, key), [200, undefined])
+  assert.deepEqual(
+    await callFrom('127.0.0.2', api, api.stranger.apiKey.reveal()),
+    [200, undefined],
+    'another account is not concerned',
+  )
+})
+
+test('no change of a rule keeps its author out of the API', async () => {
+  const { api, rule, open, restriction } = await startRestricted()
+
+  for (const [method, path, options] of [
+    ['DELETE', open, {}],
+    ['PATCH', open, { body: { cidr: '192.0.2.0/24' } }],
+    ['POST', '/ip_policy_rules', rule('deny', '127.0.0.0/8')],
+  ] as const) {
+    const answer = await refused(api, () => api.call(method, path, options), {
+      status: 409,
+      what: `${method} ${path}`,
+    })
+    assert.match(answer.body.msg, /127\.0\.0\.1/)
+  }
+  assert.equal((await api.call('PATCH', open, { body: { description: 'mine' } })).status, 200)
+  assert.equal((await api.call('PATCH', open, { body: { cidr: '127.0.0.0/24' } })).status, 200)
+  const away = await api.call('POST', '/ip_policy_rules', rule('deny', '192.0.2.0/24'))
+  assert.equal((await api.call('DELETE', `/ip_policy_rules/${away.body.id}`)).status, 204)
+  assert.equal((await api.call('POST', '/ip_policy_rules', rule('allow', '127.0.0.0/8'))).status, 201)
+  assert.equal((await api.call('DELETE', open)).status, 204, 'another rule lets the caller in')
+  await api.call('PATCH', restriction, { body: { enforced: false } })
+  assert.equal((await api.call('POST', '/ip_policy_rules', rule('deny', '127.0.0.1/32'))).status, 201)
 })
 
 async function startLimited(t: TestContext) {

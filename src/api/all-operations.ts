@@ -1,4 +1,4 @@
-import { EndpointConfiguration, IpPolicy, IpPolicyRule, type ResourceKind } from '../resources/index.ts'
+import { EndpointConfiguration, IpPolicy, type ResourceKind } from '../resources/index.ts'
 import { agentIngresses } from './agent-ingresses.ts'
 import { apiKeys, tunnelCredentials } from './api-keys.ts'
 import { auditOperations } from './audit-events.ts'
@@ -15,7 +15,7 @@ import { detachOperations } from './detach.ts'
 import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
 import { eventDestinations, eventSubscriptions, testEventOperation } from './event-destinations.ts'
 import { eventSourceOperations } from './event-sources.ts'
-import { ipRestrictions } from './ip-restrictions.ts'
+import { ipPolicyRules, ipRestrictions } from './ip-restrictions.ts'
 import { type Operation, operationsOf } from './operations.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
 import { sessionOperations } from './sessions.ts'
@@ -29,7 +29,7 @@ export const behaviours = {
   credentials: tunnelCredentials,
   ssh_credentials: sshCredentials,
   ip_policies: crud(IpPolicy),
-  ip_policy_rules: crud(IpPolicyRule),
+  ip_policy_rules: ipPolicyRules,
   ip_restrictions: ipRestrictions,
   reserved_addrs: reservedAddrs,
   reserved_domains: reservedDomains,

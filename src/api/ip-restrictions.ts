@@ -1,34 +1,88 @@
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
-import { IpPolicyRule, IpRestriction } from '../resources/index.ts'
-import type { Committing } from './call.ts'
+import { IpPolicyRule, IpRestriction, type Stock } from '../resources/index.ts'
+import type { Transaction } from '../store/index.ts'
+import type { Call } from './call.ts'
 import { crud } from './crud.ts'
 import { problem } from './problems.ts'
 
-const MAX_RULES = 10_000
+type InTransaction = Call & { tx: Transaction }
 
-async function rulesOf(policyId: string, { tx, principal }: Committing): Promise<IpRule[]> {
+/** A rule as it is about to be; without `rule` it is about to be deleted. */
+interface ChangedRule {
+  readonly id: string
+  readonly rule?: IpRule
+}
+
+const MAX_RULES = 10_000
+// One of each type.
+const MAX_RESTRICTIONS = 10
+
+async function rulesOf(
+  policyId: string,
+  { tx, principal }: InTransaction,
+  changed?: ChangedRule,
+): Promise<IpRule[]> {
   const rules: IpRule[] = []
   for (const { kind, id } of await tx.referrers(policyId, MAX_RULES)) {
-    const row = kind === IpPolicyRule.kind ? await tx.get(kind, principal.accountId, id) : undefined
+    if (kind !== IpPolicyRule.kind || id === changed?.id) continue
+    const row = await tx.get(kind, principal.accountId, id)
     if (row !== undefined) rules.push(row.data as unknown as IpRule)
   }
   return rules
 }
 
+/** The address of the caller, if a restriction would keep out this very call. */
+async function keptOut(
+  { type, enforced, ip_policy_ids }: Stock<typeof IpRestriction>,
+  call: InTransaction,
+  changed?: ChangedRule,
+): Promise<string | undefined> {
+  const ofCaller = type === 'api' || type === call.principal.through
+  if (!ofCaller || !enforced) return undefined
+  const rules = changed?.rule === undefined ? [] : [changed.rule]
+  for (const policy of ip_policy_ids) rules.push(...(await rulesOf(policy, call, changed)))
+  const address = plainAddress(call.source)
+  return compileRules(rules)(address) ? undefined : address
+}
+
 export const ipRestrictions = crud(IpRestriction, {
   async commit(record, committing) {
     // Nobody could take the restriction back once it keeps its own author out.
-    const { through } = committing.principal
-    const ofAuthor = record.type === 'api' || record.type === through
-    if (!ofAuthor || !record.enforced) return record
-    const rules: IpRule[] = []
-    for (const policy of record.ip_policy_ids) rules.push(...(await rulesOf(policy, committing)))
-    const address = plainAddress(committing.source)
-    if (!compileRules(rules)(address))
+    const address = await keptOut(record, committing)
+    if (address !== undefined)
       throw problem(
         'conflict',
         `These policies do not let in ${address}, where this call comes from. Add a rule that allows it first, or leave enforced false.`,
       )
     return record
+  },
+})
+
+/** The same by way of a rule: a restriction that is enforced must go on letting in whoever changes its policies. */
+async function refuseLockout(policyId: string, changed: ChangedRule, call: InTransaction): Promise<void> {
+  const { tx, principal } = call
+  for (const { id, data } of await tx.list(IpRestriction.kind, principal.accountId, {
+    limit: MAX_RESTRICTIONS,
+  })) {
+    const restriction = data as Stock<typeof IpRestriction>
+    if (!restriction.ip_policy_ids.includes(policyId)) continue
+    const address = await keptOut(restriction, call, changed)
+    if (address !== undefined)
+      throw problem(
+        'conflict',
+        `The IP restriction ${id} would no longer let in ${address}, where this call comes from. Add another rule that allows it first, or set enforced of the restriction to false.`,
+      )
+  }
+}
+
+export const ipPolicyRules = crud(IpPolicyRule, {
+  async commit(record, committing) {
+    const { before, id } = committing
+    const harmless = before === undefined ? record.action === 'allow' : record.cidr === before.data.cidr
+    if (!harmless) await refuseLockout(record.ip_policy_id, { id, rule: record }, committing)
+    return record
+  },
+  async remove({ id, data }, call) {
+    if (data.action === 'allow') await refuseLockout(data.ip_policy_id as string, { id }, call)
   },
 })

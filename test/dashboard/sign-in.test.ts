@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
@@ -387,6 +389,22 @@ test('one account sees nothing of another', async () => {
   )
 })
 
+/** Creates something from another address of this machine, as a colleague would. */
+async function fromElsewhere(api: TestApi, path: string, body: object): Promise<void> {
+  const call = request(`${api.url}${path}`, {
+    method: 'POST',
+    localAddress: '127.0.0.2',
+    headers: {
+      authorization: `Bearer ${api.account.apiKey.reveal()}`,
+      'content-type': 'application/json',
+    },
+  })
+  call.end(JSON.stringify(body))
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  assert.equal(response.statusCode, 201)
+  response.resume()
+}
+
 test('IP restrictions of the API and of the dashboard close both', async () => {
   for (const type of ['api', 'dashboard']) {
     const api = await fresh()
@@ -401,7 +419,9 @@ test('IP restrictions of the API and of the dashboard close both', async () => {
     assert.equal((await browser.call('POST', '/ip_restrictions', restriction)).status, 201)
     assert.equal((await browser.call('GET', '/users')).status, 200)
 
-    assert.equal((await browser.call('DELETE', `/ip_policy_rules/${rule.body.id}`)).status, 204)
+    const gone = await browser.call('DELETE', `/ip_policy_rules/${rule.body.id}`)
+    assert.equal(gone.status, 409, 'nor by way of a rule')
+    await fromElsewhere(api, '/ip_policy_rules', { ...allow('127.0.0.1/32').body, action: 'deny' })
 
     await until(async () => (await browser.call('GET', '/users')).body.error_code === 'ERR_ADIT_220')
     assert.equal((await browser.call('GET', '/dashboard/api/session')).body.error_code, 'ERR_ADIT_220')
