@@ -113,7 +113,25 @@ test('reads and deletions take no body', async () => {
   )
   assert.match(answer, /^HTTP\/1\.1 400 /)
   assert.match(answer, /ERR_ADIT_211/)
+  const inChunks = (method: string, chunks: string, type = '') =>
+    talk(
+      api,
+      `${method} /ip_policies/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.account.apiKey.reveal()}\r\n${type}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunks}0\r\n\r\n`,
+    )
+  const json = 'Content-Type: application/json\r\n'
+  for (const [method, chunks, type] of [
+    ['DELETE', '2\r\n{}\r\n', json],
+    ['DELETE', '1\r\n{\r\n', json],
+    ['DELETE', '2\r\n{}\r\n', ''],
+    ['GET', '2\r\n{}\r\n', json],
+  ] as const)
+    assert.match(await inChunks(method, chunks, type), /^HTTP\/1\.1 400 .*ERR_ADIT_211/s)
   assert.equal((await api.call('GET', `/ip_policies/${id}`)).body.description, 'untouched')
+  for (const [type, status] of [
+    ['', 204],
+    [json, 404],
+  ] as const)
+    assert.ok((await inChunks('DELETE', '', type)).startsWith(`HTTP/1.1 ${status} `), 'no body, in chunks')
 })
 
 test('paging parameters are checked by name', async () => {
@@ -153,8 +171,11 @@ test('addresses that lead nowhere are refused in the same shape', async () => {
     [`/ip_policies/${'x'.repeat(3000)}`, 404],
     ['/../etc/passwd', 404],
     ['/favicon.ico', 404],
-  ] as const)
-    await refused(api, () => api.call('GET', path), { status, what: path })
+  ] as const) {
+    const answer = await refused(api, () => api.call('GET', path), { status, what: path })
+    assert.equal(answer.headers.get('adit-operation-id'), answer.body.details.operation_id, path)
+    assert.equal(answer.headers.get('cache-control'), 'no-store', path)
+  }
 })
 
 test('doubled slashes are one', async () => {
@@ -165,10 +186,30 @@ test('doubled slashes are one', async () => {
   assert.equal(answer.status, 200)
 })
 
+test('the address may be written whole, as for a proxy', async () => {
+  const { api, id } = await start()
+  const key = api.account.apiKey.reveal()
+  for (const [target, status] of [
+    [`http://api.example.com/ip_policies/${id}`, 200],
+    [`HTTPS://api.example.com:443//ip_policies//${id}`, 200],
+    ['http://api.example.com/ip_policies?limit=1', 200],
+    ['http://api.example.com', 404],
+    ['http://api.example.com?limit=1', 404],
+    [`/ip_policies/${id}?at=http://a//b`, 400],
+  ] as const) {
+    const answer = await talk(
+      api,
+      `GET ${target} HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+    )
+    assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), `${target}: ${answer}`)
+  }
+})
+
 test('what is not HTTP is answered in the same shape and ends only its own connection', async () => {
   const { api } = await start()
   for (const [bytes, status] of [
     ['rubbish\r\n\r\n', 400],
+    ['GET /ip_policies HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
     [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
   ] as const) {
@@ -176,6 +217,8 @@ test('what is not HTTP is answered in the same shape and ends only its own conne
 
     assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer.slice(0, 80))
     const { error_code, status_code, details } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    assert.match(answer, new RegExp(`^adit-operation-id: ${details.operation_id}\r$`, 'im'))
+    assert.match(answer, /^cache-control: no-store\r$/im)
     assert.match(error_code, /^ERR_ADIT_/)
     assert.equal(status_code, status)
     assert.match(details.operation_id, /^op_/)

@@ -19,6 +19,13 @@ function envelope(refusal: Problem, operationId: string, original: boolean) {
   }
 }
 
+/** What every answer carries, whoever makes it. */
+export function announce(request: FastifyRequest, reply: FastifyReply): void {
+  request.original = isOriginal(request.headers)
+  reply.header('cache-control', 'no-store')
+  reply.header(request.original ? 'ngrok-operation-id' : 'adit-operation-id', request.id)
+}
+
 /** Answers with a refusal. */
 function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Problem) {
   const body = envelope(refusal, request.id, request.original)
@@ -29,7 +36,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Problem) 
 
 /** What can go wrong before a route is found: an address that cannot be read, or an id longer than any. */
 export function refuseUnreadable(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  request.original = isOriginal(request.headers)
+  announce(request, reply) // No hook has run.
   const refusal =
     error.code === 'FST_ERR_MAX_PARAM_LENGTH'
       ? problem('no_route', `${request.url.slice(0, 80)}…`)
@@ -49,10 +56,17 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? problem('head_too_large')
         : problem('bad_request', 'it is not valid HTTP.')
-  const body = JSON.stringify(envelope(refusal, newId('op'), false))
-  socket.end(
-    `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
+  const operationId = newId('op')
+  const body = JSON.stringify(envelope(refusal, operationId, false))
+  const head = [
+    `HTTP/1.1 ${refusal.status} Refused`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    `Adit-Operation-Id: ${operationId}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
 /** Everything thrown, and every address without a route, is answered as a refusal. */

@@ -17,7 +17,7 @@ import { createAuthenticate } from './authenticate.ts'
 import { type Call, createShowing } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditDone } from './crud.ts'
-import { isCommand, isOriginal, needsObjectForEmpty, readBody, writeBody } from './dialect.ts'
+import { isCommand, needsObjectForEmpty, readBody, writeBody } from './dialect.ts'
 import { createLazyValidation } from './lazy-validation.ts'
 import { createApiMetrics } from './metrics.ts'
 import type { Operation } from './operations.ts'
@@ -25,7 +25,7 @@ import { mountPages } from './pages.ts'
 import { readPage } from './paging.ts'
 import { problem } from './problems.ts'
 import { createCallRecorder } from './record-calls.ts'
-import { answerWithRefusals, refuseConnection, refuseUnreadable } from './refusals.ts'
+import { announce, answerWithRefusals, refuseConnection, refuseUnreadable } from './refusals.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 declare module 'fastify' {
@@ -88,7 +88,9 @@ export function createApi(options: ApiOptions): Api {
   const http = fastify({
     bodyLimit: BODY_LIMIT,
     genReqId: () => callIds.next(clock.now()),
-    rewriteUrl: ({ url = '/' }) => (url.includes('//') ? withoutDoubledSlashes(url) : url),
+    rewriteUrl: ({ url = '/' }) => (url.includes('//') ? plainPath(url) : url),
+    // Node would refuse a request without Host before it comes here, and without a body.
+    http: { requireHostHeader: false },
     requestTimeout: 30_000,
     keepAliveTimeout: 60_000,
     forceCloseConnections: 'idle',
@@ -106,6 +108,7 @@ export function createApi(options: ApiOptions): Api {
   http.removeAllContentTypeParsers()
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const path = request.url.split('?')[0]!
+    if (body.length > 0 && takesNoBody(request)) return done(problem('body_unexpected', request.method))
     if (body.length === 0 || (request.original && isCommand(path))) return done(null, undefined)
     try {
       if (!isUtf8(body as Buffer)) throw new SyntaxError('it is not UTF-8.')
@@ -117,16 +120,18 @@ export function createApi(options: ApiOptions): Api {
   })
 
   // Official clients send commands with text that says it is JSON, or without saying what it is.
-  http.addContentTypeParser('*', { parseAs: 'buffer' }, (request, _body, done) => {
+  http.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     if (request.original && isCommand(request.url.split('?')[0]!)) return done(null, undefined)
+    if (takesNoBody(request))
+      return body.length === 0 ? done(null, undefined) : done(problem('body_unexpected', request.method))
     done(problem('content_type', request.headers['content-type']))
   })
 
   http.addHook('onRequest', (request, reply, done) => {
     request.began = clock.monotonic()
-    request.original = isOriginal(request.headers)
-    reply.header('cache-control', 'no-store')
-    reply.header(request.original ? 'ngrok-operation-id' : 'adit-operation-id', request.id)
+    announce(request, reply)
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      return done(problem('bad_request', 'it has no Host header.'))
     const version = request.headers[request.original ? 'ngrok-version' : 'service-version']
     done(version === undefined || version === '2' ? undefined : problem('version', String(version)))
   })
@@ -158,7 +163,7 @@ export function createApi(options: ApiOptions): Api {
     http.route({
       method: operation.method,
       url: operation.path.replace(/\{([a-z_]+)\}/g, ':$1'),
-      config: { record },
+      config: { record, bodiless: body === undefined },
       // Answers are made field by field from the declarations, so they need no schema to be written by.
       schema: body === undefined ? {} : { body },
       // One hook for all that can be said before the body is read: each costs every call.
@@ -168,7 +173,7 @@ export function createApi(options: ApiOptions): Api {
           const role = request.principal?.role
           if (mutates && role === 'read_only') return done(problem('read_only'))
           if (adminOnly && role !== 'admin') return done(problem('admins_only'))
-          if (body === undefined && !request.original && carriesBody(request))
+          if (takesNoBody(request) && announcesBody(request))
             return done(problem('body_unexpected', operation.method))
           done()
         })
@@ -226,9 +231,13 @@ export function createApi(options: ApiOptions): Api {
   }
 }
 
-/** Some clients join a base address that ends in a slash with a path that begins with one. */
-function withoutDoubledSlashes(url: string): string {
-  return url.replace(/^[^?]*/, (path) => path.replace(/\/{2,}/g, '/'))
+/**
+ * The path that is meant. Clients of a proxy send the whole address (RFC 9112 section 3.2.2), and some clients join a
+ * base address that ends in a slash with a path that begins with one.
+ */
+function plainPath(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
+  return path.replace(/^[^?]*/, (steps) => steps.replace(/\/{2,}/g, '/'))
 }
 
 /** Fields of a body whose empty text means that they are not given. */
@@ -242,9 +251,14 @@ function leaveOutEmpty(body: unknown, name: string): void {
   if (given?.[name] === '') delete given[name]
 }
 
-/** True for a request that brings a body, whatever its method. */
-function carriesBody({ headers }: FastifyRequest): boolean {
-  if (headers['transfer-encoding'] !== undefined) return true
+/** True for requests that must not bring a body; official clients send one everywhere. */
+function takesNoBody({ original, routeOptions }: FastifyRequest): boolean {
+  return !original && (routeOptions.config as { bodiless?: boolean }).bodiless === true
+}
+
+/** True for a request whose head says that a body comes. Whether one in chunks is empty shows when it is read. */
+function announcesBody({ method, headers }: FastifyRequest): boolean {
+  if (headers['transfer-encoding'] !== undefined) return method !== 'DELETE'
   return headers['content-length'] !== undefined && headers['content-length'] !== '0'
 }
 
