@@ -61,12 +61,22 @@ function refuseCertificate({ domain, certificate_id }: Stock<typeof ReservedDoma
   )
 }
 
+/** The top-level domain that is set aside for private networks. */
+const PRIVATE = 'internal'
+
 function refuseUnusable(domain: string, { config }: Writing): void {
   if (!domain.replace(/^\*\./, '').includes('.'))
     throw fieldProblem(
       'domain',
       'invalid_field',
       `domain: "${domain}" is not a full domain name, such as app.example.com.`,
+    )
+  // Nobody could point such a name here or prove that it is theirs, unless the platform itself lives among them.
+  if (isWithin(domain, PRIVATE) && !isWithin(config.domain, PRIVATE))
+    throw fieldProblem(
+      'domain',
+      'invalid_field',
+      `domain: "${domain}" is not a public name: ${PRIVATE} is kept for private networks.`,
     )
   if (domain === config.domain || domain === `*.${config.domain}`)
     throw fieldProblem('domain', 'invalid_field', `domain: ${domain} belongs to the platform itself.`)

@@ -1,3 +1,4 @@
+import { domainToASCII, domainToUnicode } from 'node:url'
 import { Type } from 'typebox'
 import { parseCidr } from '../base/cidr.ts'
 import { timestamp } from '../base/clock.ts'
@@ -21,7 +22,24 @@ export const REGIONS = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
 export const region = emptyAsUnset(choice(REGIONS, 'us'))
 
 export const cidr = parsed(64, (value) => parseCidr(value).text)
-export const domain = parsed(255, parseDomain)
+
+/** A DNS name that somebody could own: not an address, and with labels that stand for the characters they claim. */
+function ownableDomain(text: string): string {
+  const name = parseDomain(text)
+  // RFC 3696 section 2: no top-level domain is a number, so that addresses can be told from names.
+  if (/(^|\.)[0-9]+$/.test(name)) throw new Error(`"${text}" is an address, not a domain name.`)
+  const odd = name.split('.').find((label) => label.startsWith('xn--') && !isPunycode(label))
+  if (odd !== undefined) throw new Error(`"${text}": the label ${odd} is not valid punycode.`)
+  return name
+}
+
+/** True when the label can be decoded, and what it stands for is written so. */
+function isPunycode(label: string): boolean {
+  const characters = domainToUnicode(label)
+  return characters !== label && domainToASCII(characters) === label
+}
+
+export const domain = parsed(255, ownableDomain)
 
 /** `host:port`, unique in its list. */
 export const hostports = nullable(

@@ -180,3 +180,12 @@ test('header values hold no control characters but tabs', () => {
   }
   assert.deepEqual(backend('a\tb → ü').headers, { 'x-one': 'a\tb → ü' })
 })
+
+test('a domain is a name that somebody could own', () => {
+  const parse = (domain: string) => resources.reserved_domains.parseCreate({ domain }).domain
+
+  for (const name of ['app.example.com', '*.xn--mnchen-3ya.de', 'xn--p1ai', '1.example.com', '1a.2b'])
+    assert.equal(parse(name), name)
+  for (const wrong of ['192.0.2.1', '*.2.1', '10.1', 'a.example.1', 'xn--zzz17909.example.com', 'a.xn--a'])
+    assert.throws(() => parse(wrong), { field: 'domain' }, wrong)
+})

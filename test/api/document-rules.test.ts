@@ -212,6 +212,20 @@ test('reserved domains: own and custom names, and the fields that follow from th
   )
 })
 
+test('names of private networks can be reserved only where the platform has such a name', async (t) => {
+  const api = await fresh()
+  const inside = await startApi(t, { config: { domain: 'tunnels.corp.internal' } })
+
+  for (const domain of ['app.corp.internal', '*.corp.internal'])
+    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+      status: 400,
+      field: 'domain',
+      what: domain,
+    })
+  for (const domain of ['app.tunnels.corp.internal', 'app.corp.internal'])
+    assert.equal((await inside.call('POST', '/reserved_domains', { body: { domain } })).status, 201)
+})
+
 test('errors 3: certificate_id and certificate_management_policy exclude each other', async () => {
   const api = await fresh()
   const certificate_id = await uploaded(api)
