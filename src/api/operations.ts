@@ -110,15 +110,25 @@ function online(resource: Resource, item: Body, { showing }: Call): Body {
   return resource.show({} as never, item, showing) as Body
 }
 
-/** List and get of what is online now, straight from the registry of sessions. */
-export function onlineOperations(resource: Resource, items: (call: Call) => Body[]): Operation[] {
+/** Which of the things online are asked for: the newest so many, from this id on. */
+export interface OnlineWanted {
+  readonly from: string | undefined
+  readonly limit: number
+}
+
+/** List and get of what is online now; `items` may answer with more than is wanted. */
+export function onlineOperations(
+  resource: Resource,
+  items: (call: Call, wanted: OnlineWanted) => Body[] | Promise<Body[]>,
+): Operation[] {
   const routes = onlineRoutes(resource)
   return [
     {
       ...routes.list,
       async run(call, { page }) {
         requirePrefix(page, resource.prefix)
-        const found = items(call)
+        // Two more than a page: the one it comes after, and the one that tells whether there is a next.
+        const found = (await items(call, { from: page.before, limit: page.limit + 2 }))
           .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
           .filter((item) => page.before === undefined || String(item.id) < page.before)
           .slice(0, page.limit + 1)
@@ -129,7 +139,7 @@ export function onlineOperations(resource: Resource, items: (call: Call) => Body
     {
       ...routes.get,
       async run(call, { params }) {
-        const found = items(call).find((item) => item.id === params.id)
+        const found = (await items(call, { from: params.id!, limit: 1 })).find(({ id }) => id === params.id)
         if (found === undefined) throw problem('not_found', resource.name, params.id!)
         return online(resource, found, call)
       },

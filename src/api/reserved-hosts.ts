@@ -1,5 +1,5 @@
 import { reversed } from '../base/domain.ts'
-import type { Transaction } from '../store/index.ts'
+import type { Reader, Transaction } from '../store/index.ts'
 import type { Call } from './call.ts'
 
 /** `app.example.com` of `app.example.com:443`. */
@@ -14,15 +14,25 @@ function coveringNames(host: string): string[] {
   return [host, ...wildcards]
 }
 
+/** The account's reservation that covers the host, other than the one with the id `except`. */
+export async function reservationOf(
+  host: string,
+  reader: Pick<Reader, 'holder'>,
+  accountId: string,
+  except?: string,
+): Promise<string | undefined> {
+  for (const name of coveringNames(host)) {
+    const holder = await reader.holder('domain', reversed(name))
+    if (holder?.account === accountId && holder.id !== except) return holder.id
+  }
+  return undefined
+}
+
 /** Whether the account has reserved the host, by something other than the reservation `except`. */
 export async function isReserved(
   host: string,
   { tx, principal }: Call & { tx: Transaction },
   except?: string,
 ): Promise<boolean> {
-  for (const name of coveringNames(host)) {
-    const holder = await tx.holder('domain', reversed(name))
-    if (holder?.account === principal.accountId && holder.id !== except) return true
-  }
-  return false
+  return (await reservationOf(host, tx, principal.accountId, except)) !== undefined
 }

@@ -1,6 +1,7 @@
 import { Endpoint, Tunnel, TunnelSession } from '../resources/index.ts'
 import type { Call } from './call.ts'
 import { auditDone } from './crud.ts'
+import { edgeEndpoints } from './endpoints.ts'
 import { type Operation, onlineOperations } from './operations.ts'
 import { problem } from './problems.ts'
 import { type Command, commandRoutes } from './session-routes.ts'
@@ -16,6 +17,7 @@ type Body = Record<string, unknown>
 export interface Online {
   sessions(accountId: string): Body[]
   tunnels(accountId: string): Body[]
+  /** Those that tunnels make. */
   endpoints(accountId: string): Body[]
   /** Ids of tunnels whose labels hold these. */
   tunnelsWith(accountId: string, labels: Readonly<Record<string, string>>): string[]
@@ -38,7 +40,10 @@ async function run(command: Command, call: Call, id: string): Promise<undefined>
 export const sessionOperations: Operation[] = [
   ...onlineOperations(TunnelSession, ({ parts, principal }) => parts.online.sessions(principal.accountId)),
   ...onlineOperations(Tunnel, ({ parts, principal }) => parts.online.tunnels(principal.accountId)),
-  ...onlineOperations(Endpoint, ({ parts, principal }) => parts.online.endpoints(principal.accountId)),
+  ...onlineOperations(Endpoint, async (call, wanted) => [
+    ...call.parts.online.endpoints(call.principal.accountId),
+    ...(await edgeEndpoints(call, wanted)),
+  ]),
   ...Object.entries(commandRoutes).map(
     ([command, route]): Operation => ({
       ...route,
