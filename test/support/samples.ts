@@ -395,7 +395,6 @@ export const samples: Record<StoredKind, Sample> = {
     refused: {
       ...TOO_LONG,
       ...hostportsRefused(),
-      tls_termination: [{ terminate_at: 'upstream', min_version: '1.2' }],
       'mutual_tls.certificate_authority_ids[0]': [`ca_${NO_SUCH_ID}`],
     },
   },
