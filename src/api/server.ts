@@ -37,6 +37,8 @@ declare module 'fastify' {
   }
 }
 
+/** How long calls under way may take once the server stops; nobody else is waited for. */
+const CLOSE_MS = 5_000
 const BODY_LIMIT = 1024 * 1024
 // A body is taken as it is: nothing is converted, filled in or left out before it has been checked.
 const VALIDATION = {
@@ -90,7 +92,7 @@ export function createApi(options: ApiOptions): Api {
     genReqId: () => callIds.next(clock.now()),
     rewriteUrl: ({ url = '/' }) => (url.includes('//') ? plainPath(url) : url),
     // Node would refuse a request without Host before it comes here, and without a body.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     requestTimeout: 30_000,
     keepAliveTimeout: 60_000,
     forceCloseConnections: 'idle',
@@ -225,7 +227,9 @@ export function createApi(options: ApiOptions): Api {
       return { host: bound.address, port: bound.port }
     },
     async close() {
+      const late = setTimeout(() => http.server.closeAllConnections(), CLOSE_MS)
       await http.close()
+      clearTimeout(late)
       restrictions.stop()
     },
   }

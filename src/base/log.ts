@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { type Logger as PinoLogger, pino } from 'pino'
 
 /** A structured log. Secrets are kept out by type (see `Secret`) and by these paths as a second line of defence. */
@@ -23,7 +24,18 @@ export function createLog(part: string, level: string): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: '[hidden]' },
   }
-  return pino(options, pino.destination(2))
+  return pino(options, stderr)
+}
+
+/** What cannot be written is lost: a full disk or a reader that has gone must not stop what the log tells of. */
+const stderr = {
+  write(line: string): void {
+    try {
+      writeSync(2, line)
+    } catch {
+      // There is nowhere left to say so.
+    }
+  },
 }
 
 /** A log that says nothing. */

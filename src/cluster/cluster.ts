@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
 import { joinHostPort, parseHostPort } from '../base/hostport.ts'
@@ -53,6 +53,9 @@ export interface ClusterLimits {
   introductionMs: number
 }
 
+/** How long last words may take. */
+const CLOSE_MS = 1000
+
 const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, introductionMs: 3000 }
 
 /** One link to another node: dialled again for as long as that node is listed. */
@@ -74,6 +77,8 @@ export function createCluster(options: ClusterOptions) {
   const offers = new Offers({ silenceMs, secret, clock, log })
   const links = new Map<string, Link>()
   const sockets = new Set<TLSSocket>()
+  /** Every connection there is, also those that never get as far as TLS. */
+  const arriving = new Set<Socket>()
   let server: Server | undefined
   let address: string | undefined
   let timer: NodeJS.Timeout | undefined
@@ -85,15 +90,24 @@ export function createCluster(options: ClusterOptions) {
   async function open(): Promise<void> {
     if (options.listen === undefined) return
     server = createServer(
-      { SNICallback: (_name, answer) => answer(null, options.secureContext()), minVersion: 'TLSv1.3' },
+      {
+        SNICallback: (_name, answer) => answer(null, options.secureContext()),
+        minVersion: 'TLSv1.3',
+        handshakeTimeout: silenceMs,
+      },
       (socket) => {
         socket.on('error', (error) => log.debug({ err: error }, 'a link of another node failed'))
         offers.serve(socket)
       },
     )
-    server.on('tlsClientError', (error) => log.debug({ err: error }, 'a link of another node failed'))
+    server.on('tlsClientError', (error, socket) => {
+      log.debug({ err: error }, 'a link of another node failed')
+      socket.destroy()
+    })
     server.on('connection', (raw) => {
       raw.setNoDelay(true)
+      arriving.add(raw)
+      raw.once('close', () => arriving.delete(raw))
     })
     server.on('secureConnection', (socket) => {
       sockets.add(socket)
@@ -240,7 +254,11 @@ export function createCluster(options: ClusterOptions) {
       const closed = once(server, 'close')
       server.close()
       for (const socket of sockets) socket.destroySoon()
+      const over = setTimeout(() => {
+        for (const socket of arriving) socket.destroy()
+      }, CLOSE_MS)
       await closed
+      clearTimeout(over)
     },
   }
 }

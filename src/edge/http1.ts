@@ -71,10 +71,11 @@ export class Http1Visitor extends Timed implements Live {
     socket.on('close', () => this.#onClose())
   }
 
-  /** Takes no further request; ends at once when there is none. */
+  /** Ends with the next answer, or soon when there is none to come: a request may be on its way right now (P9). */
   drain(): void {
     this.closing = true
-    if (this.#phase === Phase.head && this.#partial.size === 0) this.#sayGoodbye()
+    if (this.#phase === Phase.head && this.#partial.size === 0)
+      this.#core.deadlines.set(this, this.#core.limits.farewell)
   }
 
   destroy(): void {
@@ -117,6 +118,8 @@ export class Http1Visitor extends Timed implements Live {
     this.#phase = Phase.raw
     this.touch()
     this.#continue()
+    // The visitor may have left before the upstream agreed.
+    if (this.#socket.readableEnded) this.#onEnd()
   }
 
   /** Body bytes may go on: the upstream is there, or takes bytes again. */
@@ -137,6 +140,7 @@ export class Http1Visitor extends Timed implements Live {
     switch (this.#phase) {
       case Phase.head:
         if (this.#partial.size > 0) this.#refuse(refusal('head_timeout'))
+        else if (this.closing) this.#sayGoodbye()
         else this.#transport.destroy()
         return
       case Phase.body:
@@ -147,8 +151,9 @@ export class Http1Visitor extends Timed implements Live {
         else this.#exchange!.refuse(refusal('upstream_timeout', this.#exchange!.head.host))
         return
       case Phase.raw:
-        // An idle WebSocket may stay.
-        this.touch()
+        // An idle WebSocket may stay, but not half of one.
+        if (this.#socket.readableEnded) this.#transport.destroy()
+        else this.touch()
         return
       default:
         this.#transport.destroy()
@@ -345,6 +350,7 @@ export class Http1Visitor extends Timed implements Live {
         return
       case Phase.raw:
         this.#exchange!.upstream?.end('')
+        this.touch()
         return
       default:
         return

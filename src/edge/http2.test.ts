@@ -419,6 +419,50 @@ test('when the edge stops, requests under way finish and the visitor is told to 
   await stopped
 })
 
+test('a visitor that never ends its head is cut off on HTTP/2 as well', async (t) => {
+  const { socket } = await startRaw(t, localTunnel(1, { proto: 'https' }), shortLimits)
+
+  // HEADERS without END_HEADERS, and nothing after it.
+  socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), frame(1, 0, 1, Buffer.from([0x82]))]))
+
+  await eventually(() => socket.closed, 'the connection is gone')
+})
+
+test('a visitor of a stopping edge is let go soon after its last answer', async (t) => {
+  let answer = () => {}
+  const upstream = await startUpstream(t, (_request, response) => {
+    answer = () => response.end('finished')
+  })
+  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const limits = { ...shortLimits, idle: 60_000, drain: 60_000 }
+  const { edge, socket } = await startRaw(t, tunnel, limits)
+  const fields: [string, string][] = [
+    [':method', 'GET'],
+    [':scheme', 'https'],
+    [':authority', HOST],
+    [':path', '/x'],
+  ]
+  socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame(fields)]))
+  await eventually(() => String(answer).includes('finished'), 'the upstream was asked')
+
+  const stopped = edge.stop()
+  answer()
+
+  await eventually(() => socket.closed, 'the visitor is let go')
+  await stopped
+})
+
+/** A visitor that says nothing by itself. */
+async function startRaw(t: TestContext, tunnel: LocalTunnel, limits: typeof shortLimits) {
+  const { tlsPort, ca, edge } = await startSecure(t, tunnel, { limits })
+  const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca, ALPNProtocols: ['h2'] })
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.resume()
+  await once(socket, 'secureConnect')
+  return { edge, socket }
+}
+
 test('an upstream that wants HTTP/2 is spoken to in HTTP/2, whatever the visitor speaks', async (t) => {
   const server = createHttp2Server()
   server.on('stream', (stream: ServerHttp2Stream, headers) => {

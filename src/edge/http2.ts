@@ -49,6 +49,7 @@ export class Http2Visitor extends Timed implements Live {
   readonly #session: ServerHttp2Session
   readonly #exchanges = new Set<Http2Exchange>()
   #draining = false
+  #closing = false
 
   constructor(core: Core, socket: TLSSocket, transport: Socket, connection: Connection) {
     super()
@@ -72,7 +73,7 @@ export class Http2Visitor extends Timed implements Live {
   drain(): void {
     if (this.#draining) return
     this.#draining = true
-    if (this.#exchanges.size === 0) this.#session.close()
+    if (this.#exchanges.size === 0) this.#close()
     else {
       this.#session.goaway(constants.NGHTTP2_NO_ERROR, ANY_STREAM)
       this.#core.deadlines.set(this, this.#core.limits.goaway)
@@ -88,9 +89,17 @@ export class Http2Visitor extends Timed implements Live {
     for (const exchange of this.#exchanges) if (!stillAllowed(exchange)) exchange.breakOff()
   }
 
-  /** No request for long, or the time between the two farewells is over. */
+  /** No request for long, or the time between the two farewells is over; then what is left without one is cut. */
   onDeadline(): void {
-    if (this.#exchanges.size === 0 || this.#draining) this.#session.close()
+    if (this.#exchanges.size > 0 && !this.#draining) return
+    if (!this.#closing) this.#close()
+    else if (this.#exchanges.size === 0) this.destroy()
+  }
+
+  #close(): void {
+    this.#closing = true
+    this.#session.close()
+    this.#core.deadlines.set(this, this.#core.limits.linger)
   }
 
   #onStream(stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: unknown): void {
@@ -107,7 +116,10 @@ export class Http2Visitor extends Timed implements Live {
     this.#exchanges.add(exchange)
     stream.on('close', () => {
       this.#exchanges.delete(exchange)
-      if (this.#exchanges.size === 0) this.#core.deadlines.set(this, this.#core.limits.idle)
+      if (this.#exchanges.size > 0) return
+      // While it is stopping, its farewells go on as planned.
+      if (this.#closing) this.#core.deadlines.set(this, this.#core.limits.linger)
+      else if (!this.#draining) this.#core.deadlines.set(this, this.#core.limits.idle)
     })
     dispatch(exchange)
     exchange.resumeBody()

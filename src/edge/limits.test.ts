@@ -119,6 +119,21 @@ test('the head limit holds to the byte on the wire', async (t) => {
   assert.match(target.text, /^HTTP\/1\.1 414 /)
 })
 
+test('a request that is on its way when the edge stops is answered, as the last of its connection', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => response.end(`answer to ${request.url}`))
+  const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+    limits: { ...shortLimits, farewell: 5_000 },
+  })
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+  const client = await rawClient(t, port).write(request('/1')).untilText('answer to /1')
+
+  const stopped = edge.stop()
+  await client.write(request('/2')).untilClosed()
+  await stopped
+
+  assert.match(client.text, /Connection: close\r\n[\s\S]*answer to \/2$/)
+})
+
 test('on a stop running requests finish, idle connections end, and nothing new is taken', async (t) => {
   let answer = () => {}
   const upstream = await startUpstream(t, (request, response) => {

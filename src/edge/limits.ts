@@ -18,6 +18,8 @@ export interface LimitSettings {
   readonly upstreamIdle: number
   /** Between telling HTTP/2 visitors to come back elsewhere and refusing their new requests. */
   readonly goaway: number
+  /** How long a kept-alive connection may still bring a request when the edge stops. */
+  readonly farewell: number
   /** How long a stop waits for what is under way (P9). */
   readonly drain: number
 }
@@ -31,6 +33,7 @@ export const defaultLimits: LimitSettings = {
   halfClosed: 2_000,
   upstreamIdle: 30_000,
   goaway: 5_000,
+  farewell: 400,
   drain: 30_000,
 }
 
@@ -48,6 +51,7 @@ export function limitsInTicks(settings: LimitSettings, deadlines: Deadlines): Li
     halfClosed: ticks(settings.halfClosed),
     upstreamIdle: ticks(settings.upstreamIdle),
     goaway: ticks(settings.goaway),
+    farewell: ticks(settings.farewell),
     drain: ticks(settings.drain),
   }
 }

@@ -47,6 +47,21 @@ test('after 101 bytes pass both ways, those sent too early as well, until both s
   assert.equal(seen.ended, true)
 })
 
+test('a visitor that leaves before the upstream agrees takes the upstream with it', async (t) => {
+  let agree = () => {}
+  const { port, seen } = await startSide(t, (socket) => {
+    agree = () => socket.write(AGREE)
+  })
+  const client = rawClient(t, port).write(ASK)
+  await eventually(() => seen.text !== '', 'the upstream was asked')
+  client.socket.end()
+  await new Promise(setImmediate)
+  agree()
+
+  await eventually(() => seen.ended, 'the upstream hears of it')
+  await client.untilClosed()
+})
+
 test('until 101 nothing that follows the request leaves, and after another answer it never does', async (t) => {
   const answers = [
     'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno',

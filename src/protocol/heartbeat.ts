@@ -142,7 +142,8 @@ export class Watchdog {
     }
     this.#session.destroy(
       new MuxError(
-        ErrorCode.RemoteGone,
+        // Not RemoteGone, which is what a peer is that has said goodbye.
+        ErrorCode.PeerEof,
         `Nothing was heard from the peer for ${Math.round(this.#allowedMs)} ms.`,
       ),
     )

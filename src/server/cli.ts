@@ -88,6 +88,9 @@ export async function runServer(args: readonly string[]): Promise<number> {
   }
 }
 
+/** What is under way has 30 s; whatever holds up the rest, nobody waits for it much longer (P9). */
+const STOP_MS = 35_000
+
 /** Runs until a signal asks to stop; a second signal does not wait for anything. */
 async function serve(settings: Settings): Promise<void> {
   // Heard from the very start on: whoever reads that the server is ready may stop it at once.
@@ -98,5 +101,10 @@ async function serve(settings: Settings): Promise<void> {
   process.stdout.write(welcome(server, settings))
   await signal
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(1))
+  const over = setTimeout(() => {
+    process.stderr.write(`ERROR:  not everything had ended ${STOP_MS / 1000} seconds after the signal.\n`)
+    process.exit(1)
+  }, STOP_MS)
   await server.stop()
+  clearTimeout(over)
 }

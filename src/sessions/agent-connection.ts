@@ -76,9 +76,6 @@ const MIN_HEARTBEAT_MS = 1000
 const DEFAULT_INTERVAL_NS = 10e9
 const DEFAULT_TOLERANCE_NS = 15e9
 
-/** Added to the agent's own allowance: its beat and ours need not meet to the millisecond. */
-const SILENCE_SLACK_MS = 3000
-
 /** However patient an agent claims to be, its names are not held by silence for longer. */
 const MAX_SILENCE_MS = 300_000
 
@@ -325,7 +322,7 @@ export class AgentConnection implements LiveSession {
   #allowedSilence({ HeartbeatInterval, HeartbeatTolerance }: Extra): number {
     const { minMs, slackMs } = this.#options.heartbeat ?? {
       minMs: MIN_HEARTBEAT_MS,
-      slackMs: SILENCE_SLACK_MS,
+      slackMs: 0,
     }
     const intervalMs = (HeartbeatInterval || DEFAULT_INTERVAL_NS) / 1e6
     const toleranceMs = (HeartbeatTolerance || DEFAULT_TOLERANCE_NS) / 1e6

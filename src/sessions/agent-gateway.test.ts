@@ -302,6 +302,26 @@ test('both sides notice a dead link within interval and tolerance', async (t) =>
   assert.ok(took >= 100 && took < 3000, `${took} ms`)
 })
 
+test('an agent that has fallen silent keeps its name for a while, as one whose connection broke does', async (t) => {
+  const platform = await startPlatform(t, { gateway: quick })
+  const relay = await startRelay(t, platform.port)
+  const old = await agentAt(t, platform, relay.port, { heartbeat: { intervalMs: 50, toleranceMs: 100 } })
+  await old.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
+  relay.freeze()
+  await eventually(() => platform.registry.sessionsOf('ac_1').length === 0, 'the end of the session')
+
+  platform.credentials.set(TOKEN.replaceAll('a', 'c'), {
+    accountId: 'ac_2',
+    credentialId: 'cr_2',
+    ownerId: 'usr_2',
+    acl: [],
+  })
+  const identity = agentIdentity({ authtoken: new Secret(TOKEN.replaceAll('a', 'c')) })
+  const other = await platform.agent(t, { identity })
+
+  await assert.rejects(other.bind({ Proto: 'https', Opts: { Subdomain: 'a' } }), { number: 334 })
+})
+
 test('a client id without its cookie takes nothing from anybody', async (t) => {
   const platform = await startPlatform(t)
   const owner = await platform.agent(t)

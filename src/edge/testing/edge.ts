@@ -15,6 +15,7 @@ export const shortLimits = {
   halfClosed: 400,
   upstreamIdle: 800,
   goaway: 200,
+  farewell: 200,
   drain: 1_500,
 }
 
