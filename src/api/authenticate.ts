@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import type { Auth, Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
+import { sourceOf } from '../base/source.ts'
 import type { SignedIn } from './config.ts'
 import { problem } from './problems.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -45,7 +46,7 @@ export function createAuthenticate({
     if (token === undefined) throw problem('bad_authorization')
     const principal = await auth.apiKey(token)
     if (principal !== undefined) return principal
-    tooMany(reply, failedLogins.take(request.ip))
+    tooMany(reply, failedLogins.take(sourceOf(request.ip)))
     throw problem((await auth.authtoken(token)) === undefined ? 'unknown_key' : 'authtoken_as_key')
   }
 

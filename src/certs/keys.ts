@@ -10,15 +10,20 @@ export type ManagedKeyType = 'rsa' | 'ecdsa'
 // Not more: the edge signs once for each new visitor, and 4096 bits make that fifteen times as expensive.
 const RSA_BITS = 2048
 
-/** Makes private keys as PKCS#8 PEM. RSA keys are found one after the other, so that they never fill the thread pool. */
-export class KeyMaker {
-  #last: Promise<unknown> = Promise.resolve()
+let last: Promise<unknown> = Promise.resolve()
 
+/** RSA keys are found one after the other: with the whole thread pool at it, compressed answers would wait for them. */
+export function makeRsaPair(modulusLength: number): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
+  const turn = last.then(() => generate('rsa', { modulusLength }))
+  last = turn.catch(() => {})
+  return turn
+}
+
+/** Makes private keys as PKCS#8 PEM. */
+export class KeyMaker {
   async make(type: ManagedKeyType): Promise<Secret> {
     if (type === 'ecdsa') return pem(await generate('ec', { namedCurve: 'P-256' }))
-    const turn = this.#last.then(() => generate('rsa', { modulusLength: RSA_BITS }))
-    this.#last = turn.catch(() => {})
-    return pem(await turn)
+    return pem(await makeRsaPair(RSA_BITS))
   }
 }
 

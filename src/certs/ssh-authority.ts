@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Secret } from '../base/secret.ts'
+import { makeRsaPair } from './keys.ts'
 import { problem } from './problem.ts'
 import { sshBlobOf } from './ssh-key.ts'
 import { WireReader, wireInteger, wireString } from './ssh-wire.ts'
@@ -47,7 +48,7 @@ async function makePair(type: PrivateKeyType, curve: string, size: number) {
   switch (type) {
     case 'rsa':
       if (size !== 2048 && size !== 4096) throw problem('key_size', 'authority_key_size', size)
-      return generate('rsa', { modulusLength: size })
+      return makeRsaPair(size)
     case 'ecdsa': {
       const namedCurve = Object.hasOwn(nodeCurves, curve) ? nodeCurves[curve] : undefined
       if (namedCurve === undefined) throw problem('elliptic_curve', 'authority_curve', curve)

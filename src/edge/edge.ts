@@ -36,7 +36,7 @@ export interface EdgeConfig {
   readonly tcp: PortRange
   /** What visitors see when it is not the bound port, behind a NAT or balancer. */
   readonly publicHttpsPort?: number
-  /** Connections at once, per listener. */
+  /** Connections at once, per listener; one source may have half of them. */
   readonly maxConnections?: number
   readonly limits?: Partial<LimitSettings>
   /** Length of a tick of the one timer, in milliseconds. */

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { testCertificates } from './testing/certificates.ts'
@@ -117,6 +119,29 @@ test('the head limit holds to the byte on the wire', async (t) => {
   assert.match(over.text, /^HTTP\/1\.1 431 /)
   assert.match(endless.text, /^HTTP\/1\.1 431 /)
   assert.match(target.text, /^HTTP\/1\.1 414 /)
+})
+
+test('one source cannot take all places', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => response.end('served'))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+    maxConnections: 4,
+  })
+  const half = 'GET / HT'
+  const taken = [rawClient(t, port).write(half), rawClient(t, port).write(half)]
+
+  await rawClient(t, port).write(half).untilClosed()
+  const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+  t.after(() => other.destroy())
+  other.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  assert.match(String((await once(other, 'data'))[0]), /served/)
+
+  // Its place is free as soon as the edge has heard of it.
+  taken[0]!.socket.destroy()
+  let next: RawClient
+  do {
+    next = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+    await next.untilClosed()
+  } while (!next.text.includes('served'))
 })
 
 test('a request that is on its way when the edge stops is answered, as the last of its connection', async (t) => {

@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Timed } from '../base/deadlines.ts'
 import { resetSocket } from '../base/reset.ts'
+import { SourceLimit } from '../base/source-limit.ts'
 import { HelloReader, UNRECOGNIZED_NAME } from './client-hello.ts'
 import type { Core, Live } from './core.ts'
 import { Http1Visitor } from './http1.ts'
@@ -31,7 +32,9 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
     terminators.set(policy, terminator)
     return terminator
   }
+  const places = new SourceLimit(Math.ceil(options.maxConnections / 2), options.maxConnections)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    if (!places.seat(socket)) return
     new Arrival(core, socket, options, terminatorOf)
   })
   server.maxConnections = options.maxConnections

@@ -36,6 +36,7 @@ import { type MadeAccount, makeAccount } from './made-account.ts'
 import { exposePlatform } from './metrics.ts'
 import { nodeId } from './node-id.ts'
 import { observers } from './observers.ts'
+import { openFilesLimit, placesForVisitors } from './open-files.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
@@ -243,6 +244,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         https: settings.httpsAddr ?? false,
         tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
         ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
+        maxConnections: placesForVisitors(await openFilesLimit()),
       },
     })
     const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME])

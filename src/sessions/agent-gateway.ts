@@ -4,10 +4,10 @@ import { type SecureContext, TLSSocket } from 'node:tls'
 import type { BufferPool } from '../base/buffer-pool.ts'
 import { systemClock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
+import { SourceLimit } from '../base/source-limit.ts'
 import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
 import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
-import { SourceLimit } from './source-limit.ts'
 
 export interface AgentGatewayOptions
   extends Omit<

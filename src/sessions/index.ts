@@ -17,7 +17,6 @@ export { createOnline, type Online } from './online.ts'
 export type { PublicAddress } from './public-url.ts'
 export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
 export { createResume, type Resume } from './resume.ts'
-export { SourceLimit } from './source-limit.ts'
 export { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from './ssh/host-key.ts'
 export { type LoggedRequest, RequestLog } from './ssh/request-log.ts'
 export {

@@ -23,11 +23,15 @@ export function requirePlainXml(xml: string): WrittenAttribute[] {
   let nodes = 0
   let roots = 0
   for (let at = xml.indexOf('<'); at !== -1; at = xml.indexOf('<', at)) {
+    if (xml[at + 1] === '/') {
+      at = readClosing(xml, at)
+      depth--
+      continue
+    }
     const around = AROUND.find(([begin]) => xml.startsWith(begin, at))
     if (around !== undefined) {
       at = endOf(xml, around[1], at)
-      if (around[0] === '</') depth--
-      else requireFew(++nodes + attributes.length)
+      requireFew(++nodes + attributes.length)
       continue
     }
     if (depth === 0 && ++roots > 1) throw new Error('the XML has several roots')
@@ -45,7 +49,6 @@ const AROUND = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
   ['<?', '?>'],
-  ['</', '>'],
 ] as const
 
 const NAME = /[^\s<>/]+/y
@@ -68,6 +71,15 @@ function readElement(xml: string, from: number, attributes: WrittenAttribute[]):
   const [end] = rest.exec(xml) ?? []
   if (end === undefined) throw new Error('the XML is not well-formed')
   return at + end.length
+}
+
+/** The place behind a closing tag. A parser that finds much else in one may look for its end again and again. */
+function readClosing(xml: string, from: number): number {
+  const closing = /<\/[^\s<>/]+\s*>/y
+  closing.lastIndex = from
+  const [written] = closing.exec(xml) ?? []
+  if (written === undefined) throw new Error('the XML is not well-formed')
+  return from + written.length
 }
 
 function requireFew(nodes: number): void {

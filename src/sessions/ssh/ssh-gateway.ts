@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../base/clock.ts'
 import { plainAddress } from '../../base/ip-rules.ts'
+import { SourceLimit } from '../../base/source-limit.ts'
 import { PENALTIES, Penalties, type PenaltySettings } from '../penalties.ts'
-import { SourceLimit } from '../source-limit.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
 export interface SshGatewayOptions

@@ -1,4 +1,5 @@
-import { sourceOf } from '../base/source.ts'
+import type { Socket } from 'node:net'
+import { sourceOf } from './source.ts'
 
 /**
  * Counts connections by where they come from, so that one source cannot take all places. An IPv6 source is its /64:
@@ -18,6 +19,14 @@ export class SourceLimit {
   /** Whether somebody from there has a place. */
   has(ip: string): boolean {
     return this.#counts.has(sourceOf(ip))
+  }
+
+  /** Gives a connection a place until it is closed, or closes it when there is none. */
+  seat(socket: Socket): boolean {
+    const leave = this.take(socket.remoteAddress ?? '')
+    if (leave === undefined) socket.destroy()
+    else socket.once('close', leave)
+    return leave !== undefined
   }
 
   /** Takes a place; undefined when there is none. Call the answer once to give it back. */
