@@ -27,6 +27,8 @@ export interface ApiConfig {
   readonly acme: boolean
   /** Requests an account may make in a minute; 0 for no limit. */
   readonly rateLimit: number
+  /** Connections at once; as many as come unless given. */
+  readonly maxConnections?: number
   readonly version: string
 }
 

@@ -221,6 +221,7 @@ export function createApi(options: ApiOptions): Api {
     authenticate,
     async listen({ host, port }) {
       await restrictions.start()
+      if (config.maxConnections !== undefined) http.server.maxConnections = config.maxConnections
       await http.listen({ host, port })
       const bound = http.server.address()
       if (bound === null || typeof bound === 'string') throw new Error('the API listener has no address')

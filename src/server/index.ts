@@ -36,7 +36,7 @@ import { type MadeAccount, makeAccount } from './made-account.ts'
 import { exposePlatform } from './metrics.ts'
 import { nodeId } from './node-id.ts'
 import { observers } from './observers.ts'
-import { openFilesLimit, placesForVisitors } from './open-files.ts'
+import { openFilesLimit, placesFor } from './open-files.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
@@ -228,6 +228,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       ports: { acquire: (port) => edge.ports.acquire(port), release: (port) => edge.ports.release(port) },
     })
     const requestLog = new RequestLog()
+    const places = placesFor(await openFilesLimit())
     const edge = createEdge({
       tunnels: registry,
       observe: observers(events.observer, requestLog),
@@ -244,7 +245,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         https: settings.httpsAddr ?? false,
         tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
         ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
-        maxConnections: placesForVisitors(await openFilesLimit()),
+        maxConnections: places.visitors,
       },
     })
     const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME])
@@ -367,6 +368,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         platformHosts: () => platformHosts,
         acme: settings.acmeDirectory !== undefined,
         rateLimit: settings.apiRateLimit,
+        maxConnections: places.calls,
         version: VERSION,
       },
       clock,

@@ -2,8 +2,6 @@ import { readFile } from 'node:fs/promises'
 
 /** As many as are usual where nobody can say. */
 const USUAL = 65_536
-/** Kept free for databases, agents, upstreams and files. */
-const RESERVED = 200
 const MOST_PLACES = 16_384
 const FEWEST_PLACES = 32
 
@@ -15,10 +13,10 @@ export async function openFilesLimit(): Promise<number> {
 }
 
 /**
- * How many visitors each public listener takes: as many as leave the process able to open what it needs for them, since a
+ * How many connections each public listener takes, and the API: together less than half of what may be open, since a
  * process without descriptors serves nobody (P22).
  */
-export function placesForVisitors(openFiles: number): number {
-  const places = Math.floor((openFiles - RESERVED) / 3)
-  return Math.min(Math.max(places, FEWEST_PLACES), MOST_PLACES)
+export function placesFor(openFiles: number): { visitors: number; calls: number } {
+  const places = (share: number) => Math.max(Math.floor(openFiles * share), FEWEST_PLACES)
+  return { visitors: Math.min(places(0.2), MOST_PLACES), calls: Math.min(places(0.08), MOST_PLACES) }
 }
