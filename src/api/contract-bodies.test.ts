@@ -226,6 +226,22 @@ test('what is not HTTP is answered in the same shape and ends only its own conne
   assert.equal((await api.call('GET', '/healthz')).status, 200)
 })
 
+test('whoever is refused and does not leave is let go', async (t) => {
+  const { api } = await start()
+  const { hostname, port } = new URL(api.url)
+  const open = () =>
+    new Promise<number>((resolve) => api.http.server.getConnections((_, count) => resolve(count)))
+  const before = await open()
+  // Keeps its own side open, whatever it is told.
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  t.after(() => socket.destroy())
+  socket.resume()
+  socket.write('rubbish\r\n\r\n')
+  await once(socket, 'end')
+
+  while ((await open()) > before) await new Promise((resolve) => setTimeout(resolve, 50))
+})
+
 async function talk(api: TestApi, bytes: string): Promise<string> {
   const { hostname, port } = new URL(api.url)
   const socket = connect(Number(port), hostname)

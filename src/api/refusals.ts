@@ -44,6 +44,8 @@ export function refuseUnreadable(error: FastifyError, request: FastifyRequest, r
   return refuse(request, reply as unknown as FastifyReply, refusal)
 }
 
+const LINGER_MS = 1_000
+
 /** Answers what is not even HTTP; the socket may be gone, and must not be used again. */
 export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -67,6 +69,8 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
     'Connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  // Whoever does not go by themselves has had the time to read why they should.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
 /** Everything thrown, and every address without a route, is answered as a refusal. */
