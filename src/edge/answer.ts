@@ -65,12 +65,12 @@ export function answerRefusal(refusal: Refusal, accept: string): Answer {
   return { status, fields, body }
 }
 
-function extra({ name }: Refusal): string {
+function extra({ name, retryAfter }: Refusal): string {
   switch (name) {
     case 'too_busy':
     case 'breaker_open':
     case 'no_backend':
-      return 'Retry-After: 5\r\n'
+      return `Retry-After: ${retryAfter}\r\n`
     case 'credentials_required':
       return 'WWW-Authenticate: Basic realm="adit", charset="UTF-8"\r\n'
     case 'method_refused':

@@ -156,10 +156,18 @@ type Facts<N extends RefusalName> = Parameters<(typeof kinds)[N]['text']>
 export class Refusal {
   readonly name: RefusalName
   readonly text: string
+  /** Seconds after which it makes sense to come back, for those who should. */
+  retryAfter = 5
 
   constructor(name: RefusalName, text: string) {
     this.name = name
     this.text = text
+  }
+
+  /** The same, with another time to come back. */
+  for(seconds: number): this {
+    this.retryAfter = seconds
+    return this
   }
 
   get status(): number {

@@ -41,6 +41,11 @@ export class Breaker {
     return 'allow_while_open'
   }
 
+  /** Seconds until the next one may go, at least one. */
+  secondsLeft(now: number): number {
+    return Math.max(1, Math.ceil(((this.#openUntil ?? now) - now) / 1000))
+  }
+
   /** A request was answered. */
   note(failed: boolean, probing: boolean, now: number): void {
     if (probing) {

@@ -67,7 +67,7 @@ test('refused connections count, the visitor is told when to come back, and chan
     },
     { dependencies: { clock } },
   )
-  config.update(routeId, { circuit_breaker: { volume_threshold: 3, tripped_duration: 5 } })
+  config.update(routeId, { circuit_breaker: { volume_threshold: 3, tripped_duration: 70 } })
   await config.applied()
 
   const statuses: number[] = []
@@ -77,14 +77,14 @@ test('refused connections count, the visitor is told when to come back, and chan
   await config.applied()
   const open = await ask()
   broken = false
-  now = 5_000
+  now = 70_000
   const probe = await ask()
   const closed = await ask()
 
   assert.deepEqual(statuses, [502, 502, 502, 503])
   assert.deepEqual(
     [open.status, open.headers['adit-error-code'], open.headers['retry-after']],
-    [503, 'ERR_ADIT_3202', '5'],
+    [503, 'ERR_ADIT_3202', '70'],
   )
   assert.deepEqual([probe.text, closed.text], ['well again', 'well again'])
 })

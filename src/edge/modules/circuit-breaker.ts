@@ -12,9 +12,11 @@ export const circuitBreaker = defineModule(CircuitBreaker, {
     const breaker = world.keep(CircuitBreaker.name, JSON.stringify(settings), () => new Breaker(settings))
 
     return (exchange) => {
-      const decision = breaker.decide(clock.monotonic(), !exchange.upgrading)
+      const now = clock.monotonic()
+      const decision = breaker.decide(now, !exchange.upgrading)
       exchange.note('circuit_breaker.decision', decision)
-      if (decision === 'block') throw refusal('breaker_open', exchange.head.host)
+      if (decision === 'block')
+        throw refusal('breaker_open', exchange.head.host).for(breaker.secondsLeft(now))
       const probing = decision === 'allow_while_open'
       // Judged when the answer begins: a WebSocket or a long download may take hours to finish.
       let judged = false
