@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls, TLSSocket } from 'node:tls'
+import { startWorld, until, type World } from './world.ts'
+
+const NAME = 'leaky.adit.localhost'
+const TIMES = 20
+/** Descriptors that come and go by themselves. */
+const SLACK = 5
+
+/** A visitor that goes as far as its stage. What is given is dropped then, in one way or another. */
+type Stage = (world: World) => Promise<Socket>
+
+const plain =
+  (text: string, until?: 'data'): Stage =>
+  async ({ httpPort }) => {
+    const socket = connect(httpPort, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(text.replace('HOST', `${NAME}:${httpPort}`))
+    if (until !== undefined) await once(socket, until)
+    return socket
+  }
+
+const secure =
+  (text: string, until?: 'data'): Stage =>
+  async ({ credentials }) => {
+    const port = Number(new URL(credentials.https_url).port)
+    const ca = readFileSync(credentials.ca_file)
+    const socket = connectTls({ port, host: '127.0.0.1', servername: NAME, ca })
+    await once(socket, 'secureConnect')
+    socket.write(text.replace('HOST', `${NAME}:${port}`))
+    if (until !== undefined) await once(socket, until)
+    return socket
+  }
+
+const second =
+  (path: string): Stage =>
+  async ({ credentials }) => {
+    const ca = readFileSync(credentials.ca_file)
+    const { port } = new URL(credentials.https_url)
+    const socket = connectTls({
+      ...{ port: Number(port), host: '127.0.0.1', servername: NAME, ca },
+      ALPNProtocols: ['h2'],
+    })
+    const session = connectHttp2(`https://${NAME}:${port}`, { createConnection: () => socket })
+    session.on('error', () => {})
+    const stream = session.request({ ':path': path })
+    stream.on('error', () => {})
+    await once(session, 'remoteSettings')
+    return socket
+  }
+
+const WEBSOCKET = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+].join('\r\n')
+
+const stages: Record<string, Stage> = {
+  'after it connected': plain(''),
+  'within a head': plain('GET / HTTP/1.1\r\nHos'),
+  'while it waits for an answer': plain('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
+  'within its body': plain('POST /never HTTP/1.1\r\nHost: HOST\r\nContent-Length: 100\r\n\r\nhalf'),
+  'within the answer': plain('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'between two requests': plain('GET / HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'before a WebSocket is agreed to': plain(`GET /later HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`),
+  'within a WebSocket': plain(`GET /agreed HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`, 'data'),
+  'within a ClientHello': async ({ credentials }) => {
+    const socket = connect(Number(new URL(credentials.https_url).port), '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(Buffer.from([22, 3, 1, 2, 0, 1, 0]))
+    return socket
+  },
+  'after the handshake': secure(''),
+  'while it waits for an answer over TLS': secure('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
+  'within the answer over TLS': secure('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'while it waits on HTTP/2': second('/never'),
+  'within the answer on HTTP/2': second('/begun'),
+}
+
+/** How a visitor leaves. */
+const leaves: Record<string, (visitor: Socket) => void> = {
+  quietly: (visitor) => visitor.end(),
+  abruptly: (visitor) => (visitor instanceof TLSSocket ? visitor.destroy() : visitor.resetAndDestroy()),
+}
+
+/** Answers some requests, begins to answer some, and agrees to WebSockets sooner or later. */
+async function startService(t: TestContext): Promise<number> {
+  const server = createServer((request, response) => {
+    // Kept connections to it would look like something left behind.
+    if (request.url === '/') response.setHeader('Connection', 'close').end('here')
+    if (request.url === '/begun') response.write('first half')
+  })
+  server.on('upgrade', (request, socket) => {
+    socket.on('error', () => {})
+    socket.on('end', () => socket.end())
+    const key = request.headers['sec-websocket-key']
+    const proof = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+    const agreed = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${proof}\r\n\r\n`
+    setTimeout(() => socket.write(agreed), request.url === '/later' ? 200 : 0)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+test('visitors that leave at any stage leave nothing behind, neither at the server nor at the agent', async (t) => {
+  const world = await startWorld(t)
+  const port = await startService(t)
+  const agent = world.startAgent(['http', String(port), `--url=${NAME}`, '--scheme=http', '--scheme=https'])
+  await agent.until(({ stdout }) => stdout.split('Forwarding').length > 2)
+  const open = () => [world.server, agent].map(({ child }) => readdirSync(`/proc/${child.pid}/fd`).length)
+  const before = open()
+
+  for (const [manner, leave] of Object.entries(leaves)) {
+    for (const [title, stage] of Object.entries(stages)) {
+      const visitors = await Promise.all(Array.from({ length: TIMES }, () => stage(world)))
+      for (const visitor of visitors) {
+        visitor.on('error', () => {})
+        leave(visitor)
+      }
+      const forgotten = async () => open().every((count, side) => count <= before[side]! + SLACK)
+      await until(forgotten, `those who leave ${manner} ${title} are forgotten`, 30_000).catch((error) => {
+        assert.fail(`${error.message}; descriptors were ${before} and are ${open()}`)
+      })
+    }
+  }
+})
