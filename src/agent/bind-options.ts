@@ -55,7 +55,7 @@ export function httpOptions(
 /** The `Opts` of a tcp Bind. */
 export function tcpOptions(address: string, shared: Shared): BindOpts {
   if (address !== '' && !/^[^\s:/]+:\d{1,5}$/.test(address)) {
-    throw new SpecError(`"${address.slice(0, 60)}" is not a public address; use host:port`)
+    throw new SpecError('remote_addr', `"${address.slice(0, 60)}" is not a public address; use host:port`)
   }
   return present({
     Addr: address,
@@ -93,11 +93,11 @@ function credential(text: string) {
   const colon = text.indexOf(':')
   const username = text.slice(0, Math.max(colon, 0))
   const password = text.slice(colon + 1)
-  if (colon < 0) throw new SpecError('an entry of "basic_auth" must be user:password')
+  if (colon < 0) throw new SpecError('basic_auth', 'an entry of "basic_auth" must be user:password')
   if (username.length < 1 || username.length > 128)
-    throw new SpecError('a "basic_auth" user name has 1 to 128 characters')
+    throw new SpecError('basic_auth', 'a "basic_auth" user name has 1 to 128 characters')
   if (password.length < 8 || password.length > 128)
-    throw new SpecError('a "basic_auth" password has 8 to 128 characters')
+    throw new SpecError('basic_auth', 'a "basic_auth" password has 8 to 128 characters')
   return { username, cleartext_password: password }
 }
 
@@ -108,12 +108,12 @@ function headers(key: string, value: TunnelDefinition['request_header']) {
   for (const line of value.add ?? []) {
     const name = line.slice(0, Math.max(line.indexOf(':'), 0)).trim()
     if (!FIELD_NAME.test(name) || /[\r\n\0]/.test(line)) {
-      throw new SpecError(`"${line.slice(0, 60)}" in "${key}.add" must be name:value`)
+      throw new SpecError(key, `"${line.slice(0, 60)}" in "${key}.add" must be name:value`)
     }
   }
   for (const name of value.remove ?? []) {
     if (!FIELD_NAME.test(name))
-      throw new SpecError(`"${name.slice(0, 60)}" in "${key}.remove" is not a header name`)
+      throw new SpecError(key, `"${name.slice(0, 60)}" in "${key}.remove" is not a header name`)
   }
   return {
     ...(value.add?.length ? { add: value.add } : {}),
@@ -129,7 +129,10 @@ export function ipRestriction(
   const deny = value?.deny_cidrs ?? []
   for (const cidr of [...allow, ...deny]) {
     if (!isCidr(cidr))
-      throw new SpecError(`"${cidr.slice(0, 60)}" in "ip_restriction" is not a CIDR such as 10.0.0.0/8`)
+      throw new SpecError(
+        'ip_restriction',
+        `"${cidr.slice(0, 60)}" in "ip_restriction" is not a CIDR such as 10.0.0.0/8`,
+      )
   }
   if (allow.length === 0 && deny.length === 0) return undefined
   return { ...(allow.length ? { allow_cidrs: allow } : {}), ...(deny.length ? { deny_cidrs: deny } : {}) }
@@ -146,16 +149,14 @@ function isCidr(text: string): boolean {
   )
 }
 
-/** What is missing in the settings that ask visitors to log in or prove themselves. */
-export function identityProblem(definition: TunnelDefinition): string | undefined {
-  const { oauth, oidc, verify_webhook: webhook } = definition
-  if (oauth && oidc) return 'give "oauth" or "oidc", not both'
-  if (oauth && !oauth.provider) return '"oauth" needs a "provider"'
-  if (oidc && !(oidc.issuer_url && oidc.client_id && oidc.client_secret)) {
-    return '"oidc" needs "issuer_url", "client_id" and "client_secret"'
-  }
-  if (webhook && !webhook.provider) return '"verify_webhook" needs a "provider"'
-  return undefined
+/** Refuses what lacks something of the settings that ask visitors to log in or prove themselves. */
+export function requireIdentity({ oauth, oidc, verify_webhook: webhook }: TunnelDefinition): void {
+  if (oauth && oidc) throw new SpecError('oauth', 'give "oauth" or "oidc", not both')
+  if (oauth && !oauth.provider) throw new SpecError('oauth', '"oauth" needs a "provider"')
+  if (oidc && !(oidc.issuer_url && oidc.client_id && oidc.client_secret))
+    throw new SpecError('oidc', '"oidc" needs "issuer_url", "client_id" and "client_secret"')
+  if (webhook && !webhook.provider)
+    throw new SpecError('verify_webhook', '"verify_webhook" needs a "provider"')
 }
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -163,7 +163,11 @@ function handleOf(agent: Agent, api: LocalApi | undefined): AgentHandle {
       const definition = given.labels || given.proto ? given : { ...given, proto: 'http' }
       const problems: Problem[] = []
       const read = tunnelShape.read(definition, [], problems)
-      if (!read || problems.length > 0) throw new SpecError(problems.map(({ message }) => message).join('; '))
+      if (!read || problems.length > 0)
+        throw new SpecError(
+          String(problems[0]?.path[0] ?? ''),
+          problems.map(({ message }) => message).join('; '),
+        )
       const tunnel = await agent.tunnels.start(tunnelSpec(given.name ?? `tunnel-${++count}`, read))
       return tunnelOf(tunnel.name)
     },

@@ -18,22 +18,22 @@ export function parsePublicUrl(url: string, usualScheme: 'http' | 'https' = 'htt
   const schemeGiven = match[1] !== undefined
   const scheme = (match[1] ?? usualScheme).toLowerCase()
   if (scheme !== 'http' && scheme !== 'https' && scheme !== 'tcp' && scheme !== 'tls') {
-    throw new SpecError(`the url scheme ${scheme}:// is not supported; use https, http, tcp or tls`)
+    throw new SpecError('url', `the url scheme ${scheme}:// is not supported; use https, http, tcp or tls`)
   }
   const rest = match[2]!
   if (rest === '') return { scheme, schemeGiven, host: undefined, hostport: undefined }
-  if (/[/?#]/.test(rest)) throw new SpecError(`the url "${url}" must not have a path, not even "/"`)
+  if (/[/?#]/.test(rest)) throw new SpecError('url', `the url "${url}" must not have a path, not even "/"`)
   const place = /^([^:@\s]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i.exec(rest)
-  if (!place) throw new SpecError(`the url "${url}" must be an origin such as https://app.example.com`)
+  if (!place) throw new SpecError('url', `the url "${url}" must be an origin such as https://app.example.com`)
   const [, host, port] = place
   if (scheme === 'tcp') {
     if (port === undefined)
-      throw new SpecError(`the url "${url}" needs a port, or say only "tcp://" for any address`)
+      throw new SpecError('url', `the url "${url}" needs a port, or say only "tcp://" for any address`)
     return { scheme, schemeGiven, host, hostport: rest }
   }
   const usual = scheme === 'http' ? '80' : '443'
   if (port !== undefined && port !== usual) {
-    throw new SpecError(`the url "${url}" may only name port ${usual}; leave the port out`)
+    throw new SpecError('url', `the url "${url}" may only name port ${usual}; leave the port out`)
   }
   return { scheme, schemeGiven, host, hostport: undefined }
 }

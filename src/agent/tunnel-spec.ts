@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { BindOpts } from '../protocol/index.ts'
-import { httpOptions, identityProblem, ipRestriction, tcpOptions, tlsOptions } from './bind-options.ts'
+import { httpOptions, ipRestriction, requireIdentity, tcpOptions, tlsOptions } from './bind-options.ts'
 import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
 import { reason } from './config/file.ts'
 import { parsePublicUrl } from './public-url.ts'
@@ -79,14 +79,13 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
   for (const [key, kinds] of Object.entries(ONLY_FOR)) {
     const value = definition[key as keyof TunnelDefinition]
     if (value !== undefined && value !== false && !kinds.includes(kind)) {
-      throw new SpecError(`"${key}" has no meaning for a ${kind} tunnel; remove it`)
+      throw new SpecError(key, `"${key}" has no meaning for a ${kind} tunnel; remove it`)
     }
   }
   if (definition.addr === undefined)
-    throw new SpecError('"addr" is required: the port or host:port of the local service')
+    throw new SpecError('addr', '"addr" is required: the port or host:port of the local service')
   const upstream = upstreamOf(definition.addr, kind)
-  const problem = identityProblem(definition)
-  if (problem) throw new SpecError(problem)
+  requireIdentity(definition)
 
   const trafficPolicy = trafficPolicyOf(definition)
   const termination = terminationOf(definition)
@@ -135,15 +134,21 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
 /** Works out an endpoint definition, which says the same in other words. */
 export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
   const { name, upstream, agent_tls_termination: termination } = definition
-  if (!name) throw new SpecError('"name" is required and must not be empty')
+  if (!name) throw new SpecError('name', '"name" is required and must not be empty')
   if (!upstream?.url)
-    throw new SpecError('"upstream.url" is required: the port, host:port or origin of the local service')
+    throw new SpecError(
+      'upstream',
+      '"upstream.url" is required: the port, host:port or origin of the local service',
+    )
   const url = parsePublicUrl(definition.url ?? '')
   if (termination && url.scheme !== 'tls') {
-    throw new SpecError('"agent_tls_termination" needs a tls:// url')
+    throw new SpecError('agent_tls_termination', '"agent_tls_termination" needs a tls:// url')
   }
   if (termination && !(termination.server_certificate && termination.server_private_key)) {
-    throw new SpecError('"agent_tls_termination" needs both server_certificate and server_private_key')
+    throw new SpecError(
+      'agent_tls_termination',
+      '"agent_tls_termination" needs both server_certificate and server_private_key',
+    )
   }
   const kind = url.scheme === 'tcp' || url.scheme === 'tls' ? url.scheme : 'http'
   const spec = tunnelSpec(name, {
@@ -180,7 +185,7 @@ export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
 function upstreamAddress(url: string, kind: TunnelSpec['kind']): string {
   if (url === 'http://' || url === 'https://') return `${url}localhost`
   if (/^(tcp|tls):\/\/$/.test(url))
-    throw new SpecError(`"upstream.url" of a ${kind} endpoint needs host and port`)
+    throw new SpecError('upstream', `"upstream.url" of a ${kind} endpoint needs host and port`)
   return url
 }
 
@@ -192,12 +197,14 @@ function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]):
 
 function kindOf({ proto, labels }: TunnelDefinition): TunnelSpec['kind'] {
   if (labels !== undefined) {
-    if (proto !== undefined) throw new SpecError('a tunnel has either "proto" or "labels", not both')
+    if (proto !== undefined) throw new SpecError('proto', 'a tunnel has either "proto" or "labels", not both')
     return 'labelled'
   }
-  if (proto === undefined) throw new SpecError('a tunnel needs "proto" (http, tcp or tls) or "labels"')
+  if (proto === undefined)
+    throw new SpecError('proto', 'a tunnel needs "proto" (http, tcp or tls) or "labels"')
   const kind = KINDS.find((each) => each === proto)
-  if (!kind) throw new SpecError(`Invalid protocol name '${proto.slice(0, 60)}'; use http, tcp or tls`)
+  if (!kind)
+    throw new SpecError('proto', `Invalid protocol name '${proto.slice(0, 60)}'; use http, tcp or tls`)
   return kind
 }
 
@@ -211,17 +218,18 @@ function upstreamOf(addr: string, kind: TunnelSpec['kind']): Upstream {
       ? { ...upstream, shown: `${scheme}://${upstream.shown.replace('tls://', '')}` }
       : upstream
   } catch (error) {
-    throw error instanceof AddressError ? new SpecError(error.message) : error
+    throw error instanceof AddressError ? new SpecError('addr', error.message) : error
   }
 }
 
 function labelsOf(labels: readonly string[]): Record<string, string> {
-  if (labels.length === 0) throw new SpecError('"labels" must not be empty; give at least one key=value')
+  if (labels.length === 0)
+    throw new SpecError('labels', '"labels" must not be empty; give at least one key=value')
   const read: Record<string, string> = Object.create(null)
   for (const label of labels) {
     const equals = label.indexOf('=')
     if (equals < 1 || equals === label.length - 1)
-      throw new SpecError(`the label "${label.slice(0, 60)}" must be key=value`)
+      throw new SpecError('labels', `the label "${label.slice(0, 60)}" must be key=value`)
     read[label.slice(0, equals)] = label.slice(equals + 1)
   }
   return { ...read }
@@ -239,22 +247,26 @@ function bindsOf(kind: TunnelSpec['kind'], definition: TunnelDefinition, shared:
   const only = definition.schemes?.length === 1 ? definition.schemes[0] : undefined
   const url = definition.url ? parsePublicUrl(definition.url, only) : undefined
   if (kind === 'tcp') {
-    if (url && url.scheme !== 'tcp') throw new SpecError('"url" of a tcp tunnel must begin with tcp://')
+    if (url && url.scheme !== 'tcp')
+      throw new SpecError('url', '"url" of a tcp tunnel must begin with tcp://')
     return [{ proto: 'tcp', opts: tcpOptions(url?.hostport ?? definition.remote_addr ?? '', shared) }]
   }
   const names = [definition.domain, definition.hostname, definition.subdomain, url?.host].filter(Boolean)
-  if (names.length > 1) throw new SpecError('give only one of "url", "domain", "hostname" and "subdomain"')
+  if (names.length > 1)
+    throw new SpecError('url', 'give only one of "url", "domain", "hostname" and "subdomain"')
   if (kind === 'tls') {
-    if (url && url.scheme !== 'tls') throw new SpecError('"url" of a tls tunnel must begin with tls://')
+    if (url && url.scheme !== 'tls')
+      throw new SpecError('url', '"url" of a tls tunnel must begin with tls://')
     return [{ proto: 'tls', opts: tlsOptions(definition, url?.host, shared, edgeTermination(definition)) }]
   }
   if (url && url.scheme !== 'http' && url.scheme !== 'https') {
-    throw new SpecError('"url" of an http tunnel must begin with http:// or https://')
+    throw new SpecError('url', '"url" of an http tunnel must begin with http:// or https://')
   }
   const schemes = definition.schemes ?? [url?.scheme ?? 'https']
-  if (schemes.length === 0) throw new SpecError('"schemes" must name http, https or both')
+  if (schemes.length === 0) throw new SpecError('schemes', '"schemes" must name http, https or both')
   if (url?.schemeGiven && schemes.some((scheme) => scheme !== url.scheme)) {
     throw new SpecError(
+      'url',
       `"url" says ${url.scheme} and "schemes" says ${schemes.join(', ')}; leave the scheme out of one of them`,
     )
   }
@@ -267,13 +279,13 @@ function bindsOf(kind: TunnelSpec['kind'], definition: TunnelDefinition, shared:
 function terminationOf(definition: TunnelDefinition) {
   const { crt, key, terminate_at } = definition
   if ((crt === undefined) !== (key === undefined))
-    throw new SpecError('"crt" and "key" belong together; give both or neither')
+    throw new SpecError('crt', '"crt" and "key" belong together; give both or neither')
   const at = terminate_at ?? (crt === undefined ? 'upstream' : 'agent')
   if (at === 'upstream' && crt !== undefined)
-    throw new SpecError('"crt" and "key" have no use when TLS ends at the upstream')
+    throw new SpecError('crt', '"crt" and "key" have no use when TLS ends at the upstream')
   if (at !== 'agent') return undefined
   if (crt === undefined || key === undefined)
-    throw new SpecError('to end TLS in the agent give "crt" and "key"')
+    throw new SpecError('crt', 'to end TLS in the agent give "crt" and "key"')
   return serverIdentity(crt, key)
 }
 
@@ -293,7 +305,7 @@ function serverIdentity(crt: string, key: string): { cert: string; key: string }
   try {
     createSecureContext(identity)
   } catch (error) {
-    throw new SpecError(`"crt" and "key" are not a certificate and its private key: ${reason(error)}`)
+    throw new SpecError('crt', `"crt" and "key" are not a certificate and its private key: ${reason(error)}`)
   }
   return identity
 }
@@ -302,7 +314,7 @@ function hostHeader(value: string | undefined, upstream: Upstream): string | und
   if (!value || value === 'preserve') return undefined
   if (value === 'rewrite') return upstream.authority
   if (!/^[\w.:[\]-]{1,255}$/.test(value))
-    throw new SpecError(`host_header "${value.slice(0, 60)}" is not a host name`)
+    throw new SpecError('host_header', `host_header "${value.slice(0, 60)}" is not a host name`)
   return value
 }
 
@@ -312,7 +324,10 @@ function trafficPolicyOf({
   policy,
 }: TunnelDefinition): string | undefined {
   if ([traffic_policy, traffic_policy_file, policy].filter((each) => each !== undefined).length > 1) {
-    throw new SpecError('give the policy once: "traffic_policy", "traffic_policy_file" or "policy"')
+    throw new SpecError(
+      'traffic_policy',
+      'give the policy once: "traffic_policy", "traffic_policy_file" or "policy"',
+    )
   }
   if (traffic_policy_file !== undefined) return readOption('traffic_policy_file', traffic_policy_file)
   return traffic_policy ?? policy
@@ -322,12 +337,12 @@ function trafficPolicyOf({
 function authorities(key: string, value: string): string {
   const text = pem(key, value)
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
-  if (certificates.length === 0) throw new SpecError(`"${key}" holds no certificate in PEM`)
+  if (certificates.length === 0) throw new SpecError(key, `"${key}" holds no certificate in PEM`)
   for (const certificate of certificates) {
     try {
       new X509Certificate(certificate)
     } catch (error) {
-      throw new SpecError(`"${key}" holds a certificate that cannot be read: ${reason(error)}`)
+      throw new SpecError(key, `"${key}" holds a certificate that cannot be read: ${reason(error)}`)
     }
   }
   return text
@@ -342,7 +357,7 @@ function readOption(key: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new SpecError(`cannot read the file ${path} named by "${key}": ${reason(error)}`)
+    throw new SpecError(key, `cannot read the file ${path} named by "${key}": ${reason(error)}`)
   }
 }
 

@@ -68,7 +68,7 @@ export class Tunnels {
     const names = namesOf(spec)
     for (const name of names) {
       if (this.#byName.has(name) || this.#reserved.has(name))
-        throw new SpecError(`tunnel "${name}" already exists`)
+        throw new SpecError('name', `tunnel "${name}" already exists`)
     }
     for (const name of names) this.#reserved.add(name)
     const started: Tunnel[] = []

@@ -229,17 +229,17 @@ test('what is not HTTP is answered in the same shape and ends only its own conne
 test('whoever is refused and does not leave is let go', async (t) => {
   const { api } = await start()
   const { hostname, port } = new URL(api.url)
-  const open = () =>
-    new Promise<number>((resolve) => api.http.server.getConnections((_, count) => resolve(count)))
-  const before = await open()
+  const arriving = once(api.http.server, 'connection')
   // Keeps its own side open, whatever it is told.
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
   t.after(() => socket.destroy())
   socket.resume()
   socket.write('rubbish\r\n\r\n')
+  const [served] = await arriving
+  const gone = once(served, 'close')
   await once(socket, 'end')
 
-  while ((await open()) > before) await new Promise((resolve) => setTimeout(resolve, 50))
+  await gone
 })
 
 async function talk(api: TestApi, bytes: string): Promise<string> {

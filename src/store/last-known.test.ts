@@ -132,7 +132,8 @@ for (const [engine, create] of Object.entries(databases)) {
       await tx.update({ ...second, ...named('one') })
     })
     await store.putSetting('a.cursor', '2')
-    await endings.end({ place: 'edge', subject: 'ann', at: 2, until: Number.MAX_SAFE_INTEGER })
+    // One that is over already, and stays as the last of its kind.
+    await endings.end({ place: 'edge', subject: 'bob', at: 2, until: 1 })
     await database.inStep()
 
     await put(store, ...Array.from({ length: 1200 }, () => draft()))

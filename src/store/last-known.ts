@@ -201,7 +201,11 @@ export class LastKnown {
               conflict: `ON CONFLICT (place, subject) DO UPDATE SET at = excluded.at,
                 expires_at = excluded.expires_at, number = excluded.number`,
             },
-            { text: 'DELETE FROM login_endings WHERE expires_at <= ?', values: [this.#clock.now()] },
+            {
+              // The last number stays, as it does in the database: what follows is asked for by it.
+              text: 'DELETE FROM login_endings WHERE expires_at <= ? AND number < (SELECT MAX(number) FROM login_endings)',
+              values: [this.#clock.now()],
+            },
             { text: 'UPDATE head SET revision = ?', values: [revision] },
           )
         })

@@ -1,6 +1,5 @@
 import { Resolver } from 'node:dns'
 import { isIP } from 'node:net'
-import { endpointShape, tunnelShape } from '../config/definitions.ts'
 import { ConfigError } from '../config/error.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Config } from '../config/load.ts'
@@ -25,12 +24,12 @@ export interface Checked {
  */
 export function checkEverything({ config, keys, placeOf }: Checked): Map<string, TunnelSpec> {
   const sentences: string[] = []
-  const attempt = (work: () => void, at: (message: string) => [path: Path, subject: string]) => {
+  const attempt = (work: () => void, at: (key: string) => [path: Path, subject: string]) => {
     try {
       work()
     } catch (error) {
       if (!(error instanceof ConfigError || error instanceof SpecError)) throw error
-      const [path, subject] = at(error.message)
+      const [path, subject] = at(error instanceof SpecError ? error.key : '')
       sentences.push(`${placeOf(path)}: ${subject}: ${error.message}`)
     }
   }
@@ -47,10 +46,7 @@ export function checkEverything({ config, keys, placeOf }: Checked): Map<string,
   for (const [name, definition] of config.tunnels) {
     attempt(
       () => specs.set(name, tunnelSpec(name, definition)),
-      (message) => {
-        const key = keyIn(message)
-        return [['tunnels', name, key], `${key} of the tunnel "${name}"`]
-      },
+      (key) => [['tunnels', name, key], `${key} of the tunnel "${name}"`],
     )
   }
   for (const [index, definition] of config.endpoints.entries()) {
@@ -62,11 +58,11 @@ export function checkEverything({ config, keys, placeOf }: Checked): Map<string,
     attempt(
       () => {
         const spec = endpointSpec(definition)
-        if (taken) throw new SpecError(`"name" must be unique; "${name}" is defined twice`)
+        if (taken) throw new SpecError('name', `"name" must be unique; "${name}" is defined twice`)
         specs.set(spec.name, spec)
       },
-      (message) => {
-        const path = IN_ENDPOINT[keyIn(message)] ?? [keyIn(message)]
+      (key) => {
+        const path = IN_ENDPOINT[key] ?? [key]
         return [['endpoints', index, ...path], `${path.join('.')} of ${title}`]
       },
     )
@@ -110,17 +106,6 @@ function checkAllowedHost(entry: string): void {
   if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128)) {
     throw new ConfigError([`"${entry}" is not a range of addresses; use a CIDR such as 10.0.0.0/8`])
   }
-}
-
-const KNOWN = new Set([...Object.keys(tunnelShape.fields), ...Object.keys(endpointShape.fields)])
-
-/** The key a refusal is about: the first it names, else the one whose values it speaks of. */
-function keyIn(message: string): string {
-  for (const [, quoted, leading] of message.matchAll(/"([a-z_]+)[".]|^(?:the )?([a-z_]+)(?= )/g)) {
-    const word = quoted ?? leading ?? ''
-    if (KNOWN.has(word)) return word
-  }
-  return message.startsWith('Invalid protocol name') ? 'proto' : 'addr'
 }
 
 /** Endpoints are worked out as tunnels, whose keys have other places in them. */
