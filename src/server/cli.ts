@@ -24,8 +24,14 @@ An address with port 0 means any free port; false switches that listener off.
 `
 }
 
-function welcome({ credentials, made }: RunningServer, settings: Settings): string {
-  const lines = ['', 'Adit is ready.', `  API and dashboard   ${credentials.api_url}`]
+function welcome({ credentials, made, databaseAway }: RunningServer, settings: Settings): string {
+  const lines = ['', 'Adit is ready.']
+  if (databaseAway !== undefined)
+    lines.push(
+      `Its database is away, though. ${databaseAway}`,
+      'Until it is back, edges and agents go on with what was last known; the API answers 503.',
+    )
+  lines.push(`  API and dashboard   ${credentials.api_url}`)
   if (credentials.https_url !== null) lines.push(`  Public HTTPS        ${credentials.https_url}`)
   if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
   if (credentials.agent_addr !== null) lines.push(`  Agents              ${credentials.agent_addr}`)

@@ -50,6 +50,8 @@ export interface RunningServer {
   readonly credentials: CredentialsFile
   /** Set on the very first start, when the account was made. */
   readonly made: MadeAccount | undefined
+  /** Why the database cannot be used, when this start went on without it. */
+  readonly databaseAway: string | undefined
   stop(): Promise<void>
 }
 
@@ -501,6 +503,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     return {
       credentials,
       made,
+      databaseAway: await store.check().then(
+        () => undefined,
+        (error: Error) => error.message,
+      ),
       async stop() {
         await stopParts()
         await Promise.all([outbound.close(), acmeOutbound.close(), deliveries.close()])

@@ -99,7 +99,9 @@ export class Feed {
         while (!following.stopped && (await this.#step(following))) retryMs = MIN_RETRY_MS
       } catch (error) {
         if (following.stopped) break
-        this.#log.warn({ err: error }, 'following the store is interrupted and will be tried again')
+        // Once for each outage, since every follower tries again and again.
+        if (retryMs === MIN_RETRY_MS)
+          this.#log.warn({ err: error }, 'following the store is interrupted and will be tried again')
         await delay(retryMs * (0.5 + Math.random() / 2), undefined, { ref: false })
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
         following.behind = true
