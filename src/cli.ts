@@ -1,5 +1,6 @@
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { runCommand } from './base/run-command.ts'
 
 // Types are stripped and code is compiled once per installation instead of at every start.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/adit', import.meta.url)))
@@ -18,4 +19,4 @@ async function loadApiClient(): Promise<{ runApi(args: string[]): Promise<number
   return import(path)
 }
 
-process.exitCode = await run()
+await runCommand(run)

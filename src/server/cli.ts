@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { Failpoint } from '../base/failpoint.ts'
 import {
   BackupRefused,
   DatabaseRefused,
@@ -59,6 +60,7 @@ const SPOKEN_FOR = [MasterKeyRefused, NewerSchema, StoreUnavailable, BackupRefus
 /** Sentences for what can go wrong before anything runs; anything else is a bug and shown whole. */
 function explain(error: unknown): string | undefined {
   if (error instanceof BadSetting || error instanceof Refused) return error.message
+  if (error instanceof Failpoint) return error.message
   if (SPOKEN_FOR.some((kind) => error instanceof kind)) return (error as Error).message
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (code === 'EADDRINUSE')
@@ -67,10 +69,12 @@ function explain(error: unknown): string | undefined {
     return `There is no permission to listen on ${address}:${port}; ports below 1024 need it.`
   if (code === 'EACCES' || code === 'EROFS')
     return `The data directory cannot be written: ${(error as Error).message}.`
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
+    return `The disk is full: ${(error as Error).message}. Free some space, then try again.`
   return undefined
 }
 
-/** `adit server …`; answers with the exit code. */
+/** `adit server …`; answers with the exit code, or ends the process with 1 when the server could not start. */
 export async function runServer(args: readonly string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
     process.stdout.write(help())
@@ -90,27 +94,33 @@ export async function runServer(args: readonly string[]): Promise<number> {
     process.stderr.write(
       sentence === undefined ? `ERROR:  ${(error as Error).stack}\n` : `ERROR:  ${sentence}\n`,
     )
-    return 1
+    // Not `return 1`: whatever is left of a failed start must not keep the process alive.
+    process.exit(1)
   }
 }
 
 /** What is under way has 30 s; whatever holds up the rest, nobody waits for it much longer (P9). */
 const STOP_MS = 35_000
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Runs until a signal asks to stop; a second signal does not wait for anything. */
 async function serve(settings: Settings): Promise<void> {
   // Heard from the very start on: whoever reads that the server is ready may stop it at once.
   const signal = new Promise<void>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())
+    for (const name of STOP_SIGNALS) process.once(name, () => resolve())
   })
+  // Also while the server is still starting: a start that hangs must not make the process deaf to signals.
+  void signal.then(limitStop)
   const server = await startServer(settings)
   process.stdout.write(welcome(server, settings))
   await signal
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(1))
-  const over = setTimeout(() => {
+  await server.stop()
+}
+
+function limitStop(): void {
+  for (const name of STOP_SIGNALS) process.once(name, () => process.exit(1))
+  setTimeout(() => {
     process.stderr.write(`ERROR:  not everything had ended ${STOP_MS / 1000} seconds after the signal.\n`)
     process.exit(1)
-  }, STOP_MS)
-  await server.stop()
-  clearTimeout(over)
+  }, STOP_MS).unref()
 }

@@ -1,5 +1,6 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeWholeFile } from './whole-file.ts'
 
 /** What `credentials.json` in the data directory tells programs on this machine: where everything is, and how to get in. */
 export interface CredentialsFile {
@@ -28,7 +29,5 @@ export async function readCredentialsFile(dataDir: string): Promise<Partial<Cred
 
 /** Writes the file as a whole, readable for its owner alone. */
 export async function writeCredentialsFile(dataDir: string, content: CredentialsFile): Promise<void> {
-  const unfinished = `${pathIn(dataDir)}.new`
-  await writeFile(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
-  await rename(unfinished, pathIn(dataDir))
+  await writeWholeFile(pathIn(dataDir), `${JSON.stringify(content, null, 2)}\n`, 0o600)
 }

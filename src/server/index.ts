@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { createApi, createShowing } from '../api/index.ts'
 import { createAuth, createIpRestrictions, firstAccount } from '../auth/index.ts'
 import { systemClock } from '../base/clock.ts'
+import { failpoint } from '../base/failpoint.ts'
 import { createDial } from '../base/guarded-dial.ts'
 import { joinHostPort, publicUrl } from '../base/hostport.ts'
 import { createLog } from '../base/log.ts'
@@ -67,6 +69,9 @@ const PLATFORM_NAMES = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns1
 /** What has to be there also while the database is away. */
 const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
 
+/** What a failed start had started is a moment old: nothing of it is worth waiting for longer. */
+const MAX_CLEANUP_MS = 5_000
+
 /** What is known only once the listeners are bound. */
 interface Bound {
   apiUrl: string
@@ -100,28 +105,26 @@ function peerAddress({ peerAddr, databaseUrl, roles }: Settings) {
   return alone ? undefined : { host: '127.0.0.1', port: 0 }
 }
 
-/** Starts parts one after the other; when one fails, those before it are stopped again. */
-async function startInOrder(parts: readonly Part[]): Promise<() => Promise<void>> {
-  const running: Part[] = []
-  const stop = async () => {
-    for (const part of running.splice(0).reverse()) await part.stop()
+/**
+ * Starts parts one after the other. Each is registered to be stopped before it starts: a start that fails halfway may
+ * have opened a listener already.
+ */
+async function startInOrder(running: AsyncDisposableStack, parts: readonly Part[]): Promise<void> {
+  for (const part of parts) {
+    running.defer(() => part.stop())
+    await part.start()
+    failpoint('server.start')
   }
-  try {
-    for (const part of parts) {
-      await part.start()
-      running.push(part)
-    }
-  } catch (error) {
-    await stop()
-    throw error
-  }
-  return stop
 }
 
-/** Wires the parts and starts them; the only file that knows them all. */
+/**
+ * Wires the parts and starts them; the only file that knows them all. A start that fails stops whatever it had started
+ * before it throws.
+ */
 export async function startServer(settings: Settings): Promise<RunningServer> {
   const log = createLog('adit', settings.logLevel)
   const clock = systemClock
+  const running = new AsyncDisposableStack()
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
   const store = await openStore({
     url: settings.databaseUrl,
@@ -131,6 +134,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     clock,
     log,
   })
+  running.defer(() => store.close())
   try {
     const { authority, file: caFile } = await openRootAuthority(store, settings.dataDir)
     const first = await firstAccount(store)
@@ -163,6 +167,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       allow: settings.outboundAllow,
       ...(settings.acmeCa !== undefined && { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
     })
+    running.defer(async () => void (await Promise.all([outbound.close(), acmeOutbound.close()])))
     const certs = createCerts({
       store,
       authority,
@@ -190,6 +195,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
 
     const deliveries = createOutboundThread({ allow: settings.outboundAllow })
+    running.defer(() => deliveries.close())
     const events = createEvents({
       store,
       outbound: deliveries,
@@ -418,7 +424,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       edgeStopped ??= edge.stop()
       return edgeStopped
     }
-    const stopParts = await startInOrder([
+    await startInOrder(running, [
       freshness,
       { start: restrictions.start, stop: async () => restrictions.stop() },
       { start: changes.start, stop: async () => changes.stop() },
@@ -499,7 +505,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         : { http_url: before?.http_url ?? null, https_url: before?.https_url ?? null }),
       ssh_addr: has('gateway') ? sshAddr : (before?.ssh_addr ?? null),
     }
-    await writeCredentialsFile(settings.dataDir, credentials)
+    await writeCredentialsFile(settings.dataDir, credentials).catch((err: unknown) => {
+      // New secrets are nowhere else in clear; the addresses of a later start are printed as well.
+      if (made !== undefined) throw err
+      log.warn({ err }, 'credentials.json not updated: its addresses may be those of an earlier start')
+    })
+    failpoint('server.start')
     return {
       credentials,
       made,
@@ -507,14 +518,14 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         () => undefined,
         (error: Error) => error.message,
       ),
-      async stop() {
-        await stopParts()
-        await Promise.all([outbound.close(), acmeOutbound.close(), deliveries.close()])
-        await store.close()
-      },
+      stop: () => running.disposeAsync(),
     }
   } catch (error) {
-    await store.close()
+    // The operator has to know why the start failed, not what failed because of that.
+    const cleanup = running.disposeAsync()
+    await Promise.race([cleanup, delay(MAX_CLEANUP_MS, undefined, { ref: false })]).catch((err: unknown) =>
+      log.error({ err }, 'cleanup of a failed start failed'),
+    )
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeWholeFile } from './whole-file.ts'
 
 /** A name for this node that lasts: after a crash it takes back its own leases instead of waiting for them to end. */
 export async function nodeId(dataDir: string): Promise<string> {
@@ -8,6 +9,6 @@ export async function nodeId(dataDir: string): Promise<string> {
   const known = await readFile(file, 'utf8').catch(() => '')
   if (/^[0-9a-f-]{36}$/.test(known.trim())) return known.trim()
   const made = randomUUID()
-  await writeFile(file, `${made}\n`, { mode: 0o600 })
+  await writeWholeFile(file, `${made}\n`, 0o600)
   return made
 }

@@ -1,8 +1,8 @@
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Secret } from '../base/secret.ts'
 import { type Authority, createAuthority, loadAuthority } from '../certs/index.ts'
 import type { Store } from '../store/index.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 const CERTIFICATE = 'root.certificate'
 const KEY = 'root.key'
@@ -25,6 +25,6 @@ export async function openRootAuthority(
     await store.putSetting(KEY, key, { secret: true })
     await store.putSetting(CERTIFICATE, certificatePem)
   }
-  await writeFile(file, certificatePem, { mode: 0o644 })
+  await writeWholeFile(file, certificatePem, 0o644)
   return { authority: await loadAuthority({ certificatePem, privateKeyPem: new Secret(key) }), file }
 }

@@ -10,7 +10,7 @@ import { type Migrator, migrate } from './migrations.ts'
 import { ROW } from './rows.ts'
 import { migrations } from './schema.ts'
 import type { Engine, Eventually, Sql, SqlRecord, SqlValue } from './sql.ts'
-import { SqliteEngine } from './sqlite.ts'
+import { isConditionOfDisk, SqliteEngine } from './sqlite.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** The name of the copy in the data directory. */
@@ -238,6 +238,8 @@ async function openCopy({ file, log }: LastKnownOptions): Promise<SqliteEngine> 
   try {
     return await openTables(file, log)
   } catch (error) {
+    // A full or failing disk says nothing about what is in the copy, and removing it would lose that.
+    if (isConditionOfDisk(error)) throw error
     log.warn({ err: error }, 'the local copy of the database cannot be used and is made anew')
     for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
     return openTables(file, log)

@@ -112,8 +112,9 @@ export class SqliteEngine implements Engine, Migrator {
     if (this.#closed) return
     this.#endView()
     this.#closed = true
-    this.#reading.database.close()
+    this.#keepLog()
     this.#writing.database.close()
+    this.#reading.database.close()
   }
 
   /**
@@ -153,6 +154,19 @@ export class SqliteEngine implements Engine, Migrator {
         if (!isBusy(error) || performance.now() > deadline) throw error
         await delay(1 + Math.random() * 9)
       }
+    }
+  }
+
+  /**
+   * Moves the log into the file, and keeps the space of both the log and its index for the next start, which needs it also
+   * on a full disk. SQLite removes them with the last connection, unless that one may only read and has done so.
+   */
+  #keepLog(): void {
+    try {
+      this.#writing.get('PRAGMA wal_checkpoint(PASSIVE)')
+      this.#reading.get('SELECT 1 FROM sqlite_schema')
+    } catch (error) {
+      this.#log.warn({ err: error }, 'write-ahead log not checkpointed at close')
     }
   }
 
@@ -335,6 +349,8 @@ interface SqliteError extends Error {
 
 // Primary result codes: https://sqlite.org/rescode.html
 const BUSY = 5
+const DAMAGED = 11
+const NOT_A_DATABASE = 26
 const CONDITIONS: Readonly<Record<number, string>> = {
   [BUSY]: 'another process has held it for too long',
   6: 'another process has locked it',
@@ -342,11 +358,11 @@ const CONDITIONS: Readonly<Record<number, string>> = {
   8: 'it is read-only',
   9: 'the operation was interrupted',
   10: 'reading or writing it failed',
-  11: 'its file is damaged',
+  [DAMAGED]: 'its file is damaged',
   13: 'the disk is full',
   14: 'its file cannot be opened',
   15: 'its lock files cannot be used',
-  26: 'its file is not a database',
+  [NOT_A_DATABASE]: 'its file is not a database',
 }
 
 function explain(error: unknown): unknown {
@@ -358,6 +374,20 @@ function explain(error: unknown): unknown {
 }
 
 function isBusy(error: unknown): boolean {
-  const cause = (error as Error).cause as SqliteError | undefined
-  return cause !== undefined && (cause.errcode & 0xff) === BUSY
+  return codeOf(error) === BUSY
+}
+
+/** Whether a failure is of the machine (memory, disk, permissions, locks) rather than of what the file holds. */
+export function isConditionOfDisk(error: unknown): boolean {
+  const code = codeOf(error)
+  return code !== undefined && code in CONDITIONS && code !== DAMAGED && code !== NOT_A_DATABASE
+}
+
+/** The primary result code of the SQLite error that caused this one, if any. */
+function codeOf(error: unknown): number | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { errcode } = cause as Partial<SqliteError>
+    if (errcode !== undefined) return errcode & 0xff
+  }
+  return undefined
 }

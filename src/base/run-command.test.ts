@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+
+function run(command: string) {
+  const module = JSON.stringify(new URL('./run-command.ts', import.meta.url).href)
+  const script = `const { runCommand } = await import(${module}); await runCommand(${command})`
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  })
+  return { status, stderr }
+}
+
+test('a command that waits for what never comes ends with a sentence and exit code 1', () => {
+  const { status, stderr } = run('() => new Promise(() => {})')
+
+  assert.equal(status, 1)
+  assert.match(stderr, /^ERROR: {2}The command ended before it was done/)
+})
+
+test('a command that ends has its own exit code and nothing is added', () => {
+  assert.deepEqual(run('async () => 0'), { status: 0, stderr: '' })
+  assert.deepEqual(run('async () => 3'), { status: 3, stderr: '' })
+})
+
+test('a command that throws is shown whole', () => {
+  const { status, stderr } = run('async () => { throw new Error("broken") }')
+
+  assert.equal(status, 1)
+  assert.match(stderr, /Error: broken/)
+  assert.doesNotMatch(stderr, /before it was done/)
+})
