@@ -7,7 +7,10 @@ import {
   NewerSchema,
   StoreUnavailable,
 } from '../store/index.ts'
+import type { CredentialsFile } from './credentials-file.ts'
 import { type RunningServer, startServer } from './index.ts'
+import type { MadeAccount } from './made-account.ts'
+import { isReadByPerson } from './secret-output.ts'
 import { BadSetting, readSettings, type Settings, settingsHelp } from './settings.ts'
 import { findSubcommand, Refused, subcommands } from './subcommands.ts'
 
@@ -37,21 +40,32 @@ function welcome({ credentials, made, databaseAway }: RunningServer, settings: S
   if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
   if (credentials.agent_addr !== null) lines.push(`  Agents              ${credentials.agent_addr}`)
   if (credentials.ssh_addr !== null) lines.push(`  SSH gateway         ${credentials.ssh_addr}`)
-  if (made !== undefined)
-    lines.push(
-      '',
-      'This is the first start, so an account was made. Its secrets are shown this once',
-      `and kept in ${join(settings.dataDir, 'credentials.json')}:`,
-      `  API key     ${made.apiKey.reveal()}`,
-      `  Authtoken   ${made.authtoken.reveal()}`,
-      '',
-      `Sign in to the dashboard at ${credentials.api_url}/dashboard/ with`,
-      `  Email       ${made.email}`,
-      `  Password    ${made.password.reveal()}`,
-      'The password is shown this once and kept nowhere; "adit server user password" makes another.',
-    )
+  if (made !== undefined) lines.push('', ...firstStart(made, credentials, settings))
   lines.push('', 'Next, in another terminal, give a local service a public URL:', '  bin/adit http 3000', '')
   return lines.join('\n')
+}
+
+function firstStart(made: MadeAccount, { api_url }: CredentialsFile, { dataDir }: Settings): string[] {
+  const file = join(dataDir, 'credentials.json')
+  if (!isReadByPerson())
+    return [
+      'This is the first start, so an account was made. Its API key and authtoken are in',
+      `${file}, which its owner alone can read; they are printed to terminals only.`,
+      '',
+      `Sign in to the dashboard at ${api_url}/dashboard/ as ${made.email}; this makes the password:`,
+      `  bin/adit server user password ${made.email} --data-dir ${dataDir}`,
+    ]
+  return [
+    'This is the first start, so an account was made. Its secrets are shown this once',
+    `and kept in ${file}:`,
+    `  API key     ${made.apiKey.reveal()}`,
+    `  Authtoken   ${made.authtoken.reveal()}`,
+    '',
+    `Sign in to the dashboard at ${api_url}/dashboard/ with`,
+    `  Email       ${made.email}`,
+    `  Password    ${made.password.reveal()}`,
+    'The password is shown this once and kept nowhere; "adit server user password" makes another.',
+  ]
 }
 
 /** Errors of the store whose text is meant for the terminal. */

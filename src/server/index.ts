@@ -40,6 +40,7 @@ import { nodeId } from './node-id.ts'
 import { observers } from './observers.ts'
 import { openFilesLimit, placesFor } from './open-files.ts'
 import { createReservedNames } from './reserved-names.ts'
+import { lockRoles } from './role-locks.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
 import { BadSetting, masterKeyFileOf, ROLES, type RoleName, type Settings } from './settings.ts'
@@ -126,16 +127,17 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   const clock = systemClock
   const running = new AsyncDisposableStack()
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
-  const store = await openStore({
-    url: settings.databaseUrl,
-    dataDir: settings.dataDir,
-    masterKeyFile: masterKeyFileOf(settings),
-    keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
-    clock,
-    log,
-  })
-  running.defer(() => store.close())
   try {
+    running.use(lockRoles(settings.dataDir, settings.roles))
+    const store = await openStore({
+      url: settings.databaseUrl,
+      dataDir: settings.dataDir,
+      masterKeyFile: masterKeyFileOf(settings),
+      keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
+      clock,
+      log,
+    })
+    running.defer(() => store.close())
     const { authority, file: caFile } = await openRootAuthority(store, settings.dataDir)
     const first = await firstAccount(store)
     const passwords = createPasswords()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, readdir, readFile, stat } from 'node:fs/promises'
+import { copyFile, open, readdir, readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
 import type { CredentialsFile } from './credentials-file.ts'
@@ -22,7 +23,16 @@ interface Run {
 }
 
 function runAdit(t: TestContext, args: string[], environment: Record<string, string> = {}): Run {
-  const child = spawn(adit, args, { env: { PATH: process.env.PATH, ...environment } as NodeJS.ProcessEnv })
+  return run(t, adit, args, environment)
+}
+
+/** The same with a terminal to write to. */
+function runInTerminal(t: TestContext, args: string[]): Run {
+  return run(t, 'script', ['--quiet', '--return', '--command', [adit, ...args].join(' '), '/dev/null'], {})
+}
+
+function run(t: TestContext, program: string, args: string[], environment: Record<string, string>): Run {
+  const child = spawn(program, args, { env: { PATH: process.env.PATH, ...environment } as NodeJS.ProcessEnv })
   const output: Buffer[] = []
   const errors: Buffer[] = []
   child.stdout.on('data', (piece: Buffer) => output.push(piece))
@@ -63,7 +73,7 @@ async function signIn({ api_url }: CredentialsFile, email: string, password: str
   return response.status
 }
 
-test('the first start makes an account, prints its secrets once and keeps them for programs here', async (t) => {
+test('the first start of a service makes an account and prints where its secrets are, but none of them', async (t) => {
   const dataDir = join(await tempDir(t), 'state')
 
   const first = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
@@ -73,16 +83,12 @@ test('the first start makes an account, prints its secrets once and keeps them f
     headers: { authorization: `Bearer ${credentials.api_key}` },
   })
   assert.equal(response.status, 200)
-  assert.ok(first.output().includes(credentials.api_key!))
-  assert.ok(first.output().includes(credentials.authtoken!))
+  assert.ok(first.output().includes(join(dataDir, 'credentials.json')))
+  assert.equal(first.output().includes(credentials.api_key!), false)
+  assert.equal(first.output().includes(credentials.authtoken!), false)
+  assert.equal(first.output().includes('Password'), false)
   assert.match(first.output(), /bin\/adit http 3000/)
   assert.ok(first.output().includes(`${credentials.api_url}/dashboard/`))
-  const password = passwordIn(first)
-  assert.equal(await signIn(credentials, 'admin@adit.localhost', password), 200)
-  const files = await Promise.all(
-    (await readdir(dataDir)).map((name) => readFile(join(dataDir, name), 'latin1')),
-  )
-  assert.ok(files.every((content) => !content.includes(password)))
   assert.equal((await stat(join(dataDir, 'credentials.json'))).mode & 0o777, 0o600)
   assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600)
   assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
@@ -95,6 +101,76 @@ test('the first start makes an account, prints its secrets once and keeps them f
   assert.equal(second.output().includes(credentials.api_key!), false)
   assert.equal(second.output().includes('Password'), false)
   assert.equal(await stopped(second, 'SIGINT'), 0)
+})
+
+test('the first start in a terminal prints the secrets of the account, once', async (t) => {
+  if (spawnSync('script', ['--version']).status !== 0) return t.skip('util-linux script is not installed')
+  const dataDir = join(await tempDir(t), 'state')
+  const first = runInTerminal(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
+  const credentials = await started(first, dataDir)
+
+  assert.ok(first.output().includes(credentials.api_key!))
+  assert.ok(first.output().includes(credentials.authtoken!))
+  const password = passwordIn(first)
+  assert.equal(await signIn(credentials, 'admin@adit.localhost', password), 200)
+  const files = await Promise.all(
+    (await readdir(dataDir)).map((name) => readFile(join(dataDir, name), 'latin1')),
+  )
+  assert.ok(files.every((content) => !content.includes(password)))
+})
+
+test('commands that print secrets refuse to do so into the journal, and make none', async (t) => {
+  const dataDir = await tempDir(t)
+  await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+  const journal = await open(join(await tempDir(t), 'journal'), 'w+')
+  t.after(() => journal.close())
+  const { dev, ino } = await journal.stat()
+
+  for (const words of [
+    ['account', 'create', 'team'],
+    ['user', 'password', 'admin@adit.localhost'],
+  ]) {
+    const child = spawn(adit, ['server', ...words, '--data-dir', dataDir], {
+      env: { PATH: process.env.PATH, JOURNAL_STREAM: `${dev}:${ino}` } as NodeJS.ProcessEnv,
+      stdio: ['ignore', journal.fd, 'pipe'],
+    })
+    const [[code], errors] = await Promise.all([once(child, 'exit'), text(child.stderr!)])
+    assert.equal(code, 1)
+    assert.match(errors, /would go to the journal/)
+  }
+
+  assert.equal((await journal.stat()).size, 0)
+  const accounts = runAdit(t, ['server', 'account', 'list', '--data-dir', dataDir])
+  await once(accounts.child, 'close')
+  assert.equal(accounts.output().trim().split('\n').length, 1)
+})
+
+test('a second server on the same data directory is refused, also after others were killed', async (t) => {
+  const dataDir = await tempDir(t)
+  const killed = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
+  await started(killed, dataDir)
+  await stopped(killed, 'SIGKILL')
+  const credentials = await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+
+  const second = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
+  const [code] = (await once(second.child, 'close')) as [number]
+
+  assert.equal(code, 1)
+  assert.match(second.errors(), /^ERROR: {2}Another server runs the role api on the data directory .*\n$/)
+  assert.deepEqual(JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')), credentials)
+  assert.equal((await fetch(`${credentials.api_url}/readyz`)).status, 200)
+})
+
+test('servers with different roles share a data directory', async (t) => {
+  const dataDir = await tempDir(t)
+  const flags = ['server', '--data-dir', dataDir, ...ANY_PORTS, '--roles']
+  await started(runAdit(t, [...flags, 'api,gateway,jobs']), dataDir)
+
+  await started(runAdit(t, [...flags, 'edge']), dataDir)
+
+  const third = runAdit(t, [...flags, 'dns,edge'])
+  assert.equal(((await once(third.child, 'close')) as [number])[0], 1)
+  assert.match(third.errors(), /Another server runs the role edge/)
 })
 
 test('health and readiness answer without a key, and nothing else does', async (t) => {
@@ -160,8 +236,7 @@ test('another account is made on the command line and gets its own keys', async 
 
 test('the operator makes a new password for a user, while the server runs', async (t) => {
   const dataDir = await tempDir(t)
-  const server = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
-  const credentials = await started(server, dataDir)
+  const credentials = await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
   const email = 'admin@adit.localhost'
   const command = async (...words: string[]) => {
     const run = runAdit(t, ['server', ...words, '--data-dir', dataDir])
@@ -169,11 +244,17 @@ test('the operator makes a new password for a user, while the server runs', asyn
     return { code, run }
   }
 
-  const { code, run } = await command('user', 'password', email.toUpperCase())
+  const made = async () => {
+    const { code, run } = await command('user', 'password', email.toUpperCase())
+    assert.equal(code, 0, run.errors())
+    return /new password (\S+)/.exec(run.output())![1]!
+  }
+  const before = await made()
+  assert.equal(await signIn(credentials, email, before), 200)
 
-  assert.equal(code, 0, run.errors())
-  const password = /new password (\S+)/.exec(run.output())![1]!
-  assert.equal(await signIn(credentials, email, passwordIn(server)), 401)
+  const password = await made()
+
+  assert.equal(await signIn(credentials, email, before), 401)
   assert.equal(await signIn(credentials, email, password), 200)
   const unknown = await command('user', 'password', 'nobody@example.com')
   assert.equal(unknown.code, 1)

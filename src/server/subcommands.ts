@@ -8,6 +8,7 @@ import { backup, type DurableStore, NameTaken, openStore, restore, rotateMasterK
 import { runCheck } from './check-world.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { givePasswordTo, makeAccount, usersWithEmail } from './made-account.ts'
+import { goesToJournal } from './secret-output.ts'
 import { masterKeyFileOf, type Settings } from './settings.ts'
 
 /** A command of the operator beside starting the server: its words, with what people fill in in capitals. */
@@ -52,6 +53,14 @@ function needed(value: string | undefined, sentence: string): string {
   return value
 }
 
+/** Before a secret is made that would then be lost or, printed, kept for whoever may read the journal. */
+function refuseJournal(): void {
+  if (goesToJournal())
+    throw new Refused(
+      'The output of this command has a secret in it and would go to the journal: run it in a terminal, or send its output to a file of your own.',
+    )
+}
+
 /** Everything `adit server` does besides running. */
 export const subcommands: readonly Subcommand[] = [
   {
@@ -59,6 +68,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'make another account, with its own administrator, API key and authtoken',
     async run([given], settings) {
       const name = needed(given, 'Give the new account a name: adit server account create NAME.')
+      refuseJournal()
       await withStore(settings, async (store) => {
         const email = `admin@${settings.domain}`
         const means = { store, passwords: createPasswords(), clock: systemClock }
@@ -97,6 +107,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'make a new password for a user, to sign in to the dashboard; switches the second factor off',
     async run([given, account], settings) {
       const email = needed(given, 'Name the user: adit server user password EMAIL.')
+      refuseJournal()
       await withStore(settings, async (store) => {
         const found = await usersWithEmail(store, email)
         const [user, another] = found.filter((each) => account === undefined || each.account === account)
@@ -175,7 +186,14 @@ export const subcommands: readonly Subcommand[] = [
     help: 'fill an empty data directory or database from a backup',
     async run([given], settings) {
       const file = needed(given, 'Say from where: adit server restore FILE.')
-      await restore({ url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog }, file)
+      const { verified } = await restore(
+        { url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog },
+        file,
+      )
+      if (!verified)
+        process.stderr.write(
+          `WARNING:  ${file} has no digest, as backups of earlier releases: changed bytes in it would not be noticed.\n`,
+        )
       say(`Restored from ${file}. Put the master key back, then start the server.`)
     },
   },

@@ -38,10 +38,6 @@ export async function dumpPostgres(url: string, file: string, log: Logger): Prom
   } finally {
     await source.close()
   }
-  // One file without a log beside it, wherever it is copied to.
-  const written = new DatabaseSync(file)
-  written.exec('PRAGMA journal_mode = DELETE')
-  written.close()
 }
 
 /** Copies all tables of an SQLite file into an empty PostgreSQL database. */

@@ -15,7 +15,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { mountSmallDisk } from '../../test/support/full-disk.ts'
 import { freshDatabase } from '../../test/support/postgres.ts'
+import { createRandom } from '../../test/support/random.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import {
@@ -148,6 +150,78 @@ test('a backup never replaces a file, and a restore never replaces a database', 
   await assert.rejects(restore(await place(t, 'sqlite'), `${archive}.3`), /There is no file/)
 })
 
+/** Makes a backup what it was in releases that wrote no digest. */
+function withoutDigest(file: string, statements = ''): void {
+  const database = new DatabaseSync(file)
+  database.exec(`PRAGMA application_id = 0; ${statements}`)
+  const { page_size: size } = database.prepare('PRAGMA page_size').get() as { page_size: number }
+  const { page_count: count } = database.prepare('PRAGMA page_count').get() as { page_count: number }
+  database.close()
+  truncateSync(file, size * count)
+}
+
+for (const engine of ['sqlite', 'postgres'] as const)
+  test(`a backup of ${engine} with any flipped bit or missing byte is refused`, async (t) => {
+    const source = await place(t, engine)
+    await put(await open(t, source), ...Array.from({ length: 50 }, () => draft()))
+    const archive = join(directory(t), 'backup.db')
+    await backup(source, archive)
+    const whole = readFileSync(archive)
+    const random = createRandom()
+    t.diagnostic(`SEED=${random.seed}`)
+    const target = await place(t, 'sqlite')
+    const trailer = Array.from({ length: 90 }, (_, index) => whole.length - 1 - index)
+    const anywhere = Array.from({ length: 300 }, () => random.below(whole.length))
+
+    for (const at of [...anywhere, ...trailer, ...Array.from({ length: 100 }, (_, index) => index)]) {
+      const damaged = Buffer.from(whole)
+      damaged[at]! ^= 1 << random.below(8)
+      writeFileSync(archive, damaged)
+      await assert.rejects(restore(target, archive), BackupRefused, `a bit of byte ${at} is flipped`)
+    }
+    for (const length of [0, 1, 71, 4096, whole.length - 84, whole.length - 1]) {
+      writeFileSync(archive, whole.subarray(0, length))
+      await assert.rejects(restore(target, archive), BackupRefused, `cut to ${length} bytes`)
+    }
+
+    assert.deepEqual(readdirSync(target.dataDir), [])
+    writeFileSync(archive, whole)
+    assert.deepEqual(await restore(target, archive), { verified: true })
+  })
+
+test('a backup of an earlier release, without a digest, is restored and said to be unverified', async (t) => {
+  const source = await place(t, 'sqlite')
+  const store = await open(t, source)
+  await put(store, draft({ id: 'th_1' }))
+  const archive = join(directory(t), 'backup.db')
+  await backup(source, archive)
+  withoutDigest(archive)
+  const target = await place(t, 'sqlite')
+
+  assert.deepEqual(await restore(target, archive), { verified: false })
+
+  copyFileSync(join(source.dataDir, 'master.key'), join(target.dataDir, 'master.key'))
+  assert.deepEqual(await contents(await open(t, target)), await contents(store))
+})
+
+for (const engine of ['sqlite', 'postgres'] as const)
+  test(`a backup of ${engine} to a full disk says so and leaves nothing behind`, async (t) => {
+    const disk = await mountSmallDisk(t, 2)
+    if (disk === undefined) return
+    const source = await place(t, engine)
+    await put(await open(t, source), ...Array.from({ length: 50 }, () => draft()))
+    await disk.fill()
+    const before = readdirSync(disk.path)
+
+    await assert.rejects(backup(source, join(disk.path, 'backup.db')), (error) => {
+      assert.ok(error instanceof BackupRefused)
+      assert.match(error.message, /backup\.db cannot be written: the disk is full/)
+      return true
+    })
+
+    assert.deepEqual(readdirSync(disk.path), before)
+  })
+
 test('a damaged or newer backup is refused and leaves nothing behind', async (t) => {
   const source = await place(t, 'sqlite')
   await put(await open(t, source), ...Array.from({ length: 200 }, () => draft()))
@@ -162,11 +236,9 @@ test('a damaged or newer backup is refused and leaves nothing behind', async (t)
   }
   const short = damaged('short', (file) => truncateSync(file, 40_000))
   const text = damaged('text', (file) => writeFileSync(file, 'not a database'))
-  const newer = damaged('newer', (file) => {
-    const database = new DatabaseSync(file)
-    database.exec('INSERT INTO schema_versions (version, compatible_from) VALUES (1000, 1)')
-    database.close()
-  })
+  const newer = damaged('newer', (file) =>
+    withoutDigest(file, 'INSERT INTO schema_versions (version, compatible_from) VALUES (1000, 1)'),
+  )
 
   await assert.rejects(restore(target, short), BackupRefused)
   await assert.rejects(restore(target, text), BackupRefused)

@@ -8,15 +8,17 @@ import {
   openSync,
   renameSync,
   rmSync,
+  truncateSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from '../base/log.ts'
+import { appendDigest, verifyDigest } from './backup-digest.ts'
 import { dumpPostgres, loadPostgres } from './backup-postgres.ts'
 import { BackupRefused } from './backup-refused.ts'
 import { NewerSchema } from './migrations.ts'
 import { migrations } from './schema.ts'
-import { DATABASE_FILE } from './sqlite.ts'
+import { DATABASE_FILE, isDiskFull } from './sqlite.ts'
 
 /** Which database to back up or to fill, named as for `openStore`. */
 export interface BackupOptions {
@@ -34,20 +36,35 @@ export async function backup({ url, dataDir, log }: BackupOptions, target: strin
   await writeWhole(target, async (draft) => {
     if (url === undefined) dumpSqlite(join(dataDir, DATABASE_FILE), draft)
     else await dumpPostgres(url, draft, log)
+    appendDigest(draft)
   })
 }
 
-/** Fills an empty data directory, or an empty PostgreSQL database, from a backup. */
-export async function restore({ url, dataDir, log }: BackupOptions, source: string): Promise<void> {
-  verifyArchive(source)
-  if (url !== undefined) return loadPostgres(url, source, log)
+/**
+ * Fills an empty data directory, or an empty PostgreSQL database, from a backup. Answers whether the backup had a digest to
+ * compare it with; those of earlier releases have none.
+ */
+export async function restore(
+  { url, dataDir, log }: BackupOptions,
+  source: string,
+): Promise<{ verified: boolean }> {
+  const length = verifyArchive(source)
+  const verified = length !== undefined
+  if (url !== undefined) {
+    await loadPostgres(url, source, log)
+    return { verified }
+  }
   const file = join(dataDir, DATABASE_FILE)
   for (const existing of [file, `${file}-wal`]) {
     if (existsSync(existing))
       throw new BackupRefused(`${existing} exists already: restore into an empty data directory.`)
   }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  await writeWhole(file, async (draft) => copyFileSync(source, draft))
+  await writeWhole(file, async (draft) => {
+    copyFileSync(source, draft)
+    if (length !== undefined) truncateSync(draft, length)
+  })
+  return { verified }
 }
 
 function dumpSqlite(file: string, target: string): void {
@@ -61,8 +78,10 @@ function dumpSqlite(file: string, target: string): void {
   }
 }
 
-function verifyArchive(source: string): void {
+/** Answers with how many bytes of the file are the database; undefined when it has no digest. */
+function verifyArchive(source: string): number | undefined {
   if (!existsSync(source)) throw new BackupRefused(`There is no file ${source}.`)
+  const length = verifyDigest(source)
   const damaged = (why: string) => new BackupRefused(`${source} is not a whole backup: ${why}.`)
   const database = new DatabaseSync(source, { readOnly: true })
   try {
@@ -75,6 +94,7 @@ function verifyArchive(source: string): void {
         `The backup has schema ${found?.version} and this release knows ${known}: restore it with the release that made it.`,
       )
     }
+    return length
   } catch (error) {
     if (error instanceof BackupRefused || error instanceof NewerSchema) throw error
     throw damaged((error as Error).message)
@@ -86,17 +106,28 @@ function verifyArchive(source: string): void {
 /** Lets `write` make the file under another name first: under its own name it is there whole and durable, or not at all. */
 async function writeWhole(file: string, write: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${file}.part`
-  rmSync(draft, { force: true })
-  closeSync(openSync(draft, 'wx', 0o600))
+  removeDraft(draft)
   try {
+    closeSync(openSync(draft, 'wx', 0o600))
     await write(draft)
     chmodSync(draft, 0o600)
     sync(draft)
     renameSync(draft, file)
     sync(dirname(file))
+  } catch (error) {
+    if (isDiskFull(error))
+      throw new BackupRefused(
+        `${file} cannot be written: the disk is full. Free some space, or name another place.`,
+      )
+    throw error
   } finally {
-    rmSync(draft, { force: true })
+    removeDraft(draft)
   }
+}
+
+/** SQLite leaves its own files beside a database that it could not finish. */
+function removeDraft(draft: string): void {
+  for (const end of ['', '-journal', '-wal', '-shm']) rmSync(draft + end, { force: true })
 }
 
 function sync(path: string): void {

@@ -350,6 +350,7 @@ interface SqliteError extends Error {
 // Primary result codes: https://sqlite.org/rescode.html
 const BUSY = 5
 const DAMAGED = 11
+const FULL = 13
 const NOT_A_DATABASE = 26
 const CONDITIONS: Readonly<Record<number, string>> = {
   [BUSY]: 'another process has held it for too long',
@@ -359,7 +360,7 @@ const CONDITIONS: Readonly<Record<number, string>> = {
   9: 'the operation was interrupted',
   10: 'reading or writing it failed',
   [DAMAGED]: 'its file is damaged',
-  13: 'the disk is full',
+  [FULL]: 'the disk is full',
   14: 'its file cannot be opened',
   15: 'its lock files cannot be used',
   [NOT_A_DATABASE]: 'its file is not a database',
@@ -375,6 +376,12 @@ function explain(error: unknown): unknown {
 
 function isBusy(error: unknown): boolean {
   return codeOf(error) === BUSY
+}
+
+/** Whether something could not be written for want of space, to a database or to a plain file. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return codeOf(error) === FULL || code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
 }
 
 /** Whether a failure is of the machine (memory, disk, permissions, locks) rather than of what the file holds. */

@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { BadSetting, type RoleName } from './settings.ts'
+
+/**
+ * Claims the roles of a data directory for this process: two servers with the same role there would give out the same
+ * names and overwrite each other's files. The locks are SQLite's on empty files, since Node has none of its own; the
+ * kernel frees them with the process, however it ends. Commands beside a running server take none.
+ */
+export function lockRoles(dataDir: string, roles: Iterable<RoleName>): Disposable {
+  const locks = new DisposableStack()
+  try {
+    for (const role of roles) locks.use(lock(join(dataDir, `${role}.lock`), role, dataDir))
+    return locks
+  } catch (error) {
+    locks.dispose()
+    throw error
+  }
+}
+
+const BUSY = 5
+
+function lock(file: string, role: RoleName, dataDir: string): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    // Nothing is ever written: the transaction only holds the lock, which needs no space on the disk.
+    database.exec('BEGIN EXCLUSIVE')
+    return database
+  } catch (error) {
+    database.close()
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== BUSY) throw error
+    throw new BadSetting(
+      `Another server runs the role ${role} on the data directory ${dataDir}. Stop it, or choose another directory with --data-dir.`,
+    )
+  }
+}
