@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { silentLog } from '../base/log.ts'
 import { askServer } from './ask.ts'
@@ -28,6 +30,25 @@ for (const transport of ['udp', 'tcp'] as const)
 
     assert.deepEqual(own, { rcode: 'NOERROR', authoritative: true, answers: 1 })
     assert.deepEqual(foreign, { rcode: 'REFUSED', authoritative: false, answers: 0 })
+  })
+
+for (const [what, answer] of [
+  ['nothing', ''],
+  ['half an answer', '\x00\x20half'],
+] as const)
+  test(`a server that sends ${what} and closes is an error`, { timeout: 60_000 }, async (t) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.end(answer, 'latin1')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const { port } = server.address() as { port: number }
+
+    await assert.rejects(
+      askServer({ host: '127.0.0.1', port }, { name: 'adit.test', type: 'SOA' }, 'tcp', 30_000),
+      /closed|reset/i,
+    )
   })
 
 test('a server that is not there is an error', async () => {

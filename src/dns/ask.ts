@@ -47,17 +47,16 @@ async function overTcp(
 ): Promise<Buffer> {
   const socket = connect({ host, port, signal })
   try {
-    await once(socket, 'connect', { signal })
     const length = Buffer.alloc(2)
     length.writeUInt16BE(query.length)
     socket.write(Buffer.concat([length, query]))
     let received = Buffer.alloc(0)
-    for (;;) {
+    for await (const piece of socket as AsyncIterable<Buffer>) {
+      received = Buffer.concat([received, piece])
       if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0))
         return received.subarray(2, 2 + received.readUInt16BE(0))
-      const [piece] = (await once(socket, 'data', { signal })) as [Buffer]
-      received = Buffer.concat([received, piece])
     }
+    throw new Error('the connection was closed without an answer')
   } finally {
     socket.on('error', () => {})
     socket.destroy()

@@ -41,6 +41,7 @@ function dial(host: string, port: number): Promise<void> {
       resolve()
     })
     socket.on('error', reject)
+    socket.once('close', () => reject(new Error('the connection was closed')))
   })
 }
 
@@ -57,7 +58,10 @@ function lookAtCertificate(
       resolve({ trusted: socket.authorized, reason })
       socket.destroy()
     })
-    socket.once('close', () => clearTimeout(timer))
+    socket.once('close', () => {
+      clearTimeout(timer)
+      reject(new Error('the connection was closed'))
+    })
     socket.on('error', reject)
   })
 }

@@ -381,6 +381,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         maxConnections: places.calls,
         version: VERSION,
       },
+      ready: store.checkWritable,
       clock,
       log,
       metrics,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { StoreUnavailable } from '../store/index.ts'
 import { BadSetting, type RoleName } from './settings.ts'
 
 /**
@@ -23,12 +24,15 @@ const BUSY = 5
 function lock(file: string, role: RoleName, dataDir: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
-    // Nothing is ever written: the transaction only holds the lock, which needs no space on the disk.
-    database.exec('BEGIN EXCLUSIVE')
+    // Nothing is ever written, not even a journal: the lock needs no space on the disk.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return database
   } catch (error) {
     database.close()
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== BUSY) throw error
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== BUSY)
+      throw new StoreUnavailable(`The lock file ${file} cannot be used: ${(error as Error).message}.`, {
+        cause: error,
+      })
     throw new BadSetting(
       `Another server runs the role ${role} on the data directory ${dataDir}. Stop it, or choose another directory with --data-dir.`,
     )

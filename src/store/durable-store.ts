@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { auditPage, verifyChain } from './audit.ts'
@@ -16,6 +16,8 @@ import { type CallBody, WriteQueue } from './write-queue.ts'
 /** The setting that the audit chain is sealed with; the last thing a new master key is put to. */
 export const AUDIT_KEY = 'store.audit_key'
 const PRUNE_AT_ONCE = 5_000
+/** The setting that is written to see whether writes work again. */
+const PROBE = 'store.probe'
 
 /** Puts a question to whoever can answer it now. */
 export type Ask = <T>(question: (sql: Sql) => Eventually<T>) => Promise<T>
@@ -26,6 +28,8 @@ export interface DurableStore extends Store {
   readonly vault: Vault
   /** Asks the database, or what is known of it here while it is away. */
   readonly ask: Ask
+  /** Answers while writes can be made durable, or throws why not: for readiness. Writes only after a write has failed. */
+  checkWritable(): Promise<void>
   /** Runs statements of the store's own in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
 }
@@ -48,6 +52,17 @@ export async function createDurableStore(options: {
   const known = asking(sql, ask)
   const inTransaction = <T>(body: CallBody<T>) => queue.submit(body)
   let closing: Promise<void> | undefined
+  let probing: Promise<void> | undefined
+  // Readiness is asked by anybody at any rate: one probe serves all who ask meanwhile.
+  const probe = () => {
+    // Another value each time: a page that would not change is not written.
+    probing ??= inTransaction((callSql) => putSetting(callSql, vault, PROBE, randomUUID(), false)).finally(
+      () => {
+        probing = undefined
+      },
+    )
+    return probing
+  }
 
   return {
     engine,
@@ -87,6 +102,10 @@ export async function createDurableStore(options: {
     revision: async () => (await readHead(sql)).revision,
     async check() {
       await readHead(sql)
+    },
+    async checkWritable() {
+      await engine.checkSpace?.()
+      if (queue.failure !== undefined) await probe()
     },
     close() {
       closing ??= queue.close().then(() => {

@@ -54,6 +54,10 @@ export class ReturningEngine implements Engine, Migrator {
     }
   }
 
+  async checkSpace(): Promise<void> {
+    await this.#found().checkSpace?.()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#engine?.close()

@@ -80,5 +80,7 @@ export interface Engine {
   begin(): Promise<WriteTransaction>
   /** Calls back when another process may have committed something. */
   watch(onCommit: () => void): { stop(): void }
+  /** Throws `StoreUnavailable` when the disk beneath has no space left. Absent where another machine has the disk. */
+  checkSpace?(): Promise<void>
   close(): Promise<void>
 }

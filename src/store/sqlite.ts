@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -20,6 +21,8 @@ const READING_CACHE_KIB = 64 * 1024
 const WAL_LIMIT_BYTES = 32 * 1024 * 1024
 // 16 MiB: often enough to bound the log, seldom enough that a page changed many times is moved once.
 const CHECKPOINT_PAGES = 4_096
+// Less is full: the next group of writes may not fit any more.
+const MIN_FREE_BYTES = 1024 * 1024
 
 /** SQLite's words. */
 export const sqliteDialect: Dialect = {
@@ -106,6 +109,16 @@ export class SqliteEngine implements Engine, Migrator {
     }, POLL_MS)
     timer.unref()
     return { stop: () => clearInterval(timer) }
+  }
+
+  async checkSpace(): Promise<void> {
+    const { bfree, bavail, bsize } = await statfs(dirname(this.#file))
+    // Some blocks are kept for root.
+    const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize
+    if (free < MIN_FREE_BYTES)
+      throw new StoreUnavailable(
+        `The disk of the database ${this.#file} is full: ${free} bytes are free, and ${MIN_FREE_BYTES} are needed.`,
+      )
   }
 
   async close(): Promise<void> {

@@ -40,10 +40,16 @@ export class WriteQueue {
   #last: Group | undefined
   #draining: Promise<void> | undefined
   #closed = false
+  #failure: StoreUnavailable | undefined
 
   constructor(engine: Engine, onCommit: () => void) {
     this.#engine = engine
     this.#onCommit = onCommit
+  }
+
+  /** Why the last group could not be made durable; undefined once one was. */
+  get failure(): StoreUnavailable | undefined {
+    return this.#failure
   }
 
   submit<T>(body: CallBody<T>): Promise<T> {
@@ -79,12 +85,14 @@ export class WriteQueue {
     try {
       session = await this.#engine.begin()
     } catch (error) {
-      for (const call of this.#waiting.splice(0)) call.reject(unavailable(error))
+      this.#failure = unavailable(error)
+      for (const call of this.#waiting.splice(0)) call.reject(this.#failure)
       return
     }
     const group = this.#beginGroup(session.head)
     const taken: Call[] = []
     const answers: (() => void)[] = []
+    let wrote = false
     try {
       const started = performance.now()
       while (
@@ -94,17 +102,22 @@ export class WriteQueue {
       ) {
         const call = this.#waiting.shift()!
         taken.push(call)
-        answers.push(await runCall(session, group, call))
+        const ran = await runCall(session, group, call)
+        answers.push(ran.answer)
+        wrote ||= ran.wrote
       }
       await finishGroup(session, group)
     } catch (error) {
       await session.rollback()
       this.#last = undefined
       // Whoever finds the database unusable speaks for the whole group: nothing of it remains.
-      for (const call of taken) call.reject(unavailable(error))
+      this.#failure = unavailable(error)
+      for (const call of taken) call.reject(this.#failure)
       return
     }
     this.#last = group
+    // A commit of reads alone proves nothing.
+    if (wrote) this.#failure = undefined
     for (const answer of answers) answer()
     if (group.changes.length > 0) this.#onCommit()
   }
@@ -117,19 +130,23 @@ export class WriteQueue {
   }
 }
 
-/** Runs one call; answers with how to answer it once the group is durable. Throws only when the database fails. */
-async function runCall(session: WriteTransaction, group: Group, call: Call): Promise<() => void> {
+/** Runs one call; tells how to answer it once the group is durable. Throws only when the database fails. */
+async function runCall(
+  session: WriteTransaction,
+  group: Group,
+  call: Call,
+): Promise<{ answer: () => void; wrote: boolean }> {
   const sql = new CallSql(session)
   try {
     const value = await within(MAX_CALL_MS, call.body(sql, group))
     sql.end()
     if (sql.failure) throw sql.failure
-    return () => call.resolve(value)
+    return { answer: () => call.resolve(value), wrote: sql.changed }
   } catch (error) {
     sql.end()
     if (sql.failure) throw sql.failure
     await sql.undo()
-    return () => call.reject(error)
+    return { answer: () => call.reject(error), wrote: false }
   }
 }
 
@@ -207,6 +224,11 @@ export class CallSql implements Sql {
 
   now(): Eventually<number> {
     return this.#watch(() => this.#session.now())
+  }
+
+  /** Whether the call has changed anything so far. */
+  get changed(): boolean {
+    return this.#marked
   }
 
   end(): void {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createClient } from '../support/api.ts'
+import { createClient, tempDir } from '../support/api.ts'
 import { mountSmallDisk } from '../support/full-disk.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
@@ -44,4 +45,46 @@ test('the first start on a full disk ends with one sentence and exit code 1', as
   await disk.fill()
 
   await assert.rejects(startServerProcess(t, join(disk.path, 'data')), /ERROR: {2}.*(disk is full|disk I\/O)/)
+})
+
+test('readiness says that the disk is full, and is back with the space', async (t) => {
+  const disk = await mountSmallDisk(t)
+  if (disk === undefined) return
+  const server = await startServerProcess(t, join(disk.path, 'data'))
+  const call = createClient(server.url, server.apiKey)
+  const { id } = await call.create('/ip_policies', {})
+  assert.equal((await call('GET', '/readyz')).status, 200)
+
+  await disk.fill()
+
+  const full = await call('GET', '/readyz')
+  assert.equal(full.status, 503)
+  assert.match(full.body.reason, /disk .*is full/)
+  assert.equal((await call('GET', '/healthz')).status, 200)
+  assert.equal((await call('GET', `/ip_policies/${id}`)).status, 200)
+  await disk.free()
+  assert.equal((await call('GET', '/readyz')).status, 200)
+  await call.create('/ip_policies', {})
+})
+
+test('readiness says why writes fail where the disk itself has space, and tries again', async (t) => {
+  if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('util-linux prlimit is not installed')
+  const server = await startServerProcess(t, await tempDir(t), ['--roles', 'api'])
+  const call = createClient(server.url, server.apiKey)
+  const limitFiles = (bytes: string) => {
+    const { status, stderr } = spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:`], {
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0, stderr)
+  }
+
+  limitFiles('1')
+
+  assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 503)
+  const failing = await call('GET', '/readyz')
+  assert.equal(failing.status, 503)
+  assert.match(failing.body.reason, /database/)
+  limitFiles('unlimited')
+  assert.equal((await call('GET', '/readyz')).status, 200)
+  await call.create('/ip_policies', {})
 })
