@@ -1,4 +1,9 @@
-import { X509Certificate as NodeCertificate, randomBytes } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  X509Certificate as NodeCertificate,
+  randomBytes,
+} from 'node:crypto'
 import { isIP } from 'node:net'
 import { Secret } from '../base/secret.ts'
 import {
@@ -21,7 +26,7 @@ import { problem } from './problem.ts'
 const { subtle } = crypto
 const DAY = 24 * 60 * 60 * 1000
 // Machines whose clocks are a little behind must take a certificate made this moment (P54).
-const BACKDATE = 60 * 1000
+export const BACKDATE = 60 * 1000
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const RSA = {
   name: 'RSASSA-PKCS1-v1_5',
@@ -49,16 +54,42 @@ export interface LeafRequest {
 /** A private root that can sign server certificates. */
 export interface Authority {
   readonly certificatePem: string
+  readonly notBefore: Date
   readonly notAfter: Date
   issueLeaf(request: LeafRequest): Promise<KeyedCertificate & { notAfter: Date }>
 }
 
 /** Makes the platform's private root: ECDSA P-256, ten years, able to sign servers and nothing below itself. */
-export async function createAuthority(
-  options: { commonName?: string; years?: number; now?: number } = {},
+export async function createAuthority(options: RootOptions = {}): Promise<KeyedCertificate> {
+  return certifyRoot(await subtle.generateKey(EC, true, ['sign', 'verify']), options)
+}
+
+/**
+ * The same root for another ten years: as its key and name stay, whatever it has signed is trusted by those who have the
+ * old certificate and by those who have the new one.
+ */
+export async function renewAuthority(
+  { privateKeyPem }: KeyedCertificate,
+  options: RootOptions = {},
+): Promise<KeyedCertificate> {
+  const pem = privateKeyPem.reveal()
+  const publicKey = createPublicKey(pem).toCryptoKey(EC, true, ['verify']) as CryptoKey
+  const privateKey = createPrivateKey(pem).toCryptoKey(EC, true, ['sign']) as CryptoKey
+  return certifyRoot({ publicKey, privateKey }, options)
+}
+
+/** What a root is called, and from when and for how long it lives. */
+export interface RootOptions {
+  commonName?: string
+  years?: number
+  now?: number
+}
+
+async function certifyRoot(
+  keys: { publicKey: CryptoKey; privateKey: CryptoKey },
+  options: RootOptions,
 ): Promise<KeyedCertificate> {
   const { commonName = 'Adit private root', years = 10, now = Date.now() } = options
-  const keys = await subtle.generateKey(EC, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
     name: [{ CN: [commonName] }],
@@ -86,6 +117,7 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
 
   return {
     certificatePem,
+    notBefore: root.notBefore,
     notAfter: root.notAfter,
     async issueLeaf({ names = [], ips = [], days = 90, now = Date.now() }) {
       const subjects = [...names.map(dnsName), ...ips.map(address)]

@@ -6,6 +6,7 @@ export {
   type KeyedCertificate,
   type LeafRequest,
   loadAuthority,
+  renewAuthority,
 } from './authority.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './job.ts'

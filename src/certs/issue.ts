@@ -124,7 +124,7 @@ export class IssueTurn {
     const { job, key, subjectRevision, began } = await this.#ledger.read()
     this.#job = job
     this.#key = key
-    const facts = { directory: acme.directoryUrl, subjectRevision }
+    const facts = { directory: acme.directoryUrl, subjectRevision, now: clock.now() }
     const due = dueAt(this.#subject, began ? job : undefined, facts)
     return due !== undefined && due <= clock.now()
   }

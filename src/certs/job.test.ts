@@ -23,7 +23,7 @@ const certificate: NonNullable<Job['certificate']> = {
   renewsAt: 60_000,
 }
 const resting: Job = { ...newJob(subject), dueAt: 60_000, certificate }
-const facts = { directory: 'https://ca.example/dir', subjectRevision: 1 }
+const facts = { directory: 'https://ca.example/dir', subjectRevision: 1, now: 30_000 }
 const error = { code: 'DNS_ERROR', msg: 'Point it here.' } as const
 
 test('what is shown follows from the job alone', () => {
@@ -91,4 +91,17 @@ test('a job that was given up wakes when its owner touches the resource', () => 
 
   assert.equal(dueAt(subject, over, { ...facts, subjectRevision: 5 }), undefined)
   assert.equal(dueAt(subject, over, { ...facts, subjectRevision: 6 }), 0)
+})
+
+test('times that a clock far ahead has written are not waited for once the clock is right', () => {
+  const year = 365 * 24 * 60 * 60 * 1000
+  const ahead = 10 * year
+  const renewsLate = { ...resting, certificate: { ...certificate, renewsAt: ahead } }
+  const failed = { ...newJob(subject), startedAt: ahead, dueAt: ahead + 60_000, error }
+  const begunBefore = { ...failed, startedAt: 1000 }
+
+  for (const job of [renewsLate, failed, begunBefore]) assert.equal(dueAt(subject, job, facts), 0)
+  // Under the clock that wrote them they hold, so that the authority is not asked again and again.
+  assert.equal(dueAt(subject, renewsLate, { ...facts, now: ahead }), ahead)
+  assert.equal(dueAt(subject, failed, { ...facts, now: ahead }), ahead + 60_000)
 })

@@ -149,9 +149,10 @@ export function offStatus(since: number): CertificateStatus {
 export function dueAt(
   subject: Subject,
   job: Job | undefined,
-  facts: { directory: string; subjectRevision: number },
+  facts: { directory: string; subjectRevision: number; now: number },
 ): number | undefined {
   if (job === undefined) return 0
+  if (isOfWrongClock(job, facts.now)) return 0
   if (job.dueAt === null) return facts.subjectRevision > job.subjectRevision ? 0 : undefined
   // While an attempt is under way or waits for its next try, that time counts, whatever is wanted by now.
   if (job.startedAt !== null) return job.dueAt
@@ -162,6 +163,18 @@ export function dueAt(
     certificate.keyType === subject.keyType &&
     sameNames(certificate.names, subject.names)
   return wanted ? certificate.renewsAt : 0
+}
+
+/** The longest that an authority asks to wait, and some more. */
+const MAX_WAIT_MS = 8 * 24 * 60 * 60 * 1000
+const CLOCK_TOLERANCE_MS = 60_000
+
+/** Whether the times of a job were written under a clock that was ahead: waiting for them could take years (P54). */
+function isOfWrongClock({ startedAt, dueAt: next, certificate }: Job, now: number): boolean {
+  if (startedAt !== null)
+    return startedAt > now + CLOCK_TOLERANCE_MS || (next !== null && next > now + MAX_WAIT_MS)
+  // Whatever the authority suggests lies within the life of the certificate.
+  return certificate !== null && certificate.renewsAt >= certificate.notAfter && now < certificate.notAfter
 }
 
 export function sameNames(some: readonly string[], others: readonly string[]): boolean {

@@ -13,6 +13,7 @@ const AT_ONCE = 8
 const LONGEST_SLEEP_MS = 15_000
 const STORE_RETRY_MS = 10_000
 const NEWS_MS = 1000
+const CLOCK_JUMP_MS = 60_000
 
 /** Sees to it that every certificate is worked on when it is due, on one node at a time. */
 export class Jobs {
@@ -31,6 +32,8 @@ export class Jobs {
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #watch: { stop(): void } | undefined
+  /** By how much the wall clock is ahead of the monotonic one; it changes only when the wall clock is set. */
+  #ahead: number
 
   constructor(tools: IssueTools, options: { holder: string; leaseMs: number }) {
     this.#tools = tools
@@ -38,6 +41,7 @@ export class Jobs {
     this.#acme = tools.acme
     this.#store = tools.store
     this.#clock = tools.clock
+    this.#ahead = tools.clock.now() - tools.clock.monotonic()
     this.#chance = tools.chance
     this.#log = tools.log
     this.#holder = options.holder
@@ -81,6 +85,7 @@ export class Jobs {
           directory: this.#acme.directoryUrl,
           subjectRevision:
             (this.#inventory.domains.get(id) ?? this.#inventory.ingresses.get(id))?.revision ?? 0,
+          now: this.#clock.now(),
         })
       if (due === undefined) this.#due.delete(id)
       else this.#due.set(id, due)
@@ -100,7 +105,15 @@ export class Jobs {
     this.#timer.unref()
   }
 
+  /** Plans everything anew once the wall clock was set: times from before mean nothing now. */
+  #noticeClock(): void {
+    const ahead = this.#clock.now() - this.#clock.monotonic()
+    if (Math.abs(ahead - this.#ahead) > CLOCK_JUMP_MS) this.#plan(undefined)
+    this.#ahead = ahead
+  }
+
   #startDue(): void {
+    this.#noticeClock()
     const now = this.#clock.now()
     for (const [id, due] of this.#due) {
       if (this.#running.size >= AT_ONCE || this.#stopping.signal.aborted) return

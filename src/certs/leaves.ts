@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { Authority } from './authority.ts'
+import { type Authority, BACKDATE } from './authority.ts'
 import type { MaybeLater, ServedCertificate } from './served.ts'
 
 const KEPT = 2000
@@ -9,6 +9,7 @@ const DAYS = 90
 
 interface Leaf {
   readonly served: ServedCertificate
+  readonly validFrom: number
   readonly freshUntil: number
 }
 
@@ -32,7 +33,9 @@ export class Leaves {
   get(names: readonly string[]): MaybeLater<ServedCertificate | undefined> {
     const key = names.join(' ')
     const leaf = this.#leaves.get(key)
-    if (leaf !== undefined && this.#clock.now() < leaf.freshUntil) {
+    const now = this.#clock.now()
+    // Signed in the future: the clock was ahead then, and nobody else takes it yet (P54).
+    if (leaf !== undefined && leaf.validFrom <= now && now < leaf.freshUntil) {
       // Asked for last is kept longest.
       this.#leaves.delete(key)
       this.#leaves.set(key, leaf)
@@ -56,7 +59,7 @@ export class Leaves {
       version: `leaf-${this.#count}`,
     }
     // Renewed with a third of its life left, like any other.
-    this.#leaves.set(key, { served, freshUntil: now + (DAYS * DAY * 2) / 3 })
+    this.#leaves.set(key, { served, validFrom: now - BACKDATE, freshUntil: now + (DAYS * DAY * 2) / 3 })
     for (const oldest of this.#leaves.keys()) {
       if (this.#leaves.size <= KEPT) break
       this.#leaves.delete(oldest)

@@ -179,3 +179,21 @@ test('many names at once make few signatures at a time, and one for each name', 
   assert.ok(most <= 8, `${most} at once`)
   assert.equal(signed, new Set(all.filter((served) => served !== undefined)).size)
 })
+
+test('a certificate that was signed while the clock was wrong is signed anew', async () => {
+  const right = Date.parse('2026-11-15T12:00:00Z')
+  const authority = await loadAuthority(await createAuthority({ now: right, years: 30 }))
+  for (const wrong of [Date.parse('2038-01-01T00:00:00Z'), Date.parse('1999-12-31T00:00:00Z')]) {
+    let now = wrong
+    const leaves = new Leaves(authority, { now: () => now, monotonic: () => 0 })
+    const before = await leaves.get(['a.example.com'])
+
+    now = right
+    const after = await leaves.get(['a.example.com'])
+
+    assert.notEqual(after?.version, before?.version)
+    const { validFromDate, validToDate } = new X509Certificate(after!.certPem)
+    assert.ok(validFromDate.getTime() <= right && right < validToDate.getTime())
+    assert.equal((await leaves.get(['a.example.com']))?.version, after?.version)
+  }
+})

@@ -1,28 +1,35 @@
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
 import type { Authority, Certs } from '../certs/index.ts'
+import { keepFresh } from './keep-fresh.ts'
 
 const RENEW_AFTER_MS = 20 * 24 * 60 * 60 * 1000
 const CIPHERS =
   'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20'
 
 /** The certificate agents see: signed by the private root, for every name this server can be dialled by. */
-export async function createGatewayCertificate(authority: Authority, hosts: readonly string[]) {
-  const issue = async (): Promise<SecureContext> => {
-    const leaf = await authority.issueLeaf({
-      names: hosts.filter((host) => isIP(host) === 0),
-      ips: hosts.filter((host) => isIP(host) !== 0),
-    })
-    return agentContext(leaf.certificatePem, leaf.privateKeyPem.reveal())
-  }
-  let context = await issue()
-  const timer = setInterval(() => {
-    void issue().then((fresh) => {
-      context = fresh
-    })
-  }, RENEW_AFTER_MS)
-  timer.unref()
-  return { context: () => context, stop: () => clearInterval(timer) }
+export async function createGatewayCertificate(
+  authority: Authority,
+  hosts: readonly string[],
+  { clock, log }: { clock: Clock; log: Logger },
+) {
+  const certificate = await keepFresh({
+    async make(now) {
+      const leaf = await authority.issueLeaf({
+        names: hosts.filter((host) => isIP(host) === 0),
+        ips: hosts.filter((host) => isIP(host) !== 0),
+        now,
+      })
+      return agentContext(leaf.certificatePem, leaf.privateKeyPem.reveal())
+    },
+    renewAfterMs: RENEW_AFTER_MS,
+    clock,
+    log,
+    what: 'gateway certificate',
+  })
+  return { context: certificate.current, check: certificate.check, stop: certificate.stop }
 }
 
 const CONTEXTS_KEPT = 1000

@@ -138,7 +138,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       log,
     })
     running.defer(() => store.close())
-    const { authority, file: caFile } = await openRootAuthority(store, settings.dataDir)
+    const { authority, file: caFile } = await openRootAuthority({
+      store,
+      dataDir: settings.dataDir,
+      clock,
+      log,
+    })
     const first = await firstAccount(store)
     const passwords = createPasswords()
     const made =
@@ -258,7 +263,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         maxConnections: places.visitors,
       },
     })
-    const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME])
+    const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], { clock, log })
     const peerAddr = peerAddress(settings)
     const cluster =
       peerAddr &&
@@ -268,7 +273,9 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         registry,
         secret: new Secret(Buffer.from(await secretSetting(store, 'cluster.secret'), 'base64')),
         secureContext: nodeCertificate.context,
-        authorityPem: authority.certificatePem,
+        get authorityPem() {
+          return authority.certificatePem
+        },
         listen: settings.roles.has('gateway') ? peerAddr : undefined,
         advertise: settings.peerAdvertise,
         clock,
@@ -287,6 +294,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const certificate = await createGatewayCertificate(
       authority,
       [...new Set(agentHosts)].filter((host) => host !== ''),
+      { clock, log },
     )
     const names = createReservedNames({ store, domain: settings.domain, platformHosts })
     const nameWatch = createNameWatch({ registry, names, log })

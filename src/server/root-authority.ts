@@ -1,30 +1,84 @@
 import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
 import { Secret } from '../base/secret.ts'
-import { type Authority, createAuthority, loadAuthority } from '../certs/index.ts'
+import { type Authority, createAuthority, loadAuthority, renewAuthority } from '../certs/index.ts'
 import type { Store } from '../store/index.ts'
 import { writeWholeFile } from './whole-file.ts'
 
 const CERTIFICATE = 'root.certificate'
 const KEY = 'root.key'
 
+export interface RootAuthorityOptions {
+  readonly store: Pick<Store, 'setting' | 'putSetting'>
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
 /**
  * The platform's private root. It lives in the store, its key sealed, so that every node signs with the same one;
- * the certificate is also written to the data directory for programs that have to trust it.
+ * the certificate is also written to the data directory for programs that have to trust it. A root that was made under a
+ * wrong clock is certified anew, with the same key, before it signs anything that its dates would make void (P54).
  */
 export async function openRootAuthority(
-  store: Store,
-  dataDir: string,
+  options: RootAuthorityOptions,
 ): Promise<{ authority: Authority; file: string }> {
+  const { store, dataDir, clock, log } = options
   const file = join(dataDir, 'ca.pem')
   let certificatePem = await store.setting(CERTIFICATE)
   let key = await store.setting(KEY)
   if (certificatePem === undefined || key === undefined) {
-    const made = await createAuthority()
+    const made = await createAuthority({ now: clock.now() })
     certificatePem = made.certificatePem
     key = made.privateKeyPem.reveal()
     await store.putSetting(KEY, key, { secret: true })
     await store.putSetting(CERTIFICATE, certificatePem)
   }
-  await writeWholeFile(file, certificatePem, 0o644)
-  return { authority: await loadAuthority({ certificatePem, privateKeyPem: new Secret(key) }), file }
+  const privateKeyPem = new Secret(key)
+  let current = await loadAuthority({ certificatePem, privateKeyPem })
+  let renewing: Promise<void> | undefined
+
+  async function renew(now: number): Promise<void> {
+    const renewed = await renewAuthority({ certificatePem: current.certificatePem, privateKeyPem }, { now })
+    log.warn(
+      { notBefore: current.notBefore, notAfter: current.notAfter },
+      'private root was not valid by the clock and is certified anew with the same key',
+    )
+    current = await loadAuthority(renewed)
+    await Promise.all([
+      store.putSetting(CERTIFICATE, current.certificatePem),
+      writeWholeFile(file, current.certificatePem, 0o644),
+    ]).catch((err: unknown) => log.error({ err }, 'renewed private root not stored'))
+  }
+
+  async function ensureValid(now: number): Promise<void> {
+    if (current.notBefore.getTime() <= now && now < current.notAfter.getTime()) return
+    renewing ??= renew(now).finally(() => {
+      renewing = undefined
+    })
+    await renewing
+  }
+
+  await ensureValid(clock.now())
+  await writeWholeFile(file, current.certificatePem, 0o644)
+  return {
+    file,
+    authority: {
+      get certificatePem() {
+        return current.certificatePem
+      },
+      get notBefore() {
+        return current.notBefore
+      },
+      get notAfter() {
+        return current.notAfter
+      },
+      async issueLeaf(request) {
+        const now = request.now ?? clock.now()
+        await ensureValid(now)
+        return current.issueLeaf({ ...request, now })
+      },
+    },
+  }
 }

@@ -4,6 +4,7 @@ import { Secret } from '../base/secret.ts'
 import { newSshSerial, parseSshPublicKey, signSshCertificate } from '../certs/index.ts'
 import { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from '../sessions/index.ts'
 import type { Row, Store } from '../store/index.ts'
+import { keepFresh } from './keep-fresh.ts'
 import { BadSetting } from './settings.ts'
 
 const KEYS = 'ssh.host_keys'
@@ -31,20 +32,18 @@ export interface SshHostIdentityOptions {
 export async function openSshHostIdentity(
   options: SshHostIdentityOptions,
 ): Promise<{ identity: HostIdentity; stop(): void }> {
-  const { store, authorityId, log } = options
+  const { store, authorityId, clock, log } = options
   const pem = new Secret(await hostKeys(store))
   if (authorityId === undefined) return { identity: openHostIdentity(pem), stop() {} }
 
-  let certificate = await certify(options, pem, authorityId)
-  const renewing = setInterval(async () => {
-    try {
-      certificate = await certify(options, pem, authorityId)
-    } catch (error) {
-      log.error({ err: error }, 'the SSH host certificate could not be renewed')
-    }
-  }, DAY_MS)
-  renewing.unref()
-  return { identity: openHostIdentity(pem, () => certificate), stop: () => clearInterval(renewing) }
+  const certificate = await keepFresh({
+    make: (now) => certify(options, pem, authorityId, now),
+    renewAfterMs: DAY_MS,
+    clock,
+    log,
+    what: 'SSH host certificate',
+  })
+  return { identity: openHostIdentity(pem, certificate.current), stop: certificate.stop }
 }
 
 async function hostKeys(store: Store): Promise<string> {
@@ -55,13 +54,17 @@ async function hostKeys(store: Store): Promise<string> {
   return (await store.setting(KEYS))!
 }
 
-async function certify(options: SshHostIdentityOptions, pem: Secret, authorityId: string): Promise<Buffer> {
+async function certify(
+  options: SshHostIdentityOptions,
+  pem: Secret,
+  authorityId: string,
+  now: number,
+): Promise<Buffer> {
   const authority = await findAuthority(options.store, authorityId)
   if (authority === undefined)
     throw new BadSetting(
       `--ssh-host-ca is "${authorityId}", and there is no SSH certificate authority with that id.`,
     )
-  const now = options.clock.now()
   const text = await signSshCertificate({
     kind: 'host',
     publicKey: parseSshPublicKey(publicHostKeys(pem)[0]!),
