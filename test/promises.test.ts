@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { glob, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+
+interface Promised {
+  readonly number: number
+  readonly tests: readonly string[]
+  readonly untested: string
+}
+
+async function promises(): Promise<Promised[]> {
+  const text = await readFile(join(root, 'docs', 'promises.md'), 'utf8')
+  return [...text.matchAll(/^\| P(\d+) \|.*$/gm)].map((row) => {
+    const [, , , shown = '', untested = ''] = row[0].split('|')
+    return {
+      number: Number(row[1]),
+      tests: [...shown.matchAll(/`([^`]+)`/g)].map(([, file]) => file!),
+      untested: untested.trim(),
+    }
+  })
+}
+
+test('every promise has one row, with tests that exist or a word on what is untested', async () => {
+  const rows = await promises()
+
+  assert.deepEqual(
+    rows.map(({ number }) => number),
+    Array.from({ length: 61 }, (_, index) => index + 1),
+  )
+  for (const { number, tests, untested } of rows) {
+    assert.ok(
+      tests.length > 0 || untested !== '',
+      `P${number} says neither what shows it nor what is untested`,
+    )
+    for (const file of tests) assert.ok(existsSync(join(root, file)), `P${number} names ${file}`)
+  }
+})
+
+test('every promise that code, tests or documents cite is one of them', async () => {
+  const known = new Set((await promises()).map(({ number }) => number))
+  let cited = 0
+  for await (const file of glob(['{src,test,bench,scripts}/**/*.{ts,tsx}', '*.md', 'docs/*.md'], {
+    cwd: root,
+  })) {
+    const text = await readFile(join(root, file), 'utf8')
+    // Cited in brackets or with a colon; other letters with numbers are names of their own.
+    for (const [, list] of text.matchAll(/\((P\d+(?:(?:, |-| and )P\d+)*)\)|\bP\d+:/g))
+      for (const [, number] of (list ?? '').matchAll(/P(\d+)/g)) {
+        cited += 1
+        assert.ok(known.has(Number(number)), `${file} cites P${number}`)
+      }
+  }
+  assert.ok(cited > 50, `only ${cited} were found, so this proves nothing`)
+})
