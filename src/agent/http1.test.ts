@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createRandom, rounds } from '../../test/support/random.ts'
 import { headerFields, type MessageEvents, MessageScanner, requestFraming, responseFraming } from './http1.ts'
 
 interface Seen {
@@ -110,16 +111,11 @@ for (const text of NONSENSE) {
 }
 
 test('whatever comes, in whatever pieces, every byte is told exactly once and in order', () => {
-  const seed = Number(process.env.SEED ?? Date.now() % 1e9)
-  let state = seed
-  const random = (below: number) => {
-    state = (state * 1103515245 + 12345) % 2 ** 31
-    return state % below
-  }
+  const { seed, below: random } = createRandom()
   const corpus = `${GET}${POST}hello${CHUNKED_HEAD}${CHUNKED_BODY}${GET}`
   const odd = ['\r\n', '\n', '0\r\n\r\n', 'Content-Length: 3\r\n', ':', ' ', '\0', 'ff']
 
-  for (let round = 0; round < 2000; round++) {
+  for (const round of rounds(2000)) {
     let text = corpus
     for (let edits = random(4); edits > 0; edits--) {
       const at = random(text.length)

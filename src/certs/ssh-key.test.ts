@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createRandom, mutate } from '../../test/support/random.ts'
+import { createRandom, mutate, rounds } from '../../test/support/random.ts'
 import { CertificateProblem, type CertificateProblemCode } from './problem.ts'
 import { createSshAuthority, sshPublicKeyText } from './ssh-authority.ts'
 import { parseSshPublicKey, sshBlobOf } from './ssh-key.ts'
@@ -182,7 +182,7 @@ test('2,000 damaged keys are refused or read, and nothing else happens', (t) => 
   const lines = [good, rsa(2048), ec]
   let refused = 0
 
-  for (let round = 0; round < 2000; round++) {
+  for (const round of rounds(2000)) {
     const [type, base64] = random.pick(lines).split(' ')
     const damaged = random.below(2)
       ? mutate(random, Buffer.from(`${type} ${base64}`)).toString('latin1')

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createRandom, mutate } from '../../test/support/random.ts'
+import { createRandom, mutate, rounds } from '../../test/support/random.ts'
 import { createAuthority } from './authority.ts'
 import { CertificateProblem, type CertificateProblemCode } from './problem.ts'
 import { readCertificateAuthority, readTlsCertificate } from './x509.ts'
@@ -304,7 +304,7 @@ test('2,000 damaged uploads are refused or read, and nothing else happens', (t) 
     `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64')}\n-----END CERTIFICATE-----\n`
   let refusals = 0
 
-  for (let round = 0; round < 2000; round++) {
+  for (const round of rounds(2000)) {
     const attempts = [
       () => readCertificateAuthority(mutate(random, Buffer.from(rootPem)).toString('latin1')),
       () =>

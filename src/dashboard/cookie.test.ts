@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRandom } from '../../test/support/random.ts'
+import { createRandom, rounds } from '../../test/support/random.ts'
 import { cookieName, readCookie, sessionCookie } from './cookie.ts'
 
 test('a cookie is found among others, by its whole name', () => {
@@ -34,7 +34,7 @@ test('over 20,000 random headers the first cookie of the name is read, and nothi
     ',',
     'x'.repeat(40),
   ]
-  for (let round = 0; round < 20_000; round += 1) {
+  for (const _ of rounds(20_000)) {
     const header = Array.from({ length: random.below(12) }, () => random.pick(pieces)).join('')
     const found = readCookie(header, 'adit_session')
     assert.ok(found === undefined || header.includes(found), header)

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type RecordType } from 'dns-packet'
-import { createRandom, mutate } from '../../test/support/random.ts'
+import { createRandom, mutate, rounds } from '../../test/support/random.ts'
 import { silentLog } from '../base/log.ts'
 import { answerMessage } from './message.ts'
 import { createDns, type Dns, type DnsOptions } from './server.ts'
@@ -338,7 +338,7 @@ test('20,000 damaged messages get a proper answer or none', (t) => {
   t.diagnostic(`SEED=${random.seed}`)
   let answered = 0
 
-  for (let round = 0; round < 20_000; round++) {
+  for (const round of rounds(20_000)) {
     const message = mutate(random, random.pick(seeds))
     const transport = random.pick(['udp', 'tcp'] as const)
     const reply = answerMessage(table, message, transport)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
+import { createRandom, rounds } from '../../test/support/random.ts'
 import { InProcessEdge, readWithNode } from './testing/in-process.ts'
 import { payloads } from './testing/payloads.ts'
 import { Recorder, type SeenRequest } from './testing/recorder.ts'
@@ -120,13 +120,8 @@ const SPICE = [
 ] // prettier-ignore
 
 test('20,000 mutations make no two readers disagree', async () => {
-  const seed = randomInt(2 ** 31)
+  const { seed, below: random } = createRandom()
   console.log(`seed ${seed}`)
-  let state = seed
-  const random = (limit: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * limit)
-  }
   const bases = payloads.map(({ bytes }) => bytes).filter((bytes) => bytes.length < 1000)
   const mutate = (text: string): string => {
     let result = text
@@ -163,7 +158,7 @@ test('20,000 mutations make no two readers disagree', async () => {
   }
   const edge = new InProcessEdge('a.example', 'b.example')
   let forwarded = 0
-  for (let n = 0; n < 20_000; n++) {
+  for (const n of rounds(20_000)) {
     const text = mutate(bases[n % bases.length]!)
     const cut = random(text.length)
     const bytes = Buffer.from(text, 'latin1')

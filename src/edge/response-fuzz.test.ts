@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
+import { createRandom, rounds } from '../../test/support/random.ts'
 import { InProcessEdge } from './testing/in-process.ts'
 
 const BASES = [
@@ -29,19 +29,14 @@ const SPICE = [
 ] // prettier-ignore
 
 test('whatever an upstream answers, the visitor gets whole answers in order, or none', async () => {
-  const seed = randomInt(2 ** 31)
+  const { seed, below: random } = createRandom()
   console.log(`seed ${seed}`)
-  let state = seed
-  const random = (limit: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * limit)
-  }
   const edge = new InProcessEdge('a.example')
   const request = Buffer.from(
     'GET /1 HTTP/1.1\r\nHost: a.example\r\n\r\nGET /2 HTTP/1.1\r\nHost: a.example\r\n\r\n',
   )
   let passed = 0
-  for (let n = 0; n < 5_000; n++) {
+  for (const n of rounds(5_000)) {
     let answer = BASES[n % BASES.length]!
     for (let m = 1 + random(3); m > 0; m--) {
       const at = random(answer.length + 1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import { createRandom, mutate } from '../../test/support/random.ts'
+import { createRandom, mutate, rounds } from '../../test/support/random.ts'
 import { MuxError } from './frame.ts'
 import { FrameParser } from './frame-parser.ts'
 import { JsonReader } from './json-reader.ts'
@@ -41,7 +41,7 @@ test('20,000 damaged conversations neither end the process nor leave anything be
   }
   let before = 0
 
-  for (let round = 0; round < 20_000; round++) {
+  for (const round of rounds(20_000)) {
     if (round === 2000) before = memory()
     const [raw, transport] = duplexPair()
     raw.on('error', () => {})
@@ -98,7 +98,7 @@ test('20,000 damaged frame sequences are parsed alike whole and in pieces', (t) 
     return seen.join('\n')
   }
 
-  for (let round = 0; round < 20_000; round++) {
+  for (const _ of rounds(20_000)) {
     const bytes = mutate(random, conversation)
     const whole = parse(bytes, bytes.length || 1)
 
@@ -111,7 +111,7 @@ test('20,000 damaged frame sequences are parsed alike whole and in pieces', (t) 
 test('20,000 damaged messages are read as JSON.parse reads them, or refused', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
-  for (let round = 0; round < 20_000; round++) {
+  for (const round of rounds(20_000)) {
     const bytes = mutate(random, auth)
     const reader = new JsonReader()
     let value: unknown
@@ -160,7 +160,7 @@ test('20,000 damaged proxy headers cost their stream at most', async (t) => {
   })
   t.after(() => agent.destroy())
 
-  for (let round = 0; round < 20_000; round++) {
+  for (const round of rounds(20_000)) {
     const body = round % 100 === 0 ? whole : mutate(random, whole)
     const id = 2 + round * 2
     if (!raw.write(Buffer.concat([frame(1, 2, id, body), frame(0, 0, id, uint32(6))]))) {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import ssh2 from 'ssh2'
 import { eventually } from '../support/eventually.ts'
 import { startPlatform } from '../support/platform.ts'
-import { createRandom, mutate, type Random } from '../support/random.ts'
+import { createRandom, mutate, type Random, rounds } from '../support/random.ts'
 import { connectLibrary } from './openssh.ts'
 
 /** What a client of the library needs in order to send a packet of the test's own making. */
@@ -112,7 +112,7 @@ test('damaged messages before the login let nobody in and end nobody else', asyn
   let ready = 0
   let closed = 0
 
-  for (let round = 0; round < CONNECTIONS; round++) {
+  for (const round of rounds(CONNECTIONS)) {
     const client = new ssh2.Client()
     t.after(() => client.destroy())
     client.on('error', () => {})
@@ -150,7 +150,7 @@ test('damaged messages of every kind end at most their own connection', async (t
 
   let closed = 0
   const clients: { destroy(): void }[] = []
-  for (let round = 0; round < CONNECTIONS; round++) {
+  for (const _ of rounds(CONNECTIONS)) {
     const connected = await connectLibrary(t, platform)
     connected.setNoDelay(true).once('close', () => closed++)
     clients.push(connected)

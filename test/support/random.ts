@@ -25,6 +25,12 @@ export function createRandom(seed = Number(process.env.SEED ?? Date.now() % 2 **
   }
 }
 
+/** The rounds of a fuzz test: so many, and with FUZZ_SECONDS in the environment as many as fit into that time. */
+export function* rounds(count: number): Generator<number, void, undefined> {
+  const end = performance.now() + Number(process.env.FUZZ_SECONDS ?? 0) * 1000
+  for (let round = 0; round < count || performance.now() < end; round++) yield round
+}
+
 /** A damaged copy: bits flipped, pieces removed, repeated, moved or overwritten, once to four times. */
 export function mutate(random: Random, input: Uint8Array): Buffer {
   let bytes = Buffer.from(input)

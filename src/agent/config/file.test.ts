@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createRandom, rounds } from '../../../test/support/random.ts'
 import { ConfigError } from './error.ts'
 import { parseConfig } from './file.ts'
 
@@ -193,12 +194,7 @@ test('a value in an error is never the token itself', () => {
 })
 
 test('mangled files are refused with a sentence, never with a crash', () => {
-  const seed = Number(process.env.SEED ?? Date.now() % 1e9)
-  let state = seed
-  const random = (below: number) => {
-    state = (state * 1103515245 + 12345) % 2 ** 31
-    return state % below
-  }
+  const { seed, below: random } = createRandom()
   const corpus =
     'version: "3"\nagent: &a\n  authtoken: T # note\n  web_allow_hosts: [a, "b"]\nendpoints:\n  - name: x\n    upstream: {url: 80}\ntunnels:\n  <<: *a\n  __proto__: {addr: 1}\n'
   const odd = [
@@ -220,7 +216,7 @@ test('mangled files are refused with a sentence, never with a crash', () => {
     '---\n',
   ]
 
-  for (let round = 0; round < 3000; round++) {
+  for (const round of rounds(3000)) {
     let text = corpus
     for (let edits = 1 + random(4); edits > 0; edits--) {
       const at = random(text.length + 1)

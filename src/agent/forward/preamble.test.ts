@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRandom, mutate } from '../../../test/support/random.ts'
+import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
 import { proxyProtocolHeader } from '../../protocol/index.ts'
 import { preambleLength } from './preamble.ts'
 
@@ -23,7 +23,7 @@ test('a header is found whole, and waited for while it is not', () => {
 
 test('whatever comes, the length lies within the bytes or there is none', () => {
   const random = createRandom()
-  for (let round = 0; round < 20_000; round++) {
+  for (const _ of rounds(20_000)) {
     const bytes = mutate(random, random.pick(HEADERS))
 
     const length = preambleLength(bytes)

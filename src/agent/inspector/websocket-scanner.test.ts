@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRandom, mutate } from '../../../test/support/random.ts'
+import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
 import { Copier } from './copier.ts'
 import { type ScannedMessage, WebSocketScanner } from './websocket-scanner.ts'
 
@@ -121,7 +121,7 @@ test('bytes that are no frames end the reading, whatever they are', (t) => {
     frame(1, 'hello', { mask: MASK }),
     frame(2, Buffer.alloc(300), { mask: MASK }),
   ])
-  for (let round = 0; round < 5000; round++) {
+  for (const _ of rounds(5000)) {
     const damaged = mutate(random, sample)
     const { found } = scan(true, [damaged])
     for (const { payload } of found) assert.ok(payload.length <= damaged.length)

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
+import { readPostedMessage } from './saml-message.ts'
+import { readIdpMetadata } from './saml-metadata.ts'
+
+const RESPONSE = Buffer.from(`<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"
+  xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_r" Version="2.0" Destination="https://a.example/">
+  <saml:Issuer>https://idp.example</saml:Issuer><!-- a comment -->
+  <samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>
+  <saml:Assertion ID="_a"><saml:Subject><saml:NameID>ada@example.com</saml:NameID></saml:Subject>
+  <saml:AttributeStatement><saml:Attribute Name="groups"><saml:AttributeValue><![CDATA[<staff>]]></saml:AttributeValue>
+  </saml:Attribute></saml:AttributeStatement></saml:Assertion></samlp:Response>`)
+
+const METADATA =
+  Buffer.from(`<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example">
+  <md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+  <md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/>
+  </md:IDPSSODescriptor></md:EntityDescriptor>`)
+
+test('10,000 damaged SAML messages are read or refused with a reason, and nothing else happens', (t) => {
+  const random = createRandom()
+  t.diagnostic(`SEED=${random.seed}`)
+  let read = 0
+  for (const _ of rounds(10_000)) {
+    const bytes = mutate(random, RESPONSE)
+    try {
+      readPostedMessage(random.below(8) === 0 ? bytes.toString('latin1') : bytes.toString('base64'))
+      read += 1
+    } catch (error) {
+      assert.ok(error instanceof Error && error.message.length > 0)
+      assert.ok(!(error instanceof TypeError || error instanceof RangeError), String(error.stack))
+    }
+  }
+  assert.ok(read > 20, `only ${read} were read`)
+})
+
+test('10,000 damaged descriptions of identity providers are read or refused with a reason', (t) => {
+  const random = createRandom()
+  t.diagnostic(`SEED=${random.seed}`)
+  for (const _ of rounds(10_000)) {
+    try {
+      readIdpMetadata(mutate(random, METADATA).toString('utf8'))
+    } catch (error) {
+      assert.ok(error instanceof Error && error.message.length > 0)
+      assert.ok(!(error instanceof TypeError || error instanceof RangeError), String(error.stack))
+    }
+  }
+})
