@@ -31,8 +31,9 @@ export interface Core {
   readonly traffic: Traffic
   /** The answer to an ACME validation of a host over HTTP (RFC 8555 section 8.3). */
   readonly challenge: ((token: string, host: string) => string | undefined) | undefined
-  /** Where plain visitors are sent to come back with TLS. */
+  /** The ports visitors use; plain ones are sent to the first to come back with TLS. */
   publicHttpsPort: number
+  publicHttpPort: number
   /** The current table; each request and connection keeps the one it began with. */
   table: Table
   draining: boolean

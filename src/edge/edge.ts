@@ -36,6 +36,7 @@ export interface EdgeConfig {
   readonly tcp: PortRange
   /** What visitors see when it is not the bound port, behind a NAT or balancer. */
   readonly publicHttpsPort?: number
+  readonly publicHttpPort?: number
   /** Connections at once, per listener; one source may have half of them. */
   readonly maxConnections?: number
   readonly limits?: Partial<LimitSettings>
@@ -103,6 +104,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     traffic: new Traffic(),
     challenge: dependencies.challenge,
     publicHttpsPort: config.publicHttpsPort ?? 443,
+    publicHttpPort: config.publicHttpPort ?? 80,
     table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
     draining: false,
   }
@@ -125,6 +127,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
       const server = createHttpListener(core, maxConnections)
       servers.push(server)
       addresses.http = await listen(server, config.http)
+      if (config.publicHttpPort === undefined) core.publicHttpPort = addresses.http.port
     }
     if (config.https !== false) {
       const server = createTlsListener(core, {

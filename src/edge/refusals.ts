@@ -88,6 +88,12 @@ const kinds = {
     text: () =>
       'Nobody can sign in or out right now, because that cannot be remembered. Try again in a moment.',
   },
+  login_provider_unavailable: {
+    code: 3216,
+    status: 502,
+    text: () =>
+      'The identity provider of this page cannot be reached or does not answer in time. Try again in a moment.',
+  },
   login_denied: { code: 3207, status: 403, text: (why: string) => `You are not allowed in: ${why}.` },
   credentials_required: {
     code: 3208,

@@ -260,6 +260,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         https: settings.httpsAddr ?? false,
         tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
         ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
+        ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
         maxConnections: places.visitors,
       },
     })

@@ -22,6 +22,11 @@ export class Cookies {
     return found.length === 1 ? found[0]!.slice(name.length + 1) : undefined
   }
 
+  /** The names that begin like this, in the order in which the browser sent them. */
+  namesFrom(prefix: string): string[] {
+    return this.#all.filter((cookie) => cookie.startsWith(prefix)).map(nameOf)
+  }
+
   /** Takes our cookies out of the request: the upstream has no use for them, and could replay them. */
   hide(isOurs: (name: string) => boolean): void {
     const kept = this.#all.filter((cookie) => !isOurs(nameOf(cookie)))

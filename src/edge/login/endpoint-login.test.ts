@@ -11,6 +11,7 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { createLogins } from './index.ts'
 
 const HOST = 'app.adit.localhost'
+const IDP = 'idp.adit.localhost'
 const google = {
   provider: 'google',
   clientId: 'app',
@@ -37,7 +38,8 @@ async function start(t: TestContext) {
     ledger: { use: async () => true, end: async () => {} },
   })
   const { ca, lookup } = await testCertificates('adit.localhost')
-  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup, logins })
+  const loginHost = { name: IDP, entry: logins.host }
+  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
   const ask = (path: string, cookies: readonly string[] = [], host = HOST) =>
     askSecurely(tlsPort, ca, { host, path, headers: { cookie: cookies.join('; ') } })
   const cookiesOf = (lines: string | string[] | undefined) =>
@@ -50,13 +52,24 @@ async function start(t: TestContext) {
     tunnels.add(host, localTunnel(upstream, { proto: 'https', accountId, hostport: `${host}:443`, options }))
   }
 
+  /** Signs in as far as the provider, and gives what it sends the browser back with. */
+  async function begin(host = HOST) {
+    const { headers } = await ask('/', [], host)
+    const { searchParams } = new URL(String(headers.location))
+    return { state: searchParams.get('state') ?? '', cookies: cookiesOf(headers['set-cookie']) }
+  }
+
+  const redeem = (state: string) => ask(`/oauth2/callback?code=c&state=${state}`, [], IDP)
+
   connect()
-  const begun = await ask('/')
-  const state = new URL(String(begun.headers.location)).searchParams.get('state') ?? ''
-  const done = await ask(`/auth/callback?code=c&state=${state}`, cookiesOf(begun.headers['set-cookie']))
+  const { state, cookies: begun } = await begin()
+  const redeemed = await redeem(state)
+  assert.equal(redeemed.status, 303, redeemed.text)
+  const done = await ask(String(redeemed.headers.location).slice(`https://${HOST}`.length), begun)
   assert.equal(done.status, 303, done.text)
   const cookies = cookiesOf(done.headers['set-cookie'])
-  return { connect, visit: async (host = HOST) => (await ask('/', cookies, host)).status }
+  const visit = async (host = HOST) => (await ask('/', cookies, host)).status
+  return { tunnels, connect, begin, redeem, ask, visit }
 }
 
 test('a session outlives the tunnel: an agent that comes back finds its visitors signed in', async (t) => {

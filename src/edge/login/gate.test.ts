@@ -14,6 +14,7 @@ import { createLogins, type Ending, type LoginLedger } from './index.ts'
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
 const AGREE = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
+const IDP = 'idp.adit.localhost'
 const TOKEN = 'https://oauth2.googleapis.com/token'
 
 function setCookies(headers: Reply['headers']): string[] {
@@ -60,7 +61,8 @@ async function start(
     idpUrl: () => 'https://idp.adit.localhost',
     ledger,
   })
-  const world = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins } })
+  const loginHost = { name: IDP, entry: logins.host }
+  const world = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins, loginHost } })
   const { config, routeId, ask } = world
   const provider = { google: { client_id: 'app', client_secret: 'secret', scopes: [] } }
   const oauth = { provider, ...login }
@@ -78,8 +80,18 @@ async function start(
     return { state, cookies: cookiesOf(setCookies(headers)), lines: setCookies(headers) }
   }
 
-  const finish = (state: string, cookies: readonly string[]) =>
-    ask({ path: `/auth/callback?code=c&state=${state}`, headers: { cookie: cookies.join('; ') } })
+  /** What the login host makes of an answer of the provider: a ticket, as a path of the page's host, or a refusal. */
+  async function redeem(state: string, query = 'code=c') {
+    const reply = await ask({ host: IDP, path: `/oauth2/callback?${query}&state=${state}` })
+    const url = reply.status === 303 ? new URL(String(reply.headers.location)) : undefined
+    if (url !== undefined) assert.equal(url.origin, `https://${HOST}`)
+    return { ...reply, ticket: url === undefined ? '' : `${url.pathname}${url.search}` }
+  }
+
+  async function finish(state: string, cookies: readonly string[]) {
+    const reply = await redeem(state)
+    return reply.ticket === '' ? reply : ask({ path: reply.ticket, headers: { cookie: cookies.join('; ') } })
+  }
 
   async function signIn() {
     const { state, cookies } = await begin()
@@ -92,7 +104,7 @@ async function start(
   const visit = (cookies: readonly string[], question: Parameters<typeof ask>[0] = {}) =>
     ask({ ...question, headers: { cookie: cookies.join('; '), ...question?.headers } })
 
-  return { ...world, logins, shared, time, oauth, begin, finish, signIn, visit, cookiesOf }
+  return { ...world, logins, shared, time, oauth, begin, redeem, finish, signIn, visit, cookiesOf }
 }
 
 test('cookies of a session are bound to host, https and this browser, and small', async (t) => {
@@ -114,6 +126,10 @@ test('cookies of a session are bound to host, https and this browser, and small'
   assert.match(
     begun[0]!,
     /^adit\.login\.[\w-]+=[\w-]+; Path=\/auth\/callback; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+  )
+  assert.match(
+    begun[1]!,
+    /^__Host-adit\.browser\.[\w-]+=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
   )
   assert.equal((await visit(cookies)).status, 200)
 })
@@ -181,7 +197,13 @@ test('the cookie prefix is used, and only our own cookies are kept from the upst
   const { cookies } = await signIn()
   assert.ok(cookies.some((cookie) => cookie.startsWith('shop_session=')))
 
-  const { text } = await visit([...cookies, 'shop_theme=dark', 'a=b', 'shop_login.x=y'])
+  const { text } = await visit([
+    ...cookies,
+    'shop_theme=dark',
+    'a=b',
+    'shop_login.x=y',
+    '__Host-shop_browser.x=y',
+  ])
 
   const { headers } = JSON.parse(text) as { headers: Record<string, string> }
   assert.equal(headers.cookie, 'shop_theme=dark; a=b')
@@ -216,12 +238,14 @@ test('a cookie that was planted, doubled or taken elsewhere opens nothing', asyn
 })
 
 test('a sign-in is completed once, by whom it was begun, within ten minutes', async (t) => {
-  const { begin, finish, time } = await start(t)
+  const { begin, finish, redeem, ask, time } = await start(t)
   const first = await begin()
   const second = await begin()
+  const foreign = await redeem((await begin()).state)
 
-  assert.equal((await finish(first.state, second.cookies)).status, 403, 'the cookie of another sign-in')
-  assert.equal((await finish(first.state, [])).status, 403, 'another browser')
+  assert.equal((await ask({ path: foreign.ticket })).status, 403, 'another browser')
+  const mixed = { cookie: second.cookies.join('; ') }
+  assert.equal((await ask({ path: foreign.ticket, headers: mixed })).status, 403, 'another sign-in')
   assert.equal((await finish(first.state, first.cookies)).status, 303)
   assert.equal((await finish(first.state, first.cookies)).status, 403, 'again')
   time.now += 600_001
@@ -264,13 +288,10 @@ test('what cannot be remembered for all nodes does not happen, and says so', asy
 })
 
 test('callbacks that fail at the provider use up nothing for the other nodes', async (t) => {
-  const { begin, ask, shared } = await start(t)
-  const { state, cookies } = await begin()
+  const { begin, redeem, shared } = await start(t)
+  const { state } = await begin()
 
-  await ask({
-    path: `/auth/callback?error=access_denied&state=${state}`,
-    headers: { cookie: cookies.join('; ') },
-  })
+  assert.equal((await redeem(state, 'error=access_denied')).status, 403)
 
   assert.equal(shared.used.size, 0)
 })
@@ -288,16 +309,15 @@ test('changed settings end sessions, and changes elsewhere on the edge do not', 
 })
 
 test('a route that does not have /auth/ takes sign-ins and sign-outs on its own pages', async (t) => {
-  const { config, routeId, begin, ask, visit, cookiesOf } = await start(t)
+  const { config, routeId, begin, redeem, ask, visit, cookiesOf } = await start(t)
   config.update(routeId, { match: '/app/' })
   await config.applied()
   const { state, cookies, lines } = await begin('/app/x?y=1')
   assert.match(lines[0]!, /Path=\/app\/x;/)
+  const { ticket } = await redeem(state)
+  assert.match(ticket, /^\/app\/x\?adit-login&ticket=/)
 
-  const { status, headers } = await ask({
-    path: `/app/x?adit-login&code=c&state=${state}`,
-    headers: { cookie: cookies.join('; ') },
-  })
+  const { status, headers } = await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })
 
   assert.deepEqual([status, headers.location], [303, `https://${HOST}/app/x?y=1`])
   const session = cookiesOf(setCookies(headers))

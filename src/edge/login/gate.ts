@@ -1,12 +1,20 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { parseHostPort } from '../../base/hostport.ts'
 import { type Answer, page, pageFields, redirect } from '../answer.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { refusal } from '../refusals.ts'
 import { Cookies, setCookie } from './cookies.ts'
 import type { Endings } from './endings.ts'
-import { fitIdentity, isKeepable } from './identity-size.ts'
+import {
+  CALLBACK_MARK,
+  CALLBACK_PATH,
+  type HandOver,
+  MAX_STATE_SECONDS,
+  type State,
+  type Ticket,
+} from './hand-over.ts'
 import { type LoginLedger, takeOnce } from './ledger.ts'
 import type { Once } from './once.ts'
 import type { OpenSessions } from './open-sessions.ts'
@@ -14,18 +22,12 @@ import type { OpenedSession, OpenedSessions } from './opened-sessions.ts'
 import { locationAt, returnPath } from './return-to.ts'
 import type { Seal } from './seal.ts'
 import { lifetimeOf, type Session, type SessionSettings } from './session.ts'
-import {
-  type Allowed,
-  type Identity,
-  isAllowed,
-  type Pending,
-  type SignIn,
-  SignInRefused,
-} from './sign-in.ts'
+import { type Allowed, denied, type Identity, isAllowed, type SignIn, SignInRefused } from './sign-in.ts'
 
 /** What gates share. */
 export interface GateParts {
   readonly seal: Seal
+  readonly handOver: HandOver
   /** Sign-ins that were used up on this node. */
   readonly once: Once
   /** The same, and sign-outs, for all nodes. */
@@ -42,59 +44,51 @@ export interface GateOptions extends GateParts {
   readonly settings: SessionSettings
   /** Seconds after which the provider is asked anew; 0 for never. */
   readonly checkEvery: number
-  /** Anything that makes sessions of before void when it changes. */
+  /** Sessions, states and tickets of another version are void. */
   readonly version: string
   readonly signIn: SignIn
   readonly allowed: Allowed
 }
 
-/** Paths of a protected place that are ours and never the upstream's. */
-export const CALLBACK_PATH = '/auth/callback'
 const LOGOUT_PATH = '/auth/logout'
-/** Marks the same two on a page of a route that does not have those paths. */
-const CALLBACK_MARK = 'adit-login'
+/** Marks a sign-out on a page of a route that does not have that path. */
 const LOGOUT_MARK = 'adit-logout'
 const DEFAULT_PREFIX = 'adit.'
-const LOGIN_SECONDS = 600
 /** What browsers load pages into; scripts and images cannot sign in, and each try would leave a cookie. */
 const PAGES = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
+/** How many sign-ins can be under way in one browser at one host. */
+const MAX_SIGN_INS_PER_BROWSER = 8
 
-/** What comes back through the provider: for whom and which sign-in. */
-export interface State {
-  readonly place: string
-  /** `scheme://host:port` of the place. */
-  readonly origin: string
-  /** Where on it answers are taken. */
-  readonly path: string
-  readonly id: string
-}
-
-/** A sign-in that was checked elsewhere, on its way back to its place. */
-export interface Ticket {
-  readonly id: string
-  readonly place: string
-  /** The sign-in it answers; empty when the provider began it by itself. */
-  readonly pending: string
-  readonly identity: Identity
+/** What the browser that began a sign-in keeps of it. */
+interface Pending {
+  readonly signInId: string
+  /** Path and query to go on with. */
   readonly returnTo: string
-  readonly at: number
 }
 
-/** Where a place takes the answer of a provider. */
-export function callbackAt({ origin, path }: Pick<State, 'origin' | 'path'>, query: URLSearchParams): string {
-  return locationAt(origin, `${path}?${path === CALLBACK_PATH ? '' : `${CALLBACK_MARK}&`}${query}`)
+/** The login module of one route or endpoint. */
+export interface Gate {
+  readonly place: string
+  readonly version: string
+  readonly signIn: SignIn
+  readonly step: RequestStep
 }
 
 /** Lets visitors through that have signed in, and sends the others to do so. */
-export function createGate(options: GateOptions): RequestStep {
-  const { seal, once, ledger, endings, open, opened, clock, placeId, settings, signIn, allowed } = options
+export function createGate(options: GateOptions): Gate {
+  const { seal, handOver, once, ledger, endings, open, opened, clock } = options
+  const { placeId, version, settings, signIn, allowed } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
   const cookie = `${prefix}session`
   // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
   const proof = `__Host-${prefix}session`
   const loginPrefix = `${prefix}login.`
-  const isOurs = (name: string) => name === cookie || name === proof || name.startsWith(loginPrefix)
-  const version = hash('sha256', options.version).slice(0, 16)
+  const isOurs = (name: string) =>
+    name === cookie ||
+    name === proof ||
+    name.startsWith(loginPrefix) ||
+    name.startsWith(browserPrefix(prefix, true)) ||
+    name.startsWith(browserPrefix(prefix, false))
   const lifetime = lifetimeOf(settings, options.checkEvery)
   const now = () => Math.floor(clock.now() / 1000)
   open.renew(placeId, version)
@@ -153,44 +147,64 @@ export function createGate(options: GateOptions): RequestStep {
     const into = exchange.fields.get('sec-fetch-dest') ?? 'document'
     if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading || !PAGES.has(into))
       throw refusal('login_required')
-    const pending: Pending = {
-      id: randomBytes(16).toString('base64url'),
-      returnTo: returnPath(target),
+    const signInId = randomBytes(16).toString('base64url')
+    const path = callbackPath(exchange)
+    const secret = randomBytes(16).toString('base64url')
+    const state: State = {
+      place: placeId,
+      version,
+      origin: requireOwnOrigin(exchange),
+      path,
+      signInId,
+      browser: digestOf(secret),
       at: clock.now(),
       memory: signIn.remember(),
     }
-    const path = callbackPath(exchange)
-    const state: State = { place: placeId, origin: originOf(exchange), path, id: pending.id }
-    const url = await signIn.begin(pending, seal.close('state', state))
-    const held = setCookie(loginPrefix + pending.id, seal.close(`login ${placeId}`, pending), {
+    const url = await signIn.begin(state, handOver.sealState(state))
+    const secure = isSecure(exchange)
+    const pending: Pending = { signInId, returnTo: returnPath(target) }
+    const held = setCookie(loginPrefix + signInId, seal.close(`login ${placeId}`, pending), {
       path,
-      secure: isSecure(exchange),
-      seconds: LOGIN_SECONDS,
+      secure,
+      seconds: MAX_STATE_SECONDS,
     })
-    return redirect(302, url, held)
+    return redirect(302, url, held + browserCookies(exchange, signInId, secret))
   }
 
-  function pendingOf(exchange: Exchange, id: string): Pending {
-    const text = new Cookies(exchange).get(loginPrefix + id)
+  /** The cookie that proves in which browser a sign-in began. Over https no other host of the domain can plant it. */
+  function browserCookies(exchange: Exchange, signInId: string, secret: string): string {
+    const secure = isSecure(exchange)
+    const names = browserPrefix(prefix, secure)
+    // It comes along with every request, so browsers may not gather too many; they list the oldest first.
+    const surplus = new Cookies(exchange).namesFrom(names).slice(0, 1 - MAX_SIGN_INS_PER_BROWSER)
+    return (
+      setCookie(names + signInId, secret, { secure, seconds: MAX_STATE_SECONDS }) +
+      surplus.map((name) => setCookie(name, '', { secure, seconds: 0 })).join('')
+    )
+  }
+
+  /** Where to go on after the sign-in that a ticket completes, in the browser that began it and no other. */
+  function returnToOf(exchange: Exchange, { signInId, browser, returnTo }: Ticket): string {
+    if (signInId === '') return returnTo
+    const cookies = new Cookies(exchange)
+    const secret = cookies.get(browserPrefix(prefix, isSecure(exchange)) + signInId)
+    const text = cookies.get(loginPrefix + signInId)
     const pending = text === undefined ? undefined : seal.open<Pending>(`login ${placeId}`, text)
-    if (pending === undefined || pending.id !== id || clock.now() - pending.at > LOGIN_SECONDS * 1000)
-      throw new SignInRefused('this sign-in has expired or was begun in another browser; open the page again')
-    if (!once.take(`login ${id}`, LOGIN_SECONDS * 1000))
-      throw new SignInRefused('this sign-in was completed already; open the page again')
-    return pending
+    if (secret === undefined || digestOf(secret) !== browser || pending?.signInId !== signInId)
+      throw new SignInRefused('this sign-in was begun in another browser; open the page again')
+    return pending.returnTo
   }
 
-  function admit(exchange: Exchange, identity: Identity, returnTo: string, pendingId: string): Answer {
+  function admit(exchange: Exchange, identity: Identity, returnTo: string, signInId: string): Answer {
     if (!isAllowed(identity, allowed))
       throw new SignInRefused(`${identity.email || identity.name || identity.id} may not see this page`)
-    if (!isKeepable(identity)) throw new SignInRefused('the provider gave a name that is too long to keep')
     const secure = isSecure(exchange)
     const at = now()
     const session: Session = {
       id: randomBytes(16).toString('base64url'),
       place: placeId,
       version,
-      identity: fitIdentity(identity),
+      identity,
       since: at,
       seen: at,
     }
@@ -198,30 +212,24 @@ export function createGate(options: GateOptions): RequestStep {
     const fields =
       sessionCookie(session, secure) +
       (secure ? setCookie(proof, session.id, { secure, seconds }) : '') +
-      (pendingId === ''
+      (signInId === ''
         ? ''
-        : setCookie(loginPrefix + pendingId, '', { path: pathOf(exchange), secure, seconds: 0 }))
+        : setCookie(loginPrefix + signInId, '', { path: pathOf(exchange), secure, seconds: 0 }) +
+          setCookie(browserPrefix(prefix, secure) + signInId, '', { secure, seconds: 0 }))
     return redirect(303, locationAt(originOf(exchange), returnTo), fields)
   }
 
+  /** Takes a ticket of the login host. What a provider issues is redeemed there and has no meaning here. */
   async function callback(exchange: Exchange): Promise<Answer> {
-    const query = queryOf(exchange)
-    const ticketText = query.get('ticket')
-    if (ticketText !== null) {
-      const ticket = seal.open<Ticket>('ticket', ticketText)
-      if (ticket === undefined || ticket.place !== placeId || clock.now() - ticket.at > 60_000)
-        throw new SignInRefused('this sign-in has expired; open the page again')
-      const returnTo = ticket.pending === '' ? ticket.returnTo : pendingOf(exchange, ticket.pending).returnTo
-      await takeUp(`ticket ${ticket.id}`, 120_000)
-      return admit(exchange, ticket.identity, returnTo, ticket.pending)
-    }
-    const state = seal.open<State>('state', query.get('state') ?? '')
-    if (state === undefined || state.place !== placeId || state.origin !== originOf(exchange))
+    const ticket = handOver.openTicket(queryOf(exchange).get('ticket') ?? '')
+    if (ticket.place !== placeId || ticket.version !== version || ticket.origin !== originOf(exchange))
       throw new SignInRefused('this sign-in does not belong here; open the page again')
-    const pending = pendingOf(exchange, state.id)
-    const identity = await signIn.complete(query, pending)
-    await takeUp(`sign-in ${pending.id}`, LOGIN_SECONDS * 1000)
-    return admit(exchange, identity, pending.returnTo, pending.id)
+    const returnTo = returnToOf(exchange, ticket)
+    const { id, signInId } = ticket
+    // For as long as a second ticket of the same sign-in could be made or used.
+    const forMs = MAX_STATE_SECONDS * 1000 + 120_000
+    await takeUp(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, forMs)
+    return admit(exchange, ticket.identity, returnTo, signInId)
   }
 
   /** Ends a session on every node. Whoever cannot be sure of that is told, and may try again. */
@@ -250,7 +258,7 @@ export function createGate(options: GateOptions): RequestStep {
     }
   }
 
-  return (exchange) => {
+  const step: RequestStep = (exchange) => {
     const { method } = exchange.head
     const path = pathOf(exchange)
     const query = exchange.head.target.slice(path.length + 1)
@@ -265,10 +273,16 @@ export function createGate(options: GateOptions): RequestStep {
     const found = sessionOf(exchange, cookies)
     return found === undefined ? begin(exchange).catch(denied) : pass(exchange, cookies, found)
   }
+  return { place: placeId, version, signIn, step }
 }
 
-function denied(error: unknown): never {
-  throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
+/** How the names of the cookies begin that prove in which browser a sign-in began. */
+function browserPrefix(prefix: string, secure: boolean): string {
+  return `${secure ? '__Host-' : ''}${prefix}browser.`
+}
+
+function digestOf(secret: string): string {
+  return hash('sha256', secret, 'base64url')
 }
 
 /** The usual address where the route has it, else the page itself, which has to be of the route. */
@@ -293,6 +307,21 @@ function queryOf(exchange: Exchange): URLSearchParams {
 
 function isSecure({ connection }: Exchange): boolean {
   return connection.scheme === 'https'
+}
+
+/**
+ * The address the visitor used, if this edge answers there. Other ports of the same host can be those of other tenants,
+ * and a ticket must not be sent to them.
+ */
+function requireOwnOrigin(exchange: Exchange): string {
+  const { connection, core, head } = exchange
+  const port = parseHostPort(head.authority)?.port
+  const publicPort = isSecure(exchange) ? core.publicHttpsPort : core.publicHttpPort
+  if (port !== undefined && port !== publicPort && port !== connection.localPort)
+    throw new SignInRefused(
+      `nobody can sign in on port ${port} of this host; open the page on its usual port`,
+    )
+  return originOf(exchange)
 }
 
 /** The address the visitor used, as it came in. */

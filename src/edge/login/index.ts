@@ -1,14 +1,17 @@
+import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { RequestStep } from '../module.ts'
 import type { LoginPlace, Logins } from '../modules/login.ts'
 import { Broken } from '../modules/world.ts'
 import type { HttpEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { type Ending, Endings } from './endings.ts'
-import { createGate } from './gate.ts'
+import { createGate, type Gate } from './gate.ts'
+import { createHandOver } from './hand-over.ts'
 import type { LoginLedger } from './ledger.ts'
-import { loginHost, PROVIDER_CALLBACK } from './login-host.ts'
+import { loginHost } from './login-host.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { type OauthEndpoints, type OauthProviderName, providerNamed } from './oauth-providers.ts'
 import { createOidcSignIn } from './oidc.ts'
@@ -51,24 +54,28 @@ export function createLogins(options: LoginOptions): LoginPart {
   const once = new Once(clock)
   const endings = new Endings()
   const sessions = { open: new OpenSessions(), opened: new OpenedSessions(seal) }
-  const shared = { seal, once, ledger, endings, clock, ...sessions }
+  const handOver = createHandOver({ seal, clock })
+  const shared = { seal, handOver, once, ledger, endings, clock, ...sessions }
+  // Weakly, so that gates go with the routes they stand on.
+  const gates = new WeakMap<RequestStep, Gate>()
   // Weakly, so that those of deleted routes go with them.
   const places = new Map<string, WeakRef<SamlPlace>>()
-  const callbackUrl = () => `${idpUrl()}${PROVIDER_CALLBACK}`
 
   /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
   function gate<S extends SignIn>(
     place: LoginPlace,
     settings: SessionSettings & { readonly auth_check_interval?: number },
     allowed: Allowed,
-    make: () => S,
+    make: (version: string) => S,
   ) {
-    const version = JSON.stringify([settings, allowed])
+    const key = JSON.stringify([settings, allowed])
+    const version = hash('sha256', key).slice(0, 16)
     const { placeId } = place
-    const signIn = place.keep('login', version, make)
+    const signIn = place.keep('login', key, () => make(version))
     const checkEvery = settings.auth_check_interval ?? 0
-    const step = createGate({ ...shared, placeId, settings, checkEvery, version, signIn, allowed })
-    return { signIn, step }
+    const made = createGate({ ...shared, placeId, settings, checkEvery, version, signIn, allowed })
+    gates.set(made.step, made)
+    return { signIn, step: made.step }
   }
 
   return {
@@ -78,7 +85,7 @@ export function createLogins(options: LoginOptions): LoginPart {
       if (issuer.includes('/.well-known/'))
         throw new Broken('the issuer has to be the base URL, without /.well-known/')
       return gate(place, settings, place.allowedVisitors ?? EVERYONE, () =>
-        createOidcSignIn({ issuer, clientId, clientSecret, scopes, outbound, callbackUrl, clock }),
+        createOidcSignIn({ issuer, clientId, clientSecret, scopes, outbound, idpUrl, clock }),
       ).step
     },
 
@@ -92,13 +99,14 @@ export function createLogins(options: LoginOptions): LoginPart {
       const allowed = { emails: given.email_addresses, domains: given.email_domains }
       return gate(place, settings, allowed, () =>
         createOauthSignIn({
+          name: name as OauthProviderName,
           provider: providerNamed(name as OauthProviderName, options.oauthEndpoints ?? {}),
           clientId,
           clientSecret,
           scopes,
           groups: [...teams, ...organizations],
           outbound,
-          callbackUrl,
+          idpUrl,
         }),
       ).step
     },
@@ -106,8 +114,8 @@ export function createLogins(options: LoginOptions): LoginPart {
     saml(settings, place) {
       const { placeId } = place
       try {
-        const { signIn, step } = gate(place, settings, EVERYONE, () =>
-          createSamlPlace({ placeId, settings, seal, once, ledger, endings, clock, outbound }),
+        const { signIn, step } = gate(place, settings, EVERYONE, (version) =>
+          createSamlPlace({ placeId, version, settings, handOver, once, ledger, endings, clock, outbound }),
         )
         places.set(placeId, new WeakRef<SamlPlace>(signIn))
         return step
@@ -121,6 +129,6 @@ export function createLogins(options: LoginOptions): LoginPart {
       for (const ending of heard) endings.add(ending, now)
     },
 
-    host: (policy) => loginHost({ policy, seal, places }),
+    host: (policy) => loginHost({ policy, handOver, once, gates, places }),
   }
 }

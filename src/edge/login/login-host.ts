@@ -1,27 +1,36 @@
+import { parseHostPort } from '../../base/hostport.ts'
 import { type Answer, page, pageFields, redirect } from '../answer.ts'
+import type { Core } from '../core.ts'
 import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
+import type { RequestStep } from '../module.ts'
 import { refusal } from '../refusals.ts'
 import { type HttpEntry, newCounters, type Route } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { newTraffic } from '../traffic.ts'
-import { callbackAt, type State } from './gate.ts'
+import { isProviderCallback } from './callback-paths.ts'
+import type { Gate } from './gate.ts'
+import { type HandOver, MAX_STATE_SECONDS, type Origin } from './hand-over.ts'
+import type { Once } from './once.ts'
 import type { SamlPlace } from './saml.ts'
-import type { Seal } from './seal.ts'
-import { SignInRefused } from './sign-in.ts'
+import { denied, SignInRefused } from './sign-in.ts'
 
-/** Where providers of every kind send visitors back to, so that one address can be registered with them. */
-export const PROVIDER_CALLBACK = '/oauth2/callback'
 const FORM_LIMIT = 512 * 1024
 const SAML_PATH = /^\/saml\/(edghtsrt_[0-9A-Za-z]{27})(\/acs|\/slo)?$/
 
-/** The host that log-ins come back to. It keeps nothing: it hands visitors on to the place a sealed state names. */
+/**
+ * The host that providers send visitors back to. It redeems what they bring with the module that the sealed state names,
+ * as that module is right now, and hands the outcome over to its route as a ticket.
+ */
 export function loginHost(options: {
   policy: TlsPolicy
-  seal: Seal
+  handOver: HandOver
+  once: Once
+  /** The gate that a step of a route belongs to. */
+  gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
   places: ReadonlyMap<string, WeakRef<SamlPlace>>
 }): HttpEntry {
-  const { seal, places } = options
+  const { handOver, once, gates, places } = options
   const route: Route = {
     id: 'login',
     admission: undefined,
@@ -32,8 +41,12 @@ export function loginHost(options: {
 
   async function answer(exchange: Exchange): Promise<Answer> {
     const { method, target } = exchange.head
-    const url = new URL(target, 'https://host')
-    if (url.pathname === PROVIDER_CALLBACK && method === 'GET') return handOn(url.searchParams)
+    const url = URL.parse(target, 'https://host')
+    if (url === null) throw refusal('endpoint_not_found', exchange.head.host)
+    if (isProviderCallback(url.pathname)) {
+      if (method !== 'GET') throw refusal('method_refused', method)
+      return redirect(303, await redeem(exchange.core, url))
+    }
     const [, placeId, part] = SAML_PATH.exec(url.pathname) ?? []
     const place = placeId === undefined ? undefined : places.get(placeId)?.deref()
     if (place === undefined) throw refusal('endpoint_not_found', exchange.head.host)
@@ -44,7 +57,8 @@ export function loginHost(options: {
         body: Buffer.from(place.metadata()),
       }
     if (part === '/acs' && method === 'POST') {
-      const serves = (host: string, path: string) => routeIdAt(exchange, host, path) === placeId
+      const serves = (origin: string, path: string) =>
+        gateAt(exchange.core, { origin, path })?.signIn === place
       return redirect(303, await place.consume(await formOf(exchange), serves))
     }
     if (part === '/slo' && (method === 'GET' || method === 'POST')) {
@@ -62,10 +76,36 @@ export function loginHost(options: {
     throw refusal('method_refused', method)
   }
 
-  function handOn(query: URLSearchParams): Answer {
-    const state = seal.open<State>('state', query.get('state') ?? '')
+  /**
+   * Redeems an authorization code with the client, the PKCE verifier and the nonce of the module that began the sign-in,
+   * so that a code and a state that do not belong together come to nothing.
+   */
+  async function redeem(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
+    // RFC 6749 section 3.1: no parameter comes twice, and whoever reads another one of the two is deceived.
+    if (new Set(query.keys()).size !== query.size)
+      throw new SignInRefused('the answer of the provider was not valid')
+    const state = handOver.openState(query.get('state') ?? '')
     if (state === undefined) throw new SignInRefused('this sign-in did not begin here')
-    return redirect(302, callbackAt(state, query))
+    const gate = gateAt(core, state)
+    if (gate === undefined || gate.place !== state.place || gate.version !== state.version)
+      throw new SignInRefused('the page has changed since this sign-in began; open it again')
+    if (!once.take(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
+      throw new SignInRefused('this sign-in was completed already; open the page again')
+    return handOver.ticketUrl(state, await gate.signIn.complete({ path, query }, state))
+  }
+
+  /** The gate that stands at an address of this edge right now. */
+  function gateAt({ table }: Core, { origin, path }: Pick<Origin, 'origin' | 'path'>): Gate | undefined {
+    const [scheme, authority = ''] = origin.split('://')
+    const { host } = parseHostPort(authority) ?? {}
+    if (host === undefined) return undefined
+    try {
+      const steps = table.http(scheme === 'https' ? 'https' : 'http', host)?.routeFor(path).steps ?? []
+      return steps.map((step) => gates.get(step)).find((gate) => gate !== undefined)
+    } catch {
+      // No route has this path.
+      return undefined
+    }
   }
 
   return {
@@ -81,17 +121,4 @@ export function loginHost(options: {
 
 async function formOf(exchange: Exchange): Promise<URLSearchParams> {
   return new URLSearchParams(((await holdBody(exchange, FORM_LIMIT)) ?? '').toString())
-}
-
-/** Who answers for an address of this edge. */
-function routeIdAt({ core }: Exchange, host: string, path: string): string | undefined {
-  try {
-    return core.table.http('https', host)?.routeFor(path).id
-  } catch {
-    return undefined
-  }
-}
-
-function denied(error: unknown): never {
-  throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
 }

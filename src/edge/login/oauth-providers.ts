@@ -12,6 +12,11 @@ export interface OauthProvider {
   /** Addresses to fetch with the access token; the first one says who it is. */
   readonly about: Readonly<Record<string, string>>
   readonly scopes: readonly string[]
+  /**
+   * Set when it sends visitors also to addresses that only begin like the registered one, or differ in their query. Whoever
+   * can add parameters can pass its answer off as another provider's, so it does not share an address with others.
+   */
+  readonly ownCallback?: true
   /** What else its sign-in page is asked with. */
   readonly parameters?: Readonly<Record<string, string>>
   read(fetched: Fetched): { id: string; name: string; email: string; groups: string[] }
@@ -64,6 +69,7 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
   },
   github: {
     authorize: 'https://github.com/login/oauth/authorize',
+    ownCallback: true,
     token: 'https://github.com/login/oauth/access_token',
     about: {
       user: 'https://api.github.com/user',
@@ -95,6 +101,7 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
   },
   gitlab: {
     authorize: 'https://gitlab.com/oauth/authorize',
+    ownCallback: true,
     token: 'https://gitlab.com/oauth/token',
     about: { user: 'https://gitlab.com/oauth/userinfo' },
     scopes: ['openid', 'profile', 'email'],
@@ -109,6 +116,7 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
   },
   linkedin: {
     authorize: 'https://www.linkedin.com/oauth/v2/authorization',
+    ownCallback: true,
     token: 'https://www.linkedin.com/oauth/v2/accessToken',
     about: { user: 'https://api.linkedin.com/v2/userinfo' },
     scopes: ['openid', 'profile', 'email'],

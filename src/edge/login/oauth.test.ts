@@ -9,7 +9,7 @@ import { createOauthSignIn } from './oauth.ts'
 import { type OauthProviderName, oauthProviders, providerNamed } from './oauth-providers.ts'
 import { SignInRefused } from './sign-in.ts'
 
-const CALLBACK = 'https://idp.adit.localhost/oauth2/callback'
+const IDP = 'https://idp.adit.localhost'
 
 /** What a provider really answers with: its token, and what it says of a person. */
 interface Wire {
@@ -98,19 +98,21 @@ async function start(
     Object.keys(oauthProviders[name].about).map((part) => [part, `${base}/${part}`]),
   )
   const signIn = createOauthSignIn({
+    name,
     provider: providerNamed(name, { [name]: { token: `${base}/token`, about } }),
     clientId: 'app',
     clientSecret: 'app-secret',
     scopes,
     groups,
     outbound,
-    callbackUrl: () => CALLBACK,
+    idpUrl: () => IDP,
   })
   const memory = signIn.remember()
-  const pending = { id: 'x', returnTo: '/', at: 0, memory }
-  const url = new URL(await signIn.begin(pending, 'the-state'))
-  const complete = (answer: Record<string, string> = { code: 'c' }) =>
-    signIn.complete(new URLSearchParams({ state: 'the-state', ...answer }), pending)
+  const begun = { signInId: 'x', memory }
+  const url = new URL(await signIn.begin(begun, 'the-state'))
+  const { pathname } = new URL(url.searchParams.get('redirect_uri') ?? '')
+  const complete = (answer: Record<string, string> = { code: 'c' }, path = pathname) =>
+    signIn.complete({ path, query: new URLSearchParams({ state: 'the-state', ...answer }) }, begun)
   return { told, url, memory, complete }
 }
 
@@ -122,7 +124,10 @@ for (const name of OAUTH_PROVIDERS)
 
     assert.deepEqual(identity, { id: '42', name: 'Ada', email: 'ada@example.com', groups: [], claims: {} })
     assert.equal(url.origin + url.pathname, oauthProviders[name].authorize)
-    assert.equal(url.searchParams.get('redirect_uri'), CALLBACK)
+    const own = ['github', 'gitlab', 'linkedin'].includes(name)
+    const path = own ? `/oauth2/${name}/callback` : '/oauth2/callback'
+    assert.equal(url.searchParams.get('redirect_uri'), `${IDP}${path}`)
+    assert.equal(told.form.get('redirect_uri'), `${IDP}${path}`)
     assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
     assert.equal(told.form.get('code_verifier'), memory.verifier)
     assert.equal(told.form.get('client_secret'), 'app-secret')

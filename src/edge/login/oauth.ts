@@ -1,9 +1,12 @@
 import * as client from 'openid-client'
 import type { Outbound } from '../../base/outbound.ts'
-import type { OauthProvider } from './oauth-providers.ts'
-import { type Pending, type SignIn, SignInRefused } from './sign-in.ts'
+import { callbackOfProvider, SHARED_CALLBACK } from './callback-paths.ts'
+import type { OauthProvider, OauthProviderName } from './oauth-providers.ts'
+import { type Fetch, providerFetch } from './provider-fetch.ts'
+import { failed, type SignIn, SignInRefused } from './sign-in.ts'
 
 export interface OauthOptions {
+  readonly name: OauthProviderName
   readonly provider: OauthProvider
   readonly clientId: string
   readonly clientSecret: string
@@ -11,47 +14,50 @@ export interface OauthOptions {
   /** GitHub only: membership in one of these opens the door. */
   readonly groups: readonly string[]
   readonly outbound: Pick<Outbound, 'fetch'>
-  readonly callbackUrl: () => string
+  /** `https://idp.<domain>[:port]` */
+  readonly idpUrl: () => string
 }
 
 /** Signs visitors in with an account they have elsewhere (OAuth 2 code flow with PKCE), and asks there who they are. */
 export function createOauthSignIn(options: OauthOptions): SignIn {
-  const { provider, clientId, clientSecret, outbound } = options
-  const config = new client.Configuration(
-    {
+  const { name, provider, clientId, clientSecret, outbound } = options
+  const path = provider.ownCallback === true ? callbackOfProvider(name) : SHARED_CALLBACK
+  /** Anew for each sign-in, whose calls share a deadline. */
+  function configuration(fetch: Fetch): client.Configuration {
+    const server = {
       issuer: new URL(provider.token).origin,
       authorization_endpoint: provider.authorize,
       token_endpoint: provider.token,
-    },
-    clientId,
-    clientSecret,
-    client.ClientSecretPost(clientSecret),
-  )
-  config[client.customFetch] = readingTokens(outbound) as client.CustomFetch
-  // The guarded client lets plain http through only to hosts the operator listed.
-  client.allowInsecureRequests(config)
+    }
+    const config = new client.Configuration(
+      server,
+      clientId,
+      clientSecret,
+      client.ClientSecretPost(clientSecret),
+    )
+    config[client.customFetch] = readingTokens(fetch) as client.CustomFetch
+    // The guarded client lets plain http through only to hosts the operator listed.
+    client.allowInsecureRequests(config)
+    return config
+  }
   // Without the provider's own ones it would not say who somebody is.
   const scopes = [...new Set([...provider.scopes, ...options.scopes])]
 
-  /** What the provider tells; undefined when it does not, which opens nothing. */
-  async function about(url: string, accessToken: string): Promise<unknown> {
-    try {
-      const response = await outbound.fetch(url, {
-        headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'adit' },
-      })
-      return response.ok ? await response.json() : undefined
-    } catch {
-      return undefined
-    }
+  /** What the provider tells; undefined when it will not, which opens nothing. */
+  async function about(fetch: Fetch, url: string, accessToken: string): Promise<unknown> {
+    const response = await fetch(url, {
+      headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'adit' },
+    })
+    return response.ok ? response.json().catch(() => undefined) : undefined
   }
 
   return {
     label: clientId,
     remember: () => ({ verifier: client.randomPKCECodeVerifier() }),
 
-    async begin({ memory }: Pending, state: string) {
-      return client.buildAuthorizationUrl(config, {
-        redirect_uri: options.callbackUrl(),
+    async begin({ memory }, state) {
+      return client.buildAuthorizationUrl(configuration(providerFetch(outbound)), {
+        redirect_uri: `${options.idpUrl()}${path}`,
         scope: scopes.join(' '),
         code_challenge: await client.calculatePKCECodeChallenge(memory.verifier!),
         code_challenge_method: 'S256',
@@ -60,28 +66,29 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       }).href
     },
 
-    async complete(given, { memory }) {
-      const query = new URLSearchParams(given)
-      // Who answered is settled by the state, which belongs to a place with one provider.
+    async complete(answer, { memory }) {
+      if (answer.path !== path)
+        throw new SignInRefused('another identity provider answered than the one of this page')
+      const fetch = providerFetch(outbound)
+      const query = new URLSearchParams(answer.query)
+      // Its addresses are the operator's and not the tenant's, so there is nobody else to hand the code to.
       query.delete('iss')
       const tokens = await client
-        .authorizationCodeGrant(config, new URL(`${options.callbackUrl()}?${query}`), {
+        .authorizationCodeGrant(configuration(fetch), new URL(`${options.idpUrl()}${path}?${query}`), {
           pkceCodeVerifier: memory.verifier!,
           expectedState: query.get('state')!,
         })
         .catch((error: unknown) => {
-          const cancelled =
+          const isCancelled =
             error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
-          throw new SignInRefused(
-            cancelled ? 'the sign-in was cancelled' : 'the answer of the provider was not valid',
-            {
-              cause: error,
-            },
+          return failed(
+            error,
+            isCancelled ? 'the sign-in was cancelled' : 'the answer of the provider was not valid',
           )
         })
       const names = Object.keys(provider.about)
       const answers = await Promise.all(
-        names.map((name) => about(provider.about[name]!, tokens.access_token)),
+        names.map((name) => about(fetch, provider.about[name]!, tokens.access_token)),
       )
       const person = provider.read(Object.fromEntries(names.map((name, index) => [name, answers[index]])))
       if (person.id === '') throw new SignInRefused('the provider did not say who you are')
@@ -99,7 +106,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
  * Providers differ in how they hand out tokens: as a form, with a list of scopes, without a type. All that is needed is
  * the access token; an ID token is left out, because the provider itself is asked who somebody is.
  */
-function readingTokens({ fetch }: Pick<Outbound, 'fetch'>): typeof fetch {
+function readingTokens(fetch: Fetch): Fetch {
   return async (url, init) => {
     const response = await fetch(url, init)
     const text = await response.text()

@@ -8,7 +8,7 @@ import { createOutbound } from '../../base/outbound.ts'
 import { createOidcSignIn } from './oidc.ts'
 import { SignInRefused } from './sign-in.ts'
 
-const CALLBACK = 'https://idp.adit.localhost/oauth2/callback'
+const IDP = 'https://idp.adit.localhost'
 
 interface Key {
   readonly kid: string
@@ -125,18 +125,20 @@ async function start(t: TestContext) {
       clientSecret: 'app-secret',
       scopes: [],
       outbound,
-      callbackUrl: () => CALLBACK,
+      idpUrl: () => IDP,
       clock,
     })
   let codes = 0
 
-  async function attempt(signIn = make(), answer: Record<string, string> = {}) {
+  async function attempt(signIn = make(), answer: Record<string, string> = {}, arrivesAt?: string) {
     const memory = signIn.remember()
-    const pending = { id: 'x', returnTo: '/', at: 0, memory }
-    const url = new URL(await signIn.begin(pending, 'the-state'))
+    const begun = { signInId: 'x', memory }
+    const url = new URL(await signIn.begin(begun, 'the-state'))
     told.nonce = url.searchParams.get('nonce') ?? ''
+    const redirectUri = url.searchParams.get('redirect_uri') ?? ''
+    const path = arrivesAt ?? new URL(redirectUri).pathname
     const query = new URLSearchParams({ code: `code-${++codes}`, state: 'the-state', ...answer })
-    return { identity: await signIn.complete(query, pending), url, memory }
+    return { identity: await signIn.complete({ path, query }, begun), url, memory, redirectUri }
   }
 
   return { manners, told, time, issuer, make, attempt }
@@ -208,14 +210,13 @@ for (const [what, manners] of Object.entries(misbehaviours))
 test('a provider that behaves signs in, with PKCE, a nonce and the exact address', async (t) => {
   const { attempt, told } = await start(t)
 
-  const { identity, url, memory } = await attempt()
+  const { identity, url, memory, redirectUri } = await attempt()
 
   assert.deepEqual([identity.id, identity.name, identity.email], ['ada', 'Ada', 'ada@example.com'])
   assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
-  assert.equal(url.searchParams.get('redirect_uri'), CALLBACK)
   assert.equal(url.searchParams.get('scope'), 'openid profile email')
   assert.equal(told.form.get('code_verifier'), memory.verifier)
-  assert.equal(told.form.get('redirect_uri'), CALLBACK)
+  assert.equal(told.form.get('redirect_uri'), redirectUri)
 })
 
 test('a code is taken once, and an answer of another issuer or an error is none', async (t) => {

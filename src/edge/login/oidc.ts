@@ -1,8 +1,9 @@
 import * as client from 'openid-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound.ts'
+import { callbackOfIssuer, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
-import { type Identity, type Pending, type SignIn, SignInRefused } from './sign-in.ts'
+import { failed, type Identity, type SignIn, SignInRefused } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
 
@@ -12,8 +13,8 @@ export interface OidcOptions {
   readonly clientSecret: string
   readonly scopes: readonly string[]
   readonly outbound: Pick<Outbound, 'fetch'>
-  /** The one address that is registered at providers. */
-  readonly callbackUrl: () => string
+  /** `https://idp.<domain>[:port]` */
+  readonly idpUrl: () => string
   readonly clock: Clock
 }
 
@@ -40,26 +41,42 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
           execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
         },
       )
-      .catch(unreachable)
+      .catch((error: unknown) =>
+        failed(error, 'the identity provider describes itself wrongly; tell the owner of this page'),
+      )
+
+  /**
+   * A provider that names itself in each answer (RFC 9207) shares its address with others. Any other has one alone: a code
+   * that arrives there was not issued by somebody else.
+   */
+  const callbackPath = (config: client.Configuration) =>
+    config.serverMetadata().authorization_response_iss_parameter_supported === true
+      ? SHARED_CALLBACK
+      : callbackOfIssuer(issuer)
 
   return {
     label: clientId,
     remember: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
 
-    async begin({ memory }: Pending, state: string) {
-      return client.buildAuthorizationUrl(await configuration(), {
-        redirect_uri: options.callbackUrl(),
+    async begin({ memory }, state) {
+      const config = await configuration()
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
         scope: scopes.join(' '),
         code_challenge: await client.calculatePKCECodeChallenge(memory.verifier!),
         code_challenge_method: 'S256',
         state,
         nonce: memory.nonce!,
-      }).href
+      })
+      return requireWebPage(url)
     },
 
-    async complete(query, { memory }) {
+    async complete({ path, query }, { memory }) {
+      const config = await configuration()
+      if (path !== callbackPath(config))
+        throw new SignInRefused('another identity provider answered than the one of this page')
       const tokens = await client
-        .authorizationCodeGrant(await configuration(), new URL(`${options.callbackUrl()}?${query}`), {
+        .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
           pkceCodeVerifier: memory.verifier!,
           expectedState: query.get('state')!,
           expectedNonce: memory.nonce!,
@@ -78,23 +95,23 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     async logoutUrl() {
       const config = await configuration()
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
-      return client.buildEndSessionUrl(config, {}).href
+      return requireWebPage(client.buildEndSessionUrl(config, {}))
     },
   }
 }
 
-function unreachable(): never {
-  throw new SignInRefused('the identity provider cannot be reached right now; try again in a moment')
+/** Visitors are sent to web pages only, whatever a provider calls its page. */
+function requireWebPage({ protocol, href }: URL): string {
+  if (protocol === 'https:' || protocol === 'http:') return href
+  throw new SignInRefused('the identity provider describes itself wrongly; tell the owner of this page')
 }
 
 /** What went wrong at the provider, in words that give nothing away. */
 function refused(error: unknown): never {
-  const given = error instanceof client.AuthorizationResponseError ? error.error : undefined
-  throw new SignInRefused(
-    given === 'access_denied'
-      ? 'the sign-in was cancelled'
-      : 'the answer of the identity provider was not valid',
-    { cause: error },
+  const isCancelled = error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
+  failed(
+    error,
+    isCancelled ? 'the sign-in was cancelled' : 'the answer of the identity provider was not valid',
   )
 }
 

@@ -1,16 +1,56 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound, OutboundRequest } from '../../base/outbound.ts'
+import { type Fetch, providerFetch } from './provider-fetch.ts'
 
 const DESCRIPTION_MS = 60 * 60 * 1000
 const KEYS_MS = 5 * 60 * 1000
 /** Tokens that name made-up keys must not make us call the provider each time. */
 const UNKNOWN_KEY_MS = 60 * 1000
 
-type Fetch = (url: string, init: RequestInit) => Promise<Response>
-
-interface Kept {
+interface Document {
   readonly text: string
   readonly at: number
+}
+
+/** Something a provider publishes. All who need it at the same time wait for one call. */
+class Published {
+  readonly #clock: Clock
+  readonly #fetch: () => Fetch
+  #document: Document | undefined
+  #pending: Promise<Document> | undefined
+
+  constructor(clock: Clock, fetch: () => Fetch) {
+    this.#clock = clock
+    this.#fetch = fetch
+  }
+
+  get text(): string | undefined {
+    return this.#document?.text
+  }
+
+  isFresh(forMs: number): boolean {
+    return this.#document !== undefined && this.#clock.monotonic() - this.#document.at < forMs
+  }
+
+  /** The document as it is kept. */
+  kept(): Response {
+    return answered(this.#document!.text)
+  }
+
+  async fetch(url: string, init: OutboundRequest): Promise<Response> {
+    this.#pending ??= this.#load(url, init).finally(() => {
+      this.#pending = undefined
+    })
+    return answered((await this.#pending).text)
+  }
+
+  async #load(url: string, init: OutboundRequest): Promise<Document> {
+    const response = await this.#fetch()(url, init)
+    if (response.status !== 200) throw new Error(`${url} answered ${response.status}`)
+    const document = { text: await response.text(), at: this.#clock.monotonic() }
+    this.#document = document
+    return document
+  }
 }
 
 /**
@@ -21,45 +61,34 @@ export function createProviderDocuments(options: {
   outbound: Pick<Outbound, 'fetch'>
   clock: Clock
 }): () => Fetch {
-  const { clock } = options
-  const outside = options.outbound.fetch as unknown as Fetch
-  let description: Kept | undefined
-  let keys: Kept | undefined
+  const { clock, outbound } = options
+  const description = new Published(clock, () => providerFetch(outbound))
+  const keys = new Published(clock, () => providerFetch(outbound))
   let soughtAt = Number.NEGATIVE_INFINITY
 
-  async function fetchKept(url: string, init: RequestInit, keep: (kept: Kept) => void): Promise<Response> {
-    const response = await outside(url, init)
-    const text = await response.text()
-    if (response.status === 200) keep({ text, at: clock.monotonic() })
-    return answered(text, response.status)
-  }
-
-  const isFresh = (kept: Kept | undefined, forMs: number): kept is Kept =>
-    kept !== undefined && clock.monotonic() - kept.at < forMs
-
-  function keysFor(kid: string | undefined, url: string, init: RequestInit): Promise<Response> | Response {
-    if (isFresh(keys, KEYS_MS)) {
-      const known = kid === undefined || keyIds(keys.text).includes(kid)
-      if (known || clock.monotonic() - soughtAt < UNKNOWN_KEY_MS) return answered(keys.text, 200)
-      soughtAt = clock.monotonic()
-    }
-    return fetchKept(url, init, (kept) => {
-      keys = kept
-    })
+  function keysFor(
+    kid: string | undefined,
+    url: string,
+    init: OutboundRequest,
+  ): Promise<Response> | Response {
+    // A token that names no key cannot tell that there is a new one.
+    if (kid === undefined) return keys.isFresh(UNKNOWN_KEY_MS) ? keys.kept() : keys.fetch(url, init)
+    if (!keys.isFresh(KEYS_MS)) return keys.fetch(url, init)
+    const isKnown = keyIds(keys.text!).includes(kid)
+    if (isKnown || clock.monotonic() - soughtAt < UNKNOWN_KEY_MS) return keys.kept()
+    soughtAt = clock.monotonic()
+    return keys.fetch(url, init)
   }
 
   return () => {
+    const fetch = providerFetch(outbound)
     let kid: string | undefined
-    return async (url, init) => {
+    return async (url, init = {}) => {
       if (init.method === 'GET' && url.endsWith('/.well-known/openid-configuration'))
-        return isFresh(description, DESCRIPTION_MS)
-          ? answered(description.text, 200)
-          : fetchKept(url, init, (kept) => {
-              description = kept
-            })
-      if (init.method === 'GET' && description !== undefined && url === jwksUri(description.text))
+        return description.isFresh(DESCRIPTION_MS) ? description.kept() : description.fetch(url, init)
+      if (init.method === 'GET' && description.text !== undefined && url === jwksUri(description.text))
         return keysFor(kid, url, init)
-      const response = await outside(url, init)
+      const response = await fetch(url, init)
       const text = await response.text()
       kid = keyIdOf(text) ?? kid
       return new Response([204, 304].includes(response.status) ? null : text, response)
@@ -67,11 +96,8 @@ export function createProviderDocuments(options: {
   }
 }
 
-function answered(text: string, status: number): Response {
-  return new Response(status === 204 || status === 304 ? null : text, {
-    status,
-    headers: { 'content-type': 'application/json' },
-  })
+function answered(text: string): Response {
+  return new Response(text, { headers: { 'content-type': 'application/json' } })
 }
 
 function parsed(text: string): Record<string, unknown> {

@@ -11,8 +11,7 @@ import type { Outbound } from '../../base/outbound.ts'
 import type { Saml, Settings } from '../../resources/index.ts'
 import { Refusal, refusal } from '../refusals.ts'
 import type { Endings } from './endings.ts'
-import { CALLBACK_PATH, callbackAt, type State, type Ticket } from './gate.ts'
-import { fitIdentity } from './identity-size.ts'
+import { CALLBACK_PATH, type HandOver, type Origin } from './hand-over.ts'
 import { type LoginLedger, takeOnce } from './ledger.ts'
 import type { Once } from './once.ts'
 import { returnPath } from './return-to.ts'
@@ -20,9 +19,8 @@ import { requireForUs } from './saml-assertion.ts'
 import { readSignedQuery } from './saml-logout.ts'
 import { readPostedMessage } from './saml-message.ts'
 import { type IdentityProvider, readIdpMetadata } from './saml-metadata.ts'
-import type { Seal } from './seal.ts'
 import { lifetimeOf } from './session.ts'
-import { type Identity, type Pending, type SignIn, SignInRefused } from './sign-in.ts'
+import { type Identity, ProviderUnavailable, type SignIn, SignInRefused } from './sign-in.ts'
 import { requirePlainXml } from './xml-limits.ts'
 
 const SKEW_MS = 60_000
@@ -50,8 +48,10 @@ const NAME_ATTRIBUTES = [
 
 export interface SamlOptions {
   readonly placeId: string
+  /** That of the gate. */
+  readonly version: string
   readonly settings: Settings<typeof Saml>
-  readonly seal: Seal
+  readonly handOver: HandOver
   readonly once: Once
   readonly ledger: LoginLedger
   readonly endings: Endings
@@ -59,8 +59,8 @@ export interface SamlOptions {
   readonly outbound: Pick<Outbound, 'fetch'>
 }
 
-/** Whether an address of this edge is answered by this place. */
-export type Serves = (host: string, path: string) => boolean
+/** Whether this place, with these settings, answers at an address of this edge right now. */
+export type Serves = (origin: string, path: string) => boolean
 
 /** The service provider of one route: what its gate and its addresses on the log-in host need. */
 export interface SamlPlace extends SignIn {
@@ -75,7 +75,7 @@ export interface SamlPlace extends SignIn {
 
 /** Signs visitors in at a SAML identity provider. */
 export function createSamlPlace(options: SamlOptions): SamlPlace {
-  const { settings, placeId, seal, once, ledger, endings, clock, outbound } = options
+  const { settings, placeId, version, handOver, once, ledger, endings, clock, outbound } = options
   // Reading given metadata early makes a broken one deny at once instead of at the first visitor.
   const fixed = settings.idp_metadata === '' ? undefined : readIdpMetadata(settings.idp_metadata)
   let fetched: { idp: Promise<IdentityProvider>; at: number } | undefined
@@ -91,9 +91,7 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
       })
       .catch((error: unknown) => {
         fetched = undefined
-        throw new SignInRefused('the identity provider cannot be reached right now; try again in a moment', {
-          cause: error,
-        })
+        throw new ProviderUnavailable({ cause: error })
       })
     fetched = { idp, at: performance.now() }
     return idp
@@ -169,9 +167,9 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
     label: settings.entity_id,
     remember: () => ({}),
 
-    async begin(pending: Pending, state: string) {
+    async begin({ signInId }, state) {
       const idp = await provider()
-      return samlFor(idp, pending.id).getAuthorizeUrlAsync(state, undefined, {})
+      return samlFor(idp, signInId).getAuthorizeUrlAsync(state, undefined, {})
     },
 
     complete() {
@@ -194,23 +192,17 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
 
     async consume(form, serves) {
       const relay = form.get('RelayState') ?? ''
-      const state = seal.open<State>('state', relay)
-      if (state !== undefined && state.place !== placeId)
+      const state = handOver.openState(relay)
+      if (state !== undefined && (state.place !== placeId || state.version !== version))
         throw new SignInRefused('this sign-in belongs elsewhere')
-      const target = state === undefined ? startedByProvider(relay, serves) : { ...state, returnTo: '/' }
-      const profile = await validate(form, state?.id ?? '').catch((error: unknown) => {
+      if (state !== undefined && !serves(state.origin, state.path))
+        throw new SignInRefused('the page has changed since this sign-in began; open it again')
+      const { returnTo, ...origin } = state ? { ...state, returnTo: '' } : startedByProvider(relay, serves)
+      const profile = await validate(form, origin.signInId).catch((error: unknown) => {
         if (error instanceof SignInRefused || error instanceof Refusal) throw error
         throw new SignInRefused('the answer of the identity provider was not valid', { cause: error })
       })
-      const ticket: Ticket = {
-        id: randomBytes(16).toString('base64url'),
-        place: placeId,
-        pending: state?.id ?? '',
-        identity: fitIdentity(authorise(identityOf(profile))),
-        returnTo: target.returnTo,
-        at: clock.now(),
-      }
-      return callbackAt(target, new URLSearchParams({ ticket: seal.close('ticket', ticket) }))
+      return handOver.ticketUrl(origin, authorise(identityOf(profile)), returnTo)
     },
 
     async logoutUrl({ id, atProvider = {} }) {
@@ -283,18 +275,19 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
   }
 
   /** A log-in the provider began by itself names the page to go on with, which has to be this place's own. */
-  function startedByProvider(
-    relay: string,
-    serves: Serves,
-  ): Pick<State, 'origin' | 'path'> & { returnTo: string } {
+  function startedByProvider(relay: string, serves: Serves): Origin & { returnTo: string } {
     if (!settings.allow_idp_initiated) throw new SignInRefused('sign-ins have to begin at the page itself')
     const url = URL.parse(relay)
     const { port } = new URL(settings.assertion_consumer_service_url)
-    if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.hostname, url.pathname))
+    if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.origin, url.pathname))
       throw new SignInRefused('the provider did not say which page to open')
     return {
+      place: placeId,
+      version,
       origin: url.origin,
-      path: serves(url.hostname, CALLBACK_PATH) ? CALLBACK_PATH : url.pathname,
+      signInId: '',
+      browser: '',
+      path: serves(url.origin, CALLBACK_PATH) ? CALLBACK_PATH : url.pathname,
       returnTo: returnPath(`${url.pathname}${url.search}`),
     }
   }

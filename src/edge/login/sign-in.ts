@@ -1,3 +1,5 @@
+import { refusal } from '../refusals.ts'
+
 /** Who a visitor turned out to be. */
 export interface Identity {
   /** What the provider calls the person, for ever. */
@@ -11,27 +13,31 @@ export interface Identity {
   readonly atProvider?: Readonly<Record<string, string>>
 }
 
-/** A sign-in that has begun: kept sealed in the visitor's browser until it comes back. */
-export interface Pending {
-  readonly id: string
-  /** Path and query to go on with. */
-  readonly returnTo: string
-  /** Wall-clock milliseconds. */
-  readonly at: number
-  /** What the protocol has to remember, such as the PKCE verifier. */
+/** What a protocol has to know again when the visitor comes back. */
+export interface SignInMemory {
+  readonly signInId: string
+  /** Such as the PKCE verifier. */
   readonly memory: Readonly<Record<string, string>>
+}
+
+/** An answer that the provider sent through the visitor's browser to the login host. */
+export interface ProviderAnswer {
+  /** Where on the login host it arrived. */
+  readonly path: string
+  /** Each parameter once. */
+  readonly query: URLSearchParams
 }
 
 /** One way to sign in: where to send a visitor, and what to make of the answer. */
 export interface SignIn {
   /** A label for events, such as the client id. */
   readonly label: string
-  /** What `Pending.memory` is to hold. */
+  /** What `SignInMemory.memory` is to hold. */
   remember(): Record<string, string>
   /** The provider's page. `state` comes back with the visitor. */
-  begin(pending: Pending, state: string): Promise<string>
-  /** The identity behind a callback; throws `SignInRefused` with a sentence for the visitor. */
-  complete(query: URLSearchParams, pending: Pending): Promise<Identity>
+  begin(begun: SignInMemory, state: string): Promise<string>
+  /** The identity behind an answer; throws `SignInRefused` with a sentence for the visitor. */
+  complete(answer: ProviderAnswer, begun: SignInMemory): Promise<Identity>
   /** Where else to go for a complete sign-out, if the provider has such a place. */
   logoutUrl?(identity: Identity): Promise<string | undefined>
   /** Whether the provider has signed this person out since, in wall-clock seconds. */
@@ -41,6 +47,28 @@ export interface SignIn {
 /** A sign-in that did not succeed; the message may be shown to the visitor. */
 export class SignInRefused extends Error {
   override name = 'SignInRefused'
+}
+
+/** The provider could not be asked; the message may be shown to the visitor. */
+export class ProviderUnavailable extends SignInRefused {
+  override name = 'ProviderUnavailable'
+
+  constructor(options?: ErrorOptions) {
+    super('the identity provider cannot be reached right now; try again in a moment', options)
+  }
+}
+
+/** A provider that cannot be reached is told apart from one that answers wrongly, however deep the library wraps that. */
+export function failed(error: unknown, message: string): never {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof ProviderUnavailable) throw cause
+  throw new SignInRefused(message, { cause: error })
+}
+
+/** Shows the visitor why a sign-in did not succeed. */
+export function denied(error: unknown): never {
+  if (error instanceof ProviderUnavailable) throw refusal('login_provider_unavailable')
+  throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
 }
 
 /** Whom a place lets in after they signed in. */

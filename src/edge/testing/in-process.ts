@@ -41,6 +41,7 @@ export class InProcessEdge {
       traffic: new Traffic(),
       challenge: undefined,
       publicHttpsPort: 443,
+      publicHttpPort: 80,
       table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
       draining: false,
     }

@@ -48,7 +48,7 @@ export function ModuleDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       <p className="quiet">This module {does}.</p>
-      {SIGN_INS.includes(module) && module !== 'saml' && <CallbackAddress />}
+      {(module === 'oidc' || module === 'oauth') && <CallbackAddress module={module} />}
       {module === 'saml' && settings && <SamlAddresses settings={settings} />}
       {mayChange ? (
         <>
@@ -113,16 +113,28 @@ function SwitchOrRemove({
 }
 
 /** What has to be told to the identity provider before anybody can sign in. */
-function CallbackAddress() {
+function CallbackAddress({ module }: { module: 'oidc' | 'oauth' }) {
   const platform = usePlatform()
   if (!platform) return null
-  const address = `${httpsUrlOf(`idp.${platform.domain}`, platform)}/oauth2/callback`
+  const base = httpsUrlOf(`idp.${platform.domain}`, platform)
+  const address = `${base}/oauth2/callback`
   return (
     <Notice>
       Register this address at the provider as the redirect (callback) address of the application:
       <span className="copy-line">
         <code>{address}</code> <CopyButton text={address} />
       </span>
+      {module === 'oidc' ? (
+        <>
+          A provider that does not announce <code>authorization_response_iss_parameter_supported</code> gets{' '}
+          <code>{base}/oidc/callback/</code> followed by its issuer without <code>https://</code> instead.
+        </>
+      ) : (
+        <>
+          GitHub, GitLab and LinkedIn get <code>{base}/oauth2/github/callback</code>, with their own name in
+          it, instead.
+        </>
+      )}
     </Notice>
   )
 }
