@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
 import { testCertificates } from '../testing/certificates.ts'
-import { askSecurely } from '../testing/client.ts'
+import { askPlainly, askSecurely } from '../testing/client.ts'
 import { startEdge, startUpstream } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
 import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -19,6 +19,13 @@ const google = {
   allowEmails: [],
   allowDomains: [],
   scopes: [],
+}
+
+interface Connecting {
+  accountId?: string
+  host?: string
+  oauth?: Partial<typeof google> | null
+  proto?: 'http' | 'https'
 }
 
 /** An agent's endpoint behind a Google sign-in, with a visitor who has signed in. */
@@ -39,18 +46,20 @@ async function start(t: TestContext) {
   })
   const { ca, lookup } = await testCertificates('adit.localhost')
   const loginHost = { name: IDP, entry: logins.host }
-  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
+  const { tlsPort, port } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
   const ask = (path: string, cookies: readonly string[] = [], host = HOST) =>
     askSecurely(tlsPort, ca, { host, path, headers: { cookie: cookies.join('; ') } })
   const cookiesOf = (lines: string | string[] | undefined) =>
     [lines ?? []].flat().map((line) => line.split(';', 1)[0]!)
 
   /** An agent connects: a tunnel of its own, whatever was there before. */
-  function connect(given: { accountId?: string; host?: string; oauth?: Partial<typeof google> } = {}) {
-    const { accountId = 'ac_one', host = HOST, oauth = {} } = given
-    const options = { oauth: { ...google, ...oauth } }
-    tunnels.add(host, localTunnel(upstream, { proto: 'https', accountId, hostport: `${host}:443`, options }))
+  function connect(given: Connecting = {}) {
+    const { accountId = 'ac_one', host = HOST, oauth = {}, proto = 'https' } = given
+    const options = oauth === null ? {} : { oauth: { ...google, ...oauth } }
+    tunnels.add(host, localTunnel(upstream, { proto, accountId, hostport: `${host}:443`, options }))
   }
+
+  const disconnect = () => tunnels.hosts.delete(`https ${HOST}`)
 
   /** Signs in as far as the provider, and gives what it sends the browser back with. */
   async function begin(host = HOST) {
@@ -69,7 +78,7 @@ async function start(t: TestContext) {
   assert.equal(done.status, 303, done.text)
   const cookies = cookiesOf(done.headers['set-cookie'])
   const visit = async (host = HOST) => (await ask('/', cookies, host)).status
-  return { tunnels, connect, begin, redeem, ask, visit }
+  return { port, connect, disconnect, begin, redeem, ask, visit }
 }
 
 test('a session outlives the tunnel: an agent that comes back finds its visitors signed in', async (t) => {
@@ -94,4 +103,53 @@ test('a session counts for nobody else, nowhere else and under no other terms', 
   assert.equal(await visit(), 302, 'another application')
   connect()
   assert.equal(await visit(), 200)
+})
+
+const changes: Record<string, Connecting | undefined> = {
+  'the agent is gone': undefined,
+  'another account has the name': { accountId: 'ac_two' },
+  'the agent asks for nobody to sign in': { oauth: null },
+  'the agent has another application': { oauth: { clientId: 'another' } },
+  'others are let in': { oauth: { allowEmails: ['bob@example.com'] as never[] } },
+}
+
+for (const [what, change] of Object.entries(changes))
+  test(`neither a state nor a ticket of an endpoint counts any more when ${what}`, async (t) => {
+    const { connect, disconnect, begin, redeem, ask } = await start(t)
+    const [early, late] = [await begin(), await begin()]
+    const ticket = String((await redeem(early.state)).headers.location).slice(`https://${HOST}`.length)
+
+    disconnect()
+    if (change !== undefined) connect(change)
+
+    assert.equal((await redeem(late.state)).status, 403)
+    const { status, headers } = await ask(ticket, early.cookies)
+    assert.notEqual(status, 303)
+    assert.equal(headers['set-cookie'], undefined)
+    disconnect()
+    connect()
+    assert.equal((await redeem((await begin()).state)).status, 303, 'a new one does')
+  })
+
+test('a state and a ticket outlive a reconnect of the agent', async (t) => {
+  const { connect, disconnect, begin, redeem, ask } = await start(t)
+  const { state, cookies } = await begin()
+  disconnect()
+  connect()
+
+  const ticket = String((await redeem(state)).headers.location).slice(`https://${HOST}`.length)
+  disconnect()
+  connect()
+
+  assert.equal((await ask(ticket, cookies)).status, 303)
+})
+
+test('plain HTTP signs in on the port of the edge and on no other', async (t) => {
+  const { port, connect } = await start(t)
+  connect({ proto: 'http', host: 'plain.adit.localhost' })
+  const at = async (host: string) => (await askPlainly(port, { host })).status
+
+  assert.equal(await at('plain.adit.localhost'), 302)
+  assert.equal(await at(`plain.adit.localhost:${port}`), 302)
+  assert.equal(await at('plain.adit.localhost:21000'), 403)
 })

@@ -1,111 +1,18 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
-import { Secret } from '../../base/secret.ts'
 import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../resources/index.ts'
-import { askSecurely, type Reply } from '../testing/client.ts'
+import { askSecurely } from '../testing/client.ts'
 import { eventually, startTcp } from '../testing/edge.ts'
-import { echo, HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { HOST } from '../testing/https-edge.ts'
+import { setCookies, startLoginPage as start } from '../testing/login-page.ts'
 import { localTunnel } from '../testing/tunnels.ts'
-import { createLogins, type Ending, type LoginLedger } from './index.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
 const AGREE = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
-const IDP = 'idp.adit.localhost'
-const TOKEN = 'https://oauth2.googleapis.com/token'
-
-function setCookies(headers: Reply['headers']): string[] {
-  return [headers['set-cookie'] ?? []].flat()
-}
-
-/** An edge behind a Google sign-in whose clock stands still until it is moved. */
-async function start(
-  t: TestContext,
-  login: Record<string, unknown> = {},
-  person: Record<string, unknown> = {},
-) {
-  const time = { now: 1_700_000_000_000 }
-  const clock = { now: () => time.now, monotonic: () => time.now }
-  const outbound = {
-    fetch: async (url: string | URL) =>
-      String(url) === TOKEN
-        ? Response.json({ access_token: 'x', token_type: 'Bearer', id_token: 'not.ours.toread' })
-        : Response.json({
-            sub: '42',
-            name: 'Ada',
-            email: 'ada@example.com',
-            email_verified: true,
-            ...person,
-          }),
-  }
-  const shared = { used: new Set<string>(), ended: [] as Ending[], down: false }
-  const ledger: LoginLedger = {
-    async use(id) {
-      if (shared.down) throw new Error('down')
-      if (shared.used.has(id)) return false
-      shared.used.add(id)
-      return true
-    },
-    async end(ending) {
-      if (shared.down) throw new Error('down')
-      shared.ended.push(ending)
-    },
-  }
-  const logins = createLogins({
-    outbound,
-    clock,
-    key: new Secret(randomBytes(32)),
-    idpUrl: () => 'https://idp.adit.localhost',
-    ledger,
-  })
-  const loginHost = { name: IDP, entry: logins.host }
-  const world = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins, loginHost } })
-  const { config, routeId, ask } = world
-  const provider = { google: { client_id: 'app', client_secret: 'secret', scopes: [] } }
-  const oauth = { provider, ...login }
-  config.update(routeId, { oauth })
-  await config.applied()
-
-  const cookiesOf = (lines: readonly string[]) =>
-    lines.filter((line) => !line.includes('Max-Age=0')).map((line) => line.split(';', 1)[0]!)
-
-  /** Begins, and gives what the provider would send the browser back with. */
-  async function begin(path = '/page?x=1') {
-    const { status, headers } = await ask({ path })
-    assert.equal(status, 302)
-    const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
-    return { state, cookies: cookiesOf(setCookies(headers)), lines: setCookies(headers) }
-  }
-
-  /** What the login host makes of an answer of the provider: a ticket, as a path of the page's host, or a refusal. */
-  async function redeem(state: string, query = 'code=c') {
-    const reply = await ask({ host: IDP, path: `/oauth2/callback?${query}&state=${state}` })
-    const url = reply.status === 303 ? new URL(String(reply.headers.location)) : undefined
-    if (url !== undefined) assert.equal(url.origin, `https://${HOST}`)
-    return { ...reply, ticket: url === undefined ? '' : `${url.pathname}${url.search}` }
-  }
-
-  async function finish(state: string, cookies: readonly string[]) {
-    const reply = await redeem(state)
-    return reply.ticket === '' ? reply : ask({ path: reply.ticket, headers: { cookie: cookies.join('; ') } })
-  }
-
-  async function signIn() {
-    const { state, cookies } = await begin()
-    const { status, headers, text } = await finish(state, cookies)
-    assert.equal(status, 303, text)
-    const lines = setCookies(headers)
-    return { cookies: cookiesOf(lines), lines, location: String(headers.location) }
-  }
-
-  const visit = (cookies: readonly string[], question: Parameters<typeof ask>[0] = {}) =>
-    ask({ ...question, headers: { cookie: cookies.join('; '), ...question?.headers } })
-
-  return { ...world, logins, shared, time, oauth, begin, redeem, finish, signIn, visit, cookiesOf }
-}
 
 test('cookies of a session are bound to host, https and this browser, and small', async (t) => {
   const groups = Array.from({ length: 2000 }, (_, at) => `group-${at}`)
@@ -235,21 +142,6 @@ test('a cookie that was planted, doubled or taken elsewhere opens nothing', asyn
   })
   assert.equal(elsewhere.status, 302)
   assert.equal((await visit(cookies)).status, 200)
-})
-
-test('a sign-in is completed once, by whom it was begun, within ten minutes', async (t) => {
-  const { begin, finish, redeem, ask, time } = await start(t)
-  const first = await begin()
-  const second = await begin()
-  const foreign = await redeem((await begin()).state)
-
-  assert.equal((await ask({ path: foreign.ticket })).status, 403, 'another browser')
-  const mixed = { cookie: second.cookies.join('; ') }
-  assert.equal((await ask({ path: foreign.ticket, headers: mixed })).status, 403, 'another sign-in')
-  assert.equal((await finish(first.state, first.cookies)).status, 303)
-  assert.equal((await finish(first.state, first.cookies)).status, 403, 'again')
-  time.now += 600_001
-  assert.equal((await finish(second.state, second.cookies)).status, 403, 'too late')
 })
 
 test('a sign-in that another node has completed is refused, and so is a session it has ended', async (t) => {

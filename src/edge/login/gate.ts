@@ -111,7 +111,7 @@ export function createGate(options: GateOptions): Gate {
     return isAlive(session) ? found : undefined
   }
 
-  /** Only what has passed every check is used up for all nodes: before, anybody could make them write. */
+  /** For all nodes, and only what a provider has vouched for: otherwise anybody could make them write. */
   async function takeUp(id: string, forMs: number): Promise<void> {
     if (await takeOnce({ once, ledger, now: clock.now() }, id, forMs)) return
     throw new SignInRefused('this sign-in was used already; open the page again')
@@ -224,11 +224,11 @@ export function createGate(options: GateOptions): Gate {
     const ticket = handOver.openTicket(queryOf(exchange).get('ticket') ?? '')
     if (ticket.place !== placeId || ticket.version !== version || ticket.origin !== originOf(exchange))
       throw new SignInRefused('this sign-in does not belong here; open the page again')
-    const returnTo = returnToOf(exchange, ticket)
     const { id, signInId } = ticket
-    // For as long as a second ticket of the same sign-in could be made or used.
+    // First of all, so that a ticket that reached another browser is of no use to the one that began.
     const forMs = MAX_STATE_SECONDS * 1000 + 120_000
     await takeUp(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, forMs)
+    const returnTo = returnToOf(exchange, ticket)
     return admit(exchange, ticket.identity, returnTo, signInId)
   }
 

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HttpsEdge, HttpsRoute } from '../../resources/index.ts'
+import { askSecurely } from '../testing/client.ts'
+import { HOST } from '../testing/https-edge.ts'
+import { IDP, setCookies, startLoginPage as start } from '../testing/login-page.ts'
+
+type Place = Awaited<ReturnType<typeof start>>
+
+test('the login host redeems the code, and the page gets a ticket and nothing of the provider', async (t) => {
+  const { begin, redeem, redeemed, ask, visit, cookiesOf } = await start(t)
+  const { state, cookies } = await begin()
+
+  const { status, ticket } = await redeem(state, 'code=the-code&session_state=x')
+
+  assert.equal(status, 303)
+  assert.deepEqual(redeemed, ['the-code'])
+  assert.match(ticket, /^\/auth\/callback\?ticket=[\w-]+$/)
+  const done = await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })
+  assert.deepEqual([done.status, done.headers.location], [303, `https://${HOST}/page?x=1`])
+  assert.equal((await visit(cookiesOf(setCookies(done.headers)))).status, 200)
+})
+
+test('a page takes no answer of a provider by itself', async (t) => {
+  const { begin, ask, redeemed } = await start(t)
+  const { state, cookies } = await begin()
+  const headers = { cookie: cookies.join('; ') }
+
+  for (const query of [`code=c&state=${state}`, `ticket=${state}`, 'ticket=x', 'ticket=', ''])
+    assert.equal((await ask({ path: `/auth/callback?${query}`, headers })).status, 403, query)
+  assert.deepEqual(redeemed, [])
+})
+
+const changes: Record<string, (place: Place) => void> = {
+  'the module has other settings': ({ config, routeId, oauth }) =>
+    config.update(routeId, { oauth: { ...oauth, maximum_duration: 77 } }),
+  'the module has another client': ({ config, routeId }) =>
+    config.update(routeId, { oauth: { provider: { google: { client_id: 'b', client_secret: 'c' } } } }),
+  'the module is switched off': ({ config, routeId, oauth }) =>
+    config.update(routeId, { oauth: { ...oauth, enabled: false } }),
+  'the module is gone': ({ config, routeId }) => config.update(routeId, { oauth: null }),
+  'another module stands there': ({ config, routeId }) =>
+    config.update(routeId, {
+      oauth: null,
+      oidc: { issuer: 'https://login.example', client_id: 'b', client_secret: 'c' },
+    }),
+  'the route is gone': ({ config, routeId }) => config.remove(routeId),
+  'the route is elsewhere': ({ config, routeId }) => config.update(routeId, { match: '/elsewhere/' }),
+  'the edge is gone': ({ config, edgeId }) => config.remove(edgeId),
+  'the host is another edge’s': ({ config, edgeId, backendId, oauth }) => {
+    config.update(edgeId, { hostports: ['moved.adit.localhost:443'] })
+    const edge_id = config.create(HttpsEdge, { hostports: [`${HOST}:443`] })
+    const backend = { backend_id: backendId }
+    config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend, oauth })
+  },
+}
+
+for (const [what, change] of Object.entries(changes))
+  test(`neither a state nor a ticket counts any more when ${what}`, async (t) => {
+    const place = await start(t)
+    const { begin, redeem, redeemed, ask, config } = place
+    const [early, late] = [await begin(), await begin()]
+    const { ticket } = await redeem(early.state, 'code=early')
+
+    change(place)
+    await config.applied()
+
+    const refused = await redeem(late.state, 'code=late')
+    assert.deepEqual([refused.status, redeemed], [403, ['early']], 'the code went nowhere')
+    const { status, headers } = await ask({ path: ticket, headers: { cookie: early.cookies.join('; ') } })
+    assert.notEqual(status, 303)
+    assert.ok(!setCookies(headers).some((line) => line.includes('session=')), 'nobody is signed in')
+  })
+
+test('a ticket is good once, for a minute, and for the browser that began', async (t) => {
+  const { begin, redeem, ask, time, shared } = await start(t)
+  const use = async (ticket: string, cookies: readonly string[]) =>
+    (await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })).status
+  const isProof = (cookie: string) => cookie.startsWith('__Host-adit.browser.')
+  async function getTicket() {
+    const { state, cookies } = await begin()
+    const id = /browser\.([\w-]+)=/.exec(cookies.find(isProof) ?? '')?.[1] ?? ''
+    return { ...(await redeem(state)), cookies, id }
+  }
+  const other = await begin()
+
+  const wrong: Record<string, (cookies: readonly string[]) => readonly string[]> = {
+    'another browser': () => [],
+    'the cookies of another sign-in': () => other.cookies,
+    'what another host of the domain can set': (cookies) => cookies.filter((cookie) => !isProof(cookie)),
+    'the proof alone': (cookies) => cookies.filter(isProof),
+    'another proof': (cookies) => cookies.map((cookie) => (isProof(cookie) ? `${cookie}x` : cookie)),
+  }
+  for (const [what, change] of Object.entries(wrong)) {
+    const { ticket, cookies } = await getTicket()
+    assert.equal(await use(ticket, change(cookies)), 403, what)
+    assert.equal(await use(ticket, cookies), 403, `${what}, and then the right one`)
+  }
+  const right = await getTicket()
+  assert.equal(await use(right.ticket, right.cookies), 303)
+  assert.equal(await use(right.ticket, right.cookies), 403, 'twice')
+  const elsewhere = await getTicket()
+  shared.used.add(`sign-in ${elsewhere.id}`)
+  assert.equal(await use(elsewhere.ticket, elsewhere.cookies), 403, 'used on another node')
+  const late = await getTicket()
+  time.now += 60_001
+  assert.equal(await use(late.ticket, late.cookies), 403, 'too late')
+})
+
+test('a ticket is good at the address where the sign-in began', async (t) => {
+  const { begin, redeem, ask, config, edgeId, backendId, oauth } = await start(t)
+  config.update(edgeId, { hostports: [`${HOST}:443`, 'second.adit.localhost:443'] })
+  const edge_id = config.create(HttpsEdge, { hostports: ['other.adit.localhost:443'] })
+  const backend = { backend_id: backendId }
+  config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend, oauth })
+  await config.applied()
+  const { state, cookies } = await begin()
+  const { ticket: path } = await redeem(state)
+  const headers = { cookie: cookies.join('; ') }
+
+  for (const host of ['second.adit.localhost', 'other.adit.localhost', `${HOST}:443`, `${HOST}:21000`])
+    assert.equal((await ask({ host, path, headers, servername: host.split(':')[0]! })).status, 403, host)
+  assert.equal((await ask({ path, headers })).status, 303)
+})
+
+test('a state is good once, for ten minutes, and at the address of its provider', async (t) => {
+  const { begin, redeem, ask, redeemed, time } = await start(t)
+  const { state } = await begin()
+  const at = async (path: string) => (await ask({ host: IDP, path: `${path}?code=c&state=${state}` })).status
+
+  assert.equal(await at('/oidc/callback/login.example'), 403)
+  assert.equal(await at('/oauth2/github/callback'), 403)
+  assert.deepEqual(redeemed, [])
+  // The answer was taken for one of this sign-in, however wrong: there is no second try.
+  assert.equal((await redeem(state)).status, 403)
+
+  const again = await begin()
+  const late = await begin()
+  assert.equal((await redeem(again.state)).status, 303)
+  assert.equal((await redeem(again.state)).status, 403)
+  time.now += 600_001
+  assert.equal((await redeem(late.state)).status, 403)
+  assert.deepEqual(redeemed, ['c'])
+})
+
+test('answers with doubled parameters, without a state or by another method are refused', async (t) => {
+  const { begin, redeem, ask, redeemed } = await start(t)
+  const { state } = await begin()
+  const other = await begin()
+
+  for (const query of [
+    'code=a&code=b',
+    `code=a&state=${other.state}`,
+    'code=a&iss=x&iss=y',
+    'code=a&x=1&x=1',
+  ])
+    assert.equal((await redeem(state, query)).status, 403, query)
+  for (const path of ['/oauth2/callback', '/oauth2/callback?code=a', '/oauth2/callback?code=a&state=x'])
+    assert.equal((await ask({ host: IDP, path })).status, 403, path)
+  const path = `/oauth2/callback?code=a&state=${state}`
+  for (const method of ['POST', 'HEAD', 'PUT'])
+    assert.equal((await ask({ host: IDP, path, method })).status, 405, method)
+  for (const odd of ['//', '/\\', '//[', '/oauth2', '/saml/x', '/%'])
+    assert.equal((await ask({ host: IDP, path: odd })).status, 404, odd)
+  assert.deepEqual(redeemed, [])
+  assert.equal((await redeem(state)).status, 303, 'none of it has used the state up')
+})
+
+test('an error of the provider is shown in our words alone', async (t) => {
+  const { begin, ask } = await start(t)
+  const hostile = encodeURIComponent('<script>alert(1)</script>\r\nSet-Cookie: a=b')
+
+  for (const name of ['error', 'error_description', 'error_uri', 'code', 'scope']) {
+    const { state } = await begin()
+    const answer = new URLSearchParams({ error: 'server_error', state }).toString()
+    const { status, text, headers } = await ask({
+      host: IDP,
+      path: `/oauth2/callback?${name === 'error' ? `state=${state}` : answer}&${name}=${hostile}`,
+      headers: { accept: 'text/html' },
+    })
+    assert.equal(status, 403, name)
+    assert.ok(!text.includes('alert') && !text.includes('server_error'), text)
+    assert.deepEqual(setCookies(headers), [])
+  }
+})
+
+test('a sign-in does not begin on a port that is not the edge’s', async (t) => {
+  const { ask, tlsPort, ca, port } = await start(t)
+  const at = async (host: string) => (await askSecurely(tlsPort, ca, { host, servername: HOST })).status
+
+  assert.equal(await at(`${HOST}:21000`), 403)
+  assert.equal(await at(`${HOST}:${port}`), 403, 'the one for plain HTTP')
+  assert.equal(await at(`${HOST}:${tlsPort}`), 302)
+  assert.equal((await ask()).status, 302)
+})
+
+test('a browser has eight sign-ins under way, and a ninth ends the oldest', async (t) => {
+  const { ask } = await start(t)
+  const jar = new Map<string, string>()
+  for (let tab = 0; tab < 20; tab++) {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const { headers } = await ask({ headers: { cookie } })
+    for (const line of setCookies(headers)) {
+      const [name = '', value = ''] = line.split(';', 1)[0]!.split('=')
+      if (!name.startsWith('__Host-')) continue
+      if (line.includes('Max-Age=0')) jar.delete(name)
+      else jar.set(name, value)
+    }
+  }
+  assert.equal(jar.size, 8)
+})

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import type { OutboundRequest } from '../../base/outbound.ts'
+import { Secret } from '../../base/secret.ts'
+import { createLogins, type Ending, type LoginLedger } from '../login/index.ts'
+import type { Reply } from './client.ts'
+import { echo, HOST, startHttpsEdge } from './https-edge.ts'
+
+export const IDP = 'idp.adit.localhost'
+const TOKEN = 'https://oauth2.googleapis.com/token'
+
+export function setCookies(headers: Reply['headers']): string[] {
+  return [headers['set-cookie'] ?? []].flat()
+}
+
+/** An edge behind a Google sign-in whose clock stands still until it is moved. */
+export async function startLoginPage(
+  t: TestContext,
+  login: Record<string, unknown> = {},
+  person: Record<string, unknown> = {},
+) {
+  const time = { now: 1_700_000_000_000 }
+  const clock = { now: () => time.now, monotonic: () => time.now }
+  /** The codes that the provider was asked to redeem. */
+  const redeemed: string[] = []
+  const outbound = {
+    async fetch(url: string | URL, init: OutboundRequest = {}) {
+      if (String(url) === TOKEN) {
+        redeemed.push(new URLSearchParams(String(init.body)).get('code') ?? '')
+        return Response.json({ access_token: 'x', token_type: 'Bearer', id_token: 'not.ours.toread' })
+      }
+      return Response.json({
+        sub: '42',
+        name: 'Ada',
+        email: 'ada@example.com',
+        email_verified: true,
+        ...person,
+      })
+    },
+  }
+  const shared = { used: new Set<string>(), ended: [] as Ending[], down: false }
+  const ledger: LoginLedger = {
+    async use(id) {
+      if (shared.down) throw new Error('down')
+      if (shared.used.has(id)) return false
+      shared.used.add(id)
+      return true
+    },
+    async end(ending) {
+      if (shared.down) throw new Error('down')
+      shared.ended.push(ending)
+    },
+  }
+  const logins = createLogins({
+    outbound,
+    clock,
+    key: new Secret(randomBytes(32)),
+    idpUrl: () => 'https://idp.adit.localhost',
+    ledger,
+  })
+  const loginHost = { name: IDP, entry: logins.host }
+  const world = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins, loginHost } })
+  const { config, routeId, ask } = world
+  const provider = { google: { client_id: 'app', client_secret: 'secret', scopes: [] } }
+  const oauth = { provider, ...login }
+  config.update(routeId, { oauth })
+  await config.applied()
+
+  const cookiesOf = (lines: readonly string[]) =>
+    lines.filter((line) => !line.includes('Max-Age=0')).map((line) => line.split(';', 1)[0]!)
+
+  /** Begins, and gives what the provider would send the browser back with. */
+  async function begin(path = '/page?x=1') {
+    const { status, headers } = await ask({ path })
+    assert.equal(status, 302)
+    const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
+    return { state, cookies: cookiesOf(setCookies(headers)), lines: setCookies(headers) }
+  }
+
+  /** What the login host makes of an answer of the provider: a ticket, as a path of the page's host, or a refusal. */
+  async function redeem(state: string, query = 'code=c') {
+    const reply = await ask({ host: IDP, path: `/oauth2/callback?${query}&state=${state}` })
+    const url = reply.status === 303 ? new URL(String(reply.headers.location)) : undefined
+    if (url !== undefined) assert.equal(url.origin, `https://${HOST}`)
+    return { ...reply, ticket: url === undefined ? '' : `${url.pathname}${url.search}` }
+  }
+
+  async function finish(state: string, cookies: readonly string[]) {
+    const reply = await redeem(state)
+    return reply.ticket === '' ? reply : ask({ path: reply.ticket, headers: { cookie: cookies.join('; ') } })
+  }
+
+  async function signIn() {
+    const { state, cookies } = await begin()
+    const { status, headers, text } = await finish(state, cookies)
+    assert.equal(status, 303, text)
+    const lines = setCookies(headers)
+    return { cookies: cookiesOf(lines), lines, location: String(headers.location) }
+  }
+
+  const visit = (cookies: readonly string[], question: Parameters<typeof ask>[0] = {}) =>
+    ask({ ...question, headers: { cookie: cookies.join('; '), ...question?.headers } })
+
+  return { ...world, logins, shared, time, redeemed, oauth, begin, redeem, finish, signIn, visit, cookiesOf }
+}
