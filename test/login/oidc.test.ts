@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { startProvider } from './openid-provider.ts'
+import { signIn, startProvider } from './openid-provider.ts'
 
 async function protectedPlace(t: TestContext, flags: string[] = []) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags])
@@ -48,24 +48,6 @@ async function reached(platform: TestPlatform, url: string): Promise<void> {
     if (response.status === 302) return
   }
   assert.fail('the edge never asked for a sign-in')
-}
-
-/** Goes through the provider's own sign-in and consent pages. */
-async function signIn(browser: CookieClient, url: string, login = 'ada') {
-  let page = await browser.get(url)
-  for (let step = 0; step < 3 && page.text.includes('<form'); step++) {
-    const action = /action="([^"]+)"/.exec(page.text)?.[1] ?? ''
-    const prompt = /name="prompt" value="([^"]+)"/.exec(page.text)?.[1] ?? 'login'
-    const form = new URLSearchParams({ prompt, ...(prompt === 'login' && { login, password: 'x' }) })
-    const answer = await browser.once(new URL(action, page.way.at(-1)).href, {
-      method: 'POST',
-      body: form.toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    })
-    await answer.text()
-    page = await browser.get(new URL(answer.headers.get('location') ?? '', page.way.at(-1)).href)
-  }
-  return page
 }
 
 test('a visitor signs in at the OpenID provider and comes back to the page asked for', async (t) => {

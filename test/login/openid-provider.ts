@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import type { CookieClient } from '../support/browser-client.ts'
 
 // It warns about everything that makes it usable in a test.
 for (const level of ['info', 'warn'] as const) {
@@ -14,6 +15,9 @@ for (const level of ['info', 'warn'] as const) {
 // Imported only now, because it warns while it is read as well.
 const { default: Provider } = await import('oidc-provider')
 
+/** What `app` and `other`, the applications of the provider, authenticate with. */
+export const CLIENT_SECRET = 'app-secret-app-secret-app-secret'
+
 /** A real OpenID provider; everyone who says who they are is believed, because that is not what is tested. */
 export async function startProvider(t: TestContext, redirectUri: string) {
   const server = createServer().listen(0, '127.0.0.1')
@@ -21,9 +25,11 @@ export async function startProvider(t: TestContext, redirectUri: string) {
   t.after(() => server.close())
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, {
-    clients: [
-      { client_id: 'app', client_secret: 'app-secret-app-secret-app-secret', redirect_uris: [redirectUri] },
-    ],
+    clients: ['app', 'other'].map((client_id) => ({
+      client_id,
+      client_secret: CLIENT_SECRET,
+      redirect_uris: [redirectUri],
+    })),
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
     conformIdTokenClaims: false,
     findAccount: (_context: unknown, id: string) => ({
@@ -35,4 +41,24 @@ export async function startProvider(t: TestContext, redirectUri: string) {
   })
   server.on('request', provider.callback())
   return { issuer }
+}
+
+/** Goes through the provider's own sign-in and consent pages. */
+export async function signIn(browser: CookieClient, url: string, login = 'ada') {
+  let page = await browser.get(url)
+  const way = [...page.way]
+  for (let step = 0; step < 3 && page.text.includes('<form'); step++) {
+    const action = /action="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    const prompt = /name="prompt" value="([^"]+)"/.exec(page.text)?.[1] ?? 'login'
+    const form = new URLSearchParams({ prompt, ...(prompt === 'login' && { login, password: 'x' }) })
+    const answer = await browser.once(new URL(action, page.way.at(-1)).href, {
+      method: 'POST',
+      body: form.toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    await answer.text()
+    page = await browser.get(new URL(answer.headers.get('location') ?? '', page.way.at(-1)).href)
+    way.push(...page.way)
+  }
+  return { ...page, way }
 }

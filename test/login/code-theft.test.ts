@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect } from '../../src/agent/index.ts'
+import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import type { ApiClient } from '../support/api.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { startPlatform } from '../support/platform.ts'
+import { createSecondAccount } from '../support/second-account.ts'
+import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
+
+// RFC 9700 sections 4.4, 4.5 and 4.7, with two tenants: the victim uses the pages of `shop`, the tenant of `evil` attacks.
+
+async function listen(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function startTenants(t: TestContext) {
+  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
+  const other = await createSecondAccount(platform)
+  const port = new URL(platform.credentials.https_url).port
+  const provider = await startProvider(t, `https://idp.adit.localhost:${port}/oauth2/callback`)
+  /** Every address that reached the upstream of the attacker. */
+  const seen: string[] = []
+  const upstreams = {
+    shop: await listen(t, (request, response) => response.end(JSON.stringify(request.headers))),
+    evil: await listen(t, (request, response) => {
+      seen.push(request.url ?? '')
+      response.end('evil')
+    }),
+  }
+  const client = (client_id: string, issuer = provider.issuer) => ({
+    issuer,
+    client_id,
+    client_secret: CLIENT_SECRET,
+  })
+
+  /** A page of a tenant behind a sign-in. */
+  async function protect(call: ApiClient, name: 'shop' | 'evil', oidc: Record<string, unknown>) {
+    const host = `${name}.adit.localhost`
+    await call.create('/reserved_domains', { domain: host })
+    const backend = await call.create('/backends/static', { address: `127.0.0.1:${upstreams[name]}` })
+    const edge = await call.create('/edges/https', { hostports: [`${host}:443`] })
+    const route = await call.create(`/edges/https/${edge.id}/routes`, {
+      match_type: 'path_prefix',
+      match: '/',
+      backend: { backend_id: backend.id },
+      oidc,
+    })
+    const url = `https://${host}:${port}`
+    await answers(url, 302)
+    return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }
+  }
+
+  /** Configuration reaches traffic within a moment of the API's answer. */
+  async function answers(url: string, status: number): Promise<void> {
+    const deadline = performance.now() + 20_000
+    for (;;) {
+      const response = await platform.fetch(url, { redirect: 'manual' })
+      await response.text()
+      if (response.status === status) return
+      if (performance.now() > deadline) assert.fail(`${url} never answered ${status}`)
+    }
+  }
+
+  async function startAgent(options: Record<string, unknown>) {
+    const agent = await connect({
+      env: cleanEnv(makeHome(t), {}),
+      connectUrl: platform.credentials.agent_addr,
+      authtoken: other.authtoken,
+      rootCas: platform.credentials.ca_file,
+    })
+    t.after(() => agent.close())
+    await agent.forward({ addr: upstreams.evil, url: 'https://evil-agent.adit.localhost', ...options })
+    return agent
+  }
+
+  /** Begins a sign-in and gives the address of the provider that the browser is sent to. */
+  async function begin(browser: CookieClient, url: string): Promise<URL> {
+    const response = await browser.once(url)
+    await response.text()
+    assert.equal(response.status, 302)
+    return new URL(response.headers.get('location') ?? '')
+  }
+
+  const shop = await protect(platform.call, 'shop', client('app'))
+  const browser = () => new CookieClient(platform)
+  return { platform, other, port, seen, client, shop, protect, answers, startAgent, begin, browser }
+}
+
+type Tenants = Awaited<ReturnType<typeof startTenants>>
+
+/** Starts a sign-in at the shop, as the attacker, and makes it come back with a state of the attacker's own page. */
+async function swapped({ begin, browser, shop }: Tenants, evilUrl: string) {
+  const attacker = browser()
+  const link = await begin(attacker, `${shop.url}/account`)
+  const { searchParams } = await begin(attacker, evilUrl)
+  link.searchParams.set('state', searchParams.get('state') ?? '')
+  return { attacker, link: link.href }
+}
+
+function assertNothingStolen({ seen }: Tenants, way: readonly string[], evilHost: string): void {
+  assert.ok(
+    way.some((address) => address.includes('/oauth2/callback?code=')),
+    'the provider issued a code',
+  )
+  for (const address of way) assert.notEqual(new URL(address).hostname, evilHost)
+  assert.deepEqual(
+    seen.filter((path) => path.includes('code=') || path.includes('ticket=')),
+    [],
+  )
+}
+
+for (const removed of [true, false])
+  test(`a code for one tenant's application does not reach another tenant whose state came with it${removed ? ', with the module deleted' : ''}`, async (t) => {
+    const tenants = await startTenants(t)
+    const { other, client, protect, answers, browser, shop } = tenants
+    const evil = await protect(other.call, 'evil', client('other'))
+    const { attacker, link } = await swapped(tenants, evil.url)
+    if (removed) {
+      assert.equal((await other.call('DELETE', evil.module)).status, 204)
+      await answers(evil.url, 200)
+    }
+
+    const victim = await signIn(browser(), link, 'victim')
+
+    assert.equal(victim.status, 403)
+    assertNothingStolen(tenants, victim.way, 'evil.adit.localhost')
+    assert.equal((await attacker.once(shop.url)).status, 302, 'the attacker is not signed in')
+  })
+
+test('a code for one tenant’s application does not reach the endpoint of another tenant’s agent', async (t) => {
+  const tenants = await startTenants(t)
+  const { client, startAgent, answers, browser, port, shop } = tenants
+  const url = `https://evil-agent.adit.localhost:${port}`
+  const { issuer, client_id, client_secret } = client('other')
+  const agent = await startAgent({ oidc: { issuer_url: issuer, client_id, client_secret } })
+  await answers(url, 302)
+  const { attacker, link } = await swapped(tenants, url)
+  await agent.close()
+  await answers(url, 404)
+  await startAgent({})
+  await answers(url, 200)
+
+  const victim = await signIn(browser(), link, 'victim')
+
+  assert.equal(victim.status, 403)
+  assertNothingStolen(tenants, victim.way, 'evil-agent.adit.localhost')
+  assert.equal((await attacker.once(shop.url)).status, 302)
+})
+
+/** A provider of the attacker that sends visitors on to somebody else's, and takes note of codes it is handed. */
+async function startMixer(t: TestContext, announcesIssuer: boolean) {
+  const mixer = { issuer: '', codes: [] as string[], next: (_state: string) => '' }
+  const port = await listen(t, (request, response) => {
+    const url = new URL(request.url ?? '', mixer.issuer)
+    if (url.pathname === '/auth') {
+      response.writeHead(302, { location: mixer.next(url.searchParams.get('state') ?? '') }).end()
+      return
+    }
+    response.setHeader('content-type', 'application/json')
+    if (url.pathname === '/token') {
+      const pieces: Buffer[] = []
+      request.on('data', (piece: Buffer) => pieces.push(piece))
+      request.on('end', () => {
+        mixer.codes.push(Buffer.concat(pieces).toString())
+        response.end('{}')
+      })
+      return
+    }
+    response.end(
+      JSON.stringify({
+        issuer: mixer.issuer,
+        authorization_endpoint: `${mixer.issuer}/auth`,
+        token_endpoint: `${mixer.issuer}/token`,
+        jwks_uri: `${mixer.issuer}/keys`,
+        response_types_supported: ['code'],
+        id_token_signing_alg_values_supported: ['RS256'],
+        ...(announcesIssuer && { authorization_response_iss_parameter_supported: true }),
+      }),
+    )
+  })
+  mixer.issuer = `http://127.0.0.1:${port}`
+  return mixer
+}
+
+for (const announces of [true, false])
+  test(`a code is not redeemed at another provider, which ${announces ? 'claims to name itself' : 'does not name itself'} in answers`, async (t) => {
+    const tenants = await startTenants(t)
+    const { other, client, protect, browser, begin, shop } = tenants
+    const mixer = await startMixer(t, announces)
+    const evil = await protect(other.call, 'evil', client('x', mixer.issuer))
+    const link = await begin(browser(), shop.url)
+    mixer.next = (state) => {
+      link.searchParams.set('state', state)
+      return link.href
+    }
+
+    const victim = await signIn(browser(), evil.url, 'victim')
+
+    assert.ok(victim.way.some((address) => address.includes('/oauth2/callback?code=')))
+    assert.equal(victim.status, 403)
+    assert.deepEqual(mixer.codes, [])
+  })
+
+test('whoever opens the link of somebody else’s sign-in signs nobody in', async (t) => {
+  const { begin, browser, shop, port } = await startTenants(t)
+  const [attacker, victim] = [browser(), browser()]
+  const link = await begin(attacker, shop.url)
+
+  const page = await signIn(victim, link.href, 'victim')
+
+  assert.equal(page.status, 403)
+  assert.deepEqual(
+    victim.cookies(`shop.adit.localhost:${port}`).filter((cookie) => cookie.includes('session')),
+    [],
+  )
+  const ticket = page.way.find((address) => address.includes('ticket=')) ?? ''
+  assert.equal(new URL(ticket).hostname, 'shop.adit.localhost')
+  assert.equal((await attacker.get(ticket)).status, 403, 'the ticket is used up')
+  assert.equal((await attacker.once(shop.url)).status, 302)
+})
+
+test('a tenant’s own sign-ins go on to work beside those of another at the same provider', async (t) => {
+  const { other, client, protect, browser, shop } = await startTenants(t)
+  const evil = await protect(other.call, 'evil', client('other'))
+  const visitor = browser()
+
+  const [first, second] = [await signIn(visitor, shop.url), await signIn(visitor, evil.url)]
+
+  assert.deepEqual([first.status, second.status], [200, 200])
+  assert.match(first.text, /"adit-auth-user-id":"ada"/)
+  assert.ok(!second.way.some((address) => new URL(address).hostname.startsWith('shop')))
+})
