@@ -157,13 +157,25 @@ test('a code for one tenant’s application does not reach the endpoint of anoth
   assert.equal((await attacker.once(shop.url)).status, 302)
 })
 
-/** A provider of the attacker that sends visitors on to somebody else's, and takes note of codes it is handed. */
-async function startMixer(t: TestContext, announcesIssuer: boolean) {
-  const mixer = { issuer: '', codes: [] as string[], next: (_state: string) => '' }
+/**
+ * A provider of the attacker. It sends visitors on to somebody else's page and takes note of the codes that it is asked to
+ * redeem. As the provider of the victim's page it issues codes that it sends to whatever redirect URI it is given.
+ */
+async function startPlainProvider(t: TestContext, announcesIssuer: boolean) {
+  const provider = {
+    issuer: '',
+    redeemed: [] as string[],
+    next(query: URLSearchParams): string {
+      const url = new URL(query.get('redirect_uri') ?? '')
+      url.searchParams.append('code', 'the-code')
+      url.searchParams.append('state', query.get('state') ?? '')
+      return url.href
+    },
+  }
   const port = await listen(t, (request, response) => {
-    const url = new URL(request.url ?? '', mixer.issuer)
+    const url = new URL(request.url ?? '', provider.issuer)
     if (url.pathname === '/auth') {
-      response.writeHead(302, { location: mixer.next(url.searchParams.get('state') ?? '') }).end()
+      response.writeHead(302, { location: provider.next(url.searchParams) }).end()
       return
     }
     response.setHeader('content-type', 'application/json')
@@ -171,36 +183,36 @@ async function startMixer(t: TestContext, announcesIssuer: boolean) {
       const pieces: Buffer[] = []
       request.on('data', (piece: Buffer) => pieces.push(piece))
       request.on('end', () => {
-        mixer.codes.push(Buffer.concat(pieces).toString())
+        provider.redeemed.push(Buffer.concat(pieces).toString())
         response.end('{}')
       })
       return
     }
     response.end(
       JSON.stringify({
-        issuer: mixer.issuer,
-        authorization_endpoint: `${mixer.issuer}/auth`,
-        token_endpoint: `${mixer.issuer}/token`,
-        jwks_uri: `${mixer.issuer}/keys`,
+        issuer: provider.issuer,
+        authorization_endpoint: `${provider.issuer}/auth`,
+        token_endpoint: `${provider.issuer}/token`,
+        jwks_uri: `${provider.issuer}/keys`,
         response_types_supported: ['code'],
         id_token_signing_alg_values_supported: ['RS256'],
         ...(announcesIssuer && { authorization_response_iss_parameter_supported: true }),
       }),
     )
   })
-  mixer.issuer = `http://127.0.0.1:${port}`
-  return mixer
+  provider.issuer = `http://127.0.0.1:${port}`
+  return provider
 }
 
 for (const announces of [true, false])
-  test(`a code is not redeemed at another provider, which ${announces ? 'claims to name itself' : 'does not name itself'} in answers`, async (t) => {
+  test(`a code of one provider is not redeemed at another, which ${announces ? 'claims to name itself' : 'does not name itself'} in answers`, async (t) => {
     const tenants = await startTenants(t)
-    const { other, client, protect, browser, begin, shop } = tenants
-    const mixer = await startMixer(t, announces)
+    const { platform, other, client, protect, browser, begin, answers, shop } = tenants
+    const mixer = await startPlainProvider(t, announces)
     const evil = await protect(other.call, 'evil', client('x', mixer.issuer))
-    const link = await begin(browser(), shop.url)
-    mixer.next = (state) => {
-      link.searchParams.set('state', state)
+    let link = await begin(browser(), shop.url)
+    mixer.next = (query) => {
+      link.searchParams.set('state', query.get('state') ?? '')
       return link.href
     }
 
@@ -208,7 +220,23 @@ for (const announces of [true, false])
 
     assert.ok(victim.way.some((address) => address.includes('/oauth2/callback?code=')))
     assert.equal(victim.status, 403)
-    assert.deepEqual(mixer.codes, [])
+    assert.deepEqual(mixer.redeemed, [])
+
+    // The same with a provider that says nothing of itself in its answers, and does not mind a longer redirect URI.
+    const silent = await startPlainProvider(t, false)
+    const changed = await platform.call('PUT', shop.module, { body: client('app', silent.issuer) })
+    assert.equal(changed.status, 200)
+    await answers(shop.url, 302)
+    do link = await begin(browser(), shop.url)
+    while (link.origin !== silent.issuer)
+    const redirectUri = link.searchParams.get('redirect_uri') ?? ''
+    for (const added of ['', `?iss=${encodeURIComponent(mixer.issuer)}`]) {
+      link.searchParams.set('redirect_uri', redirectUri + added)
+      const page = await browser().get(evil.url)
+      assert.ok(page.way.some((address) => address.includes('code=the-code')))
+      assert.equal(page.status, 403)
+    }
+    assert.deepEqual(mixer.redeemed, [])
   })
 
 test('whoever opens the link of somebody else’s sign-in signs nobody in', async (t) => {
