@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Response } from 'undici'
+import { connect } from '../../src/agent/index.ts'
+import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import { askSecurely } from '../../src/edge/testing/client.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise((closed) => server.close(closed))
+  return port
+}
+
+type Pick = (url: URL) => TestPlatform
+
+/** Two nodes of one database behind one public address, and an OpenID provider. */
+async function startNodes(t: TestContext) {
+  const flags = ['--database-url', (await freshDatabase(t)).url, '--outbound-allow', '127.0.0.1']
+  const first = await startPlatform(t, flags)
+  // What visitors see is the port of the first node.
+  const publicPort = new URL(first.credentials.https_url).port
+  const ownPort = await freePort()
+  const second = await startPlatform(t, [
+    ...flags,
+    ...['--master-key-file', join(first.dataDir, 'master.key')],
+    ...['--https-addr', `127.0.0.1:${ownPort}`, '--public-https-port', publicPort],
+  ])
+  const { issuer } = await startProvider(t, `https://idp.adit.localhost:${publicPort}/oauth2/callback`)
+  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
+  upstream.listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  t.after(() => {
+    upstream.closeAllConnections()
+    upstream.close()
+  })
+  const { port } = upstream.address() as AddressInfo
+
+  /** A browser for which a balancer picks the node of each request. */
+  function browser(pick: Pick): CookieClient {
+    const fetch: TestPlatform['fetch'] = async (url, init = {}) => {
+      const { hostname, host, pathname, search } = new URL(url)
+      if (!hostname.endsWith('.adit.localhost')) return first.fetch(url, init)
+      const node = pick(new URL(url))
+      const port = node === second ? ownPort : Number(publicPort)
+      const reply = await askSecurely(port, node.caPem, {
+        host,
+        servername: hostname,
+        path: `${pathname}${search}`,
+        headers: init.headers as Record<string, string>,
+      })
+      const headers = Object.entries(reply.headers).flatMap(([name, values]) =>
+        [values ?? []].flat().map((value): [string, string] => [name, value]),
+      )
+      return new Response(reply.text, { status: reply.status, headers })
+    }
+    return new CookieClient({ ...first, fetch })
+  }
+
+  /** What one node knows reaches the other within moments. */
+  async function answers(url: string, status: number): Promise<void> {
+    for (const node of [first, second]) {
+      const deadline = performance.now() + 20_000
+      for (;;) {
+        const response = await browser(() => node).once(url)
+        await response.text()
+        if (response.status === status) break
+        if (performance.now() > deadline) assert.fail(`${url} never answered ${status}`)
+      }
+    }
+  }
+
+  async function protectRoute() {
+    const { call } = first
+    await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
+    const backend = await call.create('/backends/static', { address: `127.0.0.1:${port}` })
+    const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
+    const route = await call.create(`/edges/https/${edge.id}/routes`, {
+      match_type: 'path_prefix',
+      match: '/',
+      backend: { backend_id: backend.id },
+      oidc: { issuer, client_id: 'app', client_secret: CLIENT_SECRET },
+    })
+    const url = `https://app.adit.localhost:${publicPort}/page`
+    await answers(url, 302)
+    return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }
+  }
+
+  /** An endpoint of an agent that is connected to the first node. */
+  async function protectEndpoint() {
+    const agent = await connect({
+      env: cleanEnv(makeHome(t), {}),
+      connectUrl: first.credentials.agent_addr,
+      authtoken: first.credentials.authtoken,
+      rootCas: first.credentials.ca_file,
+    })
+    t.after(() => agent.close())
+    const oidc = { issuer_url: issuer, client_id: 'app', client_secret: CLIENT_SECRET }
+    await agent.forward({ addr: port, url: 'https://agent.adit.localhost', oidc })
+    const url = `https://agent.adit.localhost:${publicPort}/page`
+    await answers(url, 302)
+    return { url, agent }
+  }
+
+  return { first, second, browser, answers, protectRoute, protectEndpoint }
+}
+
+const isLoginHost = ({ hostname }: URL) => hostname === 'idp.adit.localhost'
+const isTicket = ({ searchParams }: URL) => searchParams.has('ticket')
+
+test('a sign-in may begin, be redeemed and be completed on different nodes, once', async (t) => {
+  const { first, second, browser, protectRoute, protectEndpoint } = await startNodes(t)
+  for (const { url } of [await protectRoute(), await protectEndpoint()]) {
+    const ways: Record<string, Pick> = {
+      'redeemed elsewhere': (asked) => (isLoginHost(asked) ? second : first),
+      'completed elsewhere': (asked) => (isTicket(asked) ? first : second),
+    }
+    for (const [what, pick] of Object.entries(ways)) {
+      const visitor = browser(pick)
+      const held: string[] = []
+      const once = visitor.once.bind(visitor)
+      visitor.once = (asked, init) => {
+        if (isTicket(new URL(asked))) held.push(...visitor.cookies(new URL(asked).host))
+        return once(asked, init)
+      }
+      const page = await signIn(visitor, url)
+      assert.equal(page.status, 200, `${url} ${what}: ${page.text}`)
+      assert.match(page.text, /"adit-auth-user-id":"ada"/)
+
+      const ticket = page.way.find((address) => isTicket(new URL(address))) ?? ''
+      const callback = page.way.find((address) => isLoginHost(new URL(address))) ?? ''
+      for (const node of [first, second]) {
+        // With every cookie that the browser had when it used the ticket.
+        const replay = await browser(() => node).once(ticket, { headers: { cookie: held.join('; ') } })
+        assert.equal(replay.status, 403, `${url} ${what}: the ticket again`)
+        assert.equal((await browser(() => node).once(callback)).status, 403, `${url} ${what}: the code again`)
+      }
+    }
+  }
+})
+
+test('a state is void on every node once its module has changed or its agent is gone', async (t) => {
+  const { first, second, browser, answers, protectRoute, protectEndpoint } = await startNodes(t)
+  const [route, endpoint] = [await protectRoute(), await protectEndpoint()]
+  const begin = async (url: string) => {
+    const visitor = browser(() => first)
+    const response = await visitor.once(url)
+    await response.text()
+    return { visitor, location: response.headers.get('location') ?? '' }
+  }
+  const begun = [await begin(route.url), await begin(endpoint.url)]
+
+  assert.equal((await first.call('DELETE', route.module)).status, 204)
+  await endpoint.agent.close()
+  await answers(route.url, 200)
+  await answers(endpoint.url, 404)
+
+  for (const { visitor, location } of begun) {
+    const page = await signIn(visitor, location)
+    assert.equal(page.status, 403)
+    const callback = page.way.at(-1) ?? ''
+    assert.ok(isLoginHost(new URL(callback)), 'it goes no further')
+    assert.equal((await browser(() => second).once(callback)).status, 403)
+  }
+})
