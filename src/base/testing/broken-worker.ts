@@ -1,0 +1,2 @@
+// A module that cannot be loaded.
+throw new Error('cannot start')

@@ -1,0 +1,16 @@
+import { parentPort } from 'node:worker_threads'
+import type { WorkerReply } from './worker-pool.ts'
+
+/** The other side of a `WorkerPool`: runs each job it is sent and tells the result, or why there is none. */
+export function serveJobs<Job, Result>(run: (job: Job) => Result | Promise<Result>): void {
+  const port = parentPort!
+  const reply = (value: WorkerReply<Result>) => port.postMessage(value)
+  port.on('message', async (job: Job) => {
+    try {
+      reply({ result: await run(job) })
+    } catch (error) {
+      reply({ error: error instanceof Error ? error.message : String(error) })
+    }
+  })
+  reply(undefined)
+}
