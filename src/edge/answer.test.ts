@@ -44,7 +44,7 @@ test('the same refusal is JSON for programs and plain text for everyone else', (
 })
 
 test('whoever should come back later is told when', () => {
-  for (const name of ['too_busy', 'no_backend', 'breaker_open'] as const) {
+  for (const name of ['too_busy', 'no_backend', 'breaker_open', 'login_busy', 'too_many_logins'] as const) {
     assert.match(answerRefusal(refusal(name, 'a.example'), '').fields, /Retry-After: \d+\r\n/)
   }
 })

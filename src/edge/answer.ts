@@ -70,6 +70,8 @@ function extra({ name, retryAfter }: Refusal): string {
     case 'too_busy':
     case 'breaker_open':
     case 'no_backend':
+    case 'login_busy':
+    case 'too_many_logins':
       return `Retry-After: ${retryAfter}\r\n`
     case 'credentials_required':
       return 'WWW-Authenticate: Basic realm="adit", charset="UTF-8"\r\n'

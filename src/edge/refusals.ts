@@ -94,6 +94,16 @@ const kinds = {
     text: () =>
       'The identity provider of this page cannot be reached or does not answer in time. Try again in a moment.',
   },
+  login_busy: {
+    code: 3218,
+    status: 503,
+    text: () => 'Too many sign-ins have to be checked right now. Open the page again in a moment.',
+  },
+  too_many_logins: {
+    code: 3219,
+    status: 429,
+    text: () => 'Too many sign-ins that were not valid came from this address. Try again later.',
+  },
   login_denied: { code: 3207, status: 403, text: (why: string) => `You are not allowed in: ${why}.` },
   credentials_required: {
     code: 3208,

@@ -230,6 +230,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       idpUrl,
       key: new Secret(Buffer.from(await secretSetting(store, 'login.key'), 'base64')),
       oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
+      callbackLimit: settings.loginRateLimit,
     })
 
     // Traffic: agents bind tunnels in sessions, and the edge opens streams on them.
@@ -450,6 +451,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         start: async () => void (has('dns') && (await dns?.start())),
         stop: async () => void (await dns?.stop()),
       },
+      { start: async () => {}, stop: logins.close },
       { start: () => sharedLogins.start(logins.hear), stop: sharedLogins.stop },
       // First what is to be served, then the doors.
       ...(has('edge') ? [follow(edge.kinds, edge.follower)] : []),

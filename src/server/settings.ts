@@ -127,6 +127,13 @@ const settings = {
     '6000',
     whole,
   ),
+  loginRateLimit: setting(
+    'login-rate-limit',
+    'N',
+    'SAML messages that are not valid one address may send in a minute; 0 for no limit',
+    '60',
+    whole,
+  ),
   httpAddr: setting('http-addr', 'HOST:PORT', 'public HTTP', '127.0.0.1:8080', listenAddress),
   httpsAddr: setting('https-addr', 'HOST:PORT', 'public HTTPS and TLS', '127.0.0.1:8443', listenAddress),
   publicHttpPort: setting(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type Forged, forge, wrappings } from './saml-forge.ts'
+import { type Forged, forge, statusCode, wrappings } from './saml-forge.ts'
 import { samlPlace } from './saml-place.ts'
 
 type Change = Partial<Forged>
@@ -104,6 +104,28 @@ test('an answer with one wrong or missing part signs nobody in', async (t) => {
   assert.equal(await initiate({ subjectRequestId: '_other' }), 403, 'a request in what is signed')
 })
 
+test('an answer that does not say that the sign-in succeeded signs nobody in, whatever else it says', async (t) => {
+  const { attempt, initiate } = await start(t)
+  const statuses = {
+    none: '',
+    Requester: statusCode('Requester'),
+    Responder: statusCode('Responder'),
+    'Responder with AuthnFailed': statusCode('Responder', 'AuthnFailed'),
+    'Responder with Success': statusCode('Responder', 'Success'),
+    'two codes': statusCode('Success') + statusCode('Responder'),
+    'small letters': statusCode('success'),
+    'a code of another place': `<samlp:StatusDetail>${statusCode('Success')}</samlp:StatusDetail>`,
+  }
+  for (const sign of ['assertion', 'response', 'both'] as const) {
+    for (const [what, status] of Object.entries(statuses)) {
+      assert.equal(await attempt({ sign, status }), 403, `${what}, ${sign} signed`)
+      assert.equal(await initiate({ sign, status }), 403, `${what}, ${sign} signed, begun by the provider`)
+    }
+    assert.equal(await attempt({ sign }, (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, '')), 403)
+    assert.equal(await attempt({ sign, status: statusCode('Success', 'PartialLogout') }), 'ada-id')
+  }
+})
+
 test('an answer in XML that can be read in two ways signs nobody in', async (t) => {
   const { attempt } = await start(t)
   const inName = (text: string) => (xml: string) => xml.replace('>ada-id<', `>${text}<`)
@@ -165,8 +187,8 @@ test('an answer in XML that can be read in two ways signs nobody in', async (t) 
       xml.replace('<saml:Assertion', '<x:Assertion xmlns:x="urn:x"/><saml:Assertion'),
     'nested too deep': (xml) =>
       xml.replace('<samlp:Status>', `<samlp:Status>${'<x>'.repeat(40)}${'</x>'.repeat(40)}`),
-    'with too many elements': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${'<x/>'.repeat(6000)}`),
-    'too large': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${' '.repeat(300_000)}`),
+    'with too many elements': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${'<x/>'.repeat(1000)}`),
+    'too large': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${' '.repeat(150_000)}`),
     'cut off': (xml) => xml.slice(0, -20),
     'that is no XML': () => 'hello',
     'that is empty': () => '',

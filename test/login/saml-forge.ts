@@ -25,11 +25,17 @@ export interface Forged {
   confirmedFrom?: number | null
   confirmedUntil?: number | null
   groups?: string[]
+  /** What stands inside of Status. */
+  status?: string
 }
 
 const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
 const at = (seconds: number | null) =>
   seconds === null ? null : new Date(Date.now() + seconds * 1000).toISOString()
+
+/** A status code with others inside of it, the outermost first. */
+export const statusCode = (name: string, ...inner: string[]): string =>
+  `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${inner.length === 0 ? '' : statusCode(...(inner as [string]))}</samlp:StatusCode>`
 
 /** An answer of an identity provider, written by hand so that each of its parts can be wrong. */
 export function forge(given: Forged): string {
@@ -53,6 +59,7 @@ export function forge(given: Forged): string {
     confirmedFrom = null,
     confirmedUntil = 300,
     groups = ['staff'],
+    status = statusCode('Success'),
   } = given
   const values = groups.map((group) => `<saml:AttributeValue>${group}</saml:AttributeValue>`).join('')
   const name = nameId === null ? '' : `<saml:NameID>${nameId}</saml:NameID>`
@@ -72,7 +79,7 @@ export function forge(given: Forged): string {
     `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" Version="2.0" ID="_${randomBytes(16).toString('hex')}"` +
     `${attribute('IssueInstant', at(0))}${attribute('Destination', destination)}${attribute('InResponseTo', requestId)}>` +
     `<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${issuer}</saml:Issuer>` +
-    `<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>${assertion}</samlp:Response>`
+    `<samlp:Status>${status}</samlp:Status>${assertion}</samlp:Response>`
   const signing = {
     privateKey: key,
     signatureAlgorithm: given.signatureAlgorithm ?? 'sha256',

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -6,9 +7,12 @@ import { inflateRawSync } from 'node:zlib'
 import { SAML } from '@node-saml/node-saml'
 import { signXml } from '@node-saml/node-saml/lib/xml.js'
 import samlp from 'samlp'
+import { Agent, fetch } from 'undici'
 import { createSelfSigned } from '../../src/certs/index.ts'
+import { createClient, tempDir } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { startPlatform } from '../support/platform.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { startServerProcess } from '../support/server-process.ts'
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 
@@ -112,7 +116,33 @@ export async function samlPlace(
   settings: Record<string, unknown> = {},
   flags: string[] = [],
 ) {
-  const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags])
+  return protect(t, await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags]), settings)
+}
+
+/** The same on a server in a process of its own. */
+export async function samlProcess(t: TestContext, flags: string[] = []) {
+  const server = await startServerProcess(t, await tempDir(t), ['--outbound-allow', '127.0.0.1', ...flags])
+  const { credentials } = server
+  const dispatcher = new Agent({
+    connect: {
+      ca: await readFile(credentials.ca_file, 'utf8'),
+      lookup: (_host, _options, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+    },
+  })
+  t.after(() => dispatcher.destroy())
+  const platform = {
+    credentials,
+    call: createClient(server.url, server.apiKey),
+    fetch: ((url, init = {}) => fetch(url, { ...init, dispatcher })) satisfies TestPlatform['fetch'],
+  }
+  return { server, ...(await protect(t, platform, {})) }
+}
+
+async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credentials'>>(
+  t: TestContext,
+  platform: P,
+  settings: Record<string, unknown>,
+) {
   const { call } = platform
   const idp = await createIdp()
   const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers))).listen(
@@ -169,5 +199,5 @@ export async function samlPlace(
   /** The right way, in another browser. */
   const signIn = (client: CookieClient) => attempt({}, undefined, client)
 
-  return { platform, url, browser, idp, saml: route.saml, attempt, post, signIn }
+  return { platform, url, edge, route, browser, idp, saml: route.saml, attempt, post, signIn }
 }

@@ -2,10 +2,10 @@ import type { TestPlatform } from './platform.ts'
 
 /** Follows redirects and keeps cookies by host, as a browser without a screen would. */
 export class CookieClient {
-  readonly #platform: TestPlatform
+  readonly #platform: Pick<TestPlatform, 'fetch'>
   readonly #jar = new Map<string, Map<string, string>>()
 
-  constructor(platform: TestPlatform) {
+  constructor(platform: Pick<TestPlatform, 'fetch'>) {
     this.#platform = platform
   }
 

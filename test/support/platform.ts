@@ -46,6 +46,8 @@ export async function startPlatform(
     'error',
     '--api-rate-limit',
     '0',
+    '--login-rate-limit',
+    '0',
     ...FREE_PORTS,
     ...flags,
   ]

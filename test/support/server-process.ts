@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { TestPlatform } from './platform.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
@@ -17,6 +18,8 @@ export interface ServerProcess {
   readonly url: string
   readonly apiKey: string
   readonly authtoken: string
+  /** All of its `credentials.json`. */
+  readonly credentials: TestPlatform['credentials']
   /** Everything it has printed and logged so far. */
   readonly said: () => string
   /** Ends it at once, as a crash would. */
@@ -55,6 +58,7 @@ export async function startServerProcess(
     url: credentials.api_url,
     apiKey: credentials.api_key,
     authtoken: credentials.authtoken,
+    credentials,
     said,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),

@@ -7,6 +7,7 @@ import type { LoginPlace, Logins } from '../modules/login.ts'
 import { Broken } from '../modules/world.ts'
 import type { HttpEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
+import { createCallbackLimit } from './callback-limit.ts'
 import { type Ending, Endings } from './endings.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createHandOver } from './hand-over.ts'
@@ -19,6 +20,7 @@ import { Once } from './once.ts'
 import { OpenSessions } from './open-sessions.ts'
 import { OpenedSessions } from './opened-sessions.ts'
 import { createSamlPlace, type SamlPlace } from './saml.ts'
+import { createSamlThread } from './saml-thread.ts'
 import { createSeal } from './seal.ts'
 import type { SessionSettings } from './session.ts'
 import type { Allowed, SignIn } from './sign-in.ts'
@@ -36,6 +38,8 @@ export interface LoginOptions {
   readonly clock: Clock
   readonly ledger: LoginLedger
   readonly oauthEndpoints?: OauthEndpoints
+  /** Messages to the login host that one source may send in vain in a minute; 0 for no limit. */
+  readonly callbackLimit?: number
 }
 
 /** Sign-in of visitors, with the host that providers send them back to. */
@@ -43,6 +47,8 @@ export interface LoginPart extends Logins {
   host(policy: TlsPolicy): HttpEntry
   /** Told of sessions that were ended, here or on another node. */
   hear(endings: readonly Ending[]): void
+  /** Ends the threads that read messages of providers. */
+  close(): Promise<void>
 }
 
 const EVERYONE: Allowed = { emails: [], domains: [] }
@@ -60,6 +66,8 @@ export function createLogins(options: LoginOptions): LoginPart {
   const gates = new WeakMap<RequestStep, Gate>()
   // Weakly, so that those of deleted routes go with them.
   const places = new Map<string, WeakRef<SamlPlace>>()
+  const thread = createSamlThread()
+  const limit = createCallbackLimit({ perMinute: options.callbackLimit ?? 0, clock })
 
   /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
   function gate<S extends SignIn>(
@@ -114,8 +122,9 @@ export function createLogins(options: LoginOptions): LoginPart {
     saml(settings, place) {
       const { placeId } = place
       try {
+        const parts = { handOver, once, ledger, endings, clock, outbound, thread }
         const { signIn, step } = gate(place, settings, EVERYONE, (version) =>
-          createSamlPlace({ placeId, version, settings, handOver, once, ledger, endings, clock, outbound }),
+          createSamlPlace({ ...parts, placeId, version, settings }),
         )
         places.set(placeId, new WeakRef<SamlPlace>(signIn))
         return step
@@ -129,6 +138,8 @@ export function createLogins(options: LoginOptions): LoginPart {
       for (const ending of heard) endings.add(ending, now)
     },
 
-    host: (policy) => loginHost({ policy, handOver, once, gates, places }),
+    close: () => thread.close(),
+
+    host: (policy) => loginHost({ policy, handOver, once, gates, places, limit }),
   }
 }

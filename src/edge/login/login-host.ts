@@ -8,6 +8,7 @@ import { refusal } from '../refusals.ts'
 import { type HttpEntry, newCounters, type Route } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { newTraffic } from '../traffic.ts'
+import type { CallbackLimit } from './callback-limit.ts'
 import { isProviderCallback } from './callback-paths.ts'
 import type { Gate } from './gate.ts'
 import { type HandOver, MAX_STATE_SECONDS, type Origin } from './hand-over.ts'
@@ -15,7 +16,8 @@ import type { Once } from './once.ts'
 import type { SamlPlace } from './saml.ts'
 import { denied, SignInRefused } from './sign-in.ts'
 
-const FORM_LIMIT = 512 * 1024
+// The largest message in base64, with room for what a form writes in three characters, and for RelayState.
+const FORM_LIMIT = 256 * 1024
 const SAML_PATH = /^\/saml\/(edghtsrt_[0-9A-Za-z]{27})(\/acs|\/slo)?$/
 
 /**
@@ -29,8 +31,9 @@ export function loginHost(options: {
   /** The gate that a step of a route belongs to. */
   gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
   places: ReadonlyMap<string, WeakRef<SamlPlace>>
+  limit: CallbackLimit
 }): HttpEntry {
-  const { handOver, once, gates, places } = options
+  const { handOver, once, gates, places, limit } = options
   const route: Route = {
     id: 'login',
     admission: undefined,
@@ -41,6 +44,7 @@ export function loginHost(options: {
 
   async function answer(exchange: Exchange): Promise<Answer> {
     const { method, target } = exchange.head
+    const { remoteAddress } = exchange.connection
     const url = URL.parse(target, 'https://host')
     if (url === null) throw refusal('endpoint_not_found', exchange.head.host)
     if (isProviderCallback(url.pathname)) {
@@ -59,13 +63,14 @@ export function loginHost(options: {
     if (part === '/acs' && method === 'POST') {
       const serves = (origin: string, path: string) =>
         gateAt(exchange.core, { origin, path })?.signIn === place
-      return redirect(303, await place.consume(await formOf(exchange), serves))
+      return limit(remoteAddress, async () =>
+        redirect(303, await place.consume(await formOf(exchange), serves)),
+      )
     }
     if (part === '/slo' && (method === 'GET' || method === 'POST')) {
-      const next =
-        method === 'GET'
-          ? await place.logout(url.search.slice(1))
-          : await place.logoutPosted(await formOf(exchange))
+      const next = await limit(remoteAddress, async () =>
+        method === 'GET' ? place.logout(url.search.slice(1)) : place.logoutPosted(await formOf(exchange)),
+      )
       if (next !== undefined) return redirect(303, next)
       return {
         status: 200,

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { inflateRaw } from 'node:zlib'
+import { MESSAGE_LIMITS, readMessage, type SamlMessage } from './saml-message.ts'
 
 const inflate = promisify(inflateRaw)
-const LARGEST = 256 * 1024
 const STRONG = /^http:\/\/www\.w3\.org\/2001\/04\/xmldsig-more#rsa-sha(256|384|512)$/
 
 /** A log-out request as a query carries it. */
@@ -11,17 +11,14 @@ export interface SignedQuery {
   readonly container: Record<string, string>
   /** The query as it was written, in the order in which the library looks for its parts. */
   readonly ordered: string
-  readonly xml: string
+  readonly message: SamlMessage
 }
 
 /**
  * Takes a redirected message apart before the library sees it, which takes unsigned ones for valid, unpacks without
  * limit, and reads the first of two parameters but the last one's content. Undefined for an answer, which asks nothing.
  */
-export async function readSignedQuery(
-  query: string,
-  check: (xml: string) => void,
-): Promise<SignedQuery | undefined> {
+export async function readSignedQuery(query: string): Promise<SignedQuery | undefined> {
   const written = new Map<string, string>()
   for (const pair of query.split('&')) {
     const name = pair.split('=', 1)[0]!
@@ -39,9 +36,8 @@ export async function readSignedQuery(
   const container = Object.fromEntries(new URLSearchParams(ordered.join('&')))
   const { SAMLRequest = '', SigAlg = '', Signature = '' } = container
   if (Signature === '' || !STRONG.test(SigAlg)) throw new Error('it is not signed, or too weakly')
-  const xml = (await inflate(Buffer.from(SAMLRequest, 'base64'), { maxOutputLength: LARGEST })).toString(
-    'utf8',
-  )
-  check(xml)
-  return { container, ordered: ordered.join('&'), xml }
+  const bytes = await inflate(Buffer.from(SAMLRequest, 'base64'), {
+    maxOutputLength: MESSAGE_LIMITS.maxBytes,
+  })
+  return { container, ordered: ordered.join('&'), message: readMessage(bytes.toString('utf8')) }
 }

@@ -1,5 +1,5 @@
 import { DOMParser } from '@xmldom/xmldom'
-import { requirePlainXml } from './xml-limits.ts'
+import { scanXml, type XmlLimits } from '../../base/xml-scan.ts'
 
 /** What an identity provider's description says. */
 export interface IdentityProvider {
@@ -14,10 +14,30 @@ export interface IdentityProvider {
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata'
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#'
 const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
+/** Each of them is tried with each message that is not signed by one before it. */
+const MAX_CERTIFICATES = 8
+
+/**
+ * Throws a plain sentence about what is missing in metadata, as far as that shows without building a document, which
+ * is done elsewhere than on the event loop.
+ */
+export function requireUsableMetadata(xml: string, limits: XmlLimits): void {
+  const elements = scanXml(xml, limits)
+  const has = (localName: string, binding?: string) =>
+    elements.some(
+      (element) =>
+        element.localName === localName &&
+        (binding === undefined || element.attributes.get('Binding') === binding),
+    )
+  if (!has('IDPSSODescriptor')) throw new Error('the metadata describes no identity provider')
+  if (!has('SingleSignOnService', REDIRECT))
+    throw new Error('the metadata names no SingleSignOnService with the HTTP-Redirect binding')
+  if (!has('X509Certificate')) throw new Error('the metadata holds no signing certificate')
+}
 
 /** Reads an EntityDescriptor; throws a plain sentence about what is missing. */
-export function readIdpMetadata(xml: string): IdentityProvider {
-  requirePlainXml(xml)
+export function readIdpMetadata(xml: string, limits: XmlLimits): IdentityProvider {
+  requireUsableMetadata(xml, limits)
   const problems: string[] = []
   const document = new DOMParser({
     errorHandler: {
@@ -38,12 +58,15 @@ export function readIdpMetadata(xml: string): IdentityProvider {
   const ssoUrl = location('SingleSignOnService')
   if (ssoUrl === undefined)
     throw new Error('the metadata names no SingleSignOnService with the HTTP-Redirect binding')
-  const certificates = Array.from(idp.getElementsByTagNameNS(METADATA, 'KeyDescriptor'))
+  const found = Array.from(idp.getElementsByTagNameNS(METADATA, 'KeyDescriptor'))
     .filter((key) => key.getAttribute('use') !== 'encryption')
     .flatMap((key) => Array.from(key.getElementsByTagNameNS(SIGNATURE, 'X509Certificate')))
     .map((element) => (element.textContent ?? '').replace(/\s+/g, ''))
     .filter((certificate) => certificate !== '')
+  const certificates = [...new Set(found)]
   if (certificates.length === 0) throw new Error('the metadata holds no signing certificate')
+  if (certificates.length > MAX_CERTIFICATES)
+    throw new Error(`the metadata holds more than ${MAX_CERTIFICATES} signing certificates`)
   return {
     entityId: entity.getAttribute('entityID') ?? '',
     ssoUrl,

@@ -1,50 +1,23 @@
 import { hash, randomBytes } from 'node:crypto'
-import {
-  generateServiceProviderMetadata,
-  type Profile,
-  SAML,
-  type SamlConfig,
-  ValidateInResponseTo,
-} from '@node-saml/node-saml'
+import { generateServiceProviderMetadata, type Profile, SAML } from '@node-saml/node-saml'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound.ts'
-import type { Saml, Settings } from '../../resources/index.ts'
+import { METADATA_LIMITS, type Saml, type Settings } from '../../resources/index.ts'
 import { Refusal, refusal } from '../refusals.ts'
 import type { Endings } from './endings.ts'
 import { CALLBACK_PATH, type HandOver, type Origin } from './hand-over.ts'
 import { type LoginLedger, takeOnce } from './ledger.ts'
 import type { Once } from './once.ts'
 import { returnPath } from './return-to.ts'
-import { requireForUs } from './saml-assertion.ts'
-import { readSignedQuery } from './saml-logout.ts'
-import { readPostedMessage } from './saml-message.ts'
-import { type IdentityProvider, readIdpMetadata } from './saml-metadata.ts'
+import { ASSERTION_MS, type CheckedLogout, type Parties, SKEW_MS } from './saml-checks.ts'
+import { type IdentityProvider, requireUsableMetadata } from './saml-metadata.ts'
+import type { SamlThread } from './saml-thread.ts'
 import { lifetimeOf } from './session.ts'
 import { type Identity, ProviderUnavailable, type SignIn, SignInRefused } from './sign-in.ts'
-import { requirePlainXml } from './xml-limits.ts'
 
-const SKEW_MS = 60_000
-const ASSERTION_MS = 15 * 60 * 1000
 const REFETCH_MS = 60 * 60 * 1000
-const GROUP_ATTRIBUTES = [
-  'groups',
-  'group',
-  'memberOf',
-  'http://schemas.xmlsoap.org/claims/Group',
-  'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
-]
-const EMAIL_ATTRIBUTES = [
-  'email',
-  'mail',
-  'urn:oid:0.9.2342.19200300.100.1.3',
-  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
-]
-const NAME_ATTRIBUTES = [
-  'name',
-  'displayName',
-  'cn',
-  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name',
-]
+/** A page on the route, or what we gave the provider ourselves. */
+const MAX_RELAY_STATE = 4096
 
 export interface SamlOptions {
   readonly placeId: string
@@ -57,6 +30,7 @@ export interface SamlOptions {
   readonly endings: Endings
   readonly clock: Clock
   readonly outbound: Pick<Outbound, 'fetch'>
+  readonly thread: SamlThread
 }
 
 /** Whether this place, with these settings, answers at an address of this edge right now. */
@@ -75,38 +49,54 @@ export interface SamlPlace extends SignIn {
 
 /** Signs visitors in at a SAML identity provider. */
 export function createSamlPlace(options: SamlOptions): SamlPlace {
-  const { settings, placeId, version, handOver, once, ledger, endings, clock, outbound } = options
-  // Reading given metadata early makes a broken one deny at once instead of at the first visitor.
-  const fixed = settings.idp_metadata === '' ? undefined : readIdpMetadata(settings.idp_metadata)
-  let fetched: { idp: Promise<IdentityProvider>; at: number } | undefined
+  const { settings, placeId, version, handOver, once, ledger, endings, clock, outbound, thread } = options
+  // Broken metadata denies at once instead of at the first visitor, and its owner is told.
+  if (settings.idp_metadata !== '') requireUsableMetadata(settings.idp_metadata, METADATA_LIMITS)
+  let known: { idp: Promise<IdentityProvider>; at: number } | undefined
 
+  /** The identity provider; read when it is first needed, and given metadata only once. */
   function provider(): Promise<IdentityProvider> {
-    if (fixed !== undefined) return Promise.resolve(fixed)
-    if (fetched !== undefined && performance.now() - fetched.at < REFETCH_MS) return fetched.idp
-    const idp = outbound
-      .fetch(settings.idp_metadata_url)
-      .then(async (response) => {
-        if (!response.ok) throw new Error(`the metadata address answered ${response.status}`)
-        return readIdpMetadata(await response.text())
-      })
-      .catch((error: unknown) => {
-        fetched = undefined
-        throw new ProviderUnavailable({ cause: error })
-      })
-    fetched = { idp, at: performance.now() }
+    const isGiven = settings.idp_metadata !== ''
+    if (known !== undefined && (isGiven || performance.now() - known.at < REFETCH_MS)) return known.idp
+    const idp = (isGiven ? readGiven() : readFetched()).catch((error: unknown) => {
+      // What was given stays as it is; everything else may be better the next time.
+      if (!isBroken(error)) known = undefined
+      throw error
+    })
+    known = { idp, at: performance.now() }
     return idp
   }
 
-  /** One sign-in at a time: its request id is the id of the sign-in, so that any node can check what it answers. */
-  function samlFor(idp: IdentityProvider, pendingId: string): SAML {
-    const requestId = `_${pendingId}`
-    const config: SamlConfig = {
+  function read(xml: string): Promise<IdentityProvider> {
+    return thread.check(placeId, { kind: 'metadata', xml, limits: METADATA_LIMITS })
+  }
+
+  async function readGiven(): Promise<IdentityProvider> {
+    try {
+      return await read(settings.idp_metadata)
+    } catch (error) {
+      // A module that cannot do its work lets nobody in (P36).
+      throw error instanceof Refusal ? error : refusal('module_broken', 'saml')
+    }
+  }
+
+  async function readFetched(): Promise<IdentityProvider> {
+    try {
+      const response = await outbound.fetch(settings.idp_metadata_url)
+      if (!response.ok) throw new Error(`the metadata address answered ${response.status}`)
+      return await read(await response.text())
+    } catch (error) {
+      throw error instanceof Refusal ? error : new ProviderUnavailable({ cause: error })
+    }
+  }
+
+  /** Writes our own messages; those of others are read in a thread. */
+  function writer(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): SAML {
+    return new SAML({
       callbackUrl: settings.assertion_consumer_service_url,
       entryPoint: idp.ssoUrl,
       ...(idp.sloUrl !== undefined && { logoutUrl: idp.sloUrl }),
       issuer: settings.entity_id,
-      audience: settings.entity_id,
-      ...(idp.entityId !== '' && { idpIssuer: idp.entityId }),
       idpCert: [...idp.certificates],
       privateKey: settings.request_signing_key_pem ?? '',
       signatureAlgorithm: 'sha256',
@@ -114,46 +104,31 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
       identifierFormat: settings.nameid_format,
       forceAuthn: settings.force_authn,
       disableRequestedAuthnContext: true,
-      // Either signature covers the assertion, and one of them has to be there: many providers sign the answer alone.
-      wantAssertionsSigned: false,
-      wantAuthnResponseSigned: false,
-      acceptedClockSkewMs: SKEW_MS,
-      // For as long as it is remembered that one was used.
-      maxAssertionAgeMs: ASSERTION_MS,
-      validateInResponseTo: pendingId === '' ? ValidateInResponseTo.never : ValidateInResponseTo.always,
-      generateUniqueId: () => (pendingId === '' ? `_${randomBytes(16).toString('hex')}` : requestId),
-      cacheProvider: {
-        saveAsync: async (key, value) => ({ value, createdAt: Date.now(), key }),
-        getAsync: async (key) => (key === requestId ? new Date(clock.now()).toISOString() : null),
-        removeAsync: async (key) => key,
-      },
-    }
-    return new SAML(config)
+      generateUniqueId: () => requestId,
+    })
   }
 
   const takeUp = (id: string, forMs: number) => takeOnce({ once, ledger, now: clock.now() }, id, forMs)
 
-  async function validate(form: URLSearchParams, pendingId: string): Promise<Profile> {
+  const partiesAt = (idp: IdentityProvider, address: string): Parties => ({
+    idp,
+    entityId: settings.entity_id,
+    address,
+  })
+
+  async function validate(message: string, requestId: string): Promise<Identity> {
     const idp = await provider()
-    const response = form.get('SAMLResponse') ?? ''
-    const xml = readPostedMessage(response)
-    const destination = /<(?:[\w-]+:)?Response\b[^>]*?\sDestination\s*=\s*["']([^"']*)/.exec(xml)?.[1]
-    if (destination !== undefined && destination !== settings.assertion_consumer_service_url)
-      throw new Error('it is meant for another receiver')
-    const { profile } = await samlFor(idp, pendingId).validatePostResponseAsync({ SAMLResponse: response })
-    if (profile === null) throw new Error('it says nothing about anybody')
-    const id = requireForUs(profile.getAssertion?.() ?? {}, {
-      issuer: idp.entityId,
-      acs: settings.assertion_consumer_service_url,
-      requestId: pendingId === '' ? '' : `_${pendingId}`,
+    const { assertionId, identity } = await thread.check(placeId, {
+      kind: 'response',
+      parties: partiesAt(idp, settings.assertion_consumer_service_url),
+      message,
+      requestId,
       now: clock.now(),
-      skew: SKEW_MS,
-      oldest: ASSERTION_MS,
     })
     // By its id, which stays the same however the rest of the document is written around it.
-    if (!(await takeUp(`assertion ${hash('sha256', `${idp.entityId} ${id}`)}`, ASSERTION_MS + 2 * SKEW_MS)))
-      throw new Error('it was used already')
-    return profile
+    const id = `assertion ${hash('sha256', `${idp.entityId} ${assertionId}`)}`
+    if (!(await takeUp(id, ASSERTION_MS + 2 * SKEW_MS))) throw new Error('it was used already')
+    return identity
   }
 
   function authorise(identity: Identity): Identity {
@@ -169,7 +144,7 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
 
     async begin({ signInId }, state) {
       const idp = await provider()
-      return samlFor(idp, signInId).getAuthorizeUrlAsync(state, undefined, {})
+      return writer(idp, `_${signInId}`).getAuthorizeUrlAsync(state, undefined, {})
     },
 
     complete() {
@@ -191,18 +166,19 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
       }),
 
     async consume(form, serves) {
-      const relay = form.get('RelayState') ?? ''
+      const relay = relayStateOf(form)
       const state = handOver.openState(relay)
       if (state !== undefined && (state.place !== placeId || state.version !== version))
         throw new SignInRefused('this sign-in belongs elsewhere')
       if (state !== undefined && !serves(state.origin, state.path))
         throw new SignInRefused('the page has changed since this sign-in began; open it again')
       const { returnTo, ...origin } = state ? { ...state, returnTo: '' } : startedByProvider(relay, serves)
-      const profile = await validate(form, origin.signInId).catch((error: unknown) => {
+      const requestId = state === undefined ? '' : `_${state.signInId}`
+      const identity = await validate(form.get('SAMLResponse') ?? '', requestId).catch((error: unknown) => {
         if (error instanceof SignInRefused || error instanceof Refusal) throw error
         throw new SignInRefused('the answer of the identity provider was not valid', { cause: error })
       })
-      return handOver.ticketUrl(origin, authorise(identityOf(profile)), returnTo)
+      return handOver.ticketUrl(origin, authorise(identity), returnTo)
     },
 
     async logoutUrl({ id, atProvider = {} }) {
@@ -214,54 +190,45 @@ export function createSamlPlace(options: SamlOptions): SamlPlace {
         nameIDFormat: atProvider.format ?? settings.nameid_format,
         ...(atProvider.index !== undefined && { sessionIndex: atProvider.index }),
       }
-      return samlFor(idp, '').getLogoutUrlAsync(profile, '', {})
+      return writer(idp).getLogoutUrlAsync(profile, '', {})
     },
 
     signedOutSince: ({ id }, since) => endings.isOver(placeId, personOf(id), since),
 
     async logout(query) {
-      const message = await readSignedQuery(query, requirePlainXml).catch(invalidLogout)
+      const idp = await provider()
+      const parties = partiesAt(idp, settings.single_logout_url)
+      const checked = await thread
+        .check(placeId, { kind: 'logout-query', parties, query })
+        .catch(invalidLogout)
       // The answer to a log-out that began here: that session is over already.
-      if (message === undefined) return undefined
-      const { container, ordered } = message
-      return signOut(
-        (saml) => saml.validateRedirectAsync(container, ordered),
-        message.xml,
-        container.RelayState ?? '',
-      )
+      return checked === undefined ? undefined : signOut(idp, checked)
     },
 
     async logoutPosted(form) {
-      const SAMLRequest = form.get('SAMLRequest')
-      if (SAMLRequest === null) return undefined
-      const xml = await Promise.resolve(SAMLRequest).then(readPostedMessage).catch(invalidLogout)
-      return signOut(
-        (saml) => saml.validatePostRequestAsync({ SAMLRequest }),
-        xml,
-        form.get('RelayState') ?? '',
-      )
+      const message = form.get('SAMLRequest')
+      if (message === null) return undefined
+      const relayState = relayStateOf(form)
+      const idp = await provider()
+      const parties = partiesAt(idp, settings.single_logout_url)
+      const checked = await thread
+        .check(placeId, { kind: 'logout-form', parties, message })
+        .catch(invalidLogout)
+      return signOut(idp, { ...checked, relayState })
     },
   }
 
   /** Ends all sessions here of the person a log-out request names. */
   async function signOut(
-    check: (saml: SAML) => Promise<{ profile: Profile | null }>,
-    xml: string,
-    relay: string,
+    idp: IdentityProvider,
+    { id, issuer, nameId, nameIdFormat, relayState }: CheckedLogout,
   ): Promise<string | undefined> {
-    const idp = await provider()
-    const saml = samlFor(idp, '')
-    const { profile } = await Promise.resolve()
-      .then(() => check(saml))
-      .catch(invalidLogout)
-    if (profile === null) return undefined
-    const destination = /<(?:[\w-]+:)?LogoutRequest\b[^>]*?\sDestination="([^"]*)"/.exec(xml)?.[1]
-    if (destination !== undefined && destination !== settings.single_logout_url)
-      throw new SignInRefused('the log-out message was meant for another receiver')
-    if (!(await takeUp(`log-out ${placeId} ${profile.ID}`, ASSERTION_MS)))
+    if (!(await takeUp(`log-out ${placeId} ${id}`, ASSERTION_MS)))
       throw new SignInRefused('the log-out message was used already')
-    await endAll(profile.nameID)
-    return idp.sloUrl === undefined ? undefined : saml.getLogoutResponseUrlAsync(profile, relay, {}, true)
+    await endAll(nameId)
+    if (idp.sloUrl === undefined) return undefined
+    const profile = { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat }
+    return writer(idp).getLogoutResponseUrlAsync(profile, relayState, {}, true)
   }
 
   async function endAll(nameId: string): Promise<void> {
@@ -298,28 +265,18 @@ function personOf(nameId: string): string {
   return `person ${hash('sha256', nameId)}`
 }
 
-function invalidLogout(error: unknown): never {
-  throw error instanceof SignInRefused
-    ? error
-    : new SignInRefused('the log-out message was not valid', { cause: error })
+function relayStateOf(form: URLSearchParams): string {
+  const relayState = form.get('RelayState') ?? ''
+  if (relayState.length > MAX_RELAY_STATE) throw new SignInRefused('RelayState is too long')
+  return relayState
 }
 
-function identityOf(profile: Profile): Identity {
-  const values = (names: readonly string[]): string[] =>
-    names.flatMap((name) => {
-      const value = profile[name]
-      return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
-    })
-  const isAddress = profile.nameIDFormat?.endsWith(':emailAddress') === true
-  return {
-    id: profile.nameID,
-    name: values(NAME_ATTRIBUTES)[0] ?? '',
-    email: values(EMAIL_ATTRIBUTES)[0] ?? (isAddress ? profile.nameID : ''),
-    groups: values(GROUP_ATTRIBUTES),
-    claims: {},
-    atProvider: {
-      ...(profile.nameIDFormat && { format: profile.nameIDFormat }),
-      ...(profile.sessionIndex && { index: profile.sessionIndex.slice(0, 256) }),
-    },
-  }
+function isBroken(error: unknown): boolean {
+  return error instanceof Refusal && error.name === 'module_broken'
+}
+
+function invalidLogout(error: unknown): never {
+  throw error instanceof SignInRefused || error instanceof Refusal
+    ? error
+    : new SignInRefused('the log-out message was not valid', { cause: error })
 }

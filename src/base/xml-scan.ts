@@ -1,0 +1,159 @@
+/** An element as it is written: names with their prefix, attribute values inside their quotes. */
+export interface XmlElement {
+  readonly name: string
+  /** The name without its prefix. */
+  readonly localName: string
+  readonly attributes: ReadonlyMap<string, string>
+  /** Undefined for the root. */
+  readonly parent: XmlElement | undefined
+}
+
+/** How much XML is read before it is refused. */
+export interface XmlLimits {
+  readonly maxBytes: number
+  readonly maxDepth: number
+  readonly maxElements: number
+  /** In the whole document. */
+  readonly maxAttributes: number
+  readonly maxAttributesPerElement: number
+  /** Comments and CDATA sections; none where two readers must not differ about what a text says. */
+  readonly maxSections: number
+}
+
+const MALFORMED = 'it is not well-formed XML'
+// Sticky, so that each looks at one place only: together they go through the text once, whatever it is.
+const NAME = /[^\s<>/!?'"=&]+/y
+const ATTRIBUTE = /[ \t\r\n]+([^\s<>/'"=&]+)[ \t\r\n]*=[ \t\r\n]*("[^"<]*"|'[^'<]*')/y
+const TAG_END = /[ \t\r\n]*(\/?)>/y
+const REFERENCE = /&(?:lt|gt|amp|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});/y
+const DECLARATION = /<\?xml[ \t\r\n][^?<>]*\?>/y
+const ENCODING = /[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)/
+
+/**
+ * Goes through XML once, in linear time, and refuses what could make a parser do more than read, or work for long, before
+ * one sees it (P46): document types, entities, processing instructions, and more of anything than the limits say.
+ * Answers with all elements in document order; throws a reason.
+ */
+export function scanXml(xml: string, limits: XmlLimits): readonly XmlElement[] {
+  if (Buffer.byteLength(xml) > limits.maxBytes) throw new Error(`it is larger than ${limits.maxBytes} bytes`)
+  const elements: XmlElement[] = []
+  let attributes = 0
+  let sections = 0
+  let depth = 0
+  let open: XmlElement | undefined
+  let at = afterDeclaration(xml)
+  while (at < xml.length) {
+    const begin = xml.indexOf('<', at)
+    const end = begin === -1 ? xml.length : begin
+    requireText(xml.slice(at, end), open !== undefined)
+    at = end
+    if (begin === -1) break
+    if (xml[at + 1] === '/') {
+      at = endOfClosingTag(xml, at + 2, open)
+      open = open!.parent
+      depth--
+    } else if (xml[at + 1] === '!' || xml[at + 1] === '?') {
+      at = endOfSection(xml, at, open !== undefined)
+      if (++sections > limits.maxSections)
+        throw new Error(
+          limits.maxSections === 0
+            ? 'it holds a comment or a CDATA section'
+            : `it has more than ${limits.maxSections} comments and CDATA sections`,
+        )
+    } else {
+      if (open === undefined && elements.length > 0) throw new Error('it has several roots')
+      if (elements.length >= limits.maxElements)
+        throw new Error(`it has more than ${limits.maxElements} elements`)
+      const budget = Math.min(limits.maxAttributes - attributes, limits.maxAttributesPerElement)
+      const tag = readTag(xml, at + 1, open, budget)
+      elements.push(tag.element)
+      attributes += tag.element.attributes.size
+      at = tag.end
+      if (depth >= limits.maxDepth) throw new Error(`it is nested more than ${limits.maxDepth} deep`)
+      if (!tag.empty) {
+        open = tag.element
+        depth++
+      }
+    }
+  }
+  if (open !== undefined || elements.length === 0) throw new Error(MALFORMED)
+  return elements
+}
+
+function afterDeclaration(xml: string): number {
+  const start = xml.startsWith('\ufeff') ? 1 : 0
+  return start + (match(DECLARATION, xml, start)?.[0].length ?? 0)
+}
+
+/** The encoding that XML says it is written in, in small letters. */
+export function declaredEncoding(xml: string): string | undefined {
+  const declaration = match(DECLARATION, xml, xml.startsWith('\ufeff') ? 1 : 0)?.[0] ?? ''
+  return ENCODING.exec(declaration)?.[1]?.toLowerCase()
+}
+
+function requireText(text: string, inside: boolean): void {
+  if (!inside && text.trim() !== '') throw new Error(MALFORMED)
+  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1))
+    if (match(REFERENCE, text, at) === undefined) throw new Error('it uses an entity that is not declared')
+}
+
+function readTag(
+  xml: string,
+  from: number,
+  parent: XmlElement | undefined,
+  maxAttributes: number,
+): { element: XmlElement; end: number; empty: boolean } {
+  const name = match(NAME, xml, from)?.[0]
+  if (name === undefined) throw new Error(MALFORMED)
+  const attributes = new Map<string, string>()
+  let at = from + name.length
+  for (;;) {
+    const [written, key, quoted] = match(ATTRIBUTE, xml, at) ?? []
+    if (written === undefined) break
+    if (attributes.has(key!)) throw new Error(MALFORMED)
+    if (attributes.size >= maxAttributes) throw new Error('it has too many attributes')
+    const value = quoted!.slice(1, -1)
+    requireText(value, true)
+    attributes.set(key!, value)
+    at += written.length
+  }
+  const [end, slash] = match(TAG_END, xml, at) ?? []
+  if (end === undefined) throw new Error(MALFORMED)
+  const localName = name.slice(name.indexOf(':') + 1)
+  return {
+    element: { name, localName, attributes, parent },
+    end: at + end.length,
+    empty: slash === '/',
+  }
+}
+
+function endOfClosingTag(xml: string, from: number, open: XmlElement | undefined): number {
+  if (open === undefined || !xml.startsWith(open.name, from)) throw new Error(MALFORMED)
+  const at = from + open.name.length
+  const [end, slash] = match(TAG_END, xml, at) ?? []
+  if (end === undefined || slash === '/') throw new Error(MALFORMED)
+  return at + end.length
+}
+
+/** The place behind a comment or CDATA section; everything else of that shape is refused. */
+function endOfSection(xml: string, from: number, inside: boolean): number {
+  const end = xml.startsWith('<!--', from)
+    ? endOf(xml, '-->', from + 4)
+    : inside && xml.startsWith('<![CDATA[', from)
+      ? endOf(xml, ']]>', from + 9)
+      : undefined
+  if (end !== undefined) return end
+  if (xml[from + 1] === '?') throw new Error('it holds a processing instruction')
+  throw new Error('it has a document type, which is not allowed')
+}
+
+function endOf(xml: string, mark: string, from: number): number {
+  const at = xml.indexOf(mark, from)
+  if (at === -1) throw new Error(MALFORMED)
+  return at + mark.length
+}
+
+function match(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  pattern.lastIndex = at
+  return pattern.exec(text) ?? undefined
+}

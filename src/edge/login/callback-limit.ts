@@ -1,0 +1,30 @@
+import { createAttempts } from '../../base/attempts.ts'
+import type { Clock } from '../../base/clock.ts'
+import { sourceOf } from '../../base/source.ts'
+import { refusal } from '../refusals.ts'
+
+/** Runs the work for one message to the login host, if its source has not sent too many in vain. */
+export type CallbackLimit = <T>(remoteAddress: string, work: () => Promise<T>) => Promise<T>
+
+/**
+ * Limits the messages of one source that the login host has to check. Those that were valid do not count, so that an
+ * office behind one address can sign in at nine o'clock.
+ */
+export function createCallbackLimit({
+  perMinute,
+  clock,
+}: {
+  perMinute: number
+  clock: Clock
+}): CallbackLimit {
+  if (perMinute === 0) return (_remoteAddress, work) => work()
+  const attempts = createAttempts({ burst: perMinute, perMinute, clock })
+  return async (remoteAddress, work) => {
+    const source = sourceOf(remoteAddress)
+    const wait = attempts.take(source)
+    if (wait > 0) throw refusal('too_many_logins').for(wait)
+    const result = await work()
+    attempts.giveBack(source)
+    return result
+  }
+}

@@ -1,0 +1,187 @@
+import { type Profile, SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml'
+import type { XmlLimits } from '../../base/xml-scan.ts'
+import { requireForUs } from './saml-assertion.ts'
+import { readSignedQuery } from './saml-logout.ts'
+import { readPostedMessage, requireRoot, requireSuccess } from './saml-message.ts'
+import { type IdentityProvider, readIdpMetadata } from './saml-metadata.ts'
+import type { Identity } from './sign-in.ts'
+
+/** Tolerance for clocks that differ, in milliseconds. */
+export const SKEW_MS = 60_000
+/** How long after its issue an assertion is taken. */
+export const ASSERTION_MS = 15 * 60 * 1000
+
+const GROUP_ATTRIBUTES = [
+  'groups',
+  'group',
+  'memberOf',
+  'http://schemas.xmlsoap.org/claims/Group',
+  'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
+]
+const EMAIL_ATTRIBUTES = [
+  'email',
+  'mail',
+  'urn:oid:0.9.2342.19200300.100.1.3',
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
+]
+const NAME_ATTRIBUTES = [
+  'name',
+  'displayName',
+  'cn',
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name',
+]
+
+/** Who sends messages, and to whom they have to be addressed. */
+export interface Parties {
+  readonly idp: IdentityProvider
+  readonly entityId: string
+  /** Our address that takes this kind of message. */
+  readonly address: string
+}
+
+/** Everything that reads XML of others; each is done in a worker thread, because its cost is theirs to choose. */
+export type SamlCheck =
+  | { readonly kind: 'metadata'; readonly xml: string; readonly limits: XmlLimits }
+  | {
+      readonly kind: 'response'
+      readonly parties: Parties
+      /** As it came in the form. */
+      readonly message: string
+      /** The request it has to answer; empty when the provider began by itself. */
+      readonly requestId: string
+      /** Wall-clock milliseconds. */
+      readonly now: number
+    }
+  | { readonly kind: 'logout-query'; readonly parties: Parties; readonly query: string }
+  | { readonly kind: 'logout-form'; readonly parties: Parties; readonly message: string }
+
+/** Who signed in, by an assertion that can be used once. */
+export interface CheckedResponse {
+  readonly assertionId: string
+  readonly identity: Identity
+}
+
+/** A log-out request that the provider signed. */
+export interface CheckedLogout {
+  readonly id: string
+  readonly issuer: string
+  readonly nameId: string
+  readonly nameIdFormat: string
+  readonly relayState: string
+}
+
+export interface SamlCheckResults {
+  metadata: IdentityProvider
+  response: CheckedResponse
+  /** Undefined for an answer, which asks nothing. */
+  'logout-query': CheckedLogout | undefined
+  'logout-form': CheckedLogout
+}
+
+/** Does one check; throws a reason. */
+export async function runSamlCheck(check: SamlCheck): Promise<SamlCheckResults[SamlCheck['kind']]> {
+  switch (check.kind) {
+    case 'metadata':
+      return readIdpMetadata(check.xml, check.limits)
+    case 'response':
+      return checkResponse(check)
+    case 'logout-query':
+      return checkLogoutQuery(check)
+    case 'logout-form':
+      return checkLogoutForm(check)
+  }
+}
+
+async function checkResponse({
+  parties,
+  message,
+  requestId,
+  now,
+}: Extract<SamlCheck, { kind: 'response' }>): Promise<CheckedResponse> {
+  const read = readPostedMessage(message)
+  requireRoot(read, 'Response', parties.address)
+  requireSuccess(read)
+  const saml = validator(parties, {
+    validateInResponseTo: requestId === '' ? ValidateInResponseTo.never : ValidateInResponseTo.always,
+    cacheProvider: {
+      saveAsync: async (key, value) => ({ value, createdAt: now, key }),
+      getAsync: async (key) => (key === requestId ? new Date(now).toISOString() : null),
+      removeAsync: async (key) => key,
+    },
+  })
+  const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: message })
+  if (profile === null) throw new Error('it says nothing about anybody')
+  const assertionId = requireForUs(profile.getAssertion?.() ?? {}, {
+    issuer: parties.idp.entityId,
+    acs: parties.address,
+    requestId,
+    now,
+    skew: SKEW_MS,
+    oldest: ASSERTION_MS,
+  })
+  return { assertionId, identity: identityOf(profile) }
+}
+
+async function checkLogoutQuery({
+  parties,
+  query,
+}: Extract<SamlCheck, { kind: 'logout-query' }>): Promise<CheckedLogout | undefined> {
+  const signed = await readSignedQuery(query)
+  if (signed === undefined) return undefined
+  requireRoot(signed.message, 'LogoutRequest', parties.address)
+  const { profile } = await validator(parties).validateRedirectAsync(signed.container, signed.ordered)
+  return logoutOf(profile, signed.container.RelayState ?? '')
+}
+
+async function checkLogoutForm({
+  parties,
+  message,
+}: Extract<SamlCheck, { kind: 'logout-form' }>): Promise<CheckedLogout> {
+  requireRoot(readPostedMessage(message), 'LogoutRequest', parties.address)
+  const { profile } = await validator(parties).validatePostRequestAsync({ SAMLRequest: message })
+  return logoutOf(profile, '')
+}
+
+function validator({ idp, entityId, address }: Parties, more: Partial<SamlConfig> = {}): SAML {
+  return new SAML({
+    callbackUrl: address,
+    issuer: entityId,
+    audience: entityId,
+    ...(idp.entityId !== '' && { idpIssuer: idp.entityId }),
+    idpCert: [...idp.certificates],
+    // Either signature covers the assertion, and one of them has to be there: many providers sign the answer alone.
+    wantAssertionsSigned: false,
+    wantAuthnResponseSigned: false,
+    acceptedClockSkewMs: SKEW_MS,
+    // For as long as it is remembered that one was used.
+    maxAssertionAgeMs: ASSERTION_MS,
+    ...more,
+  })
+}
+
+function logoutOf(profile: Profile | null, relayState: string): CheckedLogout {
+  if (profile === null) throw new Error('it signs nobody out')
+  const { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat = '' } = profile
+  if (typeof id !== 'string' || id === '') throw new Error('it has no id')
+  return { id, issuer, nameId, nameIdFormat, relayState }
+}
+
+function identityOf(profile: Profile): Identity {
+  const values = (names: readonly string[]): string[] =>
+    names.flatMap((name) => {
+      const value = profile[name]
+      return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
+    })
+  const isAddress = profile.nameIDFormat?.endsWith(':emailAddress') === true
+  return {
+    id: profile.nameID,
+    name: values(NAME_ATTRIBUTES)[0] ?? '',
+    email: values(EMAIL_ATTRIBUTES)[0] ?? (isAddress ? profile.nameID : ''),
+    groups: values(GROUP_ATTRIBUTES),
+    claims: {},
+    atProvider: {
+      ...(profile.nameIDFormat && { format: profile.nameIDFormat }),
+      ...(profile.sessionIndex && { index: profile.sessionIndex.slice(0, 256) }),
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { createSelfSigned } from '../../src/certs/index.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { forge } from './saml-forge.ts'
+import { samlProcess } from './saml-place.ts'
+
+const AT_ONCE = 6
+const MAX_MS = 50
+
+/** Milliseconds of CPU that the thread with the event loop has used so far. */
+async function mainThreadCpu(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/task/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  // utime and stime, in hundredths of a second.
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** Messages that a stranger can make, each as expensive as it gets in its own way. */
+async function hostileMessages(acs: string, entityId: string): Promise<Record<string, string>> {
+  const { privateKeyPem } = await createSelfSigned({ commonName: 'stranger' })
+  const given = { key: privateKeyPem.reveal(), acs, entityId, sign: 'both' as const }
+  const forged = forge(given)
+  const siblings = (count: number, before: string) =>
+    forged.replace(before, `${'<x></x>'.repeat(count)}${before}`)
+  const openings = (bytes: number) => `<Response b="${'<Response '.repeat(bytes / 10)}"/>`
+  return {
+    '350 KB of tags that never end': openings(255_000),
+    'the same within all limits of size': openings(120_000),
+    '4,800 siblings and a bogus signature': siblings(4800, '<samlp:Status>'),
+    'as many siblings as are read': siblings(900, '<samlp:Status>'),
+    'the same inside what was signed': siblings(900, '<saml:AttributeStatement>'),
+    'the same inside a signature': siblings(900, '<SignatureValue>'),
+    '800 groups': forge({ ...given, groups: Array.from({ length: 800 }, (_, at) => `group ${at}`) }),
+    'text as long as it can be': forged.replace('>staff<', `>${'&#97;'.repeat(22_000)}<`),
+  }
+}
+
+test('no message of a stranger keeps the event loop from its other work', async (t) => {
+  const { server, saml, platform, signIn, url } = await samlProcess(t, ['--login-rate-limit', '0'])
+  const acs = saml.assertion_consumer_service_url
+  const post = (xml: string) =>
+    platform
+      .fetch(acs, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ SAMLResponse: btoa(xml), RelayState: `${url}/page` }).toString(),
+      })
+      .then(async (answer) => {
+        await answer.arrayBuffer()
+        return answer.status
+      })
+  const messages = await hostileMessages(acs, saml.entity_id)
+  await post('<warm/>')
+
+  for (const [what, xml] of Object.entries(messages)) {
+    const before = await mainThreadCpu(server.pid)
+    let pending = AT_ONCE
+    const posts = Array.from({ length: AT_ONCE }, async () => {
+      const status = await post(xml)
+      pending--
+      return status
+    })
+    let answeredMeanwhile = 0
+    while (pending > 0) {
+      assert.equal((await platform.fetch(`${server.url}/healthz`)).status, 200)
+      if (pending > 0) answeredMeanwhile++
+    }
+    const statuses = await Promise.all(posts)
+    const each = ((await mainThreadCpu(server.pid)) - before) / (AT_ONCE + answeredMeanwhile)
+
+    for (const status of statuses) assert.ok(status === 403 || status === 413, `${what}: ${status}`)
+    assert.ok(each < MAX_MS, `${what} cost the event loop ${each} ms each`)
+  }
+
+  assert.equal((await signIn(new CookieClient(platform))).status, 200)
+})
+
+test('whoever sends many messages that are not valid has to wait, and valid ones do not count', async (t) => {
+  const { platform, signIn, saml, url } = await samlProcess(t, ['--login-rate-limit', '3'])
+  const post = (address: string, method = 'POST') =>
+    platform.fetch(address, {
+      method,
+      ...(method === 'POST' && {
+        body: new URLSearchParams({ SAMLResponse: 'x', RelayState: `${url}/` }).toString(),
+      }),
+    })
+
+  for (let at = 0; at < 5; at++) assert.equal((await signIn(new CookieClient(platform))).status, 200, 'valid')
+  assert.equal((await post(saml.assertion_consumer_service_url)).status, 403)
+  assert.equal((await post(`${saml.single_logout_url}?SAMLRequest=x`, 'GET')).status, 403)
+  assert.equal((await post(saml.assertion_consumer_service_url)).status, 403)
+
+  for (const address of [saml.assertion_consumer_service_url, saml.single_logout_url]) {
+    const answer = await post(address)
+    assert.equal(answer.status, 429)
+    assert.equal(answer.headers.get('adit-error-code'), 'ERR_ADIT_3219')
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  }
+  assert.equal((await platform.fetch(saml.metadata_url)).status, 200, 'what costs nothing is still there')
+})
