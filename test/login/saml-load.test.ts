@@ -24,7 +24,7 @@ async function hostileMessages(acs: string, entityId: string): Promise<Record<st
   const forged = forge(given)
   const siblings = (count: number, before: string) =>
     forged.replace(before, `${'<x></x>'.repeat(count)}${before}`)
-  const openings = (bytes: number) => `<Response b="${'<Response '.repeat(bytes / 10)}"/>`
+  const openings = (bytes: number) => `<Response b="${'<Response-'.repeat(bytes / 10)}"/>`
   return {
     '350 KB of tags that never end': openings(255_000),
     'the same within all limits of size': openings(120_000),
