@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { pemBlocks } from '../base/pem-blocks.ts'
 import type { BindOpts } from '../protocol/index.ts'
 import { httpOptions, ipRestriction, requireIdentity, tcpOptions, tlsOptions } from './bind-options.ts'
 import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
@@ -336,7 +337,7 @@ function trafficPolicyOf({
 /** Certificates of authorities, in the same ways. */
 function authorities(key: string, value: string): string {
   const text = pem(key, value)
-  const certificates = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
+  const certificates = pemBlocks(text, 'CERTIFICATE')
   if (certificates.length === 0) throw new SpecError(key, `"${key}" holds no certificate in PEM`)
   for (const certificate of certificates) {
     try {

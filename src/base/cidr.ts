@@ -10,6 +10,12 @@ export interface Cidr {
   readonly text: string
 }
 
+/** An address without the zone that a link-local one may carry. */
+export function withoutZone(ip: string): string {
+  const zone = ip.indexOf('%')
+  return zone === -1 ? ip : ip.slice(0, zone)
+}
+
 /** The address as a number; undefined for anything but a plain IPv4 or IPv6 address. */
 export function parseAddress(text: string): { family: 4 | 6; value: bigint } | undefined {
   if (isIPv4(text))

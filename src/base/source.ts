@@ -1,8 +1,8 @@
-import { parseAddress } from './cidr.ts'
+import { parseAddress, withoutZone } from './cidr.ts'
 
 /** The key of a source for whatever counts by it: an IPv4 address, or the /64 of an IPv6 address. */
 export function sourceOf(ip: string): string {
-  const address = parseAddress(ip.replace(/%.*$/, ''))
+  const address = parseAddress(withoutZone(ip))
   if (address === undefined) return ip
   return address.family === 4 ? `v4:${address.value}` : `v6:${address.value >> 64n}`
 }

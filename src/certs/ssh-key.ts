@@ -146,7 +146,7 @@ function importable(key: webcrypto.JsonWebKey): void {
 
 /** The fingerprint of a key's wire form, in the way ssh-keygen shows it. */
 export function sshFingerprint(blob: Uint8Array): string {
-  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`
 }
 
 /** The wire form of a public key made by the crypto library. */

@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto'
+import { pemBlocks } from '../base/pem-blocks.ts'
 import { Broken } from './modules/world.ts'
 import type { Snapshot } from './snapshot.ts'
-
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** The certificates of these authorities; every one of them must be there and readable (P36). */
 export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]): string[] {
@@ -18,7 +17,7 @@ export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]
  * fewer than meant, or end as an empty list; here it is an error.
  */
 export function readAuthorities(pem: string): string[] {
-  const blocks = pem.match(BLOCK) ?? []
+  const blocks = pemBlocks(pem, 'CERTIFICATE')
   if (blocks.length === 0) throw new Broken('a certificate authority holds no certificate')
   for (const block of blocks) {
     try {

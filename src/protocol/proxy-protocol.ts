@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { withoutZone } from '../base/cidr.ts'
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const VERSION_2_PROXY = 0x21
@@ -50,11 +51,12 @@ function headerV2(from: Address | undefined, to: Address | undefined): Buffer {
 /** `ip:port` or `[ip]:port`; an IPv4 address mapped into IPv6 is written as the IPv4 address it is. */
 function parseAddress(text: string): Address | undefined {
   const split = text.lastIndexOf(':')
-  const ip = text
-    .slice(0, split)
-    .replace(/^\[|\]$/g, '')
-    .replace(/^::ffff:(?=\d+\.)/i, '')
-    .replace(/%.*$/, '')
+  const ip = withoutZone(
+    text
+      .slice(0, split)
+      .replace(/^\[|\]$/g, '')
+      .replace(/^::ffff:(?=\d+\.)/i, ''),
+  )
   const port = Number(text.slice(split + 1))
   if ((!isIPv4(ip) && !isIPv6(ip)) || !Number.isInteger(port) || port < 0 || port > 65_535) return undefined
   return { ip, port }

@@ -2,7 +2,7 @@
 export function doubledKey(json: string): string | undefined {
   const seen: Set<string>[] = []
   // A text is a key when a colon follows; everything else that matters are the braces outside of texts.
-  for (const [token] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?|[{}]/g)) {
+  for (const [token] of json.matchAll(/"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"(?:\s*:)?|\\?$)|[{}]/g)) {
     if (token === '{') seen.push(new Set())
     else if (token === '}') seen.pop()
     else if (token.endsWith(':')) {

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { HostKey, IncomingClient } from './library.ts'
 import { wire } from './wire.ts'
@@ -59,7 +60,7 @@ function certified(key: HostKey, certificate: () => Buffer, client: () => Incomi
 }
 
 function readKeys(pem: Secret): HostKey[] {
-  const texts = pem.reveal().match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----\n?/g) ?? []
+  const texts = pemBlocks(pem.reveal())
   return texts.map((text) => hostKey(createPrivateKey(text)))
 }
 

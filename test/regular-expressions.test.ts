@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { glob, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { parseSync } from 'vite'
+
+// In this process, so that it needs no program for the platform it runs on. Read when the package is loaded.
+process.env.RECHECK_BACKEND = 'pure'
+const { checkSync } = await import('recheck')
+
+const root = join(import.meta.dirname, '..')
+
+/** Expressions whose time may grow faster than their text, with the reason why no outsider can make use of it. */
+const HARMLESS: Readonly<Record<string, string>> = {
+  '/\\/+$/': 'addresses that the operator gives to the server, the command line or the agent',
+  '/\\.+$/': 'a name that somebody types into a form, in their own browser',
+  '/ *$/': 'one line of the configuration file of the agent',
+}
+
+/** Expressions with look-ahead, which cannot be proven; they are measured instead. */
+const MEASURED: readonly string[] = [
+  '/^::ffff:(?=\\d+\\.)/i',
+  '/(?:0x[0-9a-f]+|[0-9]+(?:\\.[0-9]+)?(?:e[+-]?[0-9]+)?)u?(?![\\w])/iy',
+  '/^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/',
+  '/\\.(\\d+)(?=\\.|$)/g',
+]
+
+/** Expressions that are put together at run time, with what they are made of. */
+const COMPOSED: Readonly<Record<string, string>> = {
+  'src/sessions/endpoint-options.ts': 'is compiled to see whether it can be, and never run',
+  'src/server/settings.ts': 'is made of constants, and looks at names in the own environment',
+  'src/api/refusals.ts': 'is made of the paths of the API: [^/]+ between slashes, from start to end',
+}
+
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly regex?: { readonly pattern: string; readonly flags: string }
+  readonly callee?: { readonly name?: string }
+  readonly arguments?: readonly Node[]
+  readonly key?: { readonly name?: string; readonly value?: unknown }
+  readonly value?: unknown
+}
+
+/** Every expression, as a literal, with the files it is in. */
+const expressions = new Map<string, Set<string>>()
+const composed = new Set<string>()
+
+function add(pattern: string, flags: string, file: string): void {
+  const literal = `/${pattern}/${flags}`
+  expressions.set(literal, (expressions.get(literal) ?? new Set()).add(file))
+}
+
+function isText(node: unknown): node is { value: string } {
+  return (node as Node | undefined)?.type === 'Literal' && typeof (node as Node).value === 'string'
+}
+
+function collect(node: Node, file: string): void {
+  const { regex, callee, arguments: given = [], key, value } = node
+  if (regex !== undefined) add(regex.pattern, regex.flags, file)
+  if (callee?.name === 'RegExp') {
+    if (isText(given[0])) add(given[0].value, '', file)
+    else composed.add(file)
+  }
+  // A JSON schema.
+  if (node.type === 'Property' && key?.name === 'pattern' && isText(value)) add(value.value, 'u', file)
+}
+
+function walk(node: unknown, visit: (node: Node) => void): void {
+  if (typeof node !== 'object' || node === null || node instanceof RegExp) return
+  if ('type' in node) visit(node as Node)
+  for (const child of Object.values(node)) walk(child, visit)
+}
+
+before(async () => {
+  for await (const file of glob('src/**/*.{ts,tsx}', { cwd: root })) {
+    if (/\.(test|contract)\.tsx?$|\/testing\//.test(file)) continue
+    const { program, errors } = parseSync(file, await readFile(join(root, file), 'utf8'))
+    assert.deepEqual(errors, [], file)
+    walk(program, (node) => collect(node, file))
+  }
+  assert.ok(expressions.size > 200, 'the scan found few expressions, so it proves nothing')
+})
+
+test('every regular expression takes linear time, or no outsider chooses its text', () => {
+  const unproven: string[] = []
+  for (const [literal, files] of expressions) {
+    const end = literal.lastIndexOf('/')
+    const { status } = checkSync(literal.slice(1, end), literal.slice(end + 1), {
+      checker: 'automaton',
+      // It takes as long as it takes: a slow machine must not decide.
+      timeout: null,
+    })
+    if (status !== 'safe') unproven.push(literal)
+    const isKnown = literal in HARMLESS || MEASURED.includes(literal)
+    assert.ok(status === 'safe' || isKnown, `${literal} in ${[...files].join(', ')} is ${status}`)
+  }
+
+  assert.deepEqual(
+    unproven.sort(),
+    [...Object.keys(HARMLESS), ...MEASURED].sort(),
+    'the lists above are true',
+  )
+})
+
+test('expressions that cannot be proven take little time on long texts of any of their parts', () => {
+  for (const literal of MEASURED) {
+    const end = literal.lastIndexOf('/')
+    const expression = new RegExp(literal.slice(1, end), literal.slice(end + 1))
+    const parts = [...new Set(`${literal}0a1_.-x`)]
+    for (const pump of parts.flatMap((one) => parts.map((other) => one + other)))
+      for (const before of ['', '0x', '::ffff:', '.', '1.', 'a'])
+        for (const after of ['', '!', '.'])
+          assert.ok(cpuOf(expression, before + pump.repeat(10_000) + after) < 50, `${literal} with ${pump}`)
+  }
+})
+
+test('expressions that are put together at run time are known', () => {
+  assert.deepEqual([...composed].sort(), Object.keys(COMPOSED).sort())
+})
+
+/** Milliseconds of CPU; what takes quadratic time takes a hundred times of what is allowed. */
+function cpuOf(expression: RegExp, text: string): number {
+  const began = process.threadCpuUsage()
+  expression.lastIndex = 0
+  text.replace(expression, '')
+  const { user, system } = process.threadCpuUsage(began)
+  return (user + system) / 1000
+}
