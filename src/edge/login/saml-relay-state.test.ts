@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { inflateRawSync } from 'node:zlib'
+import { type Forged, forge } from '../../../test/login/saml-forge.ts'
+import { Secret } from '../../base/secret.ts'
+import { createSelfSigned } from '../../certs/index.ts'
+import { HttpsEdge, HttpsRoute, type Resource } from '../../resources/index.ts'
+import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { IDP, setCookies } from '../testing/login-page.ts'
+import { createLogins } from './index.ts'
+
+const OTHER = 'other.adit.localhost'
+
+/** Two routes that SAML protects with the same provider, and a clock that stands still until it is moved. */
+async function start(t: TestContext) {
+  // The library has no other clock than the machine's.
+  const time = { now: Date.now() }
+  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
+  const key = privateKeyPem.reveal()
+  const used = new Set<string>()
+  const logins = createLogins({
+    outbound: { fetch: () => Promise.reject(new Error('nothing is fetched')) },
+    clock: { now: () => time.now, monotonic: () => time.now },
+    key: new Secret(randomBytes(32)),
+    idpUrl: () => `https://${IDP}`,
+    ledger: { use: async (id) => used.size < used.add(id).size, end: async () => {} },
+  })
+  t.after(logins.close)
+  const loginHost = { name: IDP, entry: logins.host }
+  const world = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
+  const { config, routeId, backendId, ask } = world
+
+  const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor>
+    <KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificatePem.replace(/-----[A-Z ]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
+    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`
+  const addressesOf = (id: string) => ({
+    entity_id: `https://${IDP}/saml/${id}`,
+    assertion_consumer_service_url: `https://${IDP}/saml/${id}/acs`,
+    single_logout_url: `https://${IDP}/saml/${id}/slo`,
+    request_signing_key_pem: key,
+  })
+
+  /** Gives a route the module, with what the service adds to it. */
+  function protect(id: string, settings: Record<string, unknown> = {}): void {
+    config.update(id, { saml: { idp_metadata: metadata, ...settings } })
+    const record = config.record(id)
+    const saml = { ...(record.saml as object), ...addressesOf(id) }
+    config.write(HttpsRoute as unknown as Resource, id, { ...record, saml })
+  }
+
+  const edge_id = config.create(HttpsEdge, { hostports: [`${OTHER}:443`] })
+  const backend = { backend_id: backendId }
+  const otherId = config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
+  protect(routeId)
+  protect(otherId)
+  await config.applied()
+
+  /** A browser that wants a page and is sent to the provider. */
+  async function begin(host = HOST) {
+    const { status, headers } = await ask({ host, path: '/page' })
+    assert.equal(status, 302)
+    const query = new URL(String(headers.location)).searchParams
+    const xml = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
+    return {
+      relayState: query.get('RelayState') ?? '',
+      requestId: / ID="([^"]+)"/.exec(xml)?.[1] ?? '',
+      cookies: setCookies(headers).map((line) => line.split(';', 1)[0]!),
+    }
+  }
+
+  /** What the login host makes of an answer: the ticket's address, or a status. */
+  async function post(relayState: string, answer: Partial<Forged>, id = routeId): Promise<string | number> {
+    const { entity_id: entityId, assertion_consumer_service_url: acs } = addressesOf(id)
+    const message = Buffer.from(forge({ key, acs, entityId, ...answer })).toString('base64')
+    const { status, headers } = await ask({
+      host: IDP,
+      path: `/saml/${id}/acs`,
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ SAMLResponse: message, RelayState: relayState }).toString(),
+    })
+    return status === 303 ? String(headers.location) : status
+  }
+
+  async function use(ticket: string | number, cookies: readonly string[]): Promise<number> {
+    const url = new URL(String(ticket))
+    const path = `${url.pathname}${url.search}`
+    return (await ask({ host: url.hostname, path, headers: { cookie: cookies.join('; ') } })).status
+  }
+
+  return { ...world, time, otherId, metadata, protect, begin, post, use }
+}
+
+test('a sign-in is finished at its own route, in its own browser, once', async (t) => {
+  const { begin, post, use } = await start(t)
+  const { relayState, requestId, cookies } = await begin()
+
+  const ticket = await post(relayState, { requestId })
+
+  assert.match(String(ticket), new RegExp(`^https://${HOST}/auth/callback\\?ticket=`))
+  assert.equal(await use(ticket, cookies), 303)
+  assert.equal(await use(ticket, cookies), 403, 'the same ticket')
+  const second = await post(relayState, { requestId })
+  assert.ok(second === 403 || (await use(second, cookies)) === 403, 'another answer to the same request')
+})
+
+test('a sign-in that was begun at another route finishes at neither', async (t) => {
+  const { begin, post, routeId, otherId } = await start(t)
+  const own = await begin()
+  const other = await begin(OTHER)
+
+  assert.equal(await post(other.relayState, { requestId: own.requestId }), 403, 'its RelayState, our request')
+  assert.equal(await post(other.relayState, { requestId: other.requestId }), 403, 'its sign-in, our answer')
+  assert.equal(await post(own.relayState, { requestId: other.requestId }), 403, 'our RelayState, its request')
+  assert.equal(await post(own.relayState, { requestId: own.requestId }, otherId), 403, 'our sign-in, there')
+  assert.equal(await post(own.relayState, {}), 403, 'an answer to no request')
+  assert.equal(await post(own.relayState.slice(1), { requestId: own.requestId }), 403, 'cut')
+  assert.notEqual(
+    await post(own.relayState, { requestId: own.requestId }, routeId),
+    403,
+    'and nothing is used up',
+  )
+})
+
+test('a ticket opens nothing in another browser, nor with cookies of another sign-in', async (t) => {
+  const { begin, post, use } = await start(t)
+  const victim = await begin()
+
+  for (const cookies of [[], (await begin()).cookies, (await begin(OTHER)).cookies]) {
+    const attacker = await begin()
+    const ticket = await post(attacker.relayState, { requestId: attacker.requestId })
+    assert.equal(await use(ticket, cookies), 403)
+  }
+
+  const ticket = await post(victim.relayState, { requestId: victim.requestId })
+  assert.equal(await use(ticket, victim.cookies), 303)
+})
+
+test('RelayState expires within minutes, and a ticket within one', async (t) => {
+  const { begin, post, use, time } = await start(t)
+  const late = await begin()
+  time.now += 10 * 60_000 + 1
+  assert.equal(await post(late.relayState, { requestId: late.requestId }), 403)
+
+  time.now = Date.now()
+  const slow = await begin()
+  const ticket = await post(slow.relayState, { requestId: slow.requestId })
+  time.now += 60_001
+  assert.equal(await use(ticket, slow.cookies), 403)
+})
+
+test('RelayState that is longer than any of ours is not looked at', async (t) => {
+  const { post } = await start(t)
+
+  assert.equal(await post('x'.repeat(5000), {}), 403)
+})
+
+type World = Awaited<ReturnType<typeof start>>
+
+const changes: Record<string, (world: World) => void> = {
+  'the module has other settings': ({ protect, routeId }) =>
+    protect(routeId, { authorized_groups: ['staff'] }),
+  'the module has another provider': ({ protect, routeId, metadata }) =>
+    protect(routeId, { idp_metadata: metadata.replace('urn:test:idp', 'urn:other:idp') }),
+  'the module is switched off': ({ protect, routeId }) => protect(routeId, { enabled: false }),
+  'the module is gone': ({ config, routeId }) => config.update(routeId, { saml: null }),
+  'the route is gone': ({ config, routeId }) => config.remove(routeId),
+  'the host is another edge’s': ({ config, edgeId, backendId, protect }) => {
+    config.update(edgeId, { hostports: ['moved.adit.localhost:443'] })
+    const edge_id = config.create(HttpsEdge, { hostports: [`${HOST}:443`] })
+    const backend = { backend_id: backendId }
+    protect(config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend }))
+  },
+}
+
+for (const [what, change] of Object.entries(changes))
+  test(`neither RelayState nor a ticket counts any more when ${what}`, async (t) => {
+    const world = await start(t)
+    const { begin, post, use, config } = world
+    const [early, late] = [await begin(), await begin()]
+    const ticket = await post(early.relayState, { requestId: early.requestId })
+
+    change(world)
+    await config.applied()
+
+    const answer = await post(late.relayState, { requestId: late.requestId, groups: ['staff'] })
+    assert.ok(answer === 403 || answer === 404, String(answer))
+    const initiated = await post(`https://${HOST}/page`, { groups: ['staff'] })
+    if (what !== 'the module has other settings')
+      assert.ok(initiated === 403 || initiated === 404, 'nor one begun there')
+    assert.notEqual(await use(ticket, early.cookies), 303)
+  })
