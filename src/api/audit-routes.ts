@@ -32,6 +32,6 @@ export const auditRoutes = {
     }),
     status: 200,
     paged: true,
-    adminOnly: true,
+    requires: { role: 'admin' },
   },
 } satisfies Record<string, Route>

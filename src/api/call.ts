@@ -40,8 +40,9 @@ export interface Committing extends Writing {
 }
 
 /** Addresses of resources, from their ids alone. */
-export function createShowing(apiUrl: () => string): Showing {
+export function createShowing(apiUrl: () => string, secrets = false): Showing {
   return {
+    secrets,
     uriOf(id) {
       const resource = resourceOfPrefix(id.slice(0, id.indexOf('_')))
       if (resource === undefined || resource.parents.length > 0) return ''

@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ApiClient, TestApi } from '../../test/support/api.ts'
+import type { TestApi } from '../../test/support/api.ts'
 import { engines } from '../../test/support/engines.ts'
 import { createOnline, type TestOnline } from '../../test/support/online.ts'
+import { bodyOf, Places } from '../../test/support/places.ts'
 import { refused } from '../../test/support/refused.ts'
-import {
-  type Body,
-  collection,
-  create,
-  moduleSamples,
-  next,
-  type StoredKind,
-  samples,
-} from '../../test/support/samples.ts'
+import { type Body, collection, create, next, type StoredKind, samples } from '../../test/support/samples.ts'
 import { type Resource, resources } from '../resources/index.ts'
 import { operations } from './all-operations.ts'
 import { routes } from './all-routes.ts'
-import type { Route } from './routes.ts'
 
-const SOURCE = 'ip_policy_created.v0'
 const BESIDE = [
   'GET /healthz',
   'GET /readyz',
@@ -28,55 +19,6 @@ const BESIDE = [
   'GET /reference.css',
   'GET /reference.js',
 ]
-
-/** Ids of one account's own objects for the parameters of every path; a parameter nobody knows ends the test. */
-class Places {
-  readonly #made = new Map<string, Record<string, string>>()
-  readonly #client: ApiClient
-  readonly #online: Record<string, string>
-
-  constructor(client: ApiClient, online: { session: string; tunnel: string; endpoint: string }) {
-    this.#client = client
-    this.#online = {
-      tunnel_sessions: online.session,
-      tunnels: online.tunnel,
-      endpoints: online.endpoint,
-    }
-  }
-
-  async fill(route: Route): Promise<string> {
-    const params = [...route.path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!)
-    if (params.length === 0) return route.path
-    const found = this.#made.get(route.tag) ?? (await this.#make(route.tag))
-    this.#made.set(route.tag, found)
-    return route.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
-      const value = found[name]
-      assert.ok(value, `${route.id}: nothing is known to put in the place of ${name}`)
-      return value
-    })
-  }
-
-  async #make(tag: string): Promise<Record<string, string>> {
-    const online = this.#online[tag]
-    if (online !== undefined) return { id: online }
-    assert.ok(tag in samples, `${tag} has no sample`)
-    const kind = tag as StoredKind
-    const parents = (await samples[kind].parents?.(this.#client)) ?? {}
-    const body = await samples[kind].create(this.#client)
-    const { id } = await this.#client.create(collection(kind, parents), body)
-    return { ...parents, id, subscription_id: id, type: SOURCE }
-  }
-}
-
-/** A body the route would take. */
-async function bodyOf(route: Route, client: ApiClient): Promise<Body | undefined> {
-  if (route.body === undefined) return undefined
-  const module = /\.([a-z_]+)\.replace$/.exec(route.id)?.[1]
-  if (module !== undefined) return moduleSamples[module]!(client)
-  if (route.id === 'event_subscriptions.sources.create') return { type: 'ip_policy_deleted.v0' }
-  if (route.id.endsWith('.create')) return samples[route.tag as StoredKind].create(client)
-  return {}
-}
 
 async function start(t: TestContext, engine: string): Promise<{ api: TestApi; online: TestOnline }> {
   const online = createOnline()

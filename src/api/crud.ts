@@ -9,10 +9,12 @@ import {
   recordOf,
   StillReferenced,
   type Transaction,
+  withStoredSecrets,
 } from '../store/index.ts'
 import type { Call, Committing, Writing } from './call.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
+import { requireGuardRole } from './roles.ts'
 import { actionOf, article } from './routes.ts'
 
 /** What a resource does beyond create, read, update and delete. Each step sees the record as the one before left it. */
@@ -64,7 +66,8 @@ export async function show(behaviour: Behaviour, row: Row, call: Call, reveal?: 
 /** The same for what has nothing to be worked out, without waiting: lists hold a hundred. */
 function showWith({ resource }: Behaviour, row: Row, call: Call, lively?: Body): Body {
   const record = resource.sealed.length === 0 ? row.data : recordOf(row)
-  if (resource.revealed.some((secret) => row.secrets?.[secret])) call.secrets.shown = true
+  if (call.showing.secrets && resource.revealed.some((secret) => row.secrets?.[secret]))
+    call.secrets.shown = true
   const path = resource.parents.length === 0 ? resource.path : collectionPath(resource, row.data as Parents)
   const identity = {
     id: row.id,
@@ -161,6 +164,7 @@ export async function create(behaviour: Behaviour, call: Call, body: Body, paren
   record = (prepared?.record as Body | undefined) ?? record
   const row = await call.store
     .write(author(call), async (tx) => {
+      await requireGuardRole(record, { ...writing, tx })
       if (behaviour.commit !== undefined)
         record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
       const inserted = await tx.insert(draftOf(resource, writing.id, call.principal.accountId, record))
@@ -194,6 +198,7 @@ export async function rewrite(
       // Two updates at once: the one that comes second starts over from what the first has left.
       const current = await find(resource, call, id, parents, tx)
       if (current.revision !== before.revision) throw new Outrun()
+      await requireGuardRole(current.data, { ...writing, tx })
       if (behaviour.commit !== undefined)
         record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
       const updated = await tx.update(draftOf(resource, id, call.principal.accountId, record))
@@ -218,8 +223,12 @@ export async function update(
   parents: Parents,
   body: Body,
 ): Promise<Body> {
-  const changes = behaviour.resource.parseUpdate(body) as Body
-  const row = await rewrite(behaviour, call, id, parents, (record) => ({ ...record, ...changes }), changes)
+  const { resource } = behaviour
+  const change = (record: Body) => ({
+    ...record,
+    ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed)),
+  })
+  const row = await rewrite(behaviour, call, id, parents, change, body)
   return show(behaviour, row, call)
 }
 
@@ -258,6 +267,7 @@ export async function remove(behaviour: Behaviour, call: Call, id: string, paren
   await call.store
     .write(author(call), async (tx) => {
       const row = await find(resource, call, id, parents, tx)
+      await requireGuardRole(row.data, { ...call, tx })
       await behaviour.remove?.(row, { ...call, tx })
       await tx.remove(resource.kind, call.principal.accountId, id)
       await tx.audit(auditDone(call, id))

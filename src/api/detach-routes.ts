@@ -1,7 +1,10 @@
-import { AgentIngress, ReservedAddr, ReservedDomain } from '../resources/index.ts'
+import { AgentIngress, ReservedAddr, ReservedDomain, type Resource } from '../resources/index.ts'
 import { article, type Route } from './routes.ts'
 
-function detach({ kind, path, name }: { kind: string; path: string; name: string }, part: string): Route {
+function detach(
+  { kind, path, name, roles }: Pick<Resource, 'kind' | 'path' | 'name' | 'roles'>,
+  part: string,
+): Route {
   return {
     id: `${kind}.${part}.delete`,
     summary: `Detach the ${part} of ${article(name)}`,
@@ -9,6 +12,7 @@ function detach({ kind, path, name }: { kind: string; path: string; name: string
     method: 'DELETE',
     path: `${path}/{id}/${part}`,
     status: 204,
+    requires: roles.change,
   }
 }
 

@@ -1,9 +1,10 @@
 import { type TSchema, Type } from 'typebox'
-import { eventSource } from '../resources/index.ts'
+import { EventSubscription, eventSource } from '../resources/index.ts'
 import type { Route } from './routes.ts'
 
 const path = '/event_subscriptions/{subscription_id}/sources'
 const tag = 'event_subscriptions'
+const { roles } = EventSubscription
 const answer = eventSource.read
 const { type: _type, ...editable } = (eventSource.written as { properties: Record<string, TSchema> })
   .properties
@@ -19,6 +20,7 @@ export const eventSourceRoutes = {
     body: eventSource.written,
     answer,
     status: 201,
+    requires: roles.change,
   },
   list: {
     id: 'event_subscriptions.sources.list',
@@ -28,6 +30,7 @@ export const eventSourceRoutes = {
     path,
     answer: Type.Object({ sources: Type.Array(answer), uri: Type.String() }),
     status: 200,
+    requires: roles.read,
   },
   get: {
     id: 'event_subscriptions.sources.get',
@@ -37,6 +40,7 @@ export const eventSourceRoutes = {
     path: `${path}/{type}`,
     answer,
     status: 200,
+    requires: roles.read,
   },
   update: {
     id: 'event_subscriptions.sources.update',
@@ -47,6 +51,7 @@ export const eventSourceRoutes = {
     body: Type.Object(editable, { additionalProperties: false }),
     answer,
     status: 200,
+    requires: roles.change,
   },
   delete: {
     id: 'event_subscriptions.sources.delete',
@@ -55,5 +60,6 @@ export const eventSourceRoutes = {
     method: 'DELETE',
     path: `${path}/{type}`,
     status: 204,
+    requires: roles.change,
   },
 } satisfies Record<string, Route>

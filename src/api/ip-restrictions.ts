@@ -4,6 +4,7 @@ import type { Transaction } from '../store/index.ts'
 import type { Call } from './call.ts'
 import { crud } from './crud.ts'
 import { problem } from './problems.ts'
+import { restrictionsUsing } from './roles.ts'
 
 type InTransaction = Call & { tx: Transaction }
 
@@ -14,8 +15,6 @@ interface ChangedRule {
 }
 
 const MAX_RULES = 10_000
-// One of each type.
-const MAX_RESTRICTIONS = 10
 
 async function rulesOf(
   policyId: string,
@@ -60,12 +59,7 @@ export const ipRestrictions = crud(IpRestriction, {
 
 /** The same by way of a rule: a restriction that is enforced must go on letting in whoever changes its policies. */
 async function refuseLockout(policyId: string, changed: ChangedRule, call: InTransaction): Promise<void> {
-  const { tx, principal } = call
-  for (const { id, data } of await tx.list(IpRestriction.kind, principal.accountId, {
-    limit: MAX_RESTRICTIONS,
-  })) {
-    const restriction = data as Stock<typeof IpRestriction>
-    if (!restriction.ip_policy_ids.includes(policyId)) continue
+  for (const { id, restriction } of await restrictionsUsing(policyId, call)) {
     const address = await keptOut(restriction, call, changed)
     if (address !== undefined)
       throw problem(

@@ -1,3 +1,4 @@
+import { GUARDS } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
 import { catalogue } from './problems.ts'
 
@@ -85,6 +86,8 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
       operationId: operation.id,
       summary: operation.summary,
       tags: [operation.tag],
+      'x-required-role': operation.requires.role,
+      ...(operation.requires.guard && { 'x-required-role-when': GUARDS[operation.requires.guard] }),
       parameters: [
         ...[...operation.path.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => ({
           name,

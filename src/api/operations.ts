@@ -1,5 +1,5 @@
 import { InvalidValue, type Resource, type Operation as Verb } from '../resources/index.ts'
-import { recordOf } from '../store/index.ts'
+import { recordOf, withStoredSecrets } from '../store/index.ts'
 import type { Call } from './call.ts'
 import { type Behaviour, create, envelope, find, get, list, remove, rewrite, update } from './crud.ts'
 import { type Page, requirePrefix } from './paging.ts'
@@ -50,11 +50,10 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
     {
       ...routes.replace,
       async run(call, { params, body }) {
-        const settings = value.check(body, '')
-        const row = await rewrite(behaviour, call, params.id!, params, (record) => ({
-          ...record,
-          [key]: settings,
-        })).catch((error) => {
+        const row = await rewrite(behaviour, call, params.id!, params, (record) => {
+          const given = withStoredSecrets({ [key]: body }, record, resource.revealed)
+          return { ...record, [key]: value.check(given[key], key) }
+        }).catch((error) => {
           throw asSeenFrom(key, error)
         })
         return value.show(recordOf(row)[key], call.showing) as Body
@@ -66,7 +65,8 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
         const row = await find(resource, call, params.id!, params)
         const settings = recordOf(row)[key]
         if (settings === null) throw problem('module_unset', module, params.id!)
-        if (value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`])) call.secrets.shown = true
+        if (call.showing.secrets && value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`]))
+          call.secrets.shown = true
         return value.show(settings, call.showing) as Body
       },
     },

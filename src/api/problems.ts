@@ -180,6 +180,11 @@ export const catalogue = {
     status: 403,
     text: () => 'This user has been switched off. An administrator can switch them on again.',
   },
+  guarded: {
+    code: 638,
+    status: 403,
+    text: (when: string) => `Only administrators may change this: ${when}.`,
+  },
   admins_only: { code: 4111, status: 403, text: () => 'Only administrators may do this.' },
   not_found: {
     code: 404,

@@ -42,6 +42,12 @@ function fields(given: Json, resolve: Resolve, requests: boolean, depth = 0): st
   return rows.length === 0 ? '<p>No fields.</p>' : `<table>${rows.join('')}</table>`
 }
 
+/** The role that an operation needs, in words. */
+function roleOf(operation: Json): string {
+  const { role, when } = (operation['x-required-role-when'] ?? {}) as { role?: string; when?: string }
+  return `${operation['x-required-role']}${role === undefined ? '' : `; ${role} when ${when}`}`
+}
+
 /** A page that shows every route of the OpenAPI document; works without scripts, filters with one. */
 export function referencePage(document: Json): string {
   const { schemas } = document.components as { schemas: Record<string, Json> }
@@ -57,7 +63,7 @@ export function referencePage(document: Json): string {
       const [status, answer] = Object.entries(responses)[0]!
       const answerSchema = answer.content?.['application/json']?.schema
       const entry = `<details class="operation" id="${escaped(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code> <span>${escaped(operation.summary)}</span></summary>
-${body ? `<h3>Body</h3>${fields(body, resolve, true)}` : ''}<h3>Answer ${escaped(status)}</h3>${answerSchema ? fields(answerSchema, resolve, false) : '<p>No body.</p>'}</details>`
+<p>Role: ${escaped(roleOf(operation))}</p>${body ? `<h3>Body</h3>${fields(body, resolve, true)}` : ''}<h3>Answer ${escaped(status)}</h3>${answerSchema ? fields(answerSchema, resolve, false) : '<p>No body.</p>'}</details>`
       byTag.set(tag, [...(byTag.get(tag) ?? []), entry])
     }
   const tags = [...byTag.keys()]

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import type { Resource, Operation as Verb } from '../resources/index.ts'
+import type { RequiredRole, Resource, Operation as Verb } from '../resources/index.ts'
 
 /**
  * One route of the API as callers see it: where it is, what it takes and what it gives. Operations add what it does,
@@ -16,7 +16,8 @@ export interface Route {
   readonly answer?: TSchema
   readonly status: 200 | 201 | 204
   readonly paged?: boolean
-  readonly adminOnly?: boolean
+  /** Who may call it. */
+  readonly requires: RequiredRole
 }
 
 /** What a route does, without the resource it does it to: `create`, `backend.replace`. */
@@ -26,7 +27,7 @@ export function actionOf({ id, tag }: Route): string {
 
 /** The routes of a stored resource itself. */
 export function resourceRoutes(resource: Resource): Record<Verb, Route> {
-  const { name, path, kind: tag, adminOnly, viewSchema: answer } = resource
+  const { name, path, kind: tag, roles, viewSchema: answer } = resource
   const item = `${path}/{id}`
   return {
     create: {
@@ -38,7 +39,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
       body: withoutParents(resource, resource.createSchema),
       answer,
       status: 201,
-      adminOnly,
+      requires: roles.change,
     },
     get: {
       id: `${tag}.get`,
@@ -48,7 +49,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
       path: item,
       answer,
       status: 200,
-      adminOnly,
+      requires: roles.read,
     },
     list: {
       id: `${tag}.list`,
@@ -59,7 +60,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
       answer: resource.listSchema,
       status: 200,
       paged: true,
-      adminOnly,
+      requires: roles.read,
     },
     update: {
       id: `${tag}.update`,
@@ -70,7 +71,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
       body: resource.updateSchema,
       answer,
       status: 200,
-      adminOnly,
+      requires: roles.change,
     },
     delete: {
       id: `${tag}.delete`,
@@ -79,7 +80,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
       method: 'DELETE',
       path: item,
       status: 204,
-      adminOnly,
+      requires: roles.change,
     },
   }
 }
@@ -104,6 +105,7 @@ export function moduleRoutes(
       body: value.written,
       answer,
       status: 200,
+      requires: resource.roles.change,
     },
     get: {
       id: `${tag}.${module}.get`,
@@ -113,6 +115,7 @@ export function moduleRoutes(
       path,
       answer,
       status: 200,
+      requires: resource.roles.read,
     },
     delete: {
       id: `${tag}.${module}.delete`,
@@ -121,6 +124,7 @@ export function moduleRoutes(
       method: 'DELETE',
       path,
       status: 204,
+      requires: resource.roles.change,
     },
   }
 }

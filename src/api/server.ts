@@ -11,6 +11,7 @@ import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { RunningIds } from '../base/running-ids.ts'
+import { hasRole } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -26,6 +27,7 @@ import { readPage } from './paging.ts'
 import { problem } from './problems.ts'
 import { createCallRecorder } from './record-calls.ts'
 import { announce, answerWithRefusals, refuseConnection, refuseUnreadable } from './refusals.ts'
+import { roleProblem } from './roles.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 declare module 'fastify' {
@@ -40,6 +42,8 @@ declare module 'fastify' {
 /** How long calls under way may take once the server stops; nobody else is waited for. */
 const CLOSE_MS = 5_000
 const BODY_LIMIT = 1024 * 1024
+/** Who may change a secret may read it, where the documents show it. */
+const ROLE_FOR_SECRETS = 'developer'
 // A body is taken as it is: nothing is converted, filled in or left out before it has been checked.
 const VALIDATION = {
   coerceTypes: false,
@@ -75,7 +79,8 @@ export interface ApiOptions {
 /** Builds the API: every route comes from the list of operations. */
 export function createApi(options: ApiOptions): Api {
   const { store, parts, config, clock, log } = options
-  const showing = createShowing(config.apiUrl)
+  const withSecrets = createShowing(config.apiUrl, true)
+  const withoutSecrets = createShowing(config.apiUrl)
   const registry = options.metrics ?? new Registry()
   const restrictions = createIpRestrictions({ store })
   const authenticate = createAuthenticate({
@@ -152,7 +157,7 @@ export function createApi(options: ApiOptions): Api {
       config,
       clock,
       log,
-      showing,
+      showing: hasRole(request.principal!.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
       secrets: { shown: false },
     }
   }
@@ -160,7 +165,7 @@ export function createApi(options: ApiOptions): Api {
   function mount(operation: Operation): void {
     const mutates = operation.method !== 'GET'
     const record = recorderOf(operation)
-    const { body, adminOnly = false, paged = false } = operation
+    const { body, paged = false } = operation
     const mayBeEmpty = wordsThatMayBeEmpty(body)
     http.route({
       method: operation.method,
@@ -172,9 +177,8 @@ export function createApi(options: ApiOptions): Api {
       onRequest: (request, reply, done) => {
         authenticate.call(http, request, reply, (error) => {
           if (error !== undefined) return done(error)
-          const role = request.principal?.role
-          if (mutates && role === 'read_only') return done(problem('read_only'))
-          if (adminOnly && role !== 'admin') return done(problem('admins_only'))
+          const refusal = roleProblem(request.principal!, operation)
+          if (refusal !== undefined) return done(refusal)
           if (takesNoBody(request) && announcesBody(request))
             return done(problem('body_unexpected', operation.method))
           done()

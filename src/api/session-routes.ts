@@ -12,6 +12,7 @@ function command(name: Command, summary: string): Route {
     path: `/tunnel_sessions/{id}/${name}`,
     body: emptyBody,
     status: 204,
+    requires: { role: 'developer' },
   }
 }
 

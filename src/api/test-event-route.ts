@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { EventDestination } from '../resources/index.ts'
 import { emptyBody, type Route } from './routes.ts'
 
 export const testEventRoute: Route = {
@@ -10,4 +11,5 @@ export const testEventRoute: Route = {
   body: emptyBody,
   answer: Type.Object({ event_id: Type.String() }),
   status: 200,
+  requires: EventDestination.roles.change,
 }

@@ -1,9 +1,7 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import type { Role } from '../resources/index.ts'
 import type { Reader, Store } from '../store/index.ts'
 import { isTokenShaped, tokenDigest } from './token.ts'
-
-/** What the owner of a credential may do. */
-export type Role = 'admin' | 'developer' | 'read_only'
 
 /** Who calls the management API, and what proved it. */
 export interface Principal {

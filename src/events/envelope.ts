@@ -65,6 +65,6 @@ export function objectOf(resource: Resource, { id, data, createdAt }: Change, ap
       uri: `${resource.relativeUri ? '' : apiUrl}${path}/${id}`,
       created_at: timestamp(createdAt),
     },
-    { uriOf: (target) => uriOf(apiUrl, target) },
+    { uriOf: (target) => uriOf(apiUrl, target), secrets: false },
   )
 }

@@ -9,6 +9,7 @@ export const ApiKey = defineResource({
   prefix: 'ak',
   listKey: 'keys',
   event: 'api_key',
+  roles: { guard: 'owner' },
   fields: {
     ...common,
     token: shownOnce(text(128)),

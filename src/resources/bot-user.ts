@@ -8,7 +8,8 @@ export const BotUser = defineResource({
   prefix: 'bot',
   listKey: 'bot_users',
   event: 'bot_user',
-  adminOnly: true,
+  // Decision 19: reading it tells who has access.
+  roles: { read: 'admin', change: 'admin' },
   fields: {
     ...identity,
     name: editable(required(name(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined)))),

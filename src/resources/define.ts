@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import type { Guard, RequiredRole, Role } from './roles.ts'
 import {
   checkObject,
   type Fields,
@@ -120,8 +121,8 @@ export interface Declaration<F extends ResourceFields> {
   readonly operations?: readonly Operation[]
   /** Kept in the sessions' registry, not in the store. */
   readonly online?: boolean
-  /** Only administrators may read or write it. */
-  readonly adminOnly?: boolean
+  /** Who may read and change it: everybody reads and developers change unless said otherwise. */
+  readonly roles?: { readonly read?: Role; readonly change?: Role; readonly guard?: Guard }
   /** Stem of its event types, such as `ip_policy_rule` for `ip_policy_rule_created.v0`. */
   readonly event?: string
   /** `uri` without the base address. */
@@ -143,7 +144,8 @@ export interface Resource<F extends ResourceFields = ResourceFields> {
   readonly fields: F
   readonly operations: readonly Operation[]
   readonly online: boolean
-  readonly adminOnly: boolean
+  /** The roles that reading and changing it need. */
+  readonly roles: { readonly read: RequiredRole; readonly change: RequiredRole }
   readonly event: string | undefined
   readonly relativeUri: boolean
   /** Parent ids in the path, such as `edge_id`. */
@@ -179,6 +181,17 @@ function pick(fields: ResourceFields, wanted: (field: Field) => boolean): Fields
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => (wanted(field) ? [[name, field.value]] : [])),
   )
+}
+
+function requiredRoles({
+  read = 'read_only',
+  change = 'developer',
+  guard,
+}: Declaration<never>['roles'] = {}) {
+  return {
+    read: { role: read },
+    change: guard === undefined ? { role: change } : { role: change, guard },
+  }
 }
 
 /** Declares a resource once: types, validation, routes, OpenAPI, storage and the contract test follow from it. */
@@ -225,7 +238,7 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
     fields,
     operations: declaration.operations ?? ['create', 'get', 'list', 'update', 'delete'],
     online: declaration.online ?? false,
-    adminOnly: declaration.adminOnly ?? false,
+    roles: requiredRoles(declaration.roles),
     event: declaration.event,
     relativeUri: declaration.relativeUri ?? false,
     parents: [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!),

@@ -112,6 +112,7 @@ export const EventDestination = defineResource({
   prefix: 'ed',
   listKey: 'event_destinations',
   event: 'event_destination',
+  roles: { change: 'admin' },
   fields: {
     ...common,
     format: editable({

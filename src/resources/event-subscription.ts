@@ -44,6 +44,7 @@ export const EventSubscription = defineResource({
   prefix: 'esb',
   listKey: 'event_subscriptions',
   event: 'event_subscription',
+  roles: { change: 'admin' },
   fields: {
     ...common,
     sources: editable(sources),

@@ -100,6 +100,7 @@ export { HttpsTlsTermination, TlsTermination } from './modules/tls-termination.t
 export { UserAgentFilter } from './modules/user-agent-filter.ts'
 export { WEBHOOK_PROVIDERS, WebhookVerification } from './modules/webhook-verification.ts'
 export { WebsocketTcpConverter } from './modules/websocket-tcp-converter.ts'
+export { GUARDS, type Guard, hasRole, type RequiredRole, ROLES, type Role } from './roles.ts'
 export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
 export { InvalidValue, orNull, type Pointer, type Ref, type Showing } from './value.ts'
 export {

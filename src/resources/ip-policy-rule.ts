@@ -10,6 +10,7 @@ export const IpPolicyRule = defineResource({
   prefix: 'ipr',
   listKey: 'ip_policy_rules',
   event: 'ip_policy_rule',
+  roles: { guard: 'restriction' },
   fields: {
     ...common,
     cidr: editable(required(cidr)),

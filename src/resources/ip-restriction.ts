@@ -8,6 +8,7 @@ export const IpRestriction = defineResource({
   prefix: 'ipx',
   listKey: 'ip_restrictions',
   event: 'ip_restriction',
+  roles: { change: 'admin' },
   fields: {
     ...common,
     enforced: editable(flag(false)),

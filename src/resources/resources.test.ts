@@ -45,7 +45,11 @@ test('references are written as ids and read as addresses', () => {
     ip_policy_id: id,
   })
 
-  const view = resources.ip_policy_rules.show(record, { id: 'ipr_1' }, { uriOf: (target) => `u/${target}` })
+  const view = resources.ip_policy_rules.show(
+    record,
+    { id: 'ipr_1' },
+    { secrets: true, uriOf: (target) => `u/${target}` },
+  )
 
   assert.equal(record.ip_policy_id, id)
   assert.deepEqual(view.ip_policy, { id, uri: `u/${id}` })

@@ -10,6 +10,7 @@ export const SshCredential = defineResource({
   prefix: 'sshcr',
   listKey: 'ssh_credentials',
   event: 'ssh_public_key',
+  roles: { guard: 'owner' },
   fields: {
     ...common,
     public_key: fixed(required(text(16_384))),

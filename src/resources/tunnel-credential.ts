@@ -10,6 +10,7 @@ export const TunnelCredential = defineResource({
   prefix: 'cr',
   listKey: 'credentials',
   event: 'tunnel_credential',
+  roles: { guard: 'owner' },
   fields: {
     ...common,
     token: shownOnce(text(128)),

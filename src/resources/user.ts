@@ -1,4 +1,5 @@
 import { defineResource, editable, fixed, identity } from './define.ts'
+import { ROLES } from './roles.ts'
 import { choice, flag, name, required } from './value.ts'
 
 /** A person with access to the account. */
@@ -8,7 +9,8 @@ export const User = defineResource({
   prefix: 'usr',
   listKey: 'users',
   event: 'user',
-  adminOnly: true,
+  // Decision 19: reading it tells who has access.
+  roles: { read: 'admin', change: 'admin' },
   fields: {
     ...identity,
     email: fixed(
@@ -19,7 +21,7 @@ export const User = defineResource({
       ),
     ),
     name: editable(name(255)),
-    role: editable(choice(['admin', 'developer', 'read_only'], 'developer')),
+    role: editable(choice(ROLES, 'developer')),
     active: editable(flag(true)),
   },
   unique: ({ email }) => [

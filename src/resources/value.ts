@@ -19,6 +19,8 @@ export class InvalidValue extends Error {
 export interface Showing {
   /** Absolute address of the resource with this id. */
   uriOf(id: string): string
+  /** Whether secrets that the documents show are shown; null stands in their place otherwise. */
+  readonly secrets: boolean
 }
 
 /** A resource pointed at, as answers show it. */
@@ -181,18 +183,18 @@ export function parsed(maxBytes: number, parse: (value: string) => string) {
   }
 }
 
-/** A secret: sealed at rest; `shown` as it is where the documents say so, null in answers otherwise. */
+/**
+ * A secret: sealed at rest; `shown` where the documents say so, to callers that may change it, and null otherwise. Null
+ * in an update leaves a shown one as it is stored, so that what was read can be sent back.
+ */
 export function secret<W extends string | null, K extends string | undefined, Q extends boolean>(
   value: Value<W, W, K, Q>,
   visibility: 'shown' | 'redacted',
 ): Value<W, W | null, K, Q> {
-  if (visibility === 'shown') return { ...value, sealed: [''], revealed: [''] }
-  return {
-    ...value,
-    sealed: [''],
-    read: orNull(value.read),
-    show: () => null,
-  }
+  const sealed = { ...value, sealed: [''], read: orNull(value.read) }
+  return visibility === 'redacted'
+    ? { ...sealed, show: () => null }
+    : { ...sealed, revealed: [''], show: (given, { secrets }) => (secrets ? given : null) }
 }
 
 export function flag(fallback: boolean) {
@@ -343,10 +345,16 @@ export function writtenSchema(fields: Fields, options: { partial?: boolean } = {
     if (value.byService !== undefined) continue
     const must = value.required && !options.partial
     properties[value.key ?? name] = must
-      ? value.written
+      ? isShownSecret(value)
+        ? orNull(value.written)
+        : value.written
       : Type.Optional({ ...orNull(value.written), ...(options.partial ? {} : defaultOf(value)) })
   }
   return Type.Object(properties, { additionalProperties: false })
+}
+
+function isShownSecret({ revealed = [] }: Value): boolean {
+  return revealed.includes('')
 }
 
 /** What a creation takes when nothing is given, where that is more than nothing. */

@@ -41,6 +41,19 @@ function joinSecrets(open: Readonly<Body>, secrets: Readonly<Record<string, stri
   return record
 }
 
+/** What a request gives, with stored secrets in the places where it says null: so it read them, or means them unchanged. */
+export function withStoredSecrets(given: Body, stored: Body, paths: readonly string[]): Body {
+  if (paths.length === 0) return given
+  const filled = structuredClone(given)
+  for (const path of paths) {
+    const place = at(filled, path.split('.'))
+    const before = at(stored, path.split('.'))
+    if (place?.holder[place.key] === null && typeof before?.holder[before.key] === 'string')
+      place.holder[place.key] = before.holder[before.key]
+  }
+  return filled
+}
+
 /** Everything the store keeps for a record: the record itself, its secrets apart, its unique names and its references. */
 export function draftOf(resource: Resource, id: string, account: string, record: Body): Draft {
   const { open, secrets } = splitSecrets(record, resource.sealed)

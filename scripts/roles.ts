@@ -1,0 +1,7 @@
+// Writes docs/roles.md from the declarations:
+//   npm run roles
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rolesPage } from '../src/api/roles-page.ts'
+
+writeFileSync(join(import.meta.dirname, '..', 'docs', 'roles.md'), rolesPage())

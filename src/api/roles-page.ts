@@ -1,0 +1,44 @@
+import { GUARDS, hasRole, ROLES } from '../resources/index.ts'
+import { routes } from './all-routes.ts'
+import type { Route } from './routes.ts'
+
+const INTRODUCTION = `# Roles
+
+Which role may call which operation of the [management API](management-api.md). The page is generated from the declarations
+that the server enforces (\`npm run roles\`); the same facts are in [openapi.json](openapi.json) as \`x-required-role\` and
+\`x-required-role-when\`. A call that its role does not allow is answered with 403 and changes nothing.
+
+- **read_only** reads everything except users, bots and the audit log, and sees no secrets: \`client_secret\` and webhook secrets of
+  modules are \`null\`.
+- **developer** also changes everything except what is marked *admin*. Bots are developers.
+- **admin** may call everything.
+
+Both roads to the API obey it: API keys, which act for their owner, and sessions of the dashboard. Beside these operations the
+dashboard lets every user change their own password and second factor, and administrators set a new password for others.
+
+A developer needs *admin* for a few objects of operations that are otherwise open to developers. The table names the guard:
+`
+
+/** One operation in the words of the table: what a developer or reader may do with it. */
+function cell({ requires }: Route, role: (typeof ROLES)[number]): string {
+  if (!hasRole(role, requires.role)) return ''
+  return requires.guard === undefined || hasRole(role, GUARDS[requires.guard].role) ? 'yes' : requires.guard
+}
+
+/** The page of the documentation that says which role may call which operation. */
+export function rolesPage(): string {
+  const guards = Object.entries(GUARDS).map(([name, { when }]) => `- \`${name}\`: ${when};`)
+  const rows = routes.map(
+    (route) =>
+      `| \`${route.method} ${route.path}\` | ${ROLES.map((role) => cell(route, role)).join(' | ')} |`,
+  )
+  return [
+    INTRODUCTION,
+    ...guards,
+    '',
+    `| Operation | ${ROLES.join(' | ')} |`,
+    `|---|${ROLES.map(() => '---|').join('')}`,
+    ...rows,
+    '',
+  ].join('\n')
+}

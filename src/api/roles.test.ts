@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Answer, type CallOptions, startApi, type TestApi } from '../../test/support/api.ts'
+import { makeUser, openBrowser } from '../../test/support/dashboard.ts'
+import { createOnline } from '../../test/support/online.ts'
+import { bodyOf, Places } from '../../test/support/places.ts'
+import { refused } from '../../test/support/refused.ts'
+import type { Body } from '../../test/support/samples.ts'
+import { GUARDS, hasRole, type Role } from '../resources/index.ts'
+import { routes } from './all-routes.ts'
+import { rolesPage } from './roles-page.ts'
+import type { Route } from './routes.ts'
+
+/** A user or bot, by one of the ways to call. */
+interface Actor {
+  readonly name: string
+  readonly id: string
+  readonly role: Role
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+}
+
+/** Somebody of each role and a bot, each with an API key and with a session of the dashboard. */
+async function startWithActors(t: TestContext): Promise<{ api: TestApi; actors: Actor[]; places: Places }> {
+  const online = createOnline()
+  const api = await startApi(t, { online, dashboard: true })
+  const owners: { name: string; id: string; role: Role; proof?: Body }[] = []
+  for (const role of ['read_only', 'developer', 'admin'] as const) {
+    const { id, email, password } = await makeUser(api, { role })
+    owners.push({ name: role, id, role, proof: { email, password } })
+  }
+  const bot = await api.call.create('/bot_users', { name: 'robot' })
+  owners.push({ name: 'bot', id: bot.id, role: 'developer' })
+  const actors: Actor[] = []
+  for (const { name, id, role, proof } of owners) {
+    const { token } = await api.call.create('/api_keys', { owner_id: id })
+    const browser = openBrowser(api.url)
+    assert.equal((await browser.signIn(proof ?? { api_key: token })).status, 200)
+    actors.push({ name: `${name} with a key`, id, role, call: api.client(token) })
+    actors.push({ name: `${name} in the dashboard`, id, role, call: browser.call })
+  }
+  return { api, actors, places: new Places(api.call, online.join(api.account.accountId, api.url)) }
+}
+
+/** An object of an operation: what sets it apart in its creation, and whether the operation's guard is about it. */
+interface Case {
+  readonly name: string
+  readonly guarded: boolean
+  more(actor: Actor): Body
+}
+
+/** What every operation is tried on: its guard decides which objects are different from each other. */
+async function casesOf(api: TestApi): Promise<(route: Route) => readonly Case[]> {
+  const [free, used] = [await api.call.create('/ip_policies', {}), await api.call.create('/ip_policies', {})]
+  await api.call.create('/ip_restrictions', { type: 'dashboard', ip_policy_ids: [used.id] })
+  const plain: Case[] = [{ name: 'anything', guarded: false, more: () => ({}) }]
+  const byGuard: Record<keyof typeof GUARDS, Case[]> = {
+    owner: [
+      { name: 'its own', guarded: false, more: ({ id }) => ({ owner_id: id }) },
+      { name: "an administrator's", guarded: true, more: () => ({ owner_id: api.account.userId }) },
+    ],
+    restriction: [
+      { name: 'a policy that no restriction uses', guarded: false, more: () => ({ ip_policy_id: free.id }) },
+      { name: 'a policy of a restriction', guarded: true, more: () => ({ ip_policy_id: used.id }) },
+    ],
+  }
+  return ({ requires: { guard } }) => (guard === undefined ? plain : byGuard[guard])
+}
+
+function mayCall({ role }: Actor, { requires }: Route, { guarded }: Case): boolean {
+  const needed = guarded && requires.guard !== undefined ? GUARDS[requires.guard].role : requires.role
+  return hasRole(role, needed)
+}
+
+/** One restriction of a type is all that an account can have. */
+async function makeRoom(api: TestApi, { tag }: Route): Promise<void> {
+  if (tag !== 'ip_restrictions') return
+  for (const { id, type } of (await api.call('GET', '/ip_restrictions')).body.ip_restrictions)
+    if (type === 'agent') await api.call('DELETE', `/ip_restrictions/${id}`)
+}
+
+test('every operation is open to exactly the roles that its declaration names, by key and by session', async (t) => {
+  const { api, actors, places } = await startWithActors(t)
+  const cases = await casesOf(api)
+  const tried = { allowed: 0, refused: 0 }
+
+  for (const route of routes)
+    for (const actor of actors)
+      for (const object of cases(route)) {
+        const what = `${route.id} on ${object.name} by ${actor.name}`
+        const allowed = mayCall(actor, route, object)
+        const more = object.more(actor)
+        if (allowed || object.guarded) await makeRoom(api, route)
+        const path = await places.fill(route, allowed || object.guarded ? more : undefined)
+        const body = await bodyOf(route, api.call)
+        const given = body && { body: route.id === `${route.tag}.create` ? { ...body, ...more } : body }
+        if (!allowed) {
+          tried.refused++
+          const answer = await refused(api, () => actor.call(route.method, path, given), {
+            status: 403,
+            what,
+          })
+          assert.match(answer.body.error_code, /^ERR_ADIT_(635|4111|630|638)$/, what)
+        } else {
+          tried.allowed++
+          const { status, body: answer } = await actor.call(route.method, path, given)
+          // A module that is not set, a certificate that is managed, a server without events: not a matter of roles.
+          assert.ok(
+            (status >= 200 && status < 300) || status === 404 || status === 409,
+            `${what}: ${status} ${JSON.stringify(answer)}`,
+          )
+        }
+      }
+  assert.ok(tried.allowed > routes.length && tried.refused > routes.length, JSON.stringify(tried))
+})
+
+test('the guards of an account and the credentials of others are for administrators', () => {
+  const needing = (role: Role) =>
+    routes.filter(({ requires }) => requires.role === role).map(({ method, path }) => `${method} ${path}`)
+  const guardedBy = (guard: string) =>
+    routes.filter(({ requires }) => requires.guard === guard).map(({ tag }) => tag)
+
+  for (const expected of [
+    'POST /ip_restrictions',
+    'PATCH /ip_restrictions/{id}',
+    'DELETE /ip_restrictions/{id}',
+    'GET /users',
+    'PATCH /users/{id}',
+    'DELETE /bot_users/{id}',
+    'GET /audit_events',
+    'POST /event_destinations',
+    'PATCH /event_subscriptions/{id}',
+    'DELETE /event_subscriptions/{subscription_id}/sources/{type}',
+    'POST /event_destinations/{id}/send_test_event',
+  ])
+    assert.ok(needing('admin').includes(expected), expected)
+  assert.deepEqual(
+    [...new Set(guardedBy('owner'))].toSorted(),
+    ['api_keys', 'credentials', 'ssh_credentials'].toSorted(),
+  )
+  assert.deepEqual([...new Set(guardedBy('restriction'))], ['ip_policy_rules'])
+  assert.equal(guardedBy('owner').length, 9, 'create, update and delete of each')
+  for (const { method, requires, id } of routes)
+    assert.ok(method === 'GET' || requires.role !== 'read_only', `${id} changes something`)
+})
+
+test('the committed page of roles is the one the declarations give; run `npm run roles` after a change', () => {
+  const file = join(import.meta.dirname, '..', '..', 'docs', 'roles.md')
+
+  assert.equal(readFileSync(file, 'utf8'), rolesPage())
+})
+
+const SECRETS = {
+  oidc: 'canary-of-oidc',
+  oauth: 'canary-of-oauth',
+  webhook: 'canary-of-webhook',
+  target: 'canary-of-target',
+}
+
+/** An edge with every secret that answers show, and a destination with one they do not. */
+async function plantSecrets({ call }: TestApi) {
+  const edge = await call.create('/edges/https', {})
+  const routes = `/edges/https/${edge.id}/routes`
+  const modules = {
+    oidc: { issuer: 'https://id.example.com', client_id: 'me', client_secret: SECRETS.oidc },
+    oauth: {
+      enabled: false,
+      provider: { github: { client_id: 'me', client_secret: SECRETS.oauth, scopes: ['user'] } },
+    },
+    webhook_verification: { provider: 'github', secret: SECRETS.webhook },
+  }
+  const route = await call.create(routes, { match_type: 'path_prefix', match: '/', ...modules })
+  const target = { webhook: { url: 'https://example.com/hook', secret: SECRETS.target } }
+  await call.create('/event_destinations', { target })
+  return { edge: `/edges/https/${edge.id}`, route: `${routes}/${route.id}` }
+}
+
+test('a reader sees no secret on any route or view, by key or by session, and reading leaves no record', async (t) => {
+  const { api, actors, places } = await startWithActors(t)
+  const { edge, route } = await plantSecrets(api)
+  const own = ['', '/oidc', '/oauth', '/webhook_verification'].map((part) => `${route}${part}`)
+  const revealing = [...own, edge, '/edges/https']
+
+  for (const reader of actors.filter(({ role }) => role === 'read_only')) {
+    const paths = [...revealing, '/dashboard/api/session']
+    for (const operation of routes.filter(({ method }) => method === 'GET'))
+      paths.push(await places.fill(operation))
+    for (const path of paths) {
+      const text = JSON.stringify((await reader.call('GET', path)).body)
+      for (const secret of Object.values(SECRETS))
+        assert.ok(!text.includes(secret), `${path} shows ${secret} to ${reader.name}`)
+    }
+    assert.equal((await reader.call('GET', own[1]!)).body.client_secret, null)
+    assert.equal((await reader.call('GET', own[2]!)).body.provider.github.client_secret, null)
+    assert.equal((await reader.call('GET', own[3]!)).body.secret, null)
+    const reads = (await api.call('GET', '/audit_events')).body.audit_events.filter(
+      ({ principal }: Body) => principal === reader.id,
+    )
+    assert.deepEqual(
+      reads.filter(({ action }: Body) => action !== 'sign_in'),
+      [],
+      'nothing was shown, so nothing is recorded',
+    )
+  }
+  for (const developer of actors.filter(({ role }) => role === 'developer'))
+    for (const path of revealing) {
+      const text = JSON.stringify((await developer.call('GET', path)).body)
+      assert.ok(/canary-of-(oidc|oauth|webhook)/.test(text), `${path} shows ${developer.name} none`)
+      assert.ok(!text.includes(SECRETS.target), path)
+    }
+})
+
+test('what a reader was shown can be sent back by somebody else and erases no secret', async (t) => {
+  const { api, actors } = await startWithActors(t)
+  const { route } = await plantSecrets(api)
+  const reader = actors.find(({ role }) => role === 'read_only')!
+  const developer = actors.find(({ role }) => role === 'developer')!
+  const { body: before } = await developer.call('GET', route)
+  const { body: shown } = await reader.call('GET', route)
+
+  for (const module of ['oidc', 'oauth', 'webhook_verification']) {
+    const replaced = await developer.call('PUT', `${route}/${module}`, { body: shown[module] })
+    assert.equal(replaced.status, 200, JSON.stringify(replaced.body))
+    const updated = await developer.call('PATCH', route, { body: { [module]: shown[module] } })
+    assert.equal(updated.status, 200, JSON.stringify(updated.body))
+  }
+
+  assert.deepEqual((await developer.call('GET', route)).body, before)
+})
+
+test('a secret that was never given is still asked for', async (t) => {
+  const { api } = await startWithActors(t)
+  const edge = await api.call.create('/edges/https', {})
+  const routes = `/edges/https/${edge.id}/routes`
+  const { id } = await api.call.create(routes, { match_type: 'path_prefix', match: '/' })
+  const oidc = { issuer: 'https://id.example.com', client_id: 'me', client_secret: null }
+  const ask = { status: 400, field: 'client_secret', what: 'null without a stored secret' }
+
+  await refused(api, () => api.call('PUT', `${routes}/${id}/oidc`, { body: oidc }), ask)
+  await refused(api, () => api.call('PATCH', `${routes}/${id}`, { body: { oidc } }), {
+    ...ask,
+    field: 'oidc.client_secret',
+  })
+  await refused(
+    api,
+    () =>
+      api.call('PUT', `${routes}/${id}/webhook_verification`, { body: { provider: 'github', secret: null } }),
+    { ...ask, field: 'secret' },
+  )
+})

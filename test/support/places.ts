@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import type { Route } from '../../src/api/routes.ts'
+import type { ApiClient } from './api.ts'
+import { type Body, collection, moduleSamples, type StoredKind, samples } from './samples.ts'
+
+const SOURCE = 'ip_policy_created.v0'
+
+/** Ids of one account's own objects for the parameters of every path; a parameter nobody knows ends the test. */
+export class Places {
+  readonly #made = new Map<string, Record<string, string>>()
+  readonly #client: ApiClient
+  readonly #online: Record<string, string>
+
+  constructor(client: ApiClient, online: { session: string; tunnel: string; endpoint: string }) {
+    this.#client = client
+    this.#online = {
+      tunnel_sessions: online.session,
+      tunnels: online.tunnel,
+      endpoints: online.endpoint,
+    }
+  }
+
+  /** The path of a route with ids in it; of a new object, made with `more` in its body, where that is given. */
+  async fill(route: Route, more?: Body): Promise<string> {
+    const params = [...route.path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!)
+    if (params.length === 0) return route.path
+    const known = more === undefined ? this.#made.get(route.tag) : undefined
+    const found = known ?? (await this.#make(route.tag, more))
+    if (more === undefined) this.#made.set(route.tag, found)
+    return route.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
+      const value = found[name]
+      assert.ok(value, `${route.id}: nothing is known to put in the place of ${name}`)
+      return value
+    })
+  }
+
+  async #make(tag: string, more?: Body): Promise<Record<string, string>> {
+    const online = this.#online[tag]
+    if (online !== undefined) return { id: online }
+    assert.ok(tag in samples, `${tag} has no sample`)
+    const kind = tag as StoredKind
+    const parents = (await samples[kind].parents?.(this.#client)) ?? {}
+    const body = { ...(await samples[kind].create(this.#client)), ...more }
+    const { id } = await this.#client.create(collection(kind, parents), body)
+    return { ...parents, id, subscription_id: id, type: SOURCE }
+  }
+}
+
+/** A body the route would take. */
+export async function bodyOf(route: Route, client: ApiClient): Promise<Body | undefined> {
+  if (route.body === undefined) return undefined
+  const module = /\.([a-z_]+)\.replace$/.exec(route.id)?.[1]
+  if (module !== undefined) return moduleSamples[module]!(client)
+  if (route.id === 'event_subscriptions.sources.create') return { type: 'ip_policy_deleted.v0' }
+  if (route.id.endsWith('.create')) return samples[route.tag as StoredKind].create(client)
+  return {}
+}
