@@ -198,14 +198,31 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
   }
 })
 
+for (const engine of Object.keys(engines))
+  test(`whether another account holds an SSH key is not told, on ${engine}`, async (t) => {
+    const { api } = await start(t, engine)
+    const key = await samples.ssh_credentials.create(api.call)
+    const unknown = await samples.ssh_credentials.create(api.call)
+    const own = await api.call.create('/ssh_credentials', key)
+
+    const held = await api.strange('POST', '/ssh_credentials', { body: key })
+    const free = await api.strange('POST', '/ssh_credentials', { body: unknown })
+
+    assert.equal(held.status, 201, JSON.stringify(held.body))
+    assert.deepEqual(Object.keys(held.body), Object.keys(free.body))
+    assert.ok(!JSON.stringify(held.body).includes(own.id))
+    const again = { status: 409, what: 'a key that the account itself holds' }
+    await refused(api, () => api.strange('POST', '/ssh_credentials', { body: key }), again)
+    const answer = await refused(api, () => api.call('POST', '/ssh_credentials', { body: key }), again)
+    assert.match(answer.body.msg, /^This account/)
+  })
+
 test('names are taken for everybody, and a taken one does not tell by whom', async (t) => {
   const { api } = await start(t, 'SQLite')
   const domain = `taken${next()}.example.com`
   const { addr } = await api.call.create('/reserved_addrs', {})
   const made = await api.call.create('/reserved_domains', { domain })
   const ingress = await api.call.create('/agent_ingresses', { domain: `in.${domain}` })
-  const key = await samples.ssh_credentials.create(api.call)
-  await api.call.create('/ssh_credentials', key)
 
   for (const [path, body] of [
     ['/reserved_domains', { domain }],
@@ -213,7 +230,6 @@ test('names are taken for everybody, and a taken one does not tell by whom', asy
     ['/reserved_domains', { domain: `*.${domain}` }],
     ['/reserved_domains', { domain: '*.example.com' }],
     ['/agent_ingresses', { domain: ingress.domain }],
-    ['/ssh_credentials', key],
   ] as const) {
     const answer = await refused(api, () => api.strange('POST', path, { body }), {
       status: 409,

@@ -2,6 +2,7 @@ import { timestamp } from '../base/clock.ts'
 import { newId, prefixOf } from '../base/id.ts'
 import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
 import {
+  claimOf,
   draftOf,
   NameTaken,
   NoSuchTarget,
@@ -82,9 +83,11 @@ function showWith({ resource }: Behaviour, row: Row, call: Call, lively?: Body):
 }
 
 /** Throws what the caller should read instead of what the store says. */
-function explain(resource: Resource, record: Body, error: unknown): never {
+function explain(resource: Resource, record: Body, { principal }: Call, error: unknown): never {
   if (error instanceof NameTaken) {
-    const name = resource.unique(record as Stock<Resource>).find((unique) => unique.name === error.claim.name)
+    const name = resource
+      .unique(record as Stock<Resource>)
+      .find((unique) => claimOf(unique, principal.accountId).name === error.claim.name)
     throw problem('taken', name?.taken ?? 'This name is taken already.')
   }
   if (error instanceof NoSuchTarget)
@@ -171,7 +174,7 @@ export async function create(behaviour: Behaviour, call: Call, body: Body, paren
       await tx.audit(auditDone(call, writing.id))
       return inserted
     })
-    .catch((error) => explain(resource, record, error))
+    .catch((error) => explain(resource, record, call, error))
   await behaviour.settle?.(row, call)
   return show(behaviour, row, call, prepared?.reveal)
 }
@@ -207,7 +210,7 @@ export async function rewrite(
     })
     .catch((error) => {
       if (error instanceof Outrun) return undefined
-      return explain(resource, record, error)
+      return explain(resource, record, call, error)
     })
   if (row === undefined) return rewrite(behaviour, call, id, parents, change, given)
   behaviour.settled?.(id, call)

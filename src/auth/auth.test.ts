@@ -55,10 +55,10 @@ test('an SSH key is known by its fingerprint', async () => {
   const public_key = sshPublicKey()
   const { id } = await api.call.create('/ssh_credentials', { public_key, acl: ['*'] })
 
-  const principal = await auth.sshKey(parseSshPublicKey(public_key).fingerprint)
+  const principal = await auth.sshKey(parseSshPublicKey(public_key).fingerprint, 'me')
 
   assert.equal(principal?.credentialId, id)
-  assert.equal(await auth.sshKey(parseSshPublicKey(sshPublicKey()).fingerprint), undefined)
+  assert.equal(await auth.sshKey(parseSshPublicKey(sshPublicKey()).fingerprint, 'me'), undefined)
 })
 
 test('a deleted key is refused at once where it was deleted, and elsewhere within seconds (P41)', async () => {

@@ -32,8 +32,11 @@ export interface Auth {
   owner(accountId: string, ownerId: string): Promise<{ role: Role; active: boolean }>
   /** The principal behind an authtoken. */
   authtoken(token: string): Promise<TunnelPrincipal | undefined>
-  /** The principal behind an SSH public key, by its fingerprint. */
-  sshKey(fingerprint: string): Promise<TunnelPrincipal | undefined>
+  /**
+   * The principal behind an SSH public key, by its fingerprint. Where several accounts hold the key, the user name says
+   * which is meant by the id of the account or the credential; any other name means the one that had it first.
+   */
+  sshKey(fingerprint: string, userName: string): Promise<TunnelPrincipal | undefined>
   /** Changes whenever something is forgotten: whoever remembers a principal beside this has to ask again. */
   generation(): number
   /** Forgets what is remembered of a credential that was just changed or deleted here. */
@@ -43,6 +46,19 @@ export interface Auth {
 // A revoked key may live this long on other nodes (P41 allows 5 s); on the node that revoked it, `forget` ends it at once.
 const REMEMBER_MS = 2000
 const REMEMBER_AT_MOST = 10_000
+
+// Accounts are made by the operator: more than these hold the same key only in error.
+const MAX_KEY_HOLDERS = 1000
+const NAMES_A_HOLDER = /^(ac|sshcr)_[0-9A-Za-z]{27}$/
+
+type Holder = Awaited<ReturnType<Reader['holder']>>
+
+/** The holder of an SSH key that a user name means. Ids grow with time, so nobody takes the place of an earlier one. */
+function namedHolder(holders: NonNullable<Holder>[], userName: string): Holder {
+  if (NAMES_A_HOLDER.test(userName))
+    return holders.find(({ account, id }) => account === userName || id === userName)
+  return holders.toSorted((one, other) => (one.id < other.id ? -1 : 1))[0]
+}
 
 /** Recognises credentials by the digest of their token. */
 export function createAuth({ store, clock = systemClock }: { store: Store; clock?: Clock }): Auth {
@@ -64,15 +80,14 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
     return { role: 'read_only', active: false }
   }
 
+  /** Agents come back also while the database is away. Only the database itself may say that a credential is unknown,
+   * since an agent gives up on that. */
   async function tunnelPrincipal(
     kind: string,
-    scope: string,
-    name: string,
+    find: (reader: Reader) => Promise<Holder | undefined>,
   ): Promise<TunnelPrincipal | undefined> {
-    // Agents come back also while the database is away. Only the database itself may say that a token is unknown, since
-    // an agent gives up on that.
     const { lastKnown } = store
-    const holder = (await lastKnown.holder(scope, name)) ?? (await store.holder(scope, name))
+    const holder = (await find(lastKnown)) ?? (await find(store))
     if (holder === undefined || holder.kind !== kind) return undefined
     const row = await lastKnown.get(kind, holder.account, holder.id)
     if (row === undefined) return undefined
@@ -110,14 +125,18 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
 
     async authtoken(token) {
       if (!isTokenShaped(token)) return undefined
-      return tunnelPrincipal('credentials', 'authtoken', tokenDigest(token))
+      const digest = tokenDigest(token)
+      return tunnelPrincipal('credentials', (reader) => reader.holder('authtoken', digest))
     },
 
     owner: (accountId, ownerId) => ownerOf(accountId, ownerId),
 
     generation: () => forgotten,
 
-    sshKey: (fingerprint) => tunnelPrincipal('ssh_credentials', 'ssh_key', fingerprint),
+    sshKey: (fingerprint, userName) =>
+      tunnelPrincipal('ssh_credentials', async (reader) =>
+        namedHolder(await reader.holdersBelow('ssh_key', fingerprint, MAX_KEY_HOLDERS), userName),
+      ),
 
     forget(credentialId) {
       forgotten += 1

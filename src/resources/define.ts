@@ -101,8 +101,11 @@ export type ViewOf<F extends ResourceFields> = { [N in Visible<F>]: Read<F[N]['v
 
 /** A name that must be unique, with the sentence to refuse a second one. */
 export interface UniqueName {
-  /** Unique among all accounts, or only within the record's own. */
-  readonly within: 'platform' | 'account'
+  /**
+   * Unique among all accounts, or only within the record's own; `each account` is the latter for names that are looked
+   * up without knowing the account, so that a refusal never tells what other accounts hold.
+   */
+  readonly within: 'platform' | 'account' | 'each account'
   readonly scope: string
   readonly name: string
   readonly taken: string

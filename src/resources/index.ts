@@ -81,7 +81,7 @@ export function resourceOfPrefix(prefix: string): Resource | undefined {
 }
 
 export * from './acl.ts'
-export type { Access, Field, Operation, Resource, Stock, View } from './define.ts'
+export type { Access, Field, Operation, Resource, Stock, UniqueName, View } from './define.ts'
 export { eventSource } from './event-subscription.ts'
 export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
 export { REGIONS } from './formats.ts'

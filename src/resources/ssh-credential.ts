@@ -20,10 +20,11 @@ export const SshCredential = defineResource({
   },
   unique: ({ fingerprint }) => [
     {
-      within: 'platform',
+      // Decision 136: another account may hold the same key.
+      within: 'each account',
       scope: 'ssh_key',
       name: fingerprint,
-      taken: 'This SSH public key is registered already.',
+      taken: 'This account has an SSH credential with this public key already.',
     },
   ],
 })

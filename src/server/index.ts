@@ -336,7 +336,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       binder,
       address: publicAddress,
       hostIdentity: sshHost.identity,
-      authenticate: (publicKey) => auth.sshKey(sshFingerprint(publicKey)),
+      authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),
       admits,
       requestLog,
       region: settings.region,

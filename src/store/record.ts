@@ -1,4 +1,4 @@
-import type { Resource, Stock } from '../resources/index.ts'
+import type { Resource, Stock, UniqueName } from '../resources/index.ts'
 import type { Claim, Draft, Reference, Row } from './store.ts'
 
 type Body = Record<string, unknown>
@@ -54,12 +54,16 @@ export function withStoredSecrets(given: Body, stored: Body, paths: readonly str
   return filled
 }
 
+/** The claim by which a record of this account holds a unique name. */
+export function claimOf({ within, scope, name }: Omit<UniqueName, 'taken'>, account: string): Claim {
+  if (within === 'each account') return { scope, name: `${name} ${account}` }
+  return { scope: within === 'account' ? `${scope}@${account}` : scope, name }
+}
+
 /** Everything the store keeps for a record: the record itself, its secrets apart, its unique names and its references. */
 export function draftOf(resource: Resource, id: string, account: string, record: Body): Draft {
   const { open, secrets } = splitSecrets(record, resource.sealed)
-  const claims: Claim[] = resource
-    .unique(record as Stock<Resource>)
-    .map(({ within, scope, name }) => ({ scope: within === 'account' ? `${scope}@${account}` : scope, name }))
+  const claims = resource.unique(record as Stock<Resource>).map((unique) => claimOf(unique, account))
   const references: Reference[] = resource
     .pointers(record as Stock<Resource>)
     .map(({ target, onDelete, at }) => ({ field: at, target, onDelete }))

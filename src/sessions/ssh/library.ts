@@ -29,6 +29,7 @@ export interface HostKey {
 /** One attempt to log in. */
 export interface AuthContext {
   readonly method: string
+  readonly username: string
   /** Without data when the message was cut short. */
   readonly key?: { readonly algo: string; readonly data?: Buffer | undefined }
   readonly hashAlgo?: string | undefined

@@ -5,8 +5,8 @@ import { type AuthContext, signatureHolds } from './library.ts'
 
 /** What a login needs to know of the server around it. */
 export interface LoginOptions {
-  /** Who holds this public key, in wire form; undefined when nobody does. */
-  authenticate(publicKey: Buffer): Promise<TunnelPrincipal | undefined>
+  /** Who holds this public key, in wire form; undefined when nobody does. The user name tells several holders apart. */
+  authenticate(publicKey: Buffer, userName: string): Promise<TunnelPrincipal | undefined>
   /** Whether the account lets clients connect from this address. */
   admits?(accountId: string, ip: string): boolean
   log: Logger
@@ -64,9 +64,9 @@ export class Login {
     else context.reject(METHODS)
   }
 
-  async #convinces({ method, key, hashAlgo, signature, blob }: AuthContext): Promise<boolean> {
+  async #convinces({ method, username, key, hashAlgo, signature, blob }: AuthContext): Promise<boolean> {
     if (method !== 'publickey' || key?.data === undefined || !isKeyTaken(key.algo, hashAlgo)) return false
-    const principal = await this.#holderOf(key.data)
+    const principal = await this.#holderOf(key.data, username)
     if (principal === undefined) return false
     if (this.#options.admits?.(principal.accountId, this.#ip) === false) return false
     // Without a signature the client only asks whether the key would do; accepting then means saying yes to that.
@@ -74,9 +74,10 @@ export class Login {
     if (blob === undefined || !signatureHolds(key.data, key.algo, hashAlgo, blob, signature)) return false
     return this.#onProved(principal)
   }
-  async #holderOf(publicKey: Buffer): Promise<TunnelPrincipal | undefined> {
+
+  async #holderOf(publicKey: Buffer, userName: string): Promise<TunnelPrincipal | undefined> {
     try {
-      return await this.#options.authenticate(publicKey)
+      return await this.#options.authenticate(publicKey, userName)
     } catch (error) {
       this.#options.log.error({ err: error, ip: this.#ip }, 'an SSH login could not be checked')
       return undefined

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { tempDir } from '../support/api.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { makeIdentity, sshArgs, withoutOpenSsh } from './openssh.ts'
+
+const skip = withoutOpenSsh
+const run = promisify(execFile)
+
+async function newKey(t: TestContext): Promise<{ keyFile: string; publicKey: string }> {
+  const keyFile = join(await tempDir(t), 'id')
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
+  return { keyFile, publicKey: (await readFile(`${keyFile}.pub`, 'utf8')).trim() }
+}
+
+/** What `ssh` says with this key and this certificate beside it. */
+async function logIn(
+  t: TestContext,
+  platform: TestPlatform,
+  keyFile: string,
+  certificate: string,
+): Promise<string> {
+  const file = join(await tempDir(t), 'id-cert.pub')
+  await writeFile(file, `${certificate}\n`)
+  const args = ['-o', `CertificateFile=${file}`, ...sshArgs(platform, { keyFile })]
+  try {
+    const { stdout, stderr } = await run('ssh', args, { timeout: 60_000 })
+    return stdout + stderr
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    return stdout + stderr
+  }
+}
+
+test('no SSH certificate opens the gateway: only a key that an account has stored does', {
+  skip,
+}, async (t) => {
+  const platform = await startPlatform(t)
+  const { keyFile, publicKey } = await newKey(t)
+  const authority = await platform.call.create('/ssh_certificate_authorities', {})
+  const request = { ssh_certificate_authority_id: authority.id, public_key: publicKey }
+  const user = await platform.call.create('/ssh_user_certificates', { ...request, principals: ['anyone'] })
+  const host = await platform.call.create('/ssh_host_certificates', { ...request, principals: ['anyone'] })
+  const own = await newKey(t)
+  execFileSync('ssh-keygen', ['-q', '-s', own.keyFile, '-I', 'self', '-n', 'anyone', `${keyFile}.pub`])
+  const selfSigned = await readFile(`${keyFile}-cert.pub`, 'utf8')
+
+  for (const certificate of [user.certificate, host.certificate, selfSigned.trim()])
+    assert.match(
+      await logIn(t, platform, keyFile, certificate),
+      /Permission denied|Connection (closed|reset)/,
+    )
+  assert.deepEqual((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions, [])
+})
+
+test('the key of an authority does not make its certificates log in when it is stored itself', {
+  skip,
+}, async (t) => {
+  const platform = await startPlatform(t)
+  const authority = await makeIdentity(t, platform)
+  const { keyFile } = await newKey(t)
+  execFileSync('ssh-keygen', ['-q', '-s', authority.keyFile, '-I', 'x', '-n', 'anyone', `${keyFile}.pub`])
+  const certificate = (await readFile(`${keyFile}-cert.pub`, 'utf8')).trim()
+
+  const stored = await platform.call('POST', '/ssh_credentials', { body: { public_key: certificate } })
+
+  assert.match(await logIn(t, platform, keyFile, certificate), /Permission denied/)
+  assert.equal(stored.status, 400)
+  assert.match(stored.body.msg, /certificate/)
+})
