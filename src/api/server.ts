@@ -10,6 +10,7 @@ import type { TSchema } from 'typebox'
 import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { pathOfNul } from '../base/nul.ts'
 import { RunningIds } from '../base/running-ids.ts'
 import { hasRole } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
@@ -24,7 +25,7 @@ import { createApiMetrics } from './metrics.ts'
 import type { Operation } from './operations.ts'
 import { mountPages } from './pages.ts'
 import { readPage } from './paging.ts'
-import { problem } from './problems.ts'
+import { fieldProblem, type Problem, problem } from './problems.ts'
 import { createCallRecorder } from './record-calls.ts'
 import { announce, answerWithRefusals, refuseConnection, refuseUnreadable } from './refusals.ts'
 import { roleProblem } from './roles.ts'
@@ -119,7 +120,10 @@ export function createApi(options: ApiOptions): Api {
     if (body.length === 0 || (request.original && isCommand(path))) return done(null, undefined)
     try {
       if (!isUtf8(body as Buffer)) throw new SyntaxError('it is not UTF-8.')
-      const value = parseStrictJson(body.toString())
+      const text = body.toString()
+      const value = parseStrictJson(text)
+      const nul = text.includes('\\u0000') ? pathOfNul(value) : undefined
+      if (nul !== undefined) return done(nulProblem(nul))
       done(null, request.original ? readBody(request.method, path, value) : value)
     } catch (error) {
       done(problem('malformed_json', (error as Error).message))
@@ -139,6 +143,7 @@ export function createApi(options: ApiOptions): Api {
     announce(request, reply)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       return done(problem('bad_request', 'it has no Host header.'))
+    if (request.url.includes('%00')) return done(problem('bad_request', 'its address holds U+0000.'))
     const version = request.headers[request.original ? 'ngrok-version' : 'service-version']
     done(version === undefined || version === '2' ? undefined : problem('version', String(version)))
   })
@@ -247,6 +252,11 @@ export function createApi(options: ApiOptions): Api {
 function plainPath(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
   return path.replace(/^[^?]*/, (steps) => steps.replace(/\/{2,}/g, '/'))
+}
+
+function nulProblem(field: string): Problem {
+  const sentence = `${field || 'The body'} holds U+0000, which text here cannot have. Remove it.`
+  return field === '' ? problem('invalid_field', sentence) : fieldProblem(field, 'invalid_field', sentence)
 }
 
 /** Fields of a body whose empty text means that they are not given. */

@@ -38,6 +38,8 @@ test('label names are data and keep their case', () => {
   const { Labels } = decode(LabelRequest, { labels: { Edge: 'A', edge: 'b' } })
 
   assert.deepEqual(Labels, { Edge: 'A', edge: 'b' })
+  for (const labels of [{ 'a\0': 'b' }, { a: '\0' }])
+    assert.throws(() => decode(LabelRequest, { Labels: labels }), /holds U\+0000/)
 })
 
 const wrong: [message: unknown, says: RegExp][] = [
@@ -47,6 +49,8 @@ const wrong: [message: unknown, says: RegExp][] = [
   [{ Proto: 'http', Opts: { ProxyProto: 3 } }, /Opts\.ProxyProto/],
   [{ Proto: 'http', Opts: { OAuth: {} } }, /Opts\.OAuth.*provider/],
   [{ Proto: 'http', Extra: { Bindings: [1] } }, /Extra\.Bindings\.0/],
+  [{ Proto: 'http', Extra: { Metadata: 'a\0b' } }, /Extra\.Metadata holds U\+0000/],
+  [{ Proto: 'http', Opts: { RequestHeaders: { add: ['a:b', 'c:\0'] } } }, /RequestHeaders\.add\[1\] holds U/],
 ]
 
 for (const [message, says] of wrong) {

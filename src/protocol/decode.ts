@@ -1,5 +1,6 @@
 import type Type from 'typebox'
 import { Value } from 'typebox/value'
+import { pathOfNul } from '../base/nul.ts'
 import { refusal } from './refusals.ts'
 
 /** The parts of a schema that say how names are spelled. */
@@ -18,6 +19,9 @@ export function decode<S extends Type.TSchema>(
   refused: 'auth_undecodable' | 'message_undecodable' = 'message_undecodable',
 ): Type.Static<S> {
   const value = canonical(schema as Shape, message)
+  const nul = pathOfNul(value)
+  if (nul !== undefined)
+    throw refusal(refused, `${nul || 'the message'} holds U+0000, which text cannot have.`)
   if (Value.Check(schema, value)) return value as Type.Static<S>
   const [first] = Value.Errors(schema, value)
   const where = first?.instancePath.slice(1).replaceAll('/', '.') || 'the message'

@@ -76,10 +76,11 @@ const REFUSED: [line: string, reason: RegExp][] = [
   ['http --circuit-breaker lots', /0 to 1/],
   ["http --metadata 'open", /quote without its partner/],
   [`http --metadata ${'x'.repeat(20_000)}`, /longer than/],
+  ['http --metadata a\0b', /U\+0000/],
 ]
 
 for (const [line, reason] of REFUSED)
-  test(`"${line.slice(0, 40)}" is refused with a reason`, () => {
+  test(`"${shown(line, 40)}" is refused with a reason`, () => {
     assert.throws(
       () => readCommand(line),
       (error) => error instanceof BadCommand && reason.test(error.message),

@@ -151,6 +151,7 @@ function firstWord(words: string[]): { word: string | undefined; args: string[] 
 function splitWords(line: string): string[] {
   if (Buffer.byteLength(line) > MOST_BYTES)
     throw new BadCommand(`The command is longer than ${MOST_BYTES} bytes.`)
+  if (line.includes('\0')) throw new BadCommand('The command holds the character U+0000. Remove it.')
   const words: string[] = []
   const part = /\s+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(.)/gs
   let word: string | undefined
