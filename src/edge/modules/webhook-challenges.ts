@@ -9,11 +9,16 @@ export interface WebhookChallenge {
   answer(message: WebhookMessage, secret: string): Answer | undefined
 }
 
-/** What may be echoed: nothing that a browser could take for a page. */
-const ECHOABLE = /^[\w.~+/=-]{1,512}$/
+/** What may be echoed or signed: nothing that a browser could take for a page, and no event that anybody would send. */
+const CHALLENGE = /^[\w.~+/=-]{1,512}$/
+
+/** Whether text could be a challenge, which some services ask everybody to sign with the key of their webhooks. */
+export function isChallenge(text: string): boolean {
+  return CHALLENGE.test(text)
+}
 
 function text(body: string): Answer | undefined {
-  if (!ECHOABLE.test(body)) return undefined
+  if (!isChallenge(body)) return undefined
   return plain(200, body, 'text/plain; charset=utf-8')
 }
 
@@ -65,7 +70,8 @@ export const webhookChallenges: Readonly<Record<string, WebhookChallenge>> = {
     signed: false,
     answer(message, secret) {
       const asked = message.method === 'GET' ? message.query('crc_token') : undefined
-      if (asked === undefined) return undefined
+      // The answer is the signature that a webhook with this body would have: `twitter` takes no such webhook.
+      if (asked === undefined || !isChallenge(asked)) return undefined
       return json({ response_token: `sha256=${createHmac('sha256', secret).update(asked).digest('base64')}` })
     },
   },

@@ -47,6 +47,7 @@ export interface HmacScheme {
 }
 
 const DEFAULT_TOLERANCE = 300
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/
 const MAX_UNZIPPED = 4 * 1024 * 1024
 
 /** Makes a scheme of its description. */
@@ -129,7 +130,8 @@ function withoutPrefix(field: string, prefix: string): string | undefined {
 }
 
 function momentOf(time: string, unit: 's' | 'ms' | 'iso'): number {
-  if (unit === 'iso') return Date.parse(time)
+  // The engine reads many other spellings, some with text around them.
+  if (unit === 'iso') return ISO.test(time) ? Date.parse(time) : Number.NaN
   if (!/^\d{1,15}$/.test(time)) return Number.NaN
   return unit === 's' ? Number(time) * 1000 : Number(time)
 }

@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash, createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import type { WebhookScheme } from './webhook-hmac.ts'
+import { isChallenge } from './webhook-challenges.ts'
+import { hmac, type WebhookScheme } from './webhook-hmac.ts'
 import { sameText, type WebhookMessage } from './webhook-message.ts'
 import { Broken } from './world.ts'
 
@@ -38,6 +40,8 @@ export const plivo: WebhookScheme = (secret) => (message) => {
   const version = message.field('x-plivo-signature-v3-nonce') === undefined ? 'v2' : 'v3'
   const nonce = message.field(`x-plivo-signature-${version}-nonce`)
   if (nonce === undefined) return 'it has no x-plivo-signature-v3-nonce or -v2-nonce field'
+  const unsigned = message.body.length > 0 && (message.method !== 'POST' || message.form().length === 0)
+  if (version === 'v3' && unsigned) return 'its body is not signed'
   const signed =
     version === 'v3' ? `${plivoAddress(message)}.${nonce}` : message.url.split('?', 1)[0]! + nonce
   const wanted = createHmac('sha256', secret).update(signed).digest('base64')
@@ -63,6 +67,21 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
+/** X signs bodies like the challenges that anybody may send, so nothing that could be one is taken for a webhook. */
+export const twitter: WebhookScheme = (secret, world) => {
+  const check = hmac({
+    field: 'x-twitter-webhooks-signature',
+    hash: 'sha256',
+    encoding: 'base64',
+    prefix: 'sha256=',
+    signed: '{body}',
+  })(secret, world)
+  return (message, now) =>
+    isChallenge(message.body.toString('latin1'))
+      ? 'its body could be the answer to a challenge'
+      : check(message, now)
+}
+
 /** Mailgun signs a token and a time inside the body. */
 export const mailgun: WebhookScheme = (secret) => (message, now) => {
   const { signature } = (message.json() ?? {}) as { signature?: Record<string, unknown> }
@@ -81,6 +100,8 @@ export const graphcms: WebhookScheme = (secret) => (message, now) => {
   const [, sign = '', environment = '', time = ''] =
     /^sign=([^,]+), env=([^,]+), t=(\d+)$/.exec(field ?? '') ?? []
   if (sign === '') return 'it has no readable gcms-signature field'
+  // Other bytes would be signed as the character that stands in for them, whatever they are.
+  if (!isUtf8(message.body)) return 'its body is not UTF-8'
   if (!(Math.abs(now - Number(time)) <= TOLERANCE)) return TOO_OLD
   const signed = JSON.stringify({
     Body: message.body.toString(),
@@ -134,7 +155,10 @@ export const sendgrid: WebhookScheme = (secret) => {
     if (time === undefined || signature === undefined) return 'it is not signed'
     if (!(Math.abs(now - Number(time) * 1000) <= TOLERANCE)) return TOO_OLD
     const signed = Buffer.concat([Buffer.from(time), message.body])
-    return verify('sha256', signed, key, Buffer.from(signature, 'base64')) ? undefined : MISMATCH
+    const bytes = Buffer.from(signature, 'base64')
+    // Node skips what is not base64: one signature has one spelling here.
+    if (bytes.toString('base64') !== signature) return MISMATCH
+    return verify('sha256', signed, key, bytes) ? undefined : MISMATCH
   }
 }
 

@@ -8,6 +8,7 @@ import {
   plivo,
   sendgrid,
   twilio,
+  twitter,
 } from './webhook-own-schemes.ts'
 import { sns } from './webhook-sns.ts'
 
@@ -132,7 +133,7 @@ export const webhookSchemes: Readonly<Record<string, WebhookScheme>> = {
   tiktok: hmac({ ...stamped, field: 'tiktok-signature', list: { time: 't', signature: 's' } }),
   trendmicro_conformity: hmac({ ...body, field: 'x-conformity-signature' }),
   twilio,
-  twitter: hmac({ ...bodyInBase64, field: 'x-twitter-webhooks-signature', prefix: 'sha256=' }),
+  twitter,
   typeform: hmac({ ...bodyInBase64, field: 'typeform-signature', prefix: 'sha256=' }),
   webex: hmac({ ...body, field: 'x-spark-signature', hash: 'sha1' }),
   whatsapp: meta,

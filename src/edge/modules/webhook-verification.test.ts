@@ -306,6 +306,91 @@ test('genuine webhooks of every provider pass, forged, changed and stale ones do
   }
 })
 
+test('no signature that is cut, lengthened, doubled, spelled otherwise or left empty passes', async (t) => {
+  const { config, edgeId, backendId, ask, tunnel } = await startHttpsEdge(t)
+  for (const provider of Object.keys(signers))
+    config.create(HttpsRoute, {
+      edge_id: edgeId,
+      match_type: 'exact_path',
+      match: `/${provider}`,
+      backend: { backend_id: backendId },
+      webhook_verification: { provider, secret: secretOf(provider) },
+    })
+  await config.applied()
+  const spoiled = (value: string) => [
+    '',
+    value.slice(0, -1),
+    `${value}A`,
+    `${value}\u00e9`,
+    `${value}, ${value}`,
+    value.replace(/[0-9A-Za-z]{8}/, '00000000'),
+    value.replace(/[A-Za-z0-9+/=]{20,}$/, ''),
+  ]
+  let tried = 0
+
+  for (const provider of Object.keys(signers)) {
+    const path = `/${provider}`
+    const url = `https://${HOST}${path}`
+    const sent = signers[provider]!({ body: BODY, path, url, now: Date.now(), secret: SECRET })
+    const body = sent.body ?? BODY
+    for (const [name, value] of Object.entries(sent.headers)) {
+      if (!/signature|token|hmac|authorization|sha256/i.test(name) || /time|nonce|headers/i.test(name))
+        continue
+      for (const bad of spoiled(value)) {
+        // A list of signatures passes when one of them fits, and hexadecimal digits have no case.
+        if (bad === value || (bad.startsWith(`${value},`) && /[,=]/.test(value))) continue
+        const headers = { ...sent.headers, [name]: bad }
+        const { status } = await ask({ path, method: 'POST', headers, body })
+        assert.equal(status, provider === 'xero' ? 401 : 403, `${provider} ${name}: ${bad}`)
+        tried++
+      }
+      const twice = { ...sent.headers, [name]: [value, value] }
+      const { status } = await ask({ path, method: 'POST', headers: twice, body })
+      assert.equal(status, provider === 'xero' ? 401 : 403, `${provider} with ${name} twice`)
+    }
+  }
+  assert.ok(tried > 300, `${tried} tried`)
+  assert.equal(tunnel.visitors.length, 0)
+})
+
+test('the challenge of X is no way to have a webhook signed', async (t) => {
+  const { config, routeId, ask, tunnel } = await startHttpsEdge(t)
+  config.update(routeId, { webhook_verification: { provider: 'twitter', secret: SECRET } })
+  await config.applied()
+
+  for (const event of [BODY, '{}', '[1]', '"x"', 'a b', '12345', 'true', 'a=b']) {
+    const asked = await ask({ path: `/?crc_token=${encodeURIComponent(event)}` })
+    const signature = asked.status === 200 ? JSON.parse(asked.text).response_token : 'none'
+    const headers = { 'x-twitter-webhooks-signature': signature }
+    assert.equal((await ask({ method: 'POST', body: event, headers })).status, 403, event)
+  }
+  assert.equal(tunnel.visitors.length, 0)
+})
+
+test('a body that the signature of Plivo does not cover is refused', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t)
+  config.update(routeId, { webhook_verification: { provider: 'plivo', secret: SECRET } })
+  await config.applied()
+  const headers = {
+    'X-Plivo-Signature-V3-Nonce': '1',
+    'X-Plivo-Signature-V3': mac('sha256', SECRET, `https://${HOST}/.1`).digest('base64'),
+  }
+
+  assert.equal((await ask({ path: '/', headers })).status, 200)
+  for (const [method, type] of [
+    ['POST', 'application/json'],
+    ['PUT', 'application/x-www-form-urlencoded'],
+  ] as const) {
+    const { status } = await ask({
+      path: '/',
+      method,
+      body: FORM,
+      headers: { ...headers, 'content-type': type },
+    })
+    assert.equal(status, 403, `${method} ${type}`)
+  }
+})
+
 test('signatures from the services’ own documentation are accepted', async (t) => {
   const clock = { now: () => 0, monotonic: () => performance.now() }
   const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies: { clock } })
