@@ -332,7 +332,6 @@ const checks: Record<string, Check> = {
       `op_${suffix}`,
       suffix,
       'x',
-      '%00',
       '%20',
       'é',
       '..%2f',

@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns'
 import { connect, isIP, type LookupFunction, Socket } from 'node:net'
-import { isOwnAddress } from './outbound.ts'
+import { parseAddress } from './cidr.ts'
+import { isOwnAddress, notPublic } from './outbound.ts'
 import { compileAllowList } from './outbound-allow.ts'
 import { isPublicAddress } from './public-address.ts'
 
@@ -9,32 +10,42 @@ export type Dial = (to: { host: string; port: number }) => Socket
 
 /**
  * Dials public addresses, and what the operator lists beside them. A name is resolved once and every address it has must
- * be allowed, so that a name cannot lead inside (P45). Throws a sentence for a list that cannot be read.
+ * be allowed, so that a name cannot lead inside (P45). The platform's own addresses are not dialled even when they belong
+ * to a translator before it: traffic would go in circles. Throws a sentence for a list that cannot be read.
  */
-export function createDial({ allow = [] }: { allow?: string[] } = {}): Dial {
+export function createDial({
+  allow = [],
+  own = [],
+  lookup = systemLookup,
+}: {
+  allow?: string[]
+  own?: readonly string[]
+  lookup?: typeof systemLookup
+} = {}): Dial {
   const listed = compileAllowList(allow)
   const mayDial = (address: string, port: number) =>
-    listed.address(address, port) || (isPublicAddress(address) && !isOwnAddress(address))
-  const refused = (host: string, address: string) =>
-    new Error(
-      `${host} leads to ${address}, which is not on the public Internet. The operator can allow it with --outbound-allow.`,
-    )
+    listed.address(address, port) ||
+    (isPublicAddress(address) && !isOwnAddress(address) && !own.some((known) => sameAddress(known, address)))
 
   return ({ host, port }) => {
     const options = { host, port, allowHalfOpen: true, noDelay: true }
     const byName = listed.host(host, port)
-    if (isIP(host) > 0) return mayDial(host, port) ? connect(options) : failing(refused(host, host))
+    if (isIP(host) > 0) return mayDial(host, port) ? connect(options) : failing(new Error(notPublic(host)))
     const guarded: LookupFunction = (name, lookupOptions, done) => {
-      systemLookup(name, { ...lookupOptions, all: true }, (error, addresses) => {
-        const inside = byName ? undefined : addresses?.find(({ address }) => !mayDial(address, port))
+      lookup(name, { ...lookupOptions, all: true }, (error, addresses) => {
+        const inside = !byName && addresses?.some(({ address }) => !mayDial(address, port))
         if (error !== null) done(error, '')
-        else if (inside !== undefined) done(refused(name, inside.address), '')
+        else if (inside) done(new Error(notPublic(name)), '')
         else if (lookupOptions.all) done(null, addresses)
         else done(null, addresses[0]!.address, addresses[0]!.family)
       })
     }
     return connect({ ...options, lookup: guarded })
   }
+}
+
+function sameAddress(one: string, other: string): boolean {
+  return parseAddress(one)?.value === parseAddress(other)?.value
 }
 
 /** A socket that never gets anywhere, for reasons it tells as any other would. */

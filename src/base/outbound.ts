@@ -111,11 +111,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     const inside = addresses.find(
       (address) => !listed.address(address, port) && (!isPublicAddress(address) || isOwnAddress(address)),
     )
-    if (inside !== undefined)
-      throw new OutboundProblem(
-        'address',
-        `${host} leads to ${inside}, which is not on the public Internet. The operator can allow it with --outbound-allow.`,
-      )
+    if (inside !== undefined) throw new OutboundProblem('address', notPublic(host))
     return addresses
   }
 
@@ -205,6 +201,11 @@ async function resolve(lookup: Lookup, host: string): Promise<string[]> {
   })
   if (addresses.length === 0) throw dnsProblem(host, 'no addresses')
   return addresses
+}
+
+/** Does not say where a name leads: whoever configured it would learn the addresses of names that are known only here. */
+export function notPublic(host: string): string {
+  return `${host} is not on the public Internet. The operator can allow it with --outbound-allow.`
 }
 
 function dnsProblem(host: string, reason: string, cause?: unknown): OutboundProblem {

@@ -1,12 +1,14 @@
 import { isIPv6 } from 'node:net'
 import { type Cidr, parseAddress, parseCidr } from './cidr.ts'
 
-// The IANA registry of special-purpose IPv4 addresses, and the relays of 6to4.
+// The IANA registry of special-purpose IPv4 addresses, the relays of 6to4, and the one public address behind which a cloud
+// (Azure) keeps the services of its virtual machines; those of other clouds are link-local or private.
 const specialV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',

@@ -4,12 +4,22 @@ import { flag, integer, nullable, object, required, secret, text } from './value
 
 const nonEmpty = (value: string) => (value === '' ? 'must not be empty.' : undefined)
 
+/** Partition and region become parts of the host name that is called. */
+const PARTITION = /^aws(-[a-z]{1,16})*$/
+const REGION = /^[a-z0-9-]{0,32}$/
+
 /** A resource name of the cloud, such as `arn:aws:kinesis:us-east-1:123456789012:stream/name`. */
 function arn(service: string, resource: RegExp, example: string) {
   return required(
     text(2048, (value) => {
       const parts = value.split(':')
-      const fits = parts[0] === 'arn' && parts[2] === service && resource.test(parts.slice(5).join(':'))
+      const [prefix, partition = '', named, region = ''] = parts
+      const fits =
+        prefix === 'arn' &&
+        PARTITION.test(partition) &&
+        named === service &&
+        REGION.test(region) &&
+        resource.test(parts.slice(5).join(':'))
       return fits ? undefined : `"${value}" is not of the form ${example}.`
     }),
   )

@@ -255,7 +255,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       clock,
       log,
       certificates: servedCertificates(certs),
-      dial: createDial({ allow: settings.outboundAllow }),
+      dial: createDial({ allow: settings.outboundAllow, own: settings.publicIps }),
       config: {
         http: settings.httpAddr ?? false,
         https: settings.httpsAddr ?? false,

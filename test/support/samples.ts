@@ -462,7 +462,17 @@ export const samples: Record<StoredKind, Sample> = {
         },
       },
     }),
-    refused: { ...TOO_LONG, format: ['xml', ''], target: [{}, { kinesis, monitoring: { api_key: 'k' } }] },
+    refused: {
+      ...TOO_LONG,
+      format: ['xml', ''],
+      target: [{}, { kinesis, monitoring: { api_key: 'k' } }],
+      // Partition and region become parts of a host name.
+      'target.kinesis.stream_arn': [
+        'arn:aws:kinesis:evil.example/:123456789012:stream/x',
+        'arn:aws:kinesis:x@evil.example:123456789012:stream/x',
+        'arn:evil:kinesis:us-east-1:123456789012:stream/x',
+      ],
+    },
   },
   event_subscriptions: {
     create: async (api) => ({
