@@ -455,7 +455,14 @@ test('diagnose names each step, and the one that fails', async (t) => {
   const report = join(home, 'report.json')
   const flags = flagsFor(gateway, home)
 
-  const fine = await runProgram(t, ['diagnose', '-w', report, ...flags], { env: cleanEnv(home) })
+  const config = join(home, 'adit.yml')
+  writeFileSync(
+    config,
+    'version: 3\nagent:\n  api_key: CANARY\n  update_url: https://me:CANARY@updates.test/x\n',
+  )
+  const fine = await runProgram(t, ['diagnose', '-w', report, '--config', config, ...flags], {
+    env: cleanEnv(home),
+  })
   const wrong = await runProgram(t, ['diagnose', ...flags.slice(0, 2), '--authtoken=nope-nope'], {
     env: cleanEnv(home),
   })
@@ -465,6 +472,7 @@ test('diagnose names each step, and the one that fails', async (t) => {
   assert.equal(fine.code, 0, fine.stdout)
   assert.match(fine.stdout, /Agent protocol and authtoken +\[ OK \] account Ada, region eu/)
   assert.equal(JSON.parse(readFileSync(report, 'utf8')).config.authtoken, '[hidden]')
+  assert.ok(!`${readFileSync(report, 'utf8')}${fine.stdout}${fine.stderr}`.includes('CANARY'))
   assert.match(fine.stdout, /TLS and certificate +\[ OK \] TLSv1\.[23]/)
   assert.equal(wrong.code, 1)
   assert.match(wrong.stdout, /Agent protocol and authtoken +\[ WARN \]/)

@@ -40,6 +40,8 @@ test('what cannot be is refused with one sentence that names the setting', () =>
     [['--region', 'moon'], {}, /--region is "moon"/],
     [['--roles', 'api,cook'], {}, /--roles/],
     [['--database-url', 'mysql://x'], {}, /postgres:\/\//],
+    [['--database-url', 'postgres://me:CANARY@127.0.0.1:99999/db'], {}, /^(?!.*CANARY).*cannot be read/],
+    [['--database-url', 'postgres://me:CANARY@[x/db'], {}, /^(?!.*CANARY).*cannot be read/],
     [[], { ADIT_DOMANE: 'x' }, /There is no setting ADIT_DOMANE/],
   ]
   for (const [args, environment, sentence] of cases)

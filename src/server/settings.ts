@@ -115,6 +115,11 @@ const settings = {
         throw new BadSetting(
           `--${flag} has to start with postgres://; leave it unset for the embedded database.`,
         )
+      // Said here: the library's complaint would carry the whole address, and the password in it.
+      if (text !== '' && !URL.canParse(text))
+        throw new BadSetting(
+          `--${flag} cannot be read. Write postgres://user:password@host:port/database, with special characters percent-encoded.`,
+        )
       return optional(text)
     },
   ),

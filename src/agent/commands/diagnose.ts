@@ -167,8 +167,17 @@ async function checkServer({ location, dial }: AgentSettings, run: Run): Promise
   session?.close()
 }
 
-/** The configuration without what must not be shown. */
+/** The configuration without what must not be shown, which any address may hold too. */
 function sanitised({ authtoken, api_key, proxy_url, ...rest }: AgentKeys): object {
   const hidden = (value: string | undefined) => (value === undefined ? undefined : '[hidden]')
-  return { ...rest, authtoken: hidden(authtoken), api_key: hidden(api_key), proxy_url: hidden(proxy_url) }
+  const shown = Object.entries(rest).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value.replace(/\/\/[^/@]*@/, '//[hidden]@') : value,
+  ])
+  return {
+    ...Object.fromEntries(shown),
+    authtoken: hidden(authtoken),
+    api_key: hidden(api_key),
+    proxy_url: hidden(proxy_url),
+  }
 }

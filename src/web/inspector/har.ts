@@ -2,6 +2,7 @@ import { ipOf } from '../shared/units.ts'
 import { type Capture, type CapturedMessage, listFrames } from './api.ts'
 import { kindOf, mediaType, pairsOf, queryOf } from './content.ts'
 import { urlOf } from './copy-as.ts'
+import { withoutCredentials } from './credential-headers.ts'
 import { asText, type Message, readMessages, toBase64 } from './message.ts'
 
 const PAGE = 500
@@ -24,7 +25,7 @@ async function entryOf(capture: Capture): Promise<object> {
       url: urlOf(capture, undefined),
       httpVersion: capture.request.proto,
       cookies: [],
-      headers: namedValues(request.headers),
+      headers: headersOf(request),
       queryString: namedValues(queryOf(capture.request.uri)),
       ...sizes(capture.request, request),
       ...(request.body.length > 0 ? { postData: postData(request) } : {}),
@@ -34,7 +35,7 @@ async function entryOf(capture: Capture): Promise<object> {
       statusText: capture.response?.status.replace(/^\d+ ?/, '') ?? '',
       httpVersion: capture.response?.proto ?? '',
       cookies: [],
-      headers: namedValues(response?.headers ?? []),
+      headers: response ? headersOf(response) : [],
       redirectURL: capture.response?.headers.Location?.[0] ?? '',
       ...(capture.response && response
         ? sizes(capture.response, response)
@@ -68,6 +69,8 @@ async function webSocketMessages(id: string): Promise<object[]> {
     if (frames.length < PAGE) return messages
   }
 }
+
+const headersOf = ({ headers }: Message) => namedValues(withoutCredentials(headers))
 
 const namedValues = (pairs: readonly [string, string][]) => pairs.map(([name, value]) => ({ name, value }))
 

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withoutCredentials } from '../../src/web/inspector/credential-headers.ts'
+
+test('an HTTP archive says which credentials there were, not what they were', () => {
+  const secret = [
+    'Authorization',
+    'authorization',
+    'Proxy-Authorization',
+    'cookie',
+    'Set-Cookie',
+    'set-cookie',
+    'X-Api-Key',
+    'x-goog-apikey',
+    'X-Gitlab-Token',
+    'X-Auth-Token',
+    'X-Hub-Signature-256',
+    'Client-Secret',
+  ]
+  const plain = ['Accept', 'Host', 'Content-Type', 'User-Agent', 'X-Forwarded-For', 'Location']
+
+  const shown = withoutCredentials([...secret, ...plain].map((name) => [name, 'CANARY']))
+
+  assert.deepEqual(shown, [
+    ...secret.map((name) => [name, '[redacted]']),
+    ...plain.map((name) => [name, 'CANARY']),
+  ])
+})
