@@ -3,7 +3,13 @@ import { after, before, test } from 'node:test'
 import { documentedOpenApi } from '../../src/api/openapi.ts'
 import { resources } from '../../src/resources/index.ts'
 import { changesOf, filledIn, kindOf, valuesOf } from '../../src/web/dashboard/form/model.ts'
-import { bodySchema, type OpenApi, resolved, type Schema } from '../../src/web/dashboard/openapi.ts'
+import {
+  bodySchema,
+  mayChange,
+  type OpenApi,
+  resolved,
+  type Schema,
+} from '../../src/web/dashboard/openapi.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { type Body, collection, type StoredKind, samples } from '../support/samples.ts'
 
@@ -95,4 +101,22 @@ test('only what was filled in is sent, and only what was changed', () => {
     ),
     { changed: { text: '', list: [], added: 2 }, cleared: ['gone'] },
   )
+})
+
+test('pages know from the document what a role may change', () => {
+  const may = (path: string, role: 'read_only' | 'developer' | 'admin', others = false) =>
+    mayChange(document, path, role, others)
+
+  assert.deepEqual(
+    (['read_only', 'developer', 'admin'] as const).map((role) => may('/edges/https', role)),
+    [false, true, true],
+  )
+  for (const path of ['/ip_restrictions', '/event_destinations', '/event_subscriptions', '/users'])
+    assert.deepEqual([may(path, 'developer'), may(path, 'admin')], [false, true], path)
+  for (const path of ['/api_keys', '/credentials', '/ssh_credentials'])
+    assert.deepEqual(
+      [may(path, 'developer'), may(path, 'developer', true), may(path, 'admin', true)],
+      [true, false, true],
+      path,
+    )
 })

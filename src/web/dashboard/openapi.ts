@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { api } from './api.ts'
+import { api, type Role } from './api.ts'
 
 /** A JSON Schema as far as forms and views need to know it. */
 export interface Schema {
@@ -30,6 +30,9 @@ interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly tags: readonly string[]
+  readonly 'x-required-role'?: Role
+  /** A higher role that some objects of the operation need. */
+  readonly 'x-required-role-when'?: { readonly role: Role }
   readonly requestBody?: { content: { 'application/json': { schema: Schema } } }
 }
 
@@ -93,6 +96,16 @@ export function bodySchema(document: OpenApi, method: string, path: string): Sch
   const operation = document.paths[path]?.[method.toLowerCase()]
   const schema = operation?.requestBody?.content['application/json'].schema
   return schema && resolved(schema, document)
+}
+
+const ROLES: readonly Role[] = ['read_only', 'developer', 'admin']
+
+/** Whether a role may make or change what `path` lists; `others` when it is about something that belongs to another user. */
+export function mayChange(document: OpenApi, path: string, role: Role, others = false): boolean {
+  const { 'x-required-role': plain = 'developer', 'x-required-role-when': guarded } =
+    document.paths[path]?.post ?? {}
+  const required = others && guarded ? guarded.role : plain
+  return ROLES.indexOf(role) >= ROLES.indexOf(required)
 }
 
 /** The path as the document writes it, of one that is called: `/ip_policies/{id}` of `/ip_policies/ipp_1`. */

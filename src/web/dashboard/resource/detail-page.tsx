@@ -17,7 +17,7 @@ import {
 } from '../kit/index.ts'
 import type { ExtraProps, Item, ResourcePages } from '../resources.ts'
 import { go } from '../route.ts'
-import { useMayChange } from '../session.ts'
+import { useMayChangeAt } from '../session.ts'
 import { ItemFacts } from './value-view.tsx'
 
 const extras = new Map<ResourcePages, readonly ComponentType<ExtraProps>[]>()
@@ -34,7 +34,7 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
   const path = `${resource.path}/${encodeURIComponent(id)}`
   const { value: item, error, reload } = useApi<Item>(path)
   const [asking, setAsking] = useState(false)
-  const mayChange = useMayChange()
+  const mayChange = useMayChangeAt(resource.path, item)
   const name = item ? nameOf(item) : one
   const described =
     item && typeof item.description === 'string' && item.description !== name && item.description

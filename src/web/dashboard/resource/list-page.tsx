@@ -1,6 +1,6 @@
 import { ButtonLink, type Column, Empty, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../resources.ts'
-import { useMayChange } from '../session.ts'
+import { useMayChangeAt } from '../session.ts'
 import { ListBody, useSearchedList } from './searched-list.tsx'
 import { Cell } from './value-view.tsx'
 
@@ -8,7 +8,7 @@ import { Cell } from './value-view.tsx'
 export function ListPage({ resource }: { resource: ResourcePages }) {
   const { title, one, route, lead, why, columns } = resource
   const list = useSearchedList<Item>(resource.path, resource.listKey)
-  const mayChange = useMayChange()
+  const mayChange = useMayChangeAt(resource.path)
   const create = mayChange && (
     <ButtonLink to={`${route}/new`} kind="main" shortcut="n">
       New {one}

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { api, sentenceOf } from '../../api.ts'
 import { Badge, Button, Card, Equivalent, Facts, Notice, Time, useApi } from '../../kit/index.ts'
 import type { ExtraProps } from '../../resources.ts'
-import { useMayChange } from '../../session.ts'
+import { useMayChangeAt } from '../../session.ts'
 import { type DeliveryStatus, deliveryWords } from './delivery-words.ts'
 
 /** How deliveries to a destination stand, looked at every few seconds, and a button that tries it out. */
@@ -12,7 +12,7 @@ export default function Delivery({ item }: ExtraProps) {
   const status = value?.status ?? (item.status as DeliveryStatus | null)
   const [busy, setBusy] = useState(false)
   const [tried, setTried] = useState<{ kind: 'good' | 'bad'; text: string }>()
-  const mayChange = useMayChange()
+  const mayChange = useMayChangeAt('/event_destinations')
   const test = `${path}/send_test_event`
   const tryOut = async () => {
     setBusy(true)
