@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts'
 import { bodyOf, Places } from '../support/places.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
-import { secondAccount } from '../support/second-account.ts'
+import { createSecondAccount } from '../support/second-account.ts'
 
 /** Two nodes of one database, and two accounts that call either of them. */
 async function startNodes(t: TestContext) {
@@ -24,7 +24,7 @@ async function startNodes(t: TestContext) {
   const flags = ['--database-url', url, '--outbound-allow', '127.0.0.1']
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
-  const stranger = await secondAccount(first, url)
+  const stranger = await createSecondAccount(first, url)
   const strangeAt = ({ credentials }: TestPlatform) =>
     createClient(credentials.api_url, stranger.apiKey.reveal())
   return {
