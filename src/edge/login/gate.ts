@@ -19,6 +19,7 @@ import { type LoginLedger, takeOnce } from './ledger.ts'
 import type { Once } from './once.ts'
 import type { OpenSessions } from './open-sessions.ts'
 import type { OpenedSession, OpenedSessions } from './opened-sessions.ts'
+import { withinDeadline } from './provider-fetch.ts'
 import { locationAt, returnPath } from './return-to.ts'
 import type { Seal } from './seal.ts'
 import { lifetimeOf, type Session, type SessionSettings } from './session.ts'
@@ -37,6 +38,8 @@ export interface GateParts {
   readonly open: OpenSessions
   readonly opened: OpenedSessions
   readonly clock: Clock
+  /** How long a visitor waits for the provider. */
+  readonly maxProviderMs: number
 }
 
 export interface GateOptions extends GateParts {
@@ -160,7 +163,7 @@ export function createGate(options: GateOptions): Gate {
       at: clock.now(),
       memory: signIn.remember(),
     }
-    const url = await signIn.begin(state, handOver.sealState(state))
+    const url = await withinDeadline(signIn.begin(state, handOver.sealState(state)), options.maxProviderMs)
     const secure = isSecure(exchange)
     const pending: Pending = { signInId, returnTo: returnPath(target) }
     const held = setCookie(loginPrefix + signInId, seal.close(`login ${placeId}`, pending), {
@@ -241,6 +244,11 @@ export function createGate(options: GateOptions): Gate {
     endings.add(ending, clock.now())
   }
 
+  async function logoutUrl({ identity }: Session): Promise<string | undefined> {
+    const url = signIn.logoutUrl?.(identity) ?? Promise.resolve(undefined)
+    return withinDeadline(url, options.maxProviderMs).catch(() => undefined)
+  }
+
   async function logout(exchange: Exchange): Promise<Answer> {
     const session = sessionOf(exchange, new Cookies(exchange))?.session
     const secure = isSecure(exchange)
@@ -249,7 +257,7 @@ export function createGate(options: GateOptions): Gate {
       (secure ? setCookie(proof, '', { secure, seconds: 0 }) : '')
     if (session !== undefined) await end(session)
     // Here the session is over in any case, also while the provider cannot be reached.
-    const elsewhere = session && (await signIn.logoutUrl?.(session.identity).catch(() => undefined))
+    const elsewhere = session && (await logoutUrl(session))
     if (elsewhere !== undefined) return redirect(303, elsewhere, gone)
     return {
       status: 200,

@@ -19,6 +19,7 @@ import { createOidcSignIn } from './oidc.ts'
 import { Once } from './once.ts'
 import { OpenSessions } from './open-sessions.ts'
 import { OpenedSessions } from './opened-sessions.ts'
+import { MAX_PROVIDER_MS } from './provider-fetch.ts'
 import { createSamlPlace, type SamlPlace } from './saml.ts'
 import { createSamlThread } from './saml-thread.ts'
 import { createSeal } from './seal.ts'
@@ -40,6 +41,8 @@ export interface LoginOptions {
   readonly oauthEndpoints?: OauthEndpoints
   /** Messages to the login host that one source may send in vain in a minute; 0 for no limit. */
   readonly callbackLimit?: number
+  /** How long a visitor waits for a provider. */
+  readonly maxProviderMs?: number
 }
 
 /** Sign-in of visitors, with the host that providers send them back to. */
@@ -55,13 +58,13 @@ const EVERYONE: Allowed = { emails: [], domains: [] }
 
 /** Makes the log-in modules work. */
 export function createLogins(options: LoginOptions): LoginPart {
-  const { outbound, clock, idpUrl, ledger } = options
+  const { outbound, clock, idpUrl, ledger, maxProviderMs = MAX_PROVIDER_MS } = options
   const seal = createSeal(options.key)
   const once = new Once(clock)
   const endings = new Endings()
   const sessions = { open: new OpenSessions(), opened: new OpenedSessions(seal) }
   const handOver = createHandOver({ seal, clock })
-  const shared = { seal, handOver, once, ledger, endings, clock, ...sessions }
+  const shared = { seal, handOver, once, ledger, endings, clock, maxProviderMs, ...sessions }
   // Weakly, so that gates go with the routes they stand on.
   const gates = new WeakMap<RequestStep, Gate>()
   // Weakly, so that those of deleted routes go with them.
@@ -140,6 +143,6 @@ export function createLogins(options: LoginOptions): LoginPart {
 
     close: () => thread.close(),
 
-    host: (policy) => loginHost({ policy, handOver, once, gates, places, limit }),
+    host: (policy) => loginHost({ policy, handOver, once, gates, places, limit, maxProviderMs }),
   }
 }

@@ -13,6 +13,7 @@ import { isProviderCallback } from './callback-paths.ts'
 import type { Gate } from './gate.ts'
 import { type HandOver, MAX_STATE_SECONDS, type Origin } from './hand-over.ts'
 import type { Once } from './once.ts'
+import { withinDeadline } from './provider-fetch.ts'
 import type { SamlPlace } from './saml.ts'
 import { denied, SignInRefused } from './sign-in.ts'
 
@@ -32,8 +33,10 @@ export function loginHost(options: {
   gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
   places: ReadonlyMap<string, WeakRef<SamlPlace>>
   limit: CallbackLimit
+  /** How long a visitor waits for the provider. */
+  maxProviderMs: number
 }): HttpEntry {
-  const { handOver, once, gates, places, limit } = options
+  const { handOver, once, gates, places, limit, maxProviderMs } = options
   const route: Route = {
     id: 'login',
     admission: undefined,
@@ -96,7 +99,8 @@ export function loginHost(options: {
       throw new SignInRefused('the page has changed since this sign-in began; open it again')
     if (!once.take(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
       throw new SignInRefused('this sign-in was completed already; open the page again')
-    return handOver.ticketUrl(state, await gate.signIn.complete({ path, query }, state))
+    const identity = await withinDeadline(gate.signIn.complete({ path, query }, state), maxProviderMs)
+    return handOver.ticketUrl(state, identity)
   }
 
   /** The gate that stands at an address of this edge right now. */

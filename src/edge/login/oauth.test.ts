@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createOutbound } from '../../base/outbound.ts'
 import { OAUTH_PROVIDERS } from '../../resources/index.ts'
+import { faults } from '../testing/openid-provider.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { type OauthProviderName, oauthProviders, providerNamed } from './oauth-providers.ts'
-import { SignInRefused } from './sign-in.ts'
+import { ProviderUnavailable, SignInRefused } from './sign-in.ts'
 
 const IDP = 'https://idp.adit.localhost'
 
@@ -65,11 +66,22 @@ async function start(
     wire = wires[name],
     groups = [],
     scopes = [],
-  }: { wire?: Wire; groups?: string[]; scopes?: string[] } = {},
+    fail = {},
+  }: {
+    wire?: Wire
+    groups?: string[]
+    scopes?: string[]
+    /** How it fails to answer for one of its addresses. */
+    fail?: Record<string, (response: ServerResponse) => void>
+  } = {},
 ) {
   const told = { form: new URLSearchParams(), authorizations: new Set<string | undefined>() }
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '', 'http://x').pathname.slice(1)
+    if (fail[path] !== undefined) {
+      fail[path](response)
+      return
+    }
     if (path !== 'token') {
       told.authorizations.add(request.headers.authorization)
       const answer = wire.about[path]
@@ -88,7 +100,7 @@ async function start(
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const outbound = createOutbound({ allow: ['127.0.0.1'] })
+  const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 1000 })
   t.after(async () => {
     await outbound.close()
     server.closeAllConnections()
@@ -195,4 +207,42 @@ test('what is no token, and a person without an id, sign nobody in', async (t) =
   }
   const { complete } = await start(t, 'google')
   await assert.rejects(complete({ error: 'access_denied' }), /cancelled/)
+})
+
+for (const [what, behave] of Object.entries(faults))
+  test(`a provider that ${what} is told apart from one that refuses, whatever it was asked for`, async (t) => {
+    for (const part of ['token', 'user', 'teams']) {
+      const { complete } = await start(t, 'github', { fail: { [part]: behave } })
+      await assert.rejects(complete(), ProviderUnavailable, part)
+    }
+  })
+
+test('redirects of a provider are not followed, and sign nobody in', async (t) => {
+  for (const part of ['token', 'user']) {
+    const asked: string[] = []
+    const { complete } = await start(t, 'google', {
+      fail: {
+        [part]: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+        elsewhere: (response) => {
+          asked.push(part)
+          response.end(JSON.stringify({ ...bearer, ...openId }))
+        },
+      },
+    })
+    await assert.rejects(complete(), SignInRefused)
+    assert.deepEqual(asked, [])
+  }
+})
+
+test('an answer that arrives at the address of another provider is not redeemed', async (t) => {
+  const { complete, told } = await start(t, 'github')
+  for (const path of [
+    '/oauth2/callback',
+    '/oauth2/gitlab/callback',
+    '/oauth2/github/callback/',
+    '/oidc/callback/x',
+  ])
+    await assert.rejects(complete(undefined, path), SignInRefused, path)
+  assert.equal(told.form.size, 0)
+  assert.equal((await complete()).id, '42')
 })

@@ -22,29 +22,25 @@ export interface OauthOptions {
 export function createOauthSignIn(options: OauthOptions): SignIn {
   const { name, provider, clientId, clientSecret, outbound } = options
   const path = provider.ownCallback === true ? callbackOfProvider(name) : SHARED_CALLBACK
-  /** Anew for each sign-in, whose calls share a deadline. */
-  function configuration(fetch: Fetch): client.Configuration {
-    const server = {
+  const fetch = providerFetch(outbound)
+  const config = new client.Configuration(
+    {
       issuer: new URL(provider.token).origin,
       authorization_endpoint: provider.authorize,
       token_endpoint: provider.token,
-    }
-    const config = new client.Configuration(
-      server,
-      clientId,
-      clientSecret,
-      client.ClientSecretPost(clientSecret),
-    )
-    config[client.customFetch] = readingTokens(fetch) as client.CustomFetch
-    // The guarded client lets plain http through only to hosts the operator listed.
-    client.allowInsecureRequests(config)
-    return config
-  }
+    },
+    clientId,
+    clientSecret,
+    client.ClientSecretPost(clientSecret),
+  )
+  config[client.customFetch] = readingTokens(fetch) as client.CustomFetch
+  // The guarded client lets plain http through only to hosts the operator listed.
+  client.allowInsecureRequests(config)
   // Without the provider's own ones it would not say who somebody is.
   const scopes = [...new Set([...provider.scopes, ...options.scopes])]
 
   /** What the provider tells; undefined when it will not, which opens nothing. */
-  async function about(fetch: Fetch, url: string, accessToken: string): Promise<unknown> {
+  async function about(url: string, accessToken: string): Promise<unknown> {
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'adit' },
     })
@@ -56,7 +52,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     remember: () => ({ verifier: client.randomPKCECodeVerifier() }),
 
     async begin({ memory }, state) {
-      return client.buildAuthorizationUrl(configuration(providerFetch(outbound)), {
+      return client.buildAuthorizationUrl(config, {
         redirect_uri: `${options.idpUrl()}${path}`,
         scope: scopes.join(' '),
         code_challenge: await client.calculatePKCECodeChallenge(memory.verifier!),
@@ -69,12 +65,11 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     async complete(answer, { memory }) {
       if (answer.path !== path)
         throw new SignInRefused('another identity provider answered than the one of this page')
-      const fetch = providerFetch(outbound)
       const query = new URLSearchParams(answer.query)
       // Its addresses are the operator's and not the tenant's, so there is nobody else to hand the code to.
       query.delete('iss')
       const tokens = await client
-        .authorizationCodeGrant(configuration(fetch), new URL(`${options.idpUrl()}${path}?${query}`), {
+        .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
           pkceCodeVerifier: memory.verifier!,
           expectedState: query.get('state')!,
         })
@@ -88,7 +83,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
         })
       const names = Object.keys(provider.about)
       const answers = await Promise.all(
-        names.map((name) => about(fetch, provider.about[name]!, tokens.access_token)),
+        names.map((name) => about(provider.about[name]!, tokens.access_token)),
       )
       const person = provider.read(Object.fromEntries(names.map((name, index) => [name, answers[index]])))
       if (person.id === '') throw new SignInRefused('the provider did not say who you are')

@@ -1,148 +1,18 @@
 import assert from 'node:assert/strict'
-import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { createOutbound } from '../../base/outbound.ts'
-import { createOidcSignIn } from './oidc.ts'
-import { SignInRefused } from './sign-in.ts'
-
-const IDP = 'https://idp.adit.localhost'
-
-interface Key {
-  readonly kid: string
-  readonly publicKey: KeyObject
-  readonly privateKey: KeyObject
-}
-
-function newKey(kid: string): Key {
-  return { kid, ...generateKeyPairSync('rsa', { modulusLength: 2048 }) }
-}
-
-const [first, second] = [newKey('first'), newKey('second')]
-
-/** How the provider of a test behaves; what is not named here is as it should be. */
-interface Manners {
-  claims: (claims: Record<string, unknown>) => Record<string, unknown>
-  header: Record<string, unknown>
-  key: Key
-  published: Key[]
-  signer: (input: string, key: Key) => Buffer
-  description: Record<string, unknown>
-  token: (response: ServerResponse, idToken: string) => void
-}
-
-const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-
-function tokenAnswer(response: ServerResponse, idToken: string | undefined): void {
-  response.setHeader('content-type', 'application/json')
-  response.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token: idToken }))
-}
-
-/** A provider that does as it is told, and a sign-in that believes it no more than it must. */
-async function start(t: TestContext) {
-  const manners: Manners = {
-    claims: (claims) => claims,
-    header: {},
-    key: first,
-    published: [first],
-    signer: (input, { privateKey }) => sign('sha256', Buffer.from(input), privateKey),
-    description: {},
-    token: tokenAnswer,
-  }
-  const told = { nonce: '', keyRequests: 0, descriptions: 0, form: new URLSearchParams() }
-  const usedCodes = new Set<string>()
-  const server = createServer((request, response) => {
-    const path = new URL(request.url ?? '', 'http://x').pathname
-    response.setHeader('content-type', 'application/json')
-    if (path === '/.well-known/openid-configuration') {
-      told.descriptions++
-      response.end(
-        JSON.stringify({
-          issuer,
-          authorization_endpoint: `${issuer}/auth`,
-          token_endpoint: `${issuer}/token`,
-          jwks_uri: `${issuer}/keys`,
-          response_types_supported: ['code'],
-          id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
-          end_session_endpoint: `${issuer}/end`,
-          ...manners.description,
-        }),
-      )
-    } else if (path === '/keys') {
-      told.keyRequests++
-      const keys = manners.published.map(({ kid, publicKey }) => ({
-        ...publicKey.export({ format: 'jwk' }),
-        kid,
-        alg: 'RS256',
-        use: 'sig',
-      }))
-      response.end(JSON.stringify({ keys }))
-    } else if (path === '/token') {
-      const pieces: Buffer[] = []
-      request.on('data', (piece: Buffer) => pieces.push(piece))
-      request.on('end', () => {
-        told.form = new URLSearchParams(Buffer.concat(pieces).toString())
-        const code = told.form.get('code') ?? ''
-        if (usedCodes.has(code)) {
-          response.statusCode = 400
-          response.end(JSON.stringify({ error: 'invalid_grant' }))
-          return
-        }
-        usedCodes.add(code)
-        const at = Math.floor(Date.now() / 1000)
-        const claims = manners.claims({
-          iss: issuer,
-          sub: 'ada',
-          aud: 'app',
-          exp: at + 300,
-          iat: at,
-          nonce: told.nonce,
-          name: 'Ada',
-          email: 'ada@example.com',
-        })
-        const header = { alg: 'RS256', kid: manners.key.kid, ...manners.header }
-        const input = `${encoded(header)}.${encoded(claims)}`
-        manners.token(response, `${input}.${manners.signer(input, manners.key).toString('base64url')}`)
-      })
-    } else response.writeHead(404).end('{}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 1000 })
-  t.after(async () => {
-    await outbound.close()
-    server.closeAllConnections()
-    server.close()
-  })
-  const time = { now: 0 }
-  const clock = { now: () => Date.now(), monotonic: () => time.now }
-  const make = (from = issuer) =>
-    createOidcSignIn({
-      issuer: from,
-      clientId: 'app',
-      clientSecret: 'app-secret',
-      scopes: [],
-      outbound,
-      idpUrl: () => IDP,
-      clock,
-    })
-  let codes = 0
-
-  async function attempt(signIn = make(), answer: Record<string, string> = {}, arrivesAt?: string) {
-    const memory = signIn.remember()
-    const begun = { signInId: 'x', memory }
-    const url = new URL(await signIn.begin(begun, 'the-state'))
-    told.nonce = url.searchParams.get('nonce') ?? ''
-    const redirectUri = url.searchParams.get('redirect_uri') ?? ''
-    const path = arrivesAt ?? new URL(redirectUri).pathname
-    const query = new URLSearchParams({ code: `code-${++codes}`, state: 'the-state', ...answer })
-    return { identity: await signIn.complete({ path, query }, begun), url, memory, redirectUri }
-  }
-
-  return { manners, told, time, issuer, make, attempt }
-}
+import { createHmac, sign } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import {
+  faults,
+  first,
+  IDP_URL,
+  type Manners,
+  newKey,
+  second,
+  startOpenidProvider as start,
+  tokenAnswer,
+} from '../testing/openid-provider.ts'
+import { ProviderUnavailable, SignInRefused } from './sign-in.ts'
 
 const future = Math.floor(Date.now() / 1000) + 3600
 const past = Math.floor(Date.now() / 1000) - 3600
@@ -185,17 +55,49 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   },
   'a key nobody published': { key: second },
   'an empty signature': { signer: () => Buffer.alloc(0) },
+  'an algorithm nobody knows': { header: { alg: 'XX256' } },
+  'an algorithm that it did not announce': { header: { alg: 'RS512' } },
+  'an algorithm that does not fit the key': { header: { alg: 'ES256' } },
+  'an algorithm that is none in other letters': { header: { alg: 'nOnE' }, signer: () => Buffer.alloc(0) },
+  'no algorithm': { header: { alg: undefined } },
+  'a key inside of the token': {
+    key: second,
+    header: { kid: undefined, jwk: second.publicKey.export({ format: 'jwk' }) },
+  },
+  'an address of keys inside of the token': { key: second, header: { jku: 'http://127.0.0.1:1/keys' } },
+  'an encrypted token': { token: (response) => tokenAnswer(response, 'eyJhbGciOiJkaXIifQ..a.b.c') },
+  'two audiences that are one text': changed({ aud: 'app other' }),
+  'an audience that is an object': changed({ aud: { app: true } }),
+  'an expiry that is a text': changed({ exp: String(future) }),
+  'an empty subject': changed({ sub: '' }),
+  'an empty nonce': changed({ nonce: '' }),
   'a critical extension': { header: { crit: ['x'], x: 1 } },
   'no token of identity': { token: (response) => tokenAnswer(response, undefined) },
   'a token that is none': { token: (response) => tokenAnswer(response, 'hello') },
   'another issuer in the description': { description: { issuer: 'https://evil.example' } },
   'a description without keys': { description: { jwks_uri: undefined } },
-  'an error instead of a token': { token: (response) => void response.writeHead(500).end('{}') },
-  'no answer at all': { token: () => {} },
-  'an answer without end': { token: (response) => void response.end(Buffer.alloc(2_000_000, ' ')) },
   'a page instead of a token': { token: (response) => void response.end('<html>') },
+  'a list instead of a token': { token: (response) => void response.end('[]') },
+  'nothing instead of a token': { token: (response) => void response.end('null') },
   'a redirect instead of a token': {
     token: (response) => void response.writeHead(307, { location: '/elsewhere' }).end(),
+  },
+  'a refusal instead of a token': { token: (response) => void response.writeHead(400).end('{"error":"x"}') },
+  'a redirect instead of its description': {
+    describe: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+  },
+  'a page instead of its description': { describe: (response) => void response.end('<html>') },
+  'a list instead of its description': { describe: (response) => void response.end('[]') },
+  'no description': { describe: (response) => void response.writeHead(404).end() },
+  'a description without pages': { description: { authorization_endpoint: undefined } },
+  'a page that is a script': { description: { authorization_endpoint: 'javascript:alert(1)' } },
+  'a page that is a file': { description: { authorization_endpoint: 'file:///etc/passwd' } },
+  'a token endpoint that is no address': { description: { token_endpoint: 'nowhere' } },
+  'a page instead of its keys': { publish: (response) => void response.end('<html>') },
+  'a list instead of its keys': { publish: (response) => void response.end('[]') },
+  'keys that are none': { publish: (response) => void response.end('{"keys":[null,1,{},{"kid":"first"}]}') },
+  'a redirect instead of its keys': {
+    publish: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
   },
 }
 
@@ -204,8 +106,91 @@ for (const [what, manners] of Object.entries(misbehaviours))
     const provider = await start(t)
     Object.assign(provider.manners, manners)
 
-    await assert.rejects(provider.attempt(), SignInRefused)
+    await assert.rejects(provider.attempt(), (error) => {
+      assert.ok(error instanceof SignInRefused && !(error instanceof ProviderUnavailable), String(error))
+      return true
+    })
   })
+
+for (const [what, behave] of Object.entries(faults))
+  test(`a provider that ${what} is told apart from one that is wrong, whatever it was asked for`, async (t) => {
+    for (const part of ['describe', 'publish', 'token'] as const) {
+      const provider = await start(t)
+      Object.assign(provider.manners, { [part]: behave })
+
+      await assert.rejects(provider.attempt(), ProviderUnavailable, part)
+    }
+  })
+
+test('a provider that recovers is asked again at once', async (t) => {
+  const { manners, attempt, make } = await start(t)
+  const signIn = make()
+  for (const part of ['describe', 'publish', 'token'] as const) {
+    const before = manners[part]
+    Object.assign(manners, { [part]: faults.breaks })
+    await assert.rejects(attempt(signIn), ProviderUnavailable)
+    Object.assign(manners, { [part]: before })
+  }
+
+  assert.equal((await attempt(signIn)).identity.id, 'ada')
+})
+
+test('visitors who come at the same time cost a provider one description and one list of keys', async (t) => {
+  const { manners, told, make } = await start(t)
+  const signIn = make()
+  const waiting: ServerResponse[] = []
+  manners.describe = (response) => void waiting.push(response)
+
+  const all = Array.from({ length: 50 }, () =>
+    signIn.begin({ signInId: 'x', memory: signIn.remember() }, 'the-state').catch((error: unknown) => error),
+  )
+  while (waiting.length === 0) await new Promise(setImmediate)
+  for (const response of waiting) response.writeHead(404).end()
+
+  assert.ok((await Promise.all(all)).every((error) => error instanceof SignInRefused))
+  assert.equal(told.descriptions, 1)
+})
+
+test('a provider that names itself in answers shares an address, and has to name itself each time', async (t) => {
+  const { attempt, manners, issuer, told } = await start(t)
+  manners.description = { authorization_response_iss_parameter_supported: true }
+
+  assert.equal((await attempt(undefined, { iss: issuer })).redirectUri, `${IDP_URL}/oauth2/callback`)
+  await assert.rejects(attempt(), SignInRefused, 'without it')
+  await assert.rejects(attempt(undefined, { iss: '' }), SignInRefused)
+  await assert.rejects(attempt(undefined, { iss: `${issuer}/` }), SignInRefused, 'almost')
+  await assert.rejects(
+    attempt(undefined, { iss: 'https://evil.example', error: 'access_denied' }),
+    /not valid/,
+  )
+  const own = `/oidc/callback/${new URL(issuer).host}`
+  await assert.rejects(attempt(undefined, { iss: issuer }, own), SignInRefused)
+  assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
+})
+
+test('a provider that does not name itself in answers has an address of its own', async (t) => {
+  const { attempt, issuer, told } = await start(t)
+  const own = `/oidc/callback/${new URL(issuer).host}`
+
+  assert.equal((await attempt()).redirectUri, `${IDP_URL}${own}`)
+  for (const path of ['/oauth2/callback', `${own}/`, `${own}x`, '/oauth2/github/callback', '/oidc/callback/'])
+    await assert.rejects(attempt(undefined, { iss: issuer }, path), SignInRefused, path)
+  assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
+})
+
+test('tokens that name no key are checked with keys of the last minute', async (t) => {
+  const { attempt, manners, told, time, make } = await start(t)
+  const signIn = make()
+  manners.header = { kid: undefined }
+  await attempt(signIn)
+  Object.assign(manners, { key: second, published: [second] })
+
+  await assert.rejects(attempt(signIn), SignInRefused)
+  assert.equal(told.keyRequests, 1)
+  time.now += 60_000
+  assert.equal((await attempt(signIn)).identity.id, 'ada')
+  assert.equal(told.keyRequests, 2)
+})
 
 test('a provider that behaves signs in, with PKCE, a nonce and the exact address', async (t) => {
   const { attempt, told } = await start(t)
@@ -231,9 +216,10 @@ test('a code is taken once, and an answer of another issuer or an error is none'
 
 test('an address that is not verified is none', async (t) => {
   const { attempt, manners } = await start(t)
-  Object.assign(manners, changed({ email_verified: false }))
-
-  assert.equal((await attempt()).identity.email, '')
+  for (const email_verified of [false, 'false']) {
+    Object.assign(manners, changed({ email_verified }))
+    assert.equal((await attempt()).identity.email, '')
+  }
 })
 
 test('a new key is fetched when a token names it, and made-up keys cost one request a minute', async (t) => {

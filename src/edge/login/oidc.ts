@@ -41,9 +41,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
           execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
         },
       )
-      .catch((error: unknown) =>
-        failed(error, 'the identity provider describes itself wrongly; tell the owner of this page'),
-      )
+      .catch(misdescribed)
 
   /**
    * A provider that names itself in each answer (RFC 9207) shares its address with others. Any other has one alone: a code
@@ -60,15 +58,19 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
 
     async begin({ memory }, state) {
       const config = await configuration()
-      const url = client.buildAuthorizationUrl(config, {
-        redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
-        scope: scopes.join(' '),
-        code_challenge: await client.calculatePKCECodeChallenge(memory.verifier!),
-        code_challenge_method: 'S256',
-        state,
-        nonce: memory.nonce!,
-      })
-      return requireWebPage(url)
+      const code_challenge = await client.calculatePKCECodeChallenge(memory.verifier!)
+      try {
+        return client.buildAuthorizationUrl(config, {
+          redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
+          scope: scopes.join(' '),
+          code_challenge,
+          code_challenge_method: 'S256',
+          state,
+          nonce: memory.nonce!,
+        }).href
+      } catch (error) {
+        return misdescribed(error)
+      }
     },
 
     async complete({ path, query }, { memory }) {
@@ -84,7 +86,8 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         })
         .catch(refused)
       const claims = tokens.claims()
-      if (claims === undefined) throw new SignInRefused('the provider said nothing about who you are')
+      if (claims === undefined || claims.sub === '')
+        throw new SignInRefused('the provider said nothing about who you are')
       if (claims.iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
         refused(new Error('the token comes from the future'))
       if (claims.azp !== undefined && claims.azp !== clientId)
@@ -95,15 +98,14 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     async logoutUrl() {
       const config = await configuration()
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
-      return requireWebPage(client.buildEndSessionUrl(config, {}))
+      return client.buildEndSessionUrl(config, {}).href
     },
   }
 }
 
-/** Visitors are sent to web pages only, whatever a provider calls its page. */
-function requireWebPage({ protocol, href }: URL): string {
-  if (protocol === 'https:' || protocol === 'http:') return href
-  throw new SignInRefused('the identity provider describes itself wrongly; tell the owner of this page')
+/** What a provider publishes of itself cannot be used: no pages, or none of the web, or those of another issuer. */
+function misdescribed(error: unknown): never {
+  failed(error, 'the identity provider describes itself wrongly; tell the owner of this page')
 }
 
 /** What went wrong at the provider, in words that give nothing away. */
@@ -133,7 +135,8 @@ const PROTOCOL_CLAIMS = new Set([
 function identityOf(claims: Readonly<Record<string, unknown>>): Identity {
   const text = (name: string) => (typeof claims[name] === 'string' ? (claims[name] as string) : '')
   // An address nobody has checked must not open doors that an address opens.
-  const email = claims.email_verified === false ? '' : text('email')
+  const isUnverified = claims.email_verified === false || claims.email_verified === 'false'
+  const email = isUnverified ? '' : text('email')
   const rest = Object.fromEntries(Object.entries(claims).filter(([name]) => !PROTOCOL_CLAIMS.has(name)))
   return {
     id: text('sub'),

@@ -15,11 +15,11 @@ interface Document {
 /** Something a provider publishes. All who need it at the same time wait for one call. */
 class Published {
   readonly #clock: Clock
-  readonly #fetch: () => Fetch
+  readonly #fetch: Fetch
   #document: Document | undefined
   #pending: Promise<Document> | undefined
 
-  constructor(clock: Clock, fetch: () => Fetch) {
+  constructor(clock: Clock, fetch: Fetch) {
     this.#clock = clock
     this.#fetch = fetch
   }
@@ -45,7 +45,7 @@ class Published {
   }
 
   async #load(url: string, init: OutboundRequest): Promise<Document> {
-    const response = await this.#fetch()(url, init)
+    const response = await this.#fetch(url, init)
     if (response.status !== 200) throw new Error(`${url} answered ${response.status}`)
     const document = { text: await response.text(), at: this.#clock.monotonic() }
     this.#document = document
@@ -61,9 +61,10 @@ export function createProviderDocuments(options: {
   outbound: Pick<Outbound, 'fetch'>
   clock: Clock
 }): () => Fetch {
-  const { clock, outbound } = options
-  const description = new Published(clock, () => providerFetch(outbound))
-  const keys = new Published(clock, () => providerFetch(outbound))
+  const { clock } = options
+  const fetch = providerFetch(options.outbound)
+  const description = new Published(clock, fetch)
+  const keys = new Published(clock, fetch)
   let soughtAt = Number.NEGATIVE_INFINITY
 
   function keysFor(
@@ -81,7 +82,6 @@ export function createProviderDocuments(options: {
   }
 
   return () => {
-    const fetch = providerFetch(outbound)
     let kid: string | undefined
     return async (url, init = {}) => {
       if (init.method === 'GET' && url.endsWith('/.well-known/openid-configuration'))

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../base/clock.ts'
+import { createOutbound } from '../../base/outbound.ts'
+import { Secret } from '../../base/secret.ts'
+import { echo, HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { faults, startOpenidProvider } from '../testing/openid-provider.ts'
+import { createLogins } from './index.ts'
+
+const IDP = 'idp.adit.localhost'
+
+/** A page behind a provider that does as it is told, and a platform with less patience than its guarded client. */
+async function start(t: TestContext) {
+  const { issuer, manners, told } = await startOpenidProvider(t)
+  const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 60_000 })
+  t.after(() => outbound.close())
+  const logins = createLogins({
+    outbound,
+    clock: systemClock,
+    key: new Secret(randomBytes(32)),
+    idpUrl: () => `https://${IDP}`,
+    ledger: { use: async () => true, end: async () => {} },
+    maxProviderMs: 1000,
+  })
+  const loginHost = { name: IDP, entry: logins.host }
+  const { config, routeId, ask } = await startHttpsEdge(t, echo, { dependencies: { logins, loginHost } })
+  config.update(routeId, { oidc: { issuer, client_id: 'app', client_secret: 'app-secret' } })
+  await config.applied()
+  const open = (host: string, path: string, cookie = '') =>
+    ask({ host, path, headers: { accept: 'text/html', cookie } })
+
+  async function begin() {
+    const { status, headers } = await open(HOST, '/')
+    assert.equal(status, 302)
+    const { searchParams } = new URL(String(headers.location))
+    told.nonce = searchParams.get('nonce') ?? ''
+    const { pathname } = new URL(searchParams.get('redirect_uri') ?? '')
+    const cookie = [headers['set-cookie'] ?? []].flat().map((line) => line.split(';', 1)[0])
+    const callback = `${pathname}?${new URLSearchParams({ code: 'c', state: searchParams.get('state') ?? '' })}`
+    return { callback, cookie: cookie.join('; ') }
+  }
+
+  return { manners, open, begin }
+}
+
+for (const part of ['describe', 'publish', 'token'] as const)
+  test(`a visitor whose provider does not answer (${part}) is told so`, async (t) => {
+    const { manners, open, begin } = await start(t)
+    const callback = part === 'describe' ? undefined : (await begin()).callback
+    Object.assign(manners, { [part]: faults.hangs })
+
+    const { status, text, headers } =
+      callback === undefined ? await open(HOST, '/') : await open(IDP, callback)
+
+    assert.deepEqual([status, headers['adit-error-code']], [502, 'ERR_ADIT_3216'])
+    assert.match(text, /<h1>The identity provider of this page cannot be reached.*Try again/)
+  })
+
+test('a provider that is wrong about itself, or answers wrongly, is told apart from one that is away', async (t) => {
+  const { manners, open, begin } = await start(t)
+  const { callback } = await begin()
+  Object.assign(manners, { header: { alg: 'none' } })
+  const refused = await open(IDP, callback)
+
+  assert.deepEqual([refused.status, refused.headers['adit-error-code']], [403, 'ERR_ADIT_3207'])
+  assert.match(refused.text, /<h1>You are not allowed in: the answer of the identity provider was not valid/)
+})
+
+test('many groups and large claims of a provider become a session that browsers keep', async (t) => {
+  const { manners, open, begin } = await start(t)
+  const groups = Array.from({ length: 30_000 }, (_, index) => `group-${index}`)
+  manners.claims = (claims) => ({ ...claims, groups, text: 'x'.repeat(100_000) })
+  const { callback, cookie } = await begin()
+
+  const redeemed = await open(IDP, callback)
+  const done = await open(HOST, String(redeemed.headers.location).slice(`https://${HOST}`.length), cookie)
+
+  assert.deepEqual([redeemed.status, done.status], [303, 303])
+  for (const line of [done.headers['set-cookie'] ?? []].flat()) assert.ok(line.length < 4096)
+})

@@ -1,0 +1,168 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { createOutbound } from '../../base/outbound.ts'
+import { createOidcSignIn } from '../login/oidc.ts'
+
+export const IDP_URL = 'https://idp.adit.localhost'
+
+/** A signing key of the provider. */
+export interface Key {
+  readonly kid: string
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+}
+
+export function newKey(kid: string): Key {
+  return { kid, ...generateKeyPairSync('rsa', { modulusLength: 2048 }) }
+}
+
+export const [first, second] = [newKey('first'), newKey('second')]
+
+/** How the provider of a test behaves; what is not named here is as it should be. */
+export interface Manners {
+  claims: (claims: Record<string, unknown>) => Record<string, unknown>
+  header: Record<string, unknown>
+  key: Key
+  published: Key[]
+  signer: (input: string, key: Key) => Buffer
+  description: Record<string, unknown>
+  token: (response: ServerResponse, idToken: string) => void
+  /** Set to answer for the description or the keys in another way. */
+  describe: ((response: ServerResponse) => void) | undefined
+  publish: ((response: ServerResponse) => void) | undefined
+}
+
+export const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+export function tokenAnswer(response: ServerResponse, idToken: string | undefined): void {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token: idToken }))
+}
+
+/** A provider that does as it is told, and a sign-in that believes it no more than it must. */
+export async function startOpenidProvider(t: TestContext) {
+  const manners: Manners = {
+    claims: (claims) => claims,
+    header: {},
+    key: first,
+    published: [first],
+    signer: (input, { privateKey }) => sign('sha256', Buffer.from(input), privateKey),
+    description: {},
+    token: tokenAnswer,
+    describe: undefined,
+    publish: undefined,
+  }
+  const told = { tokenRequests: 0, nonce: '', keyRequests: 0, descriptions: 0, form: new URLSearchParams() }
+  const usedCodes = new Set<string>()
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '', 'http://x').pathname
+    response.setHeader('content-type', 'application/json')
+    if (path === '/.well-known/openid-configuration') {
+      told.descriptions++
+      if (manners.describe !== undefined) manners.describe(response)
+      else
+        response.end(
+          JSON.stringify({
+            issuer,
+            authorization_endpoint: `${issuer}/auth`,
+            token_endpoint: `${issuer}/token`,
+            jwks_uri: `${issuer}/keys`,
+            response_types_supported: ['code'],
+            id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+            end_session_endpoint: `${issuer}/end`,
+            ...manners.description,
+          }),
+        )
+    } else if (path === '/keys') {
+      told.keyRequests++
+      if (manners.publish !== undefined) {
+        manners.publish(response)
+        return
+      }
+      const keys = manners.published.map(({ kid, publicKey }) => ({
+        ...publicKey.export({ format: 'jwk' }),
+        kid,
+        alg: 'RS256',
+        use: 'sig',
+      }))
+      response.end(JSON.stringify({ keys }))
+    } else if (path === '/token') {
+      told.tokenRequests++
+      const pieces: Buffer[] = []
+      request.on('data', (piece: Buffer) => pieces.push(piece))
+      request.on('end', () => {
+        told.form = new URLSearchParams(Buffer.concat(pieces).toString())
+        const code = told.form.get('code') ?? ''
+        if (usedCodes.has(code)) {
+          response.statusCode = 400
+          response.end(JSON.stringify({ error: 'invalid_grant' }))
+          return
+        }
+        usedCodes.add(code)
+        const at = Math.floor(Date.now() / 1000)
+        const claims = manners.claims({
+          iss: issuer,
+          sub: 'ada',
+          aud: 'app',
+          exp: at + 300,
+          iat: at,
+          nonce: told.nonce,
+          name: 'Ada',
+          email: 'ada@example.com',
+        })
+        const header = { alg: 'RS256', kid: manners.key.kid, ...manners.header }
+        const input = `${encoded(header)}.${encoded(claims)}`
+        manners.token(response, `${input}.${manners.signer(input, manners.key).toString('base64url')}`)
+      })
+    } else response.writeHead(404).end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 1000 })
+  t.after(async () => {
+    await outbound.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const time = { now: 0 }
+  const clock = { now: () => Date.now(), monotonic: () => time.now }
+  const make = (from = issuer) =>
+    createOidcSignIn({
+      issuer: from,
+      clientId: 'app',
+      clientSecret: 'app-secret',
+      scopes: [],
+      outbound,
+      idpUrl: () => IDP_URL,
+      clock,
+    })
+  let codes = 0
+
+  async function attempt(signIn = make(), answer: Record<string, string> = {}, arrivesAt?: string) {
+    const memory = signIn.remember()
+    const begun = { signInId: 'x', memory }
+    const url = new URL(await signIn.begin(begun, 'the-state'))
+    told.nonce = url.searchParams.get('nonce') ?? ''
+    const redirectUri = url.searchParams.get('redirect_uri') ?? ''
+    const path = arrivesAt ?? new URL(redirectUri).pathname
+    const query = new URLSearchParams({ code: `code-${++codes}`, state: 'the-state', ...answer })
+    return { identity: await signIn.complete({ path, query }, begun), url, memory, redirectUri }
+  }
+
+  return { manners, told, time, issuer, outbound, make, attempt }
+}
+
+/** How a server can fail to answer. */
+export const faults: Record<string, (response: ServerResponse) => void> = {
+  hangs: () => {},
+  floods: (response) => void response.end(Buffer.alloc(2_000_000, ' ')),
+  breaks: (response) => void response.writeHead(503).end('{}'),
+  leaves: (response) => void response.destroy(),
+  drips(response) {
+    const timer = setInterval(() => response.write(' '), 50)
+    response.on('close', () => clearInterval(timer))
+  },
+}
