@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { CookieClient } from '../support/browser-client.ts'
+import { samlPlace } from './saml-place.ts'
+
+/** A visitor on the way back from the provider: the answer it carries, and the address the login host sends it on to. */
+async function start(t: TestContext) {
+  const place = await samlPlace(t)
+  const { platform, idp, url, saml, browser } = place
+  const { https_edges } = (await platform.call('GET', '/edges/https')).body
+  const edge = https_edges[0]
+  const module = `/edges/https/${edge.id}/routes/${edge.routes[0].id}/saml`
+
+  async function begin() {
+    const begun = await browser.once(`${url}/page`)
+    await begun.text()
+    const asked = await idp.request(begun.headers.get('location') ?? '')
+    const xml = await idp.respond(asked.issuer, asked.assertionConsumerServiceURL, { inResponseTo: asked.id })
+    return new URLSearchParams({
+      SAMLResponse: Buffer.from(xml).toString('base64'),
+      RelayState: asked.relayState,
+    }).toString()
+  }
+
+  async function deliver(body: string) {
+    const answer = await browser.once(saml.assertion_consumer_service_url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+    })
+    await answer.text()
+    return { status: answer.status, ticket: answer.headers.get('location') ?? '' }
+  }
+
+  return { ...place, module, begin, deliver }
+}
+
+test('a RelayState and a ticket are void once the SAML module has changed or is gone', async (t) => {
+  const { platform, idp, url, module, browser, begin, deliver } = await start(t)
+  const changes = [
+    () => platform.call('PUT', module, { body: { idp_metadata: idp.metadata, maximum_duration: 77 } }),
+    () => platform.call('DELETE', module),
+  ]
+  for (const change of changes) {
+    const late = await begin()
+    const { ticket } = await deliver(await begin())
+    const signedIn = await browser.get((await deliver(await begin())).ticket)
+    assert.equal(signedIn.status, 200)
+
+    assert.ok((await change()).status < 300)
+    // Sessions end with the settings they were made under, so this shows that the change has reached the edge.
+    const deadline = performance.now() + 20_000
+    const isSignedIn = async () => /adit-auth-user-id/.test(await (await browser.once(`${url}/page`)).text())
+    while (await isSignedIn()) if (performance.now() > deadline) assert.fail('the module never changed')
+
+    const refused = await deliver(late)
+    assert.ok([403, 404].includes(refused.status), String(refused.status))
+    const held = browser.cookies(new URL(url).host)
+    await (await browser.once(ticket)).text()
+    assert.deepEqual(browser.cookies(new URL(url).host), held, 'nobody is signed in')
+  }
+})
+
+test('the ticket of a SAML sign-in is good once, in the browser that began', async (t) => {
+  const { platform, browser, begin, deliver } = await start(t)
+  const stolen = await deliver(await begin())
+  assert.equal(stolen.status, 303)
+
+  assert.equal((await new CookieClient(platform).get(stolen.ticket)).status, 403)
+  assert.equal((await browser.get(stolen.ticket)).status, 403, 'it is used up')
+  const { ticket } = await deliver(await begin())
+  assert.equal((await browser.get(ticket)).status, 200)
+  assert.equal((await browser.get(ticket)).status, 403)
+})
