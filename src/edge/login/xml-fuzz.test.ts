@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
-import { readPostedMessage } from './saml-message.ts'
+import { MESSAGE_LIMITS, readPostedMessage } from './saml-message.ts'
 import { readIdpMetadata } from './saml-metadata.ts'
 
 const RESPONSE = Buffer.from(`<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"
@@ -40,7 +40,7 @@ test('10,000 damaged descriptions of identity providers are read or refused with
   t.diagnostic(`SEED=${random.seed}`)
   for (const _ of rounds(10_000)) {
     try {
-      readIdpMetadata(mutate(random, METADATA).toString('utf8'))
+      readIdpMetadata(mutate(random, METADATA).toString('utf8'), MESSAGE_LIMITS)
     } catch (error) {
       assert.ok(error instanceof Error && error.message.length > 0)
       assert.ok(!(error instanceof TypeError || error instanceof RangeError), String(error.stack))
