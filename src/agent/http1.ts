@@ -1,3 +1,4 @@
+import { ByteQueue } from '../base/byte-queue.ts'
 /** How the bytes after a head are framed; `stop` says that what follows is no HTTP (upgrades, nonsense). */
 export type Framing = number | 'chunked' | 'close' | 'stop'
 
@@ -40,7 +41,7 @@ export class MessageScanner {
   readonly #events: MessageEvents
   #state: State = 'head'
   /** The beginning of a head whose end has not come yet. */
-  #held: Buffer | undefined
+  readonly #held = new ByteQueue()
   /** Body or chunk bytes still to come. */
   #left = 0
   /** The hexadecimal digits of the chunk size so far, and the length of the line they or a trailer stand on. */
@@ -75,33 +76,29 @@ export class MessageScanner {
       this.#events.end()
       return true
     }
-    const held = this.#held
-    if (held) {
-      this.#held = undefined
-      this.#events.raw(held)
-    }
-    return this.#state === 'raw' || (this.#state === 'head' && held === undefined)
+    const held = this.#held.take()
+    if (held.length > 0) this.#events.raw(held)
+    return this.#state === 'raw' || (this.#state === 'head' && held.length === 0)
   }
 
   /** Takes everything from here on as no HTTP: the other direction has said so. */
   stop(): void {
     this.#state = 'raw'
-    const held = this.#held
-    this.#held = undefined
-    if (held) this.#events.raw(held)
+    const held = this.#held.take()
+    if (held.length > 0) this.#events.raw(held)
   }
 
   #head(chunk: Buffer, at: number): number {
     const rest = at === 0 ? chunk : chunk.subarray(at)
-    const held = this.#held
-    const bytes = held ? Buffer.concat([held, rest]) : rest
+    const before = this.#held.length
+    const bytes = this.#held.join(rest)
     // What was searched before need not be searched again.
-    const found = bytes.indexOf(CRLFCRLF, held ? Math.max(0, held.length - 3) : 0)
+    const found = bytes.indexOf(CRLFCRLF, Math.max(0, before - 3))
     if (found < 0 && bytes.length <= MAX_HEAD) {
-      this.#held = held ? bytes : Buffer.from(bytes)
+      this.#held.keep(bytes)
       return chunk.length
     }
-    this.#held = undefined
+    this.#held.take()
     const end = found + CRLFCRLF.length
     if (found < 0 || end > MAX_HEAD) {
       this.#state = 'raw'
@@ -110,7 +107,7 @@ export class MessageScanner {
     }
     const head = bytes.length === end ? bytes : bytes.subarray(0, end)
     this.#begin(this.#events.head(head, readHead(head)))
-    return at + end - (held?.length ?? 0)
+    return at + end - before
   }
 
   #begin(framing: Framing): void {

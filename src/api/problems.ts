@@ -233,6 +233,11 @@ export const catalogue = {
     status: 503,
     text: () => 'The database cannot be used right now, and nothing was changed. Try again later.',
   },
+  too_many_bodies: {
+    code: 1501,
+    status: 503,
+    text: () => 'Too many requests are sending their bodies at the moment. Try again shortly.',
+  },
   head_too_large: { code: 431, status: 431, text: () => 'The headers of the request are too large.' },
   timeout: { code: 408, status: 408, text: () => 'The request took too long to arrive.' },
   bad_request: { code: 400, status: 400, text: (why: string) => `The request could not be read: ${why}` },

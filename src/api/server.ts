@@ -26,6 +26,7 @@ import type { Operation } from './operations.ts'
 import { mountPages } from './pages.ts'
 import { readPage } from './paging.ts'
 import { fieldProblem, type Problem, problem } from './problems.ts'
+import { createBodyReader } from './read-body.ts'
 import { createCallRecorder } from './record-calls.ts'
 import { announce, answerWithRefusals, refuseConnection, refuseUnreadable } from './refusals.ts'
 import { roleProblem } from './roles.ts'
@@ -114,32 +115,27 @@ export function createApi(options: ApiOptions): Api {
   http.decorateRequest('began', 0)
 
   http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  const bodies = createBodyReader(BODY_LIMIT)
+  const parseJson = (request: FastifyRequest, body: Buffer): unknown => {
     const path = request.url.split('?')[0]!
-    if (body.length > 0 && takesNoBody(request)) return done(problem('body_unexpected', request.method))
-    if (body.length === 0 || (request.original && isCommand(path))) return done(null, undefined)
-    try {
-      if (!isUtf8(body as Buffer)) throw new SyntaxError('it is not UTF-8.')
-      const text = body.toString()
-      const value = parseStrictJson(text)
-      const nul = text.includes('\\u0000') ? pathOfNul(value) : undefined
-      if (nul !== undefined) return done(nulProblem(nul))
-      done(null, request.original ? readBody(request.method, path, value) : value)
-    } catch (error) {
-      done(problem('malformed_json', (error as Error).message))
-    }
-  })
+    if (body.length > 0 && takesNoBody(request)) throw problem('body_unexpected', request.method)
+    if (body.length === 0 || (request.original && isCommand(path))) return undefined
+    const value = readJson(body)
+    return request.original ? readBody(request.method, path, value) : value
+  }
+  http.addContentTypeParser('application/json', bodies.parser(parseJson))
 
   // Official clients send commands with text that says it is JSON, or without saying what it is.
-  http.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-    if (request.original && isCommand(request.url.split('?')[0]!)) return done(null, undefined)
-    if (takesNoBody(request))
-      return body.length === 0 ? done(null, undefined) : done(problem('body_unexpected', request.method))
-    done(problem('content_type', request.headers['content-type']))
-  })
+  const parseOther = (request: FastifyRequest, body: Buffer): undefined => {
+    if (request.original && isCommand(request.url.split('?')[0]!)) return undefined
+    if (!takesNoBody(request)) throw problem('content_type', request.headers['content-type'])
+    if (body.length > 0) throw problem('body_unexpected', request.method)
+  }
+  http.addContentTypeParser('*', bodies.parser(parseOther))
 
   http.addHook('onRequest', (request, reply, done) => {
     request.began = clock.monotonic()
+    if (announcesBody(request)) bodies.expect(request)
     announce(request, reply)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       return done(problem('bad_request', 'it has no Host header.'))
@@ -252,6 +248,21 @@ export function createApi(options: ApiOptions): Api {
 function plainPath(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
   return path.replace(/^[^?]*/, (steps) => steps.replace(/\/{2,}/g, '/'))
+}
+
+/** The value that a JSON body says; throws what is wrong with it. */
+function readJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw problem('malformed_json', 'it is not UTF-8.')
+  const text = body.toString()
+  let value: unknown
+  try {
+    value = parseStrictJson(text)
+  } catch (error) {
+    throw problem('malformed_json', (error as Error).message)
+  }
+  const nul = text.includes('\\u0000') ? pathOfNul(value) : undefined
+  if (nul !== undefined) throw nulProblem(nul)
+  return value
 }
 
 function nulProblem(field: string): Problem {

@@ -6,6 +6,7 @@ import { networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { createSecureContext, getCACertificates, connect as tlsConnect } from 'node:tls'
 import { Agent, type Dispatcher, request } from 'undici'
+import { ByteQueue } from './byte-queue.ts'
 import { parseAddress } from './cidr.ts'
 import { compileAllowList } from './outbound-allow.ts'
 import { isPublicAddress } from './public-address.ts'
@@ -279,16 +280,13 @@ async function readBody(
   limit: number,
   url: URL,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const pieces: Uint8Array[] = []
-  let size = 0
+  const held = new ByteQueue(limit)
   for await (const piece of body) {
-    size += piece.length
     // Leaving the loop cancels the body, which ends the connection.
-    if (size > limit)
+    if (!held.push(piece))
       throw new OutboundProblem('too_big', `${url.host} answered with more than ${limit} bytes.`)
-    pieces.push(piece)
   }
-  return Buffer.concat(pieces)
+  return held.take() as Buffer<ArrayBuffer>
 }
 
 function asProblem(error: unknown, url: URL, signal?: AbortSignal | null): unknown {

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { Out } from './out.ts'
+import { packReads } from './packed-reads.ts'
 import { releasePiece } from './release.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
 import type { Turn } from './turn.ts'
@@ -52,6 +53,7 @@ export class Pipe implements StreamSink {
     this.#out.source = stream
     stream.sink = this
     const { socket } = end
+    packReads(socket)
     socket.on('data', this.#onSocketData)
     socket.on('end', () => stream.end())
     socket.on('error', (error) => {

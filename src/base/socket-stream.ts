@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { packReads } from './packed-reads.ts'
 import { releasePiece } from './release.ts'
 import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
@@ -19,6 +20,7 @@ export class SocketStream implements ByteStream {
   /** The socket must allow half-open use (`allowHalfOpen: true`) for half-close to pass. */
   constructor(socket: Duplex) {
     this.#socket = socket
+    packReads(socket)
     socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     socket.on('end', () => this.sink.onEnd())
     socket.on('drain', () => this.sink.onDrain())

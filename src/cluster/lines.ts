@@ -1,5 +1,6 @@
+import { ByteQueue } from '../base/byte-queue.ts'
 import type { StreamSink } from '../base/stream.ts'
-import type { MuxStream } from '../protocol/index.ts'
+import { MESSAGE_TIMEOUT_MS, type MuxStream } from '../protocol/index.ts'
 
 const LINE_END = 0x0a
 const MAX_LINE_BYTES = 1024 * 1024
@@ -15,17 +16,27 @@ export class LineReader<T> implements StreamSink {
   /** Takes a line. What it makes the stream's sink gets the bytes after it. */
   readonly #onLine: (value: T) => void
   readonly #onClose: (error?: Error) => void
-  #held: Buffer = Buffer.alloc(0)
+  readonly #timeoutMs: number
+  readonly #held = new ByteQueue()
+  /** Ends a line that was begun. */
+  #late: NodeJS.Timeout | undefined
 
-  constructor(stream: MuxStream, onLine: (value: T) => void, onClose: (error?: Error) => void = () => {}) {
+  constructor(
+    stream: MuxStream,
+    onLine: (value: T) => void,
+    onClose: (error?: Error) => void = () => {},
+    timeoutMs = MESSAGE_TIMEOUT_MS,
+  ) {
     this.#stream = stream
     this.#onLine = onLine
     this.#onClose = onClose
+    this.#timeoutMs = timeoutMs
   }
 
   onData(chunk: Buffer): void {
-    let bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
-    for (let end = bytes.indexOf(LINE_END); end !== -1; end = bytes.indexOf(LINE_END)) {
+    const searched = this.#held.length
+    let bytes = this.#held.join(chunk)
+    for (let end = bytes.indexOf(LINE_END, searched); end !== -1; end = bytes.indexOf(LINE_END)) {
       let value: T
       try {
         value = JSON.parse(bytes.toString('utf8', 0, end))
@@ -34,6 +45,10 @@ export class LineReader<T> implements StreamSink {
         return
       }
       this.#stream.consumed(end + 1)
+      clearTimeout(this.#late)
+      this.#late = undefined
+      // The queue lets go of its memory, which `bytes` goes on using.
+      this.#held.take()
       bytes = bytes.subarray(end + 1)
       this.#onLine(value)
       if (this.#stream.sink !== this) {
@@ -42,8 +57,13 @@ export class LineReader<T> implements StreamSink {
       }
     }
     if (bytes.length > MAX_LINE_BYTES) this.#stream.reset(new RangeError('A line is too long.'))
-    // Copied: the transport reuses its memory.
-    else this.#held = Buffer.from(bytes)
+    else if (bytes.length > 0) {
+      this.#held.keep(bytes)
+      this.#late ??= setTimeout(
+        () => this.#stream.reset(new Error('A line was not completed in time.')),
+        this.#timeoutMs,
+      )
+    }
   }
 
   onEnd(): void {
@@ -53,6 +73,8 @@ export class LineReader<T> implements StreamSink {
   onDrain(): void {}
 
   onClose(error?: Error): void {
+    clearTimeout(this.#late)
+    this.#held.clear()
     this.#onClose(error)
   }
 }

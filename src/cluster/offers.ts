@@ -7,6 +7,7 @@ import {
   CallReader,
   ErrorCode,
   HeartbeatEcho,
+  MESSAGE_TIMEOUT_MS,
   MuxError,
   MuxSession,
   type MuxStream,
@@ -62,18 +63,23 @@ export class Offers {
       role: 'server',
       clock,
       onStream: (stream) => {
-        stream.sink = new TypeReader(stream, (type) => {
-          if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
-          else if (type === PeerStream.Hello)
-            stream.sink = this.#call(stream, (message) => {
-              if (!this.#isPeer(message.secret)) throw new Refusal('The secret is not that of this database.')
-              known = true
-              link.maxIncoming = MAX_STREAMS
-              return {}
-            })
-          else if (known) this.#accept(type, stream)
-          else stream.reset(new MuxError(ErrorCode.Protocol, 'Not introduced yet.'))
-        })
+        stream.sink = new TypeReader(
+          stream,
+          (type) => {
+            if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
+            else if (type === PeerStream.Hello)
+              stream.sink = this.#call(stream, (message) => {
+                if (!this.#isPeer(message.secret))
+                  throw new Refusal('The secret is not that of this database.')
+                known = true
+                link.maxIncoming = MAX_STREAMS
+                return {}
+              })
+            else if (known) this.#accept(type, stream)
+            else stream.reset(new MuxError(ErrorCode.Protocol, 'Not introduced yet.'))
+          },
+          MESSAGE_TIMEOUT_MS,
+        )
       },
       onClose: () => {
         watchdog.stop()

@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type RecordType } from 'dns-packet'
+import { ByteQueue } from '../base/byte-queue.ts'
 
 /** What one server says about one question, without anybody in between. */
 export interface DirectAnswer {
@@ -50,11 +51,12 @@ async function overTcp(
     const length = Buffer.alloc(2)
     length.writeUInt16BE(query.length)
     socket.write(Buffer.concat([length, query]))
-    let received = Buffer.alloc(0)
+    const received = new ByteQueue()
     for await (const piece of socket as AsyncIterable<Buffer>) {
-      received = Buffer.concat([received, piece])
-      if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0))
-        return received.subarray(2, 2 + received.readUInt16BE(0))
+      received.push(piece)
+      const { bytes } = received
+      if (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0))
+        return bytes.subarray(2, 2 + bytes.readUInt16BE(0))
     }
     throw new Error('the connection was closed without an answer')
   } finally {

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { ByteQueue } from '../base/byte-queue.ts'
 import { networkOf } from './rate-limit.ts'
 
 /** Limits on connections, which cost more than datagrams. */
@@ -37,15 +38,15 @@ export function createTcpServer(answer: (query: Buffer) => Buffer | undefined, l
 function serve(socket: Socket, answer: (query: Buffer) => Buffer | undefined, idleMs: number): void {
   // Not the socket's own timeout: a peer that drips single bytes would keep that one alive for ever.
   const idle = setTimeout(() => socket.destroy(), idleMs)
-  let pending: Buffer = Buffer.alloc(0)
+  const pending = new ByteQueue()
 
   function work(): void {
     while (pending.length >= 2 && !socket.writableNeedDrain && !socket.destroyed) {
-      const length = pending.readUInt16BE(0)
+      const length = pending.bytes.readUInt16BE(0)
       if (length > MESSAGE_LIMIT) return void socket.destroy()
       if (pending.length < 2 + length) return
-      const reply = answer(pending.subarray(2, 2 + length))
-      pending = pending.subarray(2 + length)
+      const reply = answer(pending.bytes.subarray(2, 2 + length))
+      pending.drop(2 + length)
       if (reply === undefined) return void socket.destroy()
       idle.refresh()
       const prefix = Buffer.alloc(2)
@@ -57,7 +58,7 @@ function serve(socket: Socket, answer: (query: Buffer) => Buffer | undefined, id
 
   socket.setNoDelay(true)
   socket.on('data', (chunk: Buffer) => {
-    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    pending.push(chunk)
     work()
   })
   socket.on('drain', () => {

@@ -1,3 +1,4 @@
+import { ByteQueue } from '../base/byte-queue.ts'
 import { isHostName } from '../base/hostport.ts'
 
 /** The largest ClientHello read, and the most bytes it may be spread over with its record headers. */
@@ -19,40 +20,36 @@ export const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
 export class HelloReader {
   /** Lower case, without a final dot; set when `push` has said `done`. */
   serverName = ''
-  #bytes: Buffer = Buffer.alloc(0)
-  #size = 0
-  #message: Buffer = Buffer.alloc(0)
-  #messageSize = 0
+  readonly #held = new ByteQueue()
+  readonly #message = new ByteQueue()
   /** Where the next record begins. */
   #at = 0
 
   /** All bytes so far, to be passed on as they are. */
   get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#size)
+    return this.#held.bytes
   }
 
   push(chunk: Buffer): 'more' | 'done' | 'bad' {
-    this.#bytes = append(this.#bytes, this.#size, chunk)
-    this.#size += chunk.length
-    while (this.#size - this.#at >= 5) {
-      const length = this.#bytes.readUInt16BE(this.#at + 3)
-      if (this.#bytes[this.#at] !== HANDSHAKE || this.#bytes[this.#at + 1] !== 3) return 'bad'
+    this.#held.push(chunk)
+    const { bytes } = this.#held
+    while (bytes.length - this.#at >= 5) {
+      const length = bytes.readUInt16BE(this.#at + 3)
+      if (bytes[this.#at] !== HANDSHAKE || bytes[this.#at + 1] !== 3) return 'bad'
       if (length === 0 || length > MAX_HELLO) return 'bad'
-      if (this.#size - this.#at < 5 + length) break
-      const fragment = this.#bytes.subarray(this.#at + 5, this.#at + 5 + length)
-      this.#message = append(this.#message, this.#messageSize, fragment)
-      this.#messageSize += length
+      if (bytes.length - this.#at < 5 + length) break
+      this.#message.push(bytes.subarray(this.#at + 5, this.#at + 5 + length))
       this.#at += 5 + length
       const result = this.#readMessage()
       if (result !== 'more') return result
     }
     // Only a byte that cannot begin a record is refused before the record is complete.
-    if (this.#size > this.#at && this.#bytes[this.#at] !== HANDSHAKE) return 'bad'
-    return this.#size > MAX_BYTES ? 'bad' : 'more'
+    if (bytes.length > this.#at && bytes[this.#at] !== HANDSHAKE) return 'bad'
+    return bytes.length > MAX_BYTES ? 'bad' : 'more'
   }
 
   #readMessage(): 'more' | 'done' | 'bad' {
-    const message = this.#message.subarray(0, this.#messageSize)
+    const message = this.#message.bytes
     if (message[0] !== CLIENT_HELLO) return 'bad'
     if (message.length < 4) return 'more'
     const length = message.readUIntBE(1, 3)
@@ -63,17 +60,6 @@ export class HelloReader {
     this.serverName = name
     return 'done'
   }
-}
-
-function append(bytes: Buffer, size: number, chunk: Buffer): Buffer {
-  if (size + chunk.length <= bytes.length) {
-    chunk.copy(bytes, size)
-    return bytes
-  }
-  const grown = Buffer.allocUnsafe(Math.max(1024, (size + chunk.length) * 2))
-  bytes.copy(grown, 0, 0, size)
-  chunk.copy(grown, size)
-  return grown
 }
 
 /** The bytes after a length of `width` bytes at `at`, undefined when they are not all there. */

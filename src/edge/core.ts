@@ -1,3 +1,4 @@
+import type { ByteBudgets } from '../base/byte-budget.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Deadlines } from '../base/deadlines.ts'
 import type { Logger } from '../base/log.ts'
@@ -29,6 +30,8 @@ export interface Core {
   readonly observer: Observer | undefined
   /** What the visitors of each account do. */
   readonly traffic: Traffic
+  /** Charged for request bodies that are held until a module has seen all of them. */
+  readonly heldBodies: ByteBudgets
   /** The answer to an ACME validation of a host over HTTP (RFC 8555 section 8.3). */
   readonly challenge: ((token: string, host: string) => string | undefined) | undefined
   /** The ports visitors use; plain ones are sent to the first to come back with TLS. */

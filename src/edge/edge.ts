@@ -1,4 +1,5 @@
 import type { AddressInfo, Server } from 'node:net'
+import { ByteBudgets } from '../base/byte-budget.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { Deadlines } from '../base/deadlines.ts'
 import { createDial, type Dial } from '../base/guarded-dial.ts'
@@ -8,6 +9,7 @@ import { Turn } from '../base/turn.ts'
 import type { Core } from './core.ts'
 import type { EdgeTable } from './edge-table.ts'
 import { createEdgeTable } from './edge-table-wiring.ts'
+import { HELD_BODIES } from './held-body.ts'
 import { createHttpListener } from './http-listener.ts'
 import { defaultLimits, type LimitSettings, limitsInTicks } from './limits.ts'
 import type { Logins } from './modules/login.ts'
@@ -102,6 +104,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     idle: new Set(),
     observer: observe,
     traffic: new Traffic(),
+    heldBodies: new ByteBudgets(HELD_BODIES),
     challenge: dependencies.challenge,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,

@@ -10,6 +10,7 @@ import type { Watch } from './observe.ts'
 import type { Refusal } from './refusals.ts'
 import type { RequestHead } from './request-head.ts'
 import type { HttpEntry, Route } from './table.ts'
+import { TransformFeed } from './transform-feed.ts'
 import type { Upstream } from './upstream.ts'
 
 /** The start of a response as modules see and change it. */
@@ -67,7 +68,7 @@ export abstract class Exchange {
   #fields: Fields | undefined = undefined
   #onResponse: ((response: Response) => void)[] | undefined = undefined
   #onFinish: ((outcome: Outcome) => void)[] | undefined = undefined
-  #through: Transform | undefined = undefined
+  #through: TransformFeed | undefined = undefined
   #throughOwed = 0
 
   constructor(core: Core, connection: Connection, head: RequestHead) {
@@ -129,8 +130,7 @@ export abstract class Exchange {
     if (this.entry !== undefined) this.entry.traffic.bytesOut += piece.length
     if (this.watch !== undefined) this.watch.responseBodyLength += piece.length
     if (this.#through === undefined) this.writeBody(piece)
-    // Copied: a piece is only lent.
-    else this.#through.write(Buffer.from(piece), () => this.#creditThrough())
+    else this.#through.write(piece)
   }
 
   /** The response body is complete. */
@@ -138,7 +138,7 @@ export abstract class Exchange {
     if (this.over) return
     if (this.#through === undefined) this.#deliver(trailers)
     else {
-      this.#through.once('end', () => this.#deliver(trailers))
+      this.#through.transform.once('end', () => this.#deliver(trailers))
       this.#through.end()
     }
   }
@@ -226,7 +226,7 @@ export abstract class Exchange {
 
   /** Called by the subclass when a congested visitor has room again. */
   protected roomForVisitor(): void {
-    this.#through?.resume()
+    this.#through?.transform.resume()
   }
 
   #begin(status: number): void {
@@ -246,7 +246,7 @@ export abstract class Exchange {
     if (this.entry !== undefined) this.entry.traffic.finished++
     if (!complete) {
       this.upstream?.abort()
-      this.#through?.destroy()
+      this.#through?.transform.destroy()
     }
     if (this.#onFinish !== undefined) {
       for (const step of this.#onFinish) step({ status: this.#status, refusal: this.#refusal, complete })
@@ -275,7 +275,7 @@ export abstract class Exchange {
   }
 
   #attach(through: Transform): void {
-    this.#through = through
+    this.#through = new TransformFeed(through, () => this.#creditThrough())
     through.on('data', (piece: Buffer) => {
       if (this.over) return
       this.writeBody(piece)

@@ -1,33 +1,24 @@
-/**
- * Collects a head that arrives in several pieces. It grows by doubling, so that a head sent byte by byte costs no more
- * than its length, and remembers how far it was searched.
- */
+import { ByteQueue } from '../base/byte-queue.ts'
+
+/** Collects a head that arrives in several pieces, and remembers how far it was searched. */
 export class HeadBuffer {
-  #bytes: Buffer | undefined
-  #size = 0
+  readonly #held = new ByteQueue()
   /** How many bytes have been searched in vain. */
   searched = 0
 
   get size(): number {
-    return this.#size
+    return this.#held.length
   }
 
   /** Everything so far with this piece behind it. */
   append(piece: Buffer): Buffer {
-    const size = this.#size + piece.length
-    if (this.#bytes === undefined || size > this.#bytes.length) {
-      const grown = Buffer.allocUnsafe(Math.max(512, size * 2))
-      this.#bytes?.copy(grown, 0, 0, this.#size)
-      this.#bytes = grown
-    }
-    piece.copy(this.#bytes, this.#size)
-    this.#size = size
-    return this.#bytes.subarray(0, size)
+    this.#held.push(piece)
+    return this.#held.bytes
   }
 
+  /** Forgets the head; what `append` answered with stays as it is. */
   clear(): void {
-    this.#bytes = undefined
-    this.#size = 0
+    this.#held.take()
     this.searched = 0
   }
 }

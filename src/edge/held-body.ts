@@ -1,6 +1,13 @@
+import { ByteQueue } from '../base/byte-queue.ts'
+import { Timed } from '../base/deadlines.ts'
 import type { Exchange } from './exchange.ts'
 import { refusal } from './refusals.ts'
 import type { Upstream } from './upstream.ts'
+
+const MIB = 1024 * 1024
+
+/** What all held bodies may take. A body is at most 1 MiB, so that many webhooks of one sender fit. */
+export const HELD_BODIES = { perConnection: 32 * MIB, perSource: 32 * MIB, total: 128 * MIB }
 
 /** Body bytes that can be sent, to a second upstream when the first could not be reached. */
 export interface BodySource {
@@ -11,40 +18,44 @@ export interface BodySource {
  * A request body kept back until a module has seen all of it. It stands in for the upstream while the body arrives, and
  * is handed to the real one, or to a second one when the first could not be reached.
  */
-export class HeldBody implements Upstream, BodySource {
+export class HeldBody extends Timed implements Upstream, BodySource {
   readonly reused = false
   /** The whole body; undefined when the visitor left before. */
   readonly whole: Promise<Buffer | undefined>
   readonly #exchange: Exchange
   readonly #limit: number
-  readonly #pieces: Buffer[] = []
-  #size = 0
+  readonly #held: ByteQueue
   #trailers = ''
   #settle: (body: Buffer | undefined) => void = () => {}
 
   constructor(exchange: Exchange, limit: number) {
+    super()
+    const { core, connection } = exchange
     this.#exchange = exchange
     this.#limit = limit
+    this.#held = new ByteQueue(limit, core.heldBodies.of(connection.remoteAddress))
     this.whole = new Promise((resolve) => {
       this.#settle = resolve
+    })
+    core.deadlines.set(this, core.limits.heldBody)
+    exchange.whenFinished(() => {
+      core.deadlines.clear(this)
+      this.#held.take()
     })
   }
 
   body(piece: Buffer): boolean {
-    this.#size += piece.length
-    if (this.#size > this.#limit) this.#exchange.refuse(tooLarge(this.#limit))
-    else this.#pieces.push(Buffer.from(piece))
+    if (this.#held.length + piece.length > this.#limit) this.#exchange.refuse(tooLarge(this.#limit))
+    else if (!this.#held.push(piece)) this.#exchange.refuse(refusal('too_many_bodies'))
     return true
   }
 
   end(trailers: string): void {
     this.#trailers = trailers
-    const body = Buffer.concat(this.#pieces)
-    this.#pieces.length = 0
-    this.#pieces.push(body)
+    this.#exchange.core.deadlines.clear(this)
     // Nothing has left yet, so another target may still be tried.
     this.#exchange.bodySent = false
-    this.#settle(body)
+    this.#settle(this.#held.bytes)
   }
 
   abort(): void {
@@ -53,8 +64,12 @@ export class HeldBody implements Upstream, BodySource {
 
   consumed(): void {}
 
+  onDeadline(): void {
+    this.#exchange.refuse(refusal('body_timeout'))
+  }
+
   sendTo(upstream: Upstream): void {
-    for (const piece of this.#pieces) upstream.body(piece)
+    if (this.#held.length > 0) upstream.body(this.#held.bytes)
     upstream.end(this.#trailers)
   }
 }

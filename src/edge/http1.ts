@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { Timed } from '../base/deadlines.ts'
 import { litter } from '../base/litter.ts'
 import { Out } from '../base/out.ts'
+import { packReads } from '../base/packed-reads.ts'
 import { resetSocket } from '../base/reset.ts'
 import { answerRefusal } from './answer.ts'
 import { ChunkedBody } from './chunked.ts'
@@ -61,6 +62,7 @@ export class Http1Visitor extends Timed implements Live {
     this.#socket = socket
     this.#transport = transport
     this.connection = connection
+    packReads(socket)
     this.out = new Out(socket, core.turn)
     this.out.onRoom = () => this.#onRoom()
     core.live.add(this)

@@ -2,6 +2,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Timed } from '../base/deadlines.ts'
 import { litter } from '../base/litter.ts'
 import { Out } from '../base/out.ts'
+import { packReads } from '../base/packed-reads.ts'
 import type { Connection } from './connection.ts'
 import type { Core } from './core.ts'
 import { Exchange } from './exchange.ts'
@@ -35,6 +36,7 @@ export class Http2Exchange extends Exchange {
     super(core, connection, head)
     this.#stream = stream
     this.#closeSession = closeSession
+    packReads(stream)
     this.#out = new Out(stream, core.turn)
     this.#out.onRoom = () => this.roomForVisitor()
     this.#progress = new Progress(() => this.#onDeadline())

@@ -7,6 +7,7 @@ import {
 } from 'node:http2'
 import { Timed } from '../base/deadlines.ts'
 import { litter } from '../base/litter.ts'
+import { packReads } from '../base/packed-reads.ts'
 import type { ByteStream } from '../base/stream.ts'
 import { StreamDuplex } from '../base/stream-duplex.ts'
 import type { Target } from './backend.ts'
@@ -108,6 +109,7 @@ class Http2Upstream implements Upstream {
       endStream: !hasBody,
       waitForTrailers: hasBody && exchange.head.facts.chunked,
     })
+    packReads(this.#stream)
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(toHeaders(this.#requestTrailers)))
     this.#stream.on('headers', (_headers, _flags, raw: unknown) => this.#guarded(() => this.#onInterim(raw)))
     this.#stream.on('response', (_headers, _flags, raw: unknown) => {

@@ -8,6 +8,8 @@ export interface LimitSettings {
   readonly head: number
   /** A kept-alive connection without a request. */
   readonly idle: number
+  /** A body that is held until a module has seen all of it, from its head to its last byte. */
+  readonly heldBody: number
   /** A body or connection that should move but does not (P16). */
   readonly progress: number
   /** Reading on after an answer that ended the connection, so that it is not lost to a reset. */
@@ -28,6 +30,7 @@ export const defaultLimits: LimitSettings = {
   handshake: 10_000,
   head: 10_000,
   idle: 60_000,
+  heldBody: 30_000,
   progress: 300_000,
   linger: 5_000,
   halfClosed: 2_000,
@@ -46,6 +49,7 @@ export function limitsInTicks(settings: LimitSettings, deadlines: Deadlines): Li
     handshake: ticks(settings.handshake),
     head: ticks(settings.head),
     idle: ticks(settings.idle),
+    heldBody: ticks(settings.heldBody),
     progress: ticks(settings.progress),
     linger: ticks(settings.linger),
     halfClosed: ticks(settings.halfClosed),

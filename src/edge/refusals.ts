@@ -52,6 +52,11 @@ const kinds = {
     status: 413,
     text: (limit: string) => `The request body is larger than the ${limit} that can be checked here.`,
   },
+  too_many_bodies: {
+    code: 3111,
+    status: 503,
+    text: () => 'Too many request bodies are being checked at the moment. Try again shortly.',
+  },
 
   // Nobody there, or not for this visitor.
   endpoint_not_found: { code: 3200, status: 404, text: (host: string) => `Tunnel ${host} not found` },

@@ -1,3 +1,6 @@
+import type { ByteBudget } from '../base/byte-budget.ts'
+import { ByteQueue } from '../base/byte-queue.ts'
+
 /** Larger messages are refused: the largest real ones (binds with certificates and policies) have some 100 KiB. */
 export const MAX_MESSAGE_BYTES = 262_144
 
@@ -13,15 +16,16 @@ const CLOSE_BRACKET = 0x5d
  * nor a reliable FIN after them.
  */
 export class JsonReader {
-  readonly #pieces: Buffer[] = []
+  readonly #held: ByteQueue
   readonly #limit: number
   #bytes = 0
   #depth = 0
   #inString = false
   #escaped = false
 
-  constructor(limit = MAX_MESSAGE_BYTES) {
+  constructor(limit = MAX_MESSAGE_BYTES, budget?: ByteBudget) {
     this.#limit = limit
+    this.#held = new ByteQueue(limit, budget)
   }
 
   /**
@@ -58,13 +62,19 @@ export class JsonReader {
 
   /** The object, once `push` answered true. Throws when it is not valid JSON. */
   value(): Record<string, unknown> {
-    return JSON.parse(Buffer.concat(this.#pieces).toString('utf8'))
+    const text = this.#held.bytes.toString('utf8')
+    this.#held.clear()
+    return JSON.parse(text)
+  }
+
+  /** Gives the memory of an unfinished message back. */
+  clear(): void {
+    this.#held.clear()
   }
 
   #keep(part: Buffer): void {
     this.#count(part.length)
-    // Copied: a small part must not keep the transport's whole block alive, nor change when that block is reused.
-    this.#pieces.push(Buffer.from(part))
+    if (!this.#held.push(part)) throw new RangeError('Too many unfinished messages are held already.')
   }
 
   #count(bytes: number): void {

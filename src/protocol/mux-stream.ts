@@ -1,4 +1,4 @@
-import { releasePiece } from '../base/release.ts'
+import { ByteQueue } from '../base/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/stream.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
@@ -29,9 +29,8 @@ export class MuxStream implements ByteStream {
   #receiveWindow = WINDOW
   #unconsumed = 0
   #ungranted = 0
-  #pending: Buffer[] | undefined
-  /** How much of the first pending piece has been sent. */
-  #pendingSent = 0
+  /** Made when the first bytes have to wait: most streams never need it. */
+  #pending: ByteQueue | undefined
   #allowance = 0
   #blocked = false
   #ended = false
@@ -53,21 +52,18 @@ export class MuxStream implements ByteStream {
   write(chunk: Buffer): boolean {
     if (this.#closed || this.#ended) return false
     const size = chunk.length
-    const sent = this.#pending === undefined ? Math.min(size, this.#sendWindow, this.#room()) : 0
+    const sent = this.#hasPending ? 0 : Math.min(size, this.#sendWindow, this.#room())
     if (sent > 0) {
       this.#sendWindow -= sent
       if (this.#allowance > 0) this.#allowance = Math.max(0, this.#allowance - sent)
       this.#session.sendData(this.id, chunk, sent)
     }
     if (sent < size) {
-      // The caller may reuse its memory at once, so what cannot be sent now has to be copied, into memory of its own:
-      // of a block that is shared, a stream that waits for long would keep all.
-      const rest = Buffer.allocUnsafeSlow(size - sent)
-      chunk.copy(rest, 0, sent)
-      if (this.#pending === undefined) this.#pending = [rest]
-      else this.#pending.push(rest)
+      // The caller may reuse its memory at once, so what cannot be sent now has to be copied.
+      this.#pending ??= new ByteQueue()
+      this.#pending.push(chunk.subarray(sent))
     }
-    if (this.#pending === undefined && this.#sendWindow > 0 && this.#room() > 0) return true
+    if (!this.#hasPending && this.#sendWindow > 0 && this.#room() > 0) return true
     this.#blocked = true
     if (this.#sendWindow > 0) this.#session.enqueue(this)
     return false
@@ -77,7 +73,7 @@ export class MuxStream implements ByteStream {
     if (this.#ended || this.#closed) return
     this.#ended = true
     // Sent at the end of the turn: a reset that follows at once must not look like an orderly end first.
-    if (this.#pending === undefined) this.#session.finishLater(this)
+    if (!this.#hasPending) this.#session.finishLater(this)
   }
 
   reset(error?: Error): void {
@@ -150,31 +146,23 @@ export class MuxStream implements ByteStream {
   widen(increment: number): void {
     this.#noticed()
     this.#sendWindow = Math.min(WINDOW, this.#sendWindow + increment)
-    if (this.#blocked || this.#pending !== undefined) this.#session.enqueue(this)
+    if (this.#blocked || this.#hasPending) this.#session.enqueue(this)
   }
 
   /** Its turn to send up to `limit` bytes, pending ones first. True when it has more to send and may send it. */
   takeTurn(limit: number): boolean {
     if (this.#closed) return false
     const pending = this.#pending
-    if (pending !== undefined) {
-      let left = Math.min(limit, this.#sendWindow)
-      while (left > 0 && pending.length > 0) {
-        const head = pending[0]!
-        const size = Math.min(head.length - this.#pendingSent, left)
-        this.#session.sendData(this.id, head.subarray(this.#pendingSent), size)
+    if (pending !== undefined && pending.length > 0) {
+      const size = Math.min(pending.length, limit, this.#sendWindow)
+      if (size > 0) {
+        this.#session.sendData(this.id, pending.bytes, size)
         this.#sendWindow -= size
-        left -= size
         limit -= size
-        this.#pendingSent += size
-        if (this.#pendingSent < head.length) continue
-        // Copies of our own, one a read while the link is busy: left to the collector they pile up to many megabytes.
-        releasePiece(head)
-        pending.shift()
-        this.#pendingSent = 0
+        // Gives the memory back at once when it is empty: left to the collector, copies pile up to many megabytes.
+        pending.drop(size)
       }
       if (pending.length > 0) return this.#sendWindow > 0
-      this.#pending = undefined
       if (this.#ended) {
         this.sendFin()
         return false
@@ -218,6 +206,10 @@ export class MuxStream implements ByteStream {
     this.reset(new MuxError(ErrorCode.Internal, 'The stream could not be handled.', { cause: error }))
   }
 
+  get #hasPending(): boolean {
+    return this.#pending !== undefined && this.#pending.length > 0
+  }
+
   #room(): number {
     return this.urgent || this.#session.hasRoom ? WINDOW : this.#allowance
   }
@@ -232,8 +224,7 @@ export class MuxStream implements ByteStream {
     if (this.#closed) return
     this.#closed = true
     this.#closeError = error
-    for (const piece of this.#pending ?? []) releasePiece(piece)
-    this.#pending = undefined
+    this.#pending?.clear()
     this.#session.forget(this)
   }
 }

@@ -1,3 +1,4 @@
+import { ByteQueue } from '../base/byte-queue.ts'
 import type { StreamSink } from '../base/stream.ts'
 import { ErrorCode, MuxError } from './frame.ts'
 import type { MuxStream } from './mux-stream.ts'
@@ -34,7 +35,7 @@ export function encodeProxyHeader(header: ProxyHeader, first?: Buffer): Buffer {
 export class ProxyHeaderReader implements StreamSink {
   readonly #stream: MuxStream
   readonly #onProxy: (header: ProxyHeader, stream: MuxStream) => void
-  #held: Buffer | undefined
+  readonly #held = new ByteQueue()
 
   constructor(stream: MuxStream, onProxy: (header: ProxyHeader, stream: MuxStream) => void) {
     this.#stream = stream
@@ -43,9 +44,9 @@ export class ProxyHeaderReader implements StreamSink {
 
   onData(chunk: Buffer): void {
     // Normally everything is here with the first piece; a split header is joined, at most 64 KiB of it.
-    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk])
+    const bytes = this.#held.join(chunk)
     if (bytes.length < LENGTH_BYTES) {
-      this.#held = Buffer.from(bytes)
+      this.#held.keep(bytes)
       return
     }
     const length = bytes.readUInt32LE(0)
@@ -55,7 +56,7 @@ export class ProxyHeaderReader implements StreamSink {
     }
     const end = LENGTH_BYTES + length
     if (bytes.length < end) {
-      this.#held = Buffer.from(bytes)
+      this.#held.keep(bytes)
       return
     }
     const header = parseHeader(bytes.toString('utf8', LENGTH_BYTES, end))

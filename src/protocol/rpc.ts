@@ -1,6 +1,7 @@
+import type { ByteBudget } from '../base/byte-budget.ts'
 import type { StreamSink } from '../base/stream.ts'
 import { ErrorCode, MuxError } from './frame.ts'
-import { JsonReader } from './json-reader.ts'
+import { JsonReader, MAX_MESSAGE_BYTES } from './json-reader.ts'
 import type { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { Refusal } from './refusal.ts'
@@ -9,18 +10,40 @@ import { typeBytes } from './stream-type.ts'
 /** Answers one request: gets the message, gives the response. A thrown `Refusal` becomes the response's `Error`. */
 export type Answer = (message: Record<string, unknown>) => Promise<object> | object
 
+/** A message that is still incomplete after this long is refused; whole ones arrive in one piece. */
+export const MESSAGE_TIMEOUT_MS = 30_000
+
+/** What an unfinished message may take. */
+export interface MessageLimits {
+  /** Charged for the bytes held. */
+  readonly budget?: ByteBudget | undefined
+  readonly timeoutMs?: number | undefined
+}
+
 /** The serving end of a call: collects one JSON object, answers with one JSON object and FIN, never with RST. */
 export class CallReader implements StreamSink {
   readonly #stream: MuxStream
   readonly #answer: Answer
   readonly #onBug: (error: unknown) => void
-  readonly #reader = new JsonReader()
+  readonly #reader: JsonReader
+  readonly #late: NodeJS.Timeout
   #done = false
 
-  constructor(stream: MuxStream, answer: Answer, onBug: (error: unknown) => void) {
+  constructor(
+    stream: MuxStream,
+    answer: Answer,
+    onBug: (error: unknown) => void,
+    { budget, timeoutMs = MESSAGE_TIMEOUT_MS }: MessageLimits = {},
+  ) {
     this.#stream = stream
     this.#answer = answer
     this.#onBug = onBug
+    this.#reader = new JsonReader(MAX_MESSAGE_BYTES, budget)
+    this.#late = setTimeout(
+      () => this.#refuse(`The message was not complete within ${timeoutMs} ms.`),
+      timeoutMs,
+    )
+    this.#late.unref()
     stream.urgent = true
   }
 
@@ -32,25 +55,22 @@ export class CallReader implements StreamSink {
       if (!this.#reader.push(chunk)) return
       message = this.#reader.value()
     } catch (error) {
-      this.#respond({
-        Error: new Refusal(`The message cannot be read: ${(error as Error).message}`, 301).text,
-      })
+      this.#refuse(`The message cannot be read: ${(error as Error).message}`)
       return
     }
-    this.#done = true
+    this.#finish()
     void this.#run(message)
   }
 
   onEnd(): void {
     // An SDK waits for ever on a call that is only reset, so even half a message gets its answer.
-    if (!this.#done)
-      this.#respond({ Error: new Refusal('The message ended before it was complete.', 301).text })
+    if (!this.#done) this.#refuse('The message ended before it was complete.')
   }
 
   onDrain(): void {}
 
   onClose(): void {
-    this.#done = true
+    this.#finish()
   }
 
   async #run(message: Record<string, unknown>): Promise<void> {
@@ -63,8 +83,19 @@ export class CallReader implements StreamSink {
     }
   }
 
-  #respond(response: object): void {
+  #refuse(why: string): void {
+    this.#respond({ Error: new Refusal(why, 301).text })
+  }
+
+  /** Nothing more is read. */
+  #finish(): void {
     this.#done = true
+    this.#reader.clear()
+    clearTimeout(this.#late)
+  }
+
+  #respond(response: object): void {
+    this.#finish()
     if (this.#stream.closed) return
     this.#stream.write(Buffer.from(JSON.stringify(response)))
     this.#stream.end()
@@ -94,6 +125,7 @@ export function call(
       if (done) return
       done = true
       clearTimeout(late)
+      reader.clear()
       finish()
       stream.end()
     }

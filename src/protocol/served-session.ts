@@ -1,12 +1,13 @@
 import type { Duplex } from 'node:stream'
 import type { BufferPool } from '../base/buffer-pool.ts'
+import type { ByteBudget } from '../base/byte-budget.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { HeartbeatEcho, Watchdog } from './heartbeat.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { encodeProxyHeader, type ProxyHeader } from './proxy-header.ts'
 import { readRefusal } from './refusal.ts'
-import { CallReader, call } from './rpc.ts'
+import { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
 import { StreamType, TypeReader, typeBytes } from './stream-type.ts'
 
 /** What the gateway brings to a session. */
@@ -18,6 +19,10 @@ export interface ServedSessionOptions {
   onFreed?(count: number): void
   onBug(error: unknown): void
   pool?: BufferPool
+  /** Charged for the bytes of unfinished messages. */
+  budget?: ByteBudget
+  /** How long a message may take to arrive. */
+  messageMs?: number | undefined
   clock?: Clock
 }
 
@@ -102,15 +107,15 @@ export class ServedSession {
   }
 
   #accept(stream: MuxStream): void {
-    stream.sink = new TypeReader(stream, (type) => {
+    const { onCall, onBug, budget, messageMs: timeoutMs = MESSAGE_TIMEOUT_MS } = this.#options
+    const onTyped = (type: number): void => {
       if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
-      else
-        stream.sink = new CallReader(
-          stream,
-          (message) => this.#options.onCall(type, message),
-          this.#options.onBug,
-        )
-    })
+      else {
+        const answer = (message: Record<string, unknown>) => onCall(type, message)
+        stream.sink = new CallReader(stream, answer, onBug, { budget, timeoutMs })
+      }
+    }
+    stream.sink = new TypeReader(stream, onTyped, timeoutMs)
   }
 
   #closed(error: Error | undefined): void {

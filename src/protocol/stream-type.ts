@@ -34,12 +34,21 @@ export function typeBytes(type: number, more = 0): Buffer {
 export class TypeReader implements StreamSink {
   readonly #stream: MuxStream
   readonly #onTyped: (type: number, stream: MuxStream) => void
+  readonly #late: NodeJS.Timeout | undefined
   #type = 0
   #missing = TYPE_BYTES
 
-  constructor(stream: MuxStream, onTyped: (type: number, stream: MuxStream) => void) {
+  /** Peers that are not trusted have `timeoutMs` to send the type. */
+  constructor(
+    stream: MuxStream,
+    onTyped: (type: number, stream: MuxStream) => void,
+    timeoutMs?: number | undefined,
+  ) {
     this.#stream = stream
     this.#onTyped = onTyped
+    if (timeoutMs === undefined) return
+    this.#late = setTimeout(() => this.#refuse(`The stream had no type within ${timeoutMs} ms.`), timeoutMs)
+    this.#late.unref()
   }
 
   onData(chunk: Buffer): void {
@@ -49,15 +58,24 @@ export class TypeReader implements StreamSink {
       this.#missing--
     }
     if (this.#missing > 0) return
+    clearTimeout(this.#late)
     this.#stream.consumed(TYPE_BYTES)
     this.#onTyped(this.#type, this.#stream)
     if (at < chunk.length) this.#stream.sink.onData(chunk.subarray(at))
   }
 
   onEnd(): void {
-    this.#stream.reset(new MuxError(ErrorCode.Protocol, 'The stream ended before its type was complete.'))
+    this.#refuse('The stream ended before its type was complete.')
   }
 
   onDrain(): void {}
-  onClose(): void {}
+
+  onClose(): void {
+    clearTimeout(this.#late)
+  }
+
+  #refuse(why: string): void {
+    clearTimeout(this.#late)
+    this.#stream.reset(new MuxError(ErrorCode.Protocol, why))
+  }
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as setTimer } from 'node:timers/promises'
 import { type Acl, compileAcl, isTokenShaped, type TunnelPrincipal } from '../auth/index.ts'
 import type { BufferPool } from '../base/buffer-pool.ts'
+import type { ByteBudget } from '../base/byte-budget.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
@@ -58,6 +59,10 @@ export interface AgentConnectionOptions {
   log: Logger
   clock: Clock
   pool: BufferPool
+  /** Charged for the bytes of unfinished messages. */
+  budget: ByteBudget
+  /** How long a message may take to arrive. */
+  messageMs?: number | undefined
   /** Shorter heartbeats than 1 s are refused, and 3 s are added to the allowed silence; tests want less. */
   heartbeat?: { minMs: number; slackMs: number }
   /** How long the check of a token is put off now. */
@@ -128,6 +133,8 @@ export class AgentConnection implements LiveSession {
       onBug: (error) => options.log.error({ err: error, session: this.id }, 'agent session made a mistake'),
       clock: options.clock,
       pool: options.pool,
+      budget: options.budget,
+      messageMs: options.messageMs,
     })
   }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
 import type { BufferPool } from '../base/buffer-pool.ts'
+import { ByteBudgets, type ByteLimits } from '../base/byte-budget.ts'
 import { systemClock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
 import { SourceLimit } from '../base/source-limit.ts'
@@ -12,7 +13,15 @@ import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts
 export interface AgentGatewayOptions
   extends Omit<
     AgentConnectionOptions,
-    'holdBackMs' | 'onUnknown' | 'onAuthenticated' | 'onClose' | 'clock' | 'pool' | 'serverName' | 'serverIp'
+    | 'holdBackMs'
+    | 'onUnknown'
+    | 'onAuthenticated'
+    | 'onClose'
+    | 'clock'
+    | 'pool'
+    | 'budget'
+    | 'serverName'
+    | 'serverIp'
   > {
   /** The certificate for agents that dialled an address, or a name nobody has one for. */
   secureContext(): SecureContext | undefined
@@ -32,6 +41,8 @@ export interface GatewayLimits {
   unauthenticated: number
   /** How long each login takes from where others keep failing, though agents are connected from there. */
   holdBackMs: number
+  /** What unfinished messages may take. */
+  held: ByteLimits
 }
 
 const LIMITS: GatewayLimits = {
@@ -40,6 +51,7 @@ const LIMITS: GatewayLimits = {
   unauthenticatedPerSource: 100,
   unauthenticated: 2000,
   holdBackMs: 1000,
+  held: { perConnection: 1024 * 1024, perSource: 16 * 1024 * 1024, total: 64 * 1024 * 1024 },
 }
 
 /** Where agents connect. */
@@ -57,6 +69,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const clock = options.clock ?? systemClock
   const pool = options.pool ?? createLinkPool(64)
   const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
+  const budgets = new ByteBudgets(limits.held)
   const penalties = new Penalties(clock, options.penalties ?? AGENT_PENALTIES)
   const known = new SourceLimit(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
   const handshaking = new Set<TLSSocket>()
@@ -116,6 +129,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       serverIp: plainAddress(socket.localAddress ?? ''),
       clock,
       pool,
+      budget: budgets.of(ip),
       holdBackMs: () => (penalties.refuses(ip) ? limits.holdBackMs : 0),
       onUnknown: () => penalties.failed(ip),
       onAuthenticated() {

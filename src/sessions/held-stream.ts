@@ -1,3 +1,4 @@
+import { ByteQueue } from '../base/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/stream.ts'
 import { ErrorCode, MuxError, type MuxStream, type ProxyHeader } from '../protocol/index.ts'
 
@@ -29,8 +30,7 @@ export class HeldStream implements ByteStream, StreamSink {
   readonly #opener: Opener
   readonly #keepUntilSeen: boolean
   #inner: MuxStream | undefined
-  #held: Buffer[] | undefined = []
-  #heldBytes = 0
+  #held: ByteQueue | undefined = new ByteQueue()
   #blocked = false
   #ended = false
   #closed = false
@@ -50,10 +50,9 @@ export class HeldStream implements ByteStream, StreamSink {
   write(chunk: Buffer): boolean {
     if (this.#closed || this.#ended) return false
     if (this.#held === undefined) return this.#inner!.write(chunk)
-    this.#held.push(Buffer.from(chunk))
-    this.#heldBytes += chunk.length
+    this.#held.push(chunk)
     const room = this.#inner === undefined || this.#inner.write(chunk)
-    if (room && this.#heldBytes < HOLD_BYTES) return true
+    if (room && this.#held.length < HOLD_BYTES) return true
     this.#blocked = true
     return false
   }
@@ -84,8 +83,7 @@ export class HeldStream implements ByteStream, StreamSink {
   attach(inner: MuxStream): void {
     this.#inner = inner
     inner.sink = this
-    let room = true
-    for (const chunk of this.#held ?? []) room = inner.write(chunk) && room
+    const room = this.#held === undefined || this.#held.length === 0 || inner.write(this.#held.bytes)
     if (this.#ended) inner.end()
     if (!this.#keepUntilSeen) this.#letGo(room)
   }
@@ -113,7 +111,7 @@ export class HeldStream implements ByteStream, StreamSink {
 
   onDrain(): void {
     // While bytes are kept, only letting go of them makes room.
-    if (this.#held !== undefined && this.#heldBytes >= HOLD_BYTES) return
+    if (this.#held !== undefined && this.#held.length >= HOLD_BYTES) return
     this.#blocked = false
     this.sink.onDrain()
   }

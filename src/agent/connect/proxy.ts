@@ -1,4 +1,5 @@
 import { isIP, type Socket } from 'node:net'
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { ConfigError } from '../config/error.ts'
 
 /** A proxy to reach the server through. */
@@ -75,11 +76,11 @@ interface Reader {
 }
 
 function createReader(socket: Socket): Reader {
-  let held = Buffer.alloc(0)
+  const held = new ByteQueue()
   let wake = () => {}
   let failure: Error | undefined
   const onData = (chunk: Buffer) => {
-    held = Buffer.concat([held, chunk])
+    held.push(chunk)
     wake()
   }
   const onEnd = () => {
@@ -96,8 +97,8 @@ function createReader(socket: Socket): Reader {
     for (;;) {
       const count = length()
       if (count >= 0 && held.length >= count) {
-        const taken = held.subarray(0, count)
-        held = held.subarray(count)
+        const taken = Buffer.from(held.bytes.subarray(0, count))
+        held.drop(count)
         return taken
       }
       if (failure) throw failure
@@ -111,14 +112,14 @@ function createReader(socket: Socket): Reader {
     bytes: (count) => take(() => count),
     until: (mark, limit) =>
       take(() => {
-        const at = held.indexOf(mark)
+        const at = held.bytes.indexOf(mark)
         if (at < 0 && held.length > limit) throw new Error('it sent an answer without end')
         return at < 0 ? -1 : at + mark.length
       }),
     stop() {
       socket.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onError)
       socket.pause()
-      if (held.length > 0) socket.unshift(held)
+      if (held.length > 0) socket.unshift(held.take())
     },
   }
 }

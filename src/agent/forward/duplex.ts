@@ -1,4 +1,5 @@
 import { Duplex } from 'node:stream'
+import { ByteQueue } from '../../base/byte-queue.ts'
 import type { Deadlines } from '../../base/deadlines.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
 import { StallGuard } from './stall-guard.ts'
@@ -8,6 +9,9 @@ import { StallGuard } from './stall-guard.ts'
  * deadlines a reader that takes nothing is cut after a while; without, somebody else sees to that.
  */
 export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
+  /** What came while the reader was behind: a list of small pieces would cost many times their size. */
+  const held = new ByteQueue()
+  let behind = false
   let unread = 0
   let written = 0
   let resume: (() => void) | undefined
@@ -20,9 +24,12 @@ export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
     })
   const duplex: Duplex = new Duplex({
     allowHalfOpen: true,
+    // A reader that keeps up is handed each piece at once, whatever the mark; one that does not is behind right away.
+    readableHighWaterMark: 1024,
     read() {
+      behind = held.length > 0 && !duplex.push(held.take())
       // Everything pushed so far has been taken off the queue, or the queue has room again.
-      const taken = unread - duplex.readableLength
+      const taken = unread - held.length - duplex.readableLength
       if (taken > 0) {
         unread -= taken
         stream.consumed(taken)
@@ -50,9 +57,11 @@ export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
   stream.sink = {
     onData(chunk) {
       unread += chunk.length
-      duplex.push(Buffer.from(chunk))
+      if (behind) held.push(chunk)
+      else behind = !duplex.push(Buffer.from(chunk))
     },
     onEnd() {
+      if (held.length > 0) duplex.push(held.take())
       duplex.push(null)
     },
     onDrain() {

@@ -1,31 +1,32 @@
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { StreamLayer } from './stream-layer.ts'
 
 /** Keeps what comes until somebody is there to take it; at most one window, since nothing is consumed meanwhile. */
 export class HeldStream extends StreamLayer {
-  #pieces: Buffer[] | undefined = []
+  #held: ByteQueue | undefined = new ByteQueue()
   #ended = false
   #closed: { error: Error | undefined } | undefined
 
   override onData(chunk: Buffer): void {
-    if (this.#pieces) this.#pieces.push(Buffer.from(chunk))
+    if (this.#held) this.#held.push(chunk)
     else this.sink.onData(chunk)
   }
 
   override onEnd(): void {
-    if (this.#pieces) this.#ended = true
+    if (this.#held) this.#ended = true
     else this.sink.onEnd()
   }
 
   override onClose(error?: Error): void {
-    if (this.#pieces) this.#closed = { error }
+    if (this.#held) this.#closed = { error }
     else this.sink.onClose(error)
   }
 
   /** The sink is set: gives it everything in order. */
   release(): void {
-    const pieces = this.#pieces ?? []
-    this.#pieces = undefined
-    for (const piece of pieces) this.sink.onData(piece)
+    const held = this.#held?.take()
+    this.#held = undefined
+    if (held !== undefined && held.length > 0) this.sink.onData(held)
     if (this.#ended) this.sink.onEnd()
     if (this.#closed) this.sink.onClose(this.#closed.error)
   }

@@ -1,3 +1,4 @@
+import { ByteQueue } from '../../base/byte-queue.ts'
 import type { ByteStream } from '../../base/stream.ts'
 import { StreamLayer } from './stream-layer.ts'
 
@@ -26,7 +27,7 @@ export function preambleLength(bytes: Buffer): number | undefined {
  */
 export class PreambleStream extends StreamLayer {
   readonly #ready: (preamble: Buffer, stream: ByteStream) => void
-  #held: Buffer | undefined
+  readonly #held = new ByteQueue()
   #done = false
 
   constructor(inner: ByteStream, ready: (preamble: Buffer, stream: ByteStream) => void) {
@@ -39,10 +40,10 @@ export class PreambleStream extends StreamLayer {
       this.sink.onData(chunk)
       return
     }
-    const bytes = this.#held ? Buffer.concat([this.#held, chunk]) : chunk
+    const bytes = this.#held.join(chunk)
     const length = preambleLength(bytes)
     if (length === undefined) {
-      this.#held = Buffer.from(bytes)
+      this.#held.keep(bytes)
       return
     }
     if (length < 0) {
@@ -50,7 +51,7 @@ export class PreambleStream extends StreamLayer {
       return
     }
     this.#done = true
-    this.#held = undefined
+    this.#held.take()
     this.inner.consumed(length)
     this.#ready(Buffer.from(bytes.subarray(0, length)), this)
     if (bytes.length > length) this.sink.onData(bytes.subarray(length))

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { ByteQueue } from '../../base/byte-queue.ts'
 import type { Deadlines } from '../../base/deadlines.ts'
 import { litter } from '../../base/litter.ts'
 import { Out } from '../../base/out.ts'
@@ -26,7 +27,7 @@ export class SocketPipe implements StreamSink {
   #socket: Socket | undefined
   #out: Out | undefined
   /** Pieces that came before the upstream was connected; at most one window. */
-  #early: Buffer[] = []
+  readonly #early = new ByteQueue()
   #ended = false
   #closed = false
 
@@ -62,9 +63,8 @@ export class SocketPipe implements StreamSink {
       if (!socket.readableEnded || !socket.writableFinished)
         this.fail(new Error('The upstream closed the connection.'))
     })
-    const early = this.#early
-    this.#early = []
-    for (const piece of early) this.onData(piece)
+    const early = this.#early.take()
+    if (early.length > 0) this.onData(early)
     if (this.#ended) this.#out.end()
   }
 
@@ -81,7 +81,7 @@ export class SocketPipe implements StreamSink {
 
   onData(chunk: Buffer): void {
     if (this.#out === undefined) {
-      this.#early.push(Buffer.from(chunk))
+      this.#early.push(chunk)
       return
     }
     this.#given += chunk.length
@@ -103,7 +103,7 @@ export class SocketPipe implements StreamSink {
   onClose(error?: Error): void {
     if (this.#closed) return
     this.#closed = true
-    this.#early = []
+    this.#early.clear()
     this.#guard?.stop()
     if (this.#socket) {
       if (error) abort(this.#socket)
@@ -118,14 +118,14 @@ export class SocketPipe implements StreamSink {
   /** The upstream cannot be reached and somebody else answers: gives credit for what came and lets go of the stream. */
   stepAside(): void {
     this.#closed = true
-    for (const piece of this.#early.splice(0)) this.#stream.consumed(piece.length)
+    this.#stream.consumed(this.#early.take().length)
   }
 
   /** Breaks both sides: the upstream failed, or could not be reached at all. */
   fail(error: Error): void {
     if (this.#closed) return
     this.#closed = true
-    this.#early = []
+    this.#early.clear()
     this.#guard?.stop()
     this.#stream.reset(error)
     if (this.#socket) abort(this.#socket)

@@ -7,6 +7,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib'
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { headerFields, MessageScanner, requestFraming, responseFraming } from '../http1.ts'
 import type { Capture } from './capture-store.ts'
 
@@ -59,17 +60,17 @@ export async function decodedBody(capture: Capture, side: 'request' | 'response'
 }
 
 function withoutFraming(capture: Capture, side: 'request' | 'response'): Buffer {
-  const pieces: Buffer[] = []
+  const held = new ByteQueue()
   const method = capture.request.head.toString('latin1', 0, capture.request.head.indexOf(' '))
   const scanner = new MessageScanner({
     head: (_bytes, head) => (side === 'request' ? requestFraming(head) : responseFraming(head, method)),
     body() {},
-    data: (bytes) => pieces.push(bytes),
+    data: (bytes) => void held.push(bytes),
     end() {},
     raw() {},
   })
   scanner.push(capture[side]!.raw())
-  return Buffer.concat(pieces)
+  return held.take()
 }
 
 function isWrapped(body: Buffer): boolean {
@@ -80,15 +81,13 @@ async function unpack(
   body: Buffer,
   decoder: Transform,
 ): Promise<{ body: Buffer; problem: string | undefined }> {
-  const pieces: Buffer[] = []
-  let length = 0
+  const held = new ByteQueue()
   let problem: string | undefined
   decoder.end(body)
   try {
     for await (const piece of decoder as AsyncIterable<Buffer>) {
-      pieces.push(piece)
-      length += piece.length
-      if (length > MOST_DECODED) {
+      held.push(piece)
+      if (held.length > MOST_DECODED) {
         problem = `only the first ${MOST_DECODED / 1024 / 1024} MiB are decoded`
         break
       }
@@ -96,5 +95,5 @@ async function unpack(
   } catch {
     problem = 'the data is damaged or cut short'
   }
-  return { body: Buffer.concat(pieces).subarray(0, MOST_DECODED), problem }
+  return { body: held.take().subarray(0, MOST_DECODED), problem }
 }

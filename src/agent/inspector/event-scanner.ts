@@ -1,3 +1,4 @@
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { MOST_PAYLOAD } from './frame-log.ts'
 
 /** One server-sent event; its data is cut when it is longer than the limit. */
@@ -19,8 +20,7 @@ const CR = 13
 export class EventScanner {
   readonly #onEvent: (event: ScannedEvent) => void
   /** The beginning of a line whose end has not come; no more than a limit of it. */
-  #held: Buffer[] = []
-  #heldBytes = 0
+  readonly #held = new ByteQueue()
   #afterCr = false
   #first = true
   #data: string | undefined
@@ -49,18 +49,16 @@ export class EventScanner {
 
   #hold(piece: Buffer): void {
     this.#size += piece.length
-    const kept = Math.min(piece.length, MOST_LINE - this.#heldBytes)
+    const kept = Math.min(piece.length, MOST_LINE - this.#held.length)
     if (kept < piece.length) this.#truncated = true
     if (kept <= 0) return
-    this.#held.push(Buffer.from(piece.subarray(0, kept)))
-    this.#heldBytes += kept
+    this.#held.push(piece.subarray(0, kept))
   }
 
   #line(rest: Buffer): void {
     this.#hold(rest)
-    let line = Buffer.concat(this.#held).toString('utf8')
-    this.#held = []
-    this.#heldBytes = 0
+    let line = this.#held.bytes.toString('utf8')
+    this.#held.clear()
     if (this.#first) line = line.replace(/^\ufeff/, '')
     this.#first = false
     if (line === '') this.#dispatch()

@@ -1,4 +1,5 @@
 import { endianness } from 'node:os'
+import { ByteQueue } from '../../base/byte-queue.ts'
 import type { Copier } from './copier.ts'
 import { MOST_PAYLOAD } from './frame-log.ts'
 
@@ -29,8 +30,7 @@ interface Message {
   fragments: number
   size: number
   compressed: boolean
-  pieces: Buffer[]
-  kept: number
+  kept: ByteQueue
 }
 
 /**
@@ -103,7 +103,7 @@ export class WebSocketScanner {
     if (opcode === 0) this.#current = this.#message
     else {
       const compressed = (first & 0x40) !== 0
-      this.#current = { opcode, fragments: 0, size: 0, compressed, pieces: [], kept: 0 }
+      this.#current = { opcode, fragments: 0, size: 0, compressed, kept: new ByteQueue() }
       if (!control) this.#message = this.#current
     }
     const current = this.#current!
@@ -119,12 +119,10 @@ export class WebSocketScanner {
     const current = this.#current!
     const end = Math.min(chunk.length, at + this.#left)
     const most = current.compressed ? MOST_COMPRESSED : MOST_PAYLOAD
-    const kept = Math.min(end - at, most - current.kept)
+    const kept = Math.min(end - at, most - current.kept.length)
     if (kept > 0) {
-      const piece = this.#copier.copy(chunk.subarray(at, at + kept))
-      if (this.#mask) unmask(piece, this.#mask, this.#masks)
-      current.pieces.push(piece)
-      current.kept += kept
+      current.kept.push(chunk.subarray(at, at + kept))
+      if (this.#mask) unmask(current.kept.bytes.subarray(-kept), this.#mask, this.#masks)
     }
     this.#masks += end - at
     this.#left -= end - at
@@ -137,8 +135,9 @@ export class WebSocketScanner {
     this.#current = undefined
     if (!this.#fin) return
     if (current === this.#message) this.#message = undefined
-    const { opcode, fragments, size, compressed, pieces } = current
-    const payload = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    const { opcode, fragments, size, compressed } = current
+    const payload = this.#copier.copy(current.kept.bytes)
+    current.kept.clear()
     this.#events.message({ opcode, fragments, size, compressed, payload })
   }
 }

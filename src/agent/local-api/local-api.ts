@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import type { Agent } from '../agent.ts'
 import { ConfigError } from '../config/error.ts'
@@ -212,15 +213,11 @@ async function readJson(request: IncomingMessage, most = MOST_BODY): Promise<unk
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw problem.malformed('the Content-Type must be application/json', 415)
   }
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    size += piece.length
-    if (size > most) throw problem.malformed(`the body is longer than ${most} bytes`, 413)
-    pieces.push(piece)
-  }
+  const held = new ByteQueue(most)
+  for await (const piece of request as AsyncIterable<Buffer>)
+    if (!held.push(piece)) throw problem.malformed(`the body is longer than ${most} bytes`, 413)
   try {
-    return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+    return JSON.parse(held.bytes.toString('utf8'))
   } catch (error) {
     throw problem.malformed(`the body is not JSON: ${(error as Error).message}`)
   }

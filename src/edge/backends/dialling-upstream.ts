@@ -1,3 +1,4 @@
+import { ByteQueue } from '../../base/byte-queue.ts'
 import type { Exchange } from '../exchange.ts'
 import type { BodySource } from '../held-body.ts'
 import type { Upstream } from '../upstream.ts'
@@ -9,7 +10,7 @@ import type { DialledStream } from './dialled-stream.ts'
  */
 export class DiallingUpstream implements Upstream, BodySource {
   readonly #inner: Upstream
-  #kept: Buffer[] | undefined = []
+  #kept: ByteQueue | undefined = new ByteQueue()
   #trailers: string | undefined
 
   constructor(exchange: Exchange, inner: Upstream, stream: DialledStream) {
@@ -30,7 +31,7 @@ export class DiallingUpstream implements Upstream, BodySource {
 
   body(piece: Buffer): boolean {
     const room = this.#inner.body(piece)
-    this.#kept?.push(Buffer.from(piece))
+    this.#kept?.push(piece)
     return room && this.#kept === undefined
   }
 
@@ -48,7 +49,7 @@ export class DiallingUpstream implements Upstream, BodySource {
   }
 
   sendTo(upstream: Upstream): void {
-    for (const piece of this.#kept ?? []) upstream.body(piece)
+    if (this.#kept !== undefined && this.#kept.length > 0) upstream.body(this.#kept.bytes)
     if (this.#trailers !== undefined) upstream.end(this.#trailers)
   }
 }

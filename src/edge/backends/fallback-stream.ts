@@ -1,3 +1,4 @@
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
 import { DialFailed, type Target } from '../backend.ts'
 import type { Visitor } from '../tunnels.ts'
@@ -12,7 +13,7 @@ export class FallbackStream implements ByteStream, StreamSink {
   readonly #visitor: Visitor
   readonly #next: (tried: readonly Target[]) => Target | undefined
   readonly #tried: Target[] = []
-  #kept: Buffer[] | undefined = []
+  #kept: ByteQueue | undefined = new ByteQueue()
   #ended = false
   #inner: ByteStream
 
@@ -29,7 +30,7 @@ export class FallbackStream implements ByteStream, StreamSink {
   }
 
   write(chunk: Buffer): boolean {
-    this.#kept?.push(Buffer.from(chunk))
+    this.#kept?.push(chunk)
     return this.#inner.write(chunk)
   }
 
@@ -83,7 +84,7 @@ export class FallbackStream implements ByteStream, StreamSink {
         // Gone since it was chosen; it counts as tried.
         continue
       }
-      for (const chunk of this.#kept ?? []) this.#inner.write(chunk)
+      if (this.#kept !== undefined && this.#kept.length > 0) this.#inner.write(this.#kept.bytes)
       if (this.#ended) this.#inner.end()
       if (!(this.#inner instanceof DialledStream)) this.#settle()
       // Whoever waited for the first one to take more may go on.

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
+import { ByteBudgets } from '../../base/byte-budget.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Deadlines } from '../../base/deadlines.ts'
 import { silentLog } from '../../base/log.ts'
@@ -9,6 +10,7 @@ import type { Connection } from '../connection.ts'
 import type { Core } from '../core.ts'
 import { Endpoints } from '../endpoint.ts'
 import { endpointTable } from '../endpoint-table.ts'
+import { HELD_BODIES } from '../held-body.ts'
 import { Http1Visitor } from '../http1.ts'
 import { defaultLimits, limitsInTicks } from '../limits.ts'
 import { TlsPolicies } from '../tls-policy.ts'
@@ -39,6 +41,7 @@ export class InProcessEdge {
       idle: new Set(),
       observer: undefined,
       traffic: new Traffic(),
+      heldBodies: new ByteBudgets(HELD_BODIES),
       challenge: undefined,
       publicHttpsPort: 443,
       publicHttpPort: 80,

@@ -1,3 +1,4 @@
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { releaseBlock } from '../../base/release.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
 
@@ -38,8 +39,7 @@ export class ForwardedChannel implements ByteStream {
   #packet = PACKET
   #window = WINDOW
   #consumed = 0
-  readonly #waiting: Buffer[] = []
-  #waitingBytes = 0
+  readonly #waiting = new ByteQueue()
   #blocked = false
   #ended = false
   #endSent = false
@@ -54,14 +54,13 @@ export class ForwardedChannel implements ByteStream {
 
   write(chunk: Buffer): boolean {
     if (this.#closed || this.#ended) return false
-    const rest = this.#waitingBytes === 0 ? this.#send(chunk) : chunk
+    const rest = this.#waiting.length === 0 ? this.#send(chunk) : chunk
     if (rest.length > 0) {
       // The caller may use its memory again at once.
-      this.#waiting.push(Buffer.from(rest))
-      this.#waitingBytes += rest.length
+      this.#waiting.push(rest)
       if (this.#carrier.congested) this.#carrier.wait(this)
     }
-    this.#blocked ||= this.#waitingBytes >= MOST_WAITING
+    this.#blocked ||= this.#waiting.length >= MOST_WAITING
     return !this.#blocked
   }
 
@@ -147,18 +146,13 @@ export class ForwardedChannel implements ByteStream {
 
   /** Sends what waits, as far as the window and the connection allow. */
   flush(): void {
-    while (this.#waiting.length > 0) {
-      const rest = this.#send(this.#waiting[0]!)
-      this.#waitingBytes -= this.#waiting[0]!.length - rest.length
-      if (rest.length > 0) {
-        this.#waiting[0] = rest
-        if (this.#carrier.congested) this.#carrier.wait(this)
-        break
-      }
-      this.#waiting.shift()
+    if (this.#waiting.length > 0) {
+      const rest = this.#send(this.#waiting.bytes)
+      this.#waiting.drop(this.#waiting.length - rest.length)
+      if (this.#waiting.length > 0 && this.#carrier.congested) this.#carrier.wait(this)
     }
     this.#finish()
-    if (!this.#blocked || this.#closed || this.#waitingBytes > MOST_WAITING / 2) return
+    if (!this.#blocked || this.#closed || this.#waiting.length > MOST_WAITING / 2) return
     this.#blocked = false
     this.sink.onDrain()
   }
@@ -177,7 +171,7 @@ export class ForwardedChannel implements ByteStream {
   }
 
   #finish(): void {
-    if (this.#peerId === undefined || this.#closed || !this.#ended || this.#waitingBytes > 0) return
+    if (this.#peerId === undefined || this.#closed || !this.#ended || this.#waiting.length > 0) return
     if (!this.#endSent) {
       this.#endSent = true
       this.#carrier.sendEnd(this.#peerId)
@@ -193,7 +187,6 @@ export class ForwardedChannel implements ByteStream {
 
   #over(): void {
     this.#closed = true
-    this.#waiting.length = 0
-    this.#waitingBytes = 0
+    this.#waiting.clear()
   }
 }

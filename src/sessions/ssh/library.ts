@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { ByteQueue } from '../../base/byte-queue.ts'
 import { releasePiece } from '../../base/release.ts'
 import { readCipherLists } from './cipher-lists.ts'
 import { deviceSignatureHolds, isSecurityKey } from './security-key.ts'
@@ -205,24 +206,25 @@ const LISTS_EXPECTED_MS = 1000
 
 /** Keeps the library from making its offer before the client's lists are there, so that the offer can fit them. */
 function hearFirst(protocol: Protocol, socket: Socket, offer: Offer): void {
-  let held: Buffer = Buffer.alloc(0)
+  const held = new ByteQueue()
   const goOn = (): void => {
     clearTimeout(late)
     delete protocol.parse
   }
   const hear = (bytes: Buffer, from: number, to: number): void => {
-    held = Buffer.concat([held, bytes.subarray(from, to)])
-    const lists = readCipherLists(held)
+    held.push(bytes.subarray(from, to))
+    const lists = readCipherLists(held.bytes)
     if (lists === 'incomplete') return
     if (lists !== undefined) protocol._offer = kexInit(offer, lists.toServer, lists.toClient)
     goOn()
-    protocol.parse?.(held, 0, held.length)
+    const heard = held.take()
+    protocol.parse?.(heard, 0, heard.length)
   }
   const late = setTimeout(() => {
     // The library puts its own there when the connection is over.
     if (protocol.parse !== hear) return
     goOn()
-    if (held.length > 0) socket.unshift(held)
+    if (held.length > 0) socket.unshift(held.take())
   }, LISTS_EXPECTED_MS)
   late.unref()
   protocol.parse = hear

@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { ByteBudgets } from '../base/byte-budget.ts'
+import { ByteQueue } from '../base/byte-queue.ts'
+import { packReads } from '../base/packed-reads.ts'
+import { problem } from './problems.ts'
+
+const MIB = 1024 * 1024
+
+/** What unfinished bodies may take; each is 1 MiB at most. */
+const BODIES = { perConnection: 2 * MIB, perSource: 32 * MIB, total: 64 * MIB }
+
+/** Reads whole bodies into one buffer each: Fastify's own parsers keep a list of pieces. */
+export function createBodyReader(bodyLimit: number) {
+  const budgets = new ByteBudgets(BODIES)
+  return {
+    /** Call it before anything waits: what arrives until the body is read is packed as well. */
+    expect({ raw }: FastifyRequest): void {
+      packReads(raw)
+    },
+
+    /** A parser that hands the whole body to `parse`, which answers with the value that handlers get, or throws. */
+    parser(parse: (request: FastifyRequest, body: Buffer) => unknown) {
+      return async (request: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
+        const limit = request.routeOptions.bodyLimit ?? bodyLimit
+        if (Number(request.headers['content-length']) > limit) throw problem('too_large', limit)
+        const held = new ByteQueue(limit, budgets.of(request.ip))
+        try {
+          await collect(payload, held, limit)
+          return parse(request, held.bytes)
+        } finally {
+          held.clear()
+        }
+      }
+    },
+  }
+}
+
+function collect(payload: IncomingMessage, held: ByteQueue, limit: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const onData = (piece: Buffer): void => {
+    if (held.push(piece)) return
+    payload.off('data', onData)
+    const isTooLarge = held.length + piece.length > limit
+    reject(isTooLarge ? problem('too_large', limit) : problem('too_many_bodies'))
+  }
+  payload.on('data', onData)
+  payload.once('end', resolve)
+  payload.once('error', reject)
+  payload.once('close', () => reject(problem('bad_request', 'its body ended early.')))
+  return promise
+}
