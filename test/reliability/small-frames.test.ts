@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
+import { startLocal, startWorld, until, type World } from './world.ts'
+
+/** What a server may grow by; a list of pieces took several times as much. */
+const MAX_GROWTH_MIB = 100
+const HOST = 'hook.adit.localhost'
+const KIB = 1024
+
+test('an authtoken that sends single-byte frames does not fill the server', async (t) => {
+  const world = await startWorld(t)
+  const session = await agentLink(t, world)
+  await authenticate(session, world.credentials.authtoken)
+
+  const grown = await growth(world, () => floodCalls(session, 32, 128 * KIB))
+
+  t.diagnostic(`${grown.toFixed(1)} MiB more for 4 MiB`)
+  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+})
+
+test('a stranger that sends single-byte frames to the agent port does not fill the server', async (t) => {
+  const world = await startWorld(t)
+  const session = await agentLink(t, world)
+
+  const grown = await growth(world, () => floodCalls(session, 8, 240 * KIB))
+
+  t.diagnostic(`${grown.toFixed(1)} MiB more for 2 MiB`)
+  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+})
+
+test('single-byte DATA frames of a body that is checked whole do not fill the server', async (t) => {
+  const world = await startWorld(t)
+  const port = await startLocal(t, (_request, response) => response.end())
+  const verification = ['--verify-webhook=github', '--verify-webhook-secret=secret']
+  const agent = world.startAgent(['http', String(port), `--url=https://${HOST}`, ...verification])
+  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+  const socket = await secureSocket(t, world.credentials.https_url, HOST, world, ['h2'])
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), http2Frame(4, 0, 0)]))
+
+  const grown = await growth(world, async () => {
+    for (let id = 1; id < 48 * 2; id += 2) {
+      await written(socket, http2Frame(1, 4, id, postHead(HOST, '/')))
+      const byte = http2Frame(0, 0, id, Buffer.from('x'))
+      await written(socket, Buffer.concat(new Array<Buffer>(64_000).fill(byte)))
+    }
+  })
+
+  t.diagnostic(`${grown.toFixed(1)} MiB more for 3 MiB`)
+  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+})
+
+test('single-byte chunks to the API do not fill the server', async (t) => {
+  const world = await startWorld(t)
+  const { host, port } = addressOf(world.credentials.api_url)
+  const chunks = Buffer.from('1\r\nx\r\n'.repeat(16 * KIB))
+
+  const grown = await growth(world, async () => {
+    for (let count = 0; count < 12; count++) {
+      const socket = connect(port, host)
+      socket.on('error', () => {}).resume()
+      t.after(() => socket.destroy())
+      const key = world.credentials.api_key
+      socket.write(
+        `POST /api_keys HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer ${key}\r\nService-Version: 2\r\n` +
+          'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+      )
+      for (let sent = 0; sent < 24; sent++) await written(socket, chunks)
+    }
+  })
+
+  t.diagnostic(`${grown.toFixed(1)} MiB more for 4.6 MiB`)
+  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+})
+
+/** How much the server's memory grows by what is done, once it has read all of it. */
+async function growth(world: World, act: () => Promise<void>): Promise<number> {
+  const pid = world.server.child.pid!
+  const before = await residentMiB(pid)
+  await act()
+  await standsStill(pid)
+  return (await residentMiB(pid)) - before
+}
+
+/** Begins a message on each of these streams, and sends so much of it in frames of one byte. */
+async function floodCalls(session: MuxSession, streams: number, bytes: number): Promise<void> {
+  const byte = Buffer.from('x')
+  for (let count = 0; count < streams; count++) {
+    const stream = session.open(Buffer.concat([typeBytes(StreamType.Bind), Buffer.from('{"x":"')]))
+    for (let left = bytes; left > 0 && !stream.closed; left--) {
+      if (!stream.write(byte)) await drained(stream)
+    }
+  }
+}
+
+function drained(stream: ReturnType<MuxSession['open']>): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => resolve()
+    stream.sink = {
+      onData: (chunk) => stream.consumed(chunk.length),
+      onEnd: done,
+      onDrain: done,
+      onClose: done,
+    }
+  })
+}
+
+async function agentLink(t: TestContext, world: World): Promise<MuxSession> {
+  const socket = await secureSocket(t, `https://${world.credentials.agent_addr}`, 'localhost', world)
+  return new MuxSession(socket, { role: 'client', onStream: (stream) => stream.reset(), onClose() {} })
+}
+
+async function authenticate(session: MuxSession, Authtoken: string): Promise<void> {
+  const message = { Version: ['3'], ClientId: '', Extra: { Authtoken, Version: '0.1.0' } }
+  const stream = session.open(
+    Buffer.concat([typeBytes(StreamType.Auth), Buffer.from(JSON.stringify(message))]),
+  )
+  const answer = await new Promise<string>((resolve) => {
+    stream.sink = { onData: (chunk) => resolve(chunk.toString()), onEnd() {}, onDrain() {}, onClose() {} }
+  })
+  assert.match(answer, /"Error":""/)
+}
+
+async function secureSocket(
+  t: TestContext,
+  url: string,
+  servername: string,
+  world: World,
+  ALPNProtocols: string[] = [],
+): Promise<TLSSocket> {
+  const ca = await readFile(world.credentials.ca_file)
+  const socket = connectTls({ ...addressOf(url), servername, ca, ALPNProtocols })
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  await once(socket, 'secureConnect')
+  socket.resume()
+  return socket
+}
+
+function addressOf(url: string): { host: string; port: number } {
+  return { host: '127.0.0.1', port: Number(new URL(url).port) }
+}
+
+async function written(socket: Socket, bytes: Buffer): Promise<void> {
+  if (socket.write(bytes)) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const done = () => {
+    socket.off('drain', done).off('close', done)
+    resolve()
+  }
+  socket.on('drain', done).on('close', done)
+  await promise
+}
+
+/** RFC 9113 section 4.1. */
+function http2Frame(type: number, flags: number, id: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head[3] = type
+  head[4] = flags
+  head.writeUInt32BE(id, 5)
+  return Buffer.concat([head, payload])
+}
+
+/** The header block of a POST: two fields of the static table, and two literals (RFC 7541). */
+function postHead(authority: string, path: string): Buffer {
+  const literal = (index: number, value: string) => Buffer.from([index, value.length, ...Buffer.from(value)])
+  return Buffer.concat([Buffer.from([0x83, 0x87]), literal(0x01, authority), literal(0x04, path)])
+}
+
+async function residentMiB(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / KIB
+}
+
+/** Waits until a process has read next to nothing for half a second. */
+async function standsStill(pid: number): Promise<void> {
+  const read = async () => Number(/rchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])
+  let last = await read()
+  let since = performance.now()
+  const still = async () => {
+    const now = await read()
+    if (now - last > 16 * KIB) {
+      last = now
+      since = performance.now()
+    }
+    return performance.now() - since > 500
+  }
+  await until(still, 'the server has read everything', 60_000)
+}
