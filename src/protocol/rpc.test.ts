@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
+import { ByteBudgets } from '../base/byte-budget.ts'
 import { JsonReader, MAX_MESSAGE_BYTES } from './json-reader.ts'
-import { CallReader } from './rpc.ts'
+import { CallReader, type MessageLimits } from './rpc.ts'
+import { TypeReader } from './stream-type.ts'
 import { createWire, frame, type Wire } from './testing/wire.ts'
 
 const SYN = 2
 const FIN = 1
 
 /** A wire whose accepted streams are calls, answered with what they asked. */
-function createCalls(t: TestContext): Wire {
+function createCalls(t: TestContext, limits?: MessageLimits): Wire {
   return createWire(t, 'server', true, (stream) => {
     stream.sink = new CallReader(
       stream,
       (message) => ({ Got: message }),
       (error) => assert.fail(error as Error),
+      limits,
     )
   })
 }
@@ -77,4 +80,51 @@ test('a message just within the limit is read, one byte more is not', () => {
   assert.equal(complete, true)
   assert.throws(() => new JsonReader().push(sized(MAX_MESSAGE_BYTES + 1)), RangeError)
   assert.throws(() => new JsonReader(10).push(Buffer.alloc(11, ' ')), RangeError)
+})
+
+test('a call that is not complete in time is answered with an error', async (t) => {
+  const wire = createCalls(t, { timeoutMs: 20 })
+
+  wire.send(frame(1, SYN, 3, Buffer.from('{"a":')))
+  await eventually(() => wire.frames.some((f) => f.flags === FIN), 'the answer')
+
+  assert.match(JSON.parse(answer(wire)).Error, /not complete within 20 ms/)
+})
+
+test('a call whose message never begins is answered as well', async (t) => {
+  const wire = createCalls(t, { timeoutMs: 20 })
+
+  wire.send(frame(1, SYN, 3))
+  await eventually(() => wire.frames.some((f) => f.flags === FIN), 'the answer')
+
+  assert.match(JSON.parse(answer(wire)).Error, /not complete within 20 ms/)
+})
+
+test('a stream of a peer that sends no type in time is reset', async (t) => {
+  const wire = createWire(t, 'server', true, (stream) => {
+    stream.sink = new TypeReader(stream, () => assert.fail('it has a type'), 20)
+  })
+
+  wire.send(frame(1, SYN, 3, Buffer.from([0, 0, 0])))
+  await eventually(() => wire.frames.some(({ type }) => type === 0), 'the reset')
+
+  assert.equal(wire.session.streamCount, 0)
+})
+
+test('unfinished calls hold no more than their budget, and give it back when they end', async (t) => {
+  const budgets = new ByteBudgets({ perConnection: 1000, perSource: 1000, total: 1000 })
+  const wire = createCalls(t, { budget: budgets.of('192.0.2.1') })
+  const begun = Buffer.from(`{"a":"${'x'.repeat(500)}`)
+
+  wire.send(frame(1, SYN, 3, begun))
+  wire.send(frame(1, SYN, 5, begun))
+  await eventually(() => wire.frames.some((f) => f.flags === FIN), 'the answer to the second')
+  const held = budgets.total
+  wire.send(frame(1, 0, 3, Buffer.from('"}')))
+  await eventually(() => answer(wire).includes('"Got"'), 'the answer to the first')
+
+  assert.ok(held > 0 && held <= 1000)
+  assert.ok(wire.frames.filter(({ id, type }) => id === 5 && type === 1).length > 0)
+  assert.match(answer(wire), /Too many unfinished messages/)
+  assert.equal(budgets.total, 0)
 })
