@@ -29,6 +29,8 @@ export interface ApiConfig {
   readonly rateLimit: number
   /** Connections at once; as many as come unless given. */
   readonly maxConnections?: number
+  /** Addresses that many callers come from, as those of a load balancer. */
+  readonly isShared?: (ip: string) => boolean
   readonly version: string
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Registry } from 'prom-client'
 import { createOpenApi } from './openapi.ts'
+import type { Probes } from './probes.ts'
 import { problem } from './problems.ts'
 import { referencePage, referenceScript, referenceStyle } from './reference-page.ts'
 
@@ -11,15 +12,14 @@ const NO_FOREIGN_CONTENT =
 export function mountPages(
   http: FastifyInstance,
   {
-    ready,
+    probes,
     authenticate,
     registry,
     apiUrl,
     operatorAccount,
     version,
   }: {
-    /** Throws why not. */
-    ready: () => Promise<void>
+    probes: Probes
     authenticate: onRequestHookHandler
     registry: Registry
     apiUrl: () => string
@@ -38,15 +38,11 @@ export function mountPages(
     return documents
   }
 
-  http.get('/healthz', async () => ({ status: 'ok' }))
-  http.get('/readyz', async (_request, reply) => {
-    try {
-      await ready()
-      return { status: 'ready' }
-    } catch (error) {
-      return reply.code(503).send({ status: 'not ready', reason: (error as Error).message })
-    }
-  })
+  for (const [path, answer] of probes)
+    http.get(path, async (_request, reply) => {
+      const { status, body } = await answer()
+      return reply.code(status).send(body)
+    })
   http.get('/metrics', { onRequest: authenticate }, async ({ principal }, reply) => {
     // They speak of all accounts, so only the operator's may read them.
     if (principal?.role !== 'admin' || principal.accountId !== operatorAccount()) throw problem('admins_only')

@@ -11,8 +11,8 @@ const MIB = 1024 * 1024
 const BODIES = { perConnection: 2 * MIB, perSource: 32 * MIB, total: 64 * MIB }
 
 /** Reads whole bodies into one buffer each: Fastify's own parsers keep a list of pieces. */
-export function createBodyReader(bodyLimit: number) {
-  const budgets = new ByteBudgets(BODIES)
+export function createBodyReader(bodyLimit: number, isShared?: (ip: string) => boolean) {
+  const budgets = new ByteBudgets({ ...BODIES, isShared })
   return {
     /** Call it before anything waits: what arrives until the body is read is packed as well. */
     expect({ raw }: FastifyRequest): void {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { Socket } from 'node:net'
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -8,6 +9,7 @@ import fastify, {
 import { Registry } from 'prom-client'
 import type { TSchema } from 'typebox'
 import { createIpRestrictions, type Principal } from '../auth/index.ts'
+import { Admission } from '../base/admission.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { pathOfNul } from '../base/nul.ts'
@@ -25,6 +27,7 @@ import { createApiMetrics } from './metrics.ts'
 import type { Operation } from './operations.ts'
 import { mountPages } from './pages.ts'
 import { readPage } from './paging.ts'
+import { createProbes, type Probes } from './probes.ts'
 import { fieldProblem, type Problem, problem } from './problems.ts'
 import { createBodyReader } from './read-body.ts'
 import { createCallRecorder } from './record-calls.ts'
@@ -65,6 +68,8 @@ export interface Api {
   readonly http: FastifyInstance
   /** The hook that finds out who calls, for routes that are served beside those of the API. */
   readonly authenticate: onRequestHookHandler
+  /** What answers `/healthz` and `/readyz`, for a listener of their own. */
+  readonly probes: Probes
 }
 
 export interface ApiOptions {
@@ -101,6 +106,8 @@ export function createApi(options: ApiOptions): Api {
     // Node would refuse a request without Host before it comes here, and without a body.
     http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     requestTimeout: 30_000,
+    // Longer than an idle connection is kept: only those that do not read what they asked for get here.
+    connectionTimeout: 120_000,
     keepAliveTimeout: 60_000,
     forceCloseConnections: 'idle',
     frameworkErrors: refuseUnreadable,
@@ -115,7 +122,7 @@ export function createApi(options: ApiOptions): Api {
   http.decorateRequest('began', 0)
 
   http.removeAllContentTypeParsers()
-  const bodies = createBodyReader(BODY_LIMIT)
+  const bodies = createBodyReader(BODY_LIMIT, config.isShared)
   const parseJson = (request: FastifyRequest, body: Buffer): unknown => {
     const path = request.url.split('?')[0]!
     if (body.length > 0 && takesNoBody(request)) throw problem('body_unexpected', request.method)
@@ -209,11 +216,12 @@ export function createApi(options: ApiOptions): Api {
   }
 
   for (const operation of operations) mount(operation)
+  const probes = createProbes(async () => {
+    await store.check()
+    await options.ready?.()
+  })
   mountPages(http, {
-    async ready() {
-      await store.check()
-      await options.ready?.()
-    },
+    probes,
     authenticate,
     registry,
     apiUrl: config.apiUrl,
@@ -224,9 +232,12 @@ export function createApi(options: ApiOptions): Api {
   return {
     http,
     authenticate,
+    probes,
     async listen({ host, port }) {
       await restrictions.start()
-      if (config.maxConnections !== undefined) http.server.maxConnections = config.maxConnections
+      const { maxConnections: total = Number.POSITIVE_INFINITY, isShared } = config
+      const admission = new Admission({ total, isShared })
+      http.server.on('connection', (socket: Socket) => admission.admit(socket))
       await http.listen({ host, port })
       const bound = http.server.address()
       if (bound === null || typeof bound === 'string') throw new Error('the API listener has no address')

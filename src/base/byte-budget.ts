@@ -11,6 +11,8 @@ export interface ByteLimits {
   readonly perConnection: number
   readonly perSource: number
   readonly total: number
+  /** Addresses that many clients come from: only the total limits them. */
+  readonly isShared?: ((ip: string) => boolean) | undefined
 }
 
 /** Bounds the bytes of unfinished messages: of each connection, of all connections of a source, and of all sources. */
@@ -31,6 +33,7 @@ export class ByteBudgets {
   /** The budget of one connection. */
   of(ip: string): ByteBudget {
     const source = sourceOf(ip)
+    const isShared = this.#limits.isShared?.(ip) === true
     let held = 0
     const charge = (bytes: number): void => {
       held += bytes
@@ -43,7 +46,7 @@ export class ByteBudgets {
       take: (bytes) => {
         const { perConnection, perSource, total } = this.#limits
         if (held + bytes > perConnection || this.#total + bytes > total) return false
-        if ((this.#sources.get(source) ?? 0) + bytes > perSource) return false
+        if (!isShared && (this.#sources.get(source) ?? 0) + bytes > perSource) return false
         charge(bytes)
         return true
       },

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import { Admission } from '../base/admission.ts'
 import type { Clock } from '../base/clock.ts'
 import { joinHostPort, parseHostPort } from '../base/hostport.ts'
 import type { Logger } from '../base/log.ts'
@@ -53,6 +54,9 @@ export interface ClusterLimits {
   introductionMs: number
 }
 
+/** Links of other nodes, introduced or not: far more than there are nodes. */
+const MAX_LINKS = 256
+
 /** How long last words may take. */
 const CLOSE_MS = 1000
 
@@ -104,7 +108,9 @@ export function createCluster(options: ClusterOptions) {
       log.debug({ err: error }, 'a link of another node failed')
       socket.destroy()
     })
+    const admission = new Admission({ total: MAX_LINKS })
     server.on('connection', (raw) => {
+      if (!admission.admit(raw)) return
       raw.setNoDelay(true)
       arriving.add(raw)
       raw.once('close', () => arriving.delete(raw))

@@ -72,6 +72,7 @@ export class Offers {
                 if (!this.#isPeer(message.secret))
                   throw new Refusal('The secret is not that of this database.')
                 known = true
+                clearTimeout(unknown)
                 link.maxIncoming = MAX_STREAMS
                 return {}
               })
@@ -83,11 +84,16 @@ export class Offers {
       },
       onClose: () => {
         watchdog.stop()
+        clearTimeout(unknown)
         this.#links.delete(link)
       },
       onBug: (error) => log.error({ err: error }, 'a stream of another node failed'),
     })
     link.maxIncoming = STREAMS_BEFORE_HELLO
+    // Bytes alone keep a link alive: who they are is due at once.
+    const unknown = setTimeout(() => {
+      link.close(ErrorCode.Protocol, `Not introduced within ${silenceMs} ms.`)
+    }, silenceMs)
     const watchdog = new Watchdog(link, silenceMs, clock)
     this.#links.add(link)
   }

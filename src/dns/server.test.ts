@@ -248,7 +248,7 @@ test('a connection that sends nothing, drips or sends rubbish is closed', async 
 })
 
 test('one network cannot take all connections', async (t) => {
-  const dns = await startDns(t, { tcp: { connectionsPerNetwork: 2 } })
+  const dns = await startDns(t, { tcp: { connectionsPerSource: 2 } })
   const [first] = [await connectTcp(t, dns), await connectTcp(t, dns)]
 
   const third = await connectTcp(t, dns)

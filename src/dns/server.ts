@@ -51,7 +51,7 @@ export function createDns(options: DnsOptions): Dns {
     options.rateLimit === false
       ? undefined
       : new RateLimit({ perSecond: 20, burst: 60, slip: 2, ...options.rateLimit }, clock)
-  const tcpLimits = { connections: 256, connectionsPerNetwork: 32, idleMs: 10_000, ...options.tcp }
+  const tcpLimits = { connections: 256, connectionsPerSource: 32, idleMs: 10_000, ...options.tcp }
   const counts: DnsCounts = { udp: 0, tcp: 0, ignored: 0, limited: 0, failed: 0 }
   const connections = new Set<Socket>()
   let udp: UdpSocket | undefined

@@ -1,11 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { Admission } from '../base/admission.ts'
 import { ByteQueue } from '../base/byte-queue.ts'
-import { networkOf } from './rate-limit.ts'
 
 /** Limits on connections, which cost more than datagrams. */
 export interface TcpLimits {
   connections: number
-  connectionsPerNetwork: number
+  connectionsPerSource: number
   /** A connection ends when no whole message came, and no answer could be sent, for this long. */
   idleMs: number
 }
@@ -14,22 +14,10 @@ const MESSAGE_LIMIT = 4096
 
 /** Serves length-prefixed messages (RFC 7766): any number on one connection, answered in order. */
 export function createTcpServer(answer: (query: Buffer) => Buffer | undefined, limits: TcpLimits): Server {
-  const perNetwork = new Map<string, number>()
+  const admission = new Admission({ total: limits.connections, perSource: limits.connectionsPerSource })
   const server = createServer((socket) => {
     socket.on('error', () => {}) // A peer that breaks off is no event; 'close' follows.
-    const network = networkOf(socket.remoteAddress ?? '')
-    const open = (perNetwork.get(network) ?? 0) + 1
-    if (open > limits.connectionsPerNetwork) {
-      socket.destroy()
-      return
-    }
-    perNetwork.set(network, open)
-    socket.on('close', () => {
-      const left = (perNetwork.get(network) ?? 1) - 1
-      if (left > 0) perNetwork.set(network, left)
-      else perNetwork.delete(network)
-    })
-    serve(socket, answer, limits.idleMs)
+    if (admission.admit(socket)) serve(socket, answer, limits.idleMs)
   })
   server.maxConnections = limits.connections
   return server

@@ -39,8 +39,10 @@ export interface EdgeConfig {
   /** What visitors see when it is not the bound port, behind a NAT or balancer. */
   readonly publicHttpsPort?: number
   readonly publicHttpPort?: number
-  /** Connections at once, per listener; one source may have half of them. */
+  /** Connections at once, per listener; all TCP ports together are one. */
   readonly maxConnections?: number
+  /** Addresses that many visitors come from, as those of a load balancer. */
+  readonly isShared?: (ip: string) => boolean
   readonly limits?: Partial<LimitSettings>
   /** Length of a tick of the one timer, in milliseconds. */
   readonly tick?: number
@@ -104,7 +106,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     idle: new Set(),
     observer: observe,
     traffic: new Traffic(),
-    heldBodies: new ByteBudgets(HELD_BODIES),
+    heldBodies: new ByteBudgets({ ...HELD_BODIES, isShared: config.isShared }),
     challenge: dependencies.challenge,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
@@ -112,7 +114,8 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     draining: false,
   }
   const policies = new TlsPolicies()
-  const ports = new TcpPorts(core, config.tcp)
+  const admission = { total: config.maxConnections ?? MAX_CONNECTIONS, isShared: config.isShared }
+  const ports = new TcpPorts(core, config.tcp, admission)
   const { logins, dial = createDial(), outbound } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const edges = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, dial })
@@ -122,12 +125,11 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
       : withLoginHost(edges.table, dependencies.loginHost, policies)
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
-  const maxConnections = config.maxConnections ?? MAX_CONNECTIONS
 
   async function start(): Promise<void> {
     deadlines.start()
     if (config.http !== false) {
-      const server = createHttpListener(core, maxConnections)
+      const server = createHttpListener(core, admission)
       servers.push(server)
       addresses.http = await listen(server, config.http)
       if (config.publicHttpPort === undefined) core.publicHttpPort = addresses.http.port
@@ -137,7 +139,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
         certificates,
         defaultPolicy: policies.get({ http: true }),
         handshakeTimeout: settings.handshake,
-        maxConnections,
+        admission,
       })
       servers.push(server)
       addresses.https = await listen(server, config.https)

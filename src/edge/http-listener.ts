@@ -1,16 +1,16 @@
 import { createServer, type Server } from 'node:net'
-import { SourceLimit } from '../base/source-limit.ts'
+import { Admission, type AdmissionLimits } from '../base/admission.ts'
 import type { Core } from './core.ts'
 import { Http1Visitor } from './http1.ts'
 import { SocketConnection } from './socket-connection.ts'
 
-/** The plain HTTP listener, not yet listening. One source may take half of its places (P22). */
-export function createHttpListener(core: Core, maxConnections: number): Server {
-  const places = new SourceLimit(Math.ceil(maxConnections / 2), maxConnections)
+/** The plain HTTP listener, not yet listening. */
+export function createHttpListener(core: Core, limits: AdmissionLimits): Server {
+  const admission = new Admission(limits)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    if (!places.seat(socket)) return
+    if (!admission.admit(socket)) return
     new Http1Visitor(core, socket, socket, new SocketConnection(socket, 'http', core.clock.now()))
   })
-  server.maxConnections = maxConnections
+  server.maxConnections = limits.total
   return server
 }

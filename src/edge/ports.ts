@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { Admission, type AdmissionLimits } from '../base/admission.ts'
 import { resetSocket } from '../base/reset.ts'
 import type { Core } from './core.ts'
 import { admit, RawVisitor } from './raw-visitor.ts'
@@ -21,11 +22,14 @@ export class TcpPorts implements PublicPorts {
   readonly #open = new Map<number, Server>()
   /** Ports let go, with the monotonic time of it, oldest first. */
   readonly #resting = new Map<number, number>()
+  /** All ports together take as many connections as any other listener. */
+  readonly #admission: Admission
   #next: number
 
-  constructor(core: Core, range: PortRange) {
+  constructor(core: Core, range: PortRange, limits: AdmissionLimits) {
     this.#core = core
     this.#range = range
+    this.#admission = new Admission(limits)
     this.#next = range.first + Math.floor(Math.random() * (range.last - range.first + 1))
   }
 
@@ -102,6 +106,7 @@ export class TcpPorts implements PublicPorts {
   #onConnection(port: number, socket: Socket): void {
     const core = this.#core
     socket.on('error', () => {})
+    if (!this.#admission.admit(socket)) return
     const entry = core.table.tcp(port)
     const connection = new SocketConnection(socket, 'tcp', core.clock.now())
     if (entry === undefined || !admit(core, connection, entry)) {

@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { Admission, type AdmissionLimits } from '../base/admission.ts'
 import { Timed } from '../base/deadlines.ts'
 import { resetSocket } from '../base/reset.ts'
-import { SourceLimit } from '../base/source-limit.ts'
 import { HelloReader, UNRECOGNIZED_NAME } from './client-hello.ts'
 import type { Core, Live } from './core.ts'
 import { Http1Visitor } from './http1.ts'
@@ -19,7 +19,7 @@ export interface TlsListenerOptions {
   /** For names that nobody serves but for which there is a certificate, so that the visitor can be told. */
   readonly defaultPolicy: TlsPolicy
   readonly handshakeTimeout: number
-  readonly maxConnections: number
+  readonly admission: AdmissionLimits
 }
 
 /** The HTTPS and TLS listener, not yet listening: looks at each ClientHello and decides what becomes of it. */
@@ -32,12 +32,12 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
     terminators.set(policy, terminator)
     return terminator
   }
-  const places = new SourceLimit(Math.ceil(options.maxConnections / 2), options.maxConnections)
+  const admission = new Admission(options.admission)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    if (!places.seat(socket)) return
+    if (!admission.admit(socket)) return
     new Arrival(core, socket, options, terminatorOf)
   })
-  server.maxConnections = options.maxConnections
+  server.maxConnections = options.admission.total
   return server
 }
 

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry as MetricsRegistry } from 'prom-client'
-import { createApi, createShowing } from '../api/index.ts'
+import { createApi, createProbeListener, createShowing } from '../api/index.ts'
 import { createAuth, createIpRestrictions, firstAccount } from '../auth/index.ts'
 import { systemClock } from '../base/clock.ts'
 import { failpoint } from '../base/failpoint.ts'
@@ -263,6 +263,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
         ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
         maxConnections: places.visitors,
+        isShared: settings.sharedSources,
       },
     })
     const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], { clock, log })
@@ -315,6 +316,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       admits,
       secureContext: certificate.context,
       namedContext: agentContexts(certs),
+      isShared: settings.sharedSources,
       ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
       region: settings.region,
       serverVersion: VERSION,
@@ -339,6 +341,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),
       admits,
       requestLog,
+      isShared: settings.sharedSources,
       region: settings.region,
       clock,
       log,
@@ -362,6 +365,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       passwords,
     })
 
+    let serving = false
     // Configuration: the API writes, the store tells, the parts apply.
     const api = createApi({
       store,
@@ -389,15 +393,20 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         acme: settings.acmeDirectory !== undefined,
         rateLimit: settings.apiRateLimit,
         maxConnections: places.calls,
+        isShared: settings.sharedSources,
         version: VERSION,
       },
-      ready: store.checkWritable,
       clock,
       log,
       metrics,
+      async ready() {
+        if (!serving) throw new Error('The server is starting or stopping.')
+        await store.checkWritable()
+      },
     })
     dashboard.mount(api)
 
+    const probes = createProbeListener(api.probes)
     let agentAddr: string | null = null
     let sshAddr: string | null = null
     const publicUrls = () => ({
@@ -438,6 +447,11 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       return edgeStopped
     }
     await startInOrder(running, [
+      // Probes are answered from the beginning of the start to the end of the stop.
+      {
+        start: async () => void (settings.probeAddr && (await probes.listen(settings.probeAddr))),
+        stop: () => probes.close(),
+      },
       freshness,
       { start: restrictions.start, stop: async () => restrictions.stop() },
       { start: changes.start, stop: async () => changes.stop() },
@@ -506,6 +520,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       },
     ])
 
+    serving = true
     const before = await readCredentialsFile(settings.dataDir)
     // Of parts that another process on this directory runs, it knows the addresses.
     const credentials: CredentialsFile = {
@@ -532,7 +547,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         () => undefined,
         (error: Error) => error.message,
       ),
-      stop: () => running.disposeAsync(),
+      stop() {
+        serving = false
+        return running.disposeAsync()
+      },
     }
   } catch (error) {
     // The operator has to know why the start failed, not what failed because of that.

@@ -13,10 +13,10 @@ export async function openFilesLimit(): Promise<number> {
 }
 
 /**
- * How many connections each public listener takes, and the API: together less than half of what may be open, since a
- * process without descriptors serves nobody (P22).
+ * How many connections each of HTTP, HTTPS and all TCP ports takes, and the API: together less than half of what may be
+ * open, since a process without descriptors serves nobody (P22).
  */
 export function placesFor(openFiles: number): { visitors: number; calls: number } {
   const places = (share: number) => Math.max(Math.floor(openFiles * share), FEWEST_PLACES)
-  return { visitors: Math.min(places(0.2), MOST_PLACES), calls: Math.min(places(0.08), MOST_PLACES) }
+  return { visitors: Math.min(places(0.125), MOST_PLACES), calls: Math.min(places(0.08), MOST_PLACES) }
 }

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseDomain } from '../base/domain.ts'
 import { parseHostPort } from '../base/hostport.ts'
+import { compileRules } from '../base/ip-rules.ts'
 import { REGIONS } from '../resources/index.ts'
 
 /** An address to listen on; undefined when the listener is switched off. */
@@ -92,6 +93,12 @@ function httpAddress(text: string, flag: string): string | undefined {
   return text.replace(/\/+$/, '')
 }
 
+/** A single address is a range as well. */
+function asRange(text: string): string {
+  const family = isIP(text)
+  return family === 0 ? text : `${text}/${family === 4 ? 32 : 128}`
+}
+
 const optional = (text: string) => (text === '' ? undefined : text)
 const optionalPath = (text: string) => (text === '' ? undefined : resolve(text))
 
@@ -124,6 +131,26 @@ const settings = {
     },
   ),
   apiAddr: setting('api-addr', 'HOST:PORT', 'management API and dashboard', '127.0.0.1:4080', listenAddress),
+  probeAddr: setting(
+    'probe-addr',
+    'HOST:PORT',
+    '/healthz and /readyz on a listener of their own',
+    'false',
+    listenAddress,
+  ),
+  sharedSources: setting(
+    'shared-sources',
+    'LIST',
+    'addresses and CIDR ranges that many clients come from, such as load balancers: no per-source limits',
+    '',
+    (text, flag) => {
+      try {
+        return compileRules(words(text).map((cidr) => ({ cidr: asRange(cidr), action: 'allow' as const })))
+      } catch (error) {
+        throw new BadSetting(`--${flag}: ${(error as Error).message}`)
+      }
+    },
+  ),
   apiUrl: setting('api-url', 'URL', 'base address shown in answers', '', httpAddress),
   apiRateLimit: setting(
     'api-rate-limit',

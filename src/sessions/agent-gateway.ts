@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
+import { Admission } from '../base/admission.ts'
 import type { BufferPool } from '../base/buffer-pool.ts'
 import { ByteBudgets, type ByteLimits } from '../base/byte-budget.ts'
 import { systemClock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
-import { SourceLimit } from '../base/source-limit.ts'
 import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
 import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
@@ -30,6 +30,8 @@ export interface AgentGatewayOptions
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
   limits?: Partial<GatewayLimits>
+  /** Addresses that many agents come from, as those of a load balancer. */
+  isShared?: ((ip: string) => boolean) | undefined
   penalties?: PenaltySettings
 }
 
@@ -68,10 +70,14 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
   const pool = options.pool ?? createLinkPool(64)
-  const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
-  const budgets = new ByteBudgets(limits.held)
+  const admission = new Admission({
+    total: limits.unauthenticated,
+    perSource: limits.unauthenticatedPerSource,
+    isShared: options.isShared,
+  })
+  const budgets = new ByteBudgets({ ...limits.held, isShared: options.isShared })
   const penalties = new Penalties(clock, options.penalties ?? AGENT_PENALTIES)
-  const known = new SourceLimit(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+  const known = new Admission({ total: Number.POSITIVE_INFINITY })
   const handshaking = new Set<TLSSocket>()
   const connections = new Set<AgentConnection>()
   const server: Server = createServer({ noDelay: true }, accept)
@@ -81,7 +87,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     const ip = plainAddress(raw.remoteAddress ?? '')
     // Agents behind the address of one that keeps failing must get in, if only slowly.
     const refused = penalties.refuses(ip) && !known.has(ip)
-    const leave = refused ? undefined : sources.take(ip)
+    const leave = refused ? undefined : admission.take(ip)
     raw.on('error', () => {})
     const fallback = options.secureContext()
     if (leave === undefined || fallback === undefined) {

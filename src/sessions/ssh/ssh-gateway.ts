@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { Admission } from '../../base/admission.ts'
 import { systemClock } from '../../base/clock.ts'
 import { plainAddress } from '../../base/ip-rules.ts'
-import { SourceLimit } from '../../base/source-limit.ts'
 import { PENALTIES, Penalties, type PenaltySettings } from '../penalties.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
@@ -10,6 +10,8 @@ export interface SshGatewayOptions
   extends Omit<SshConnectionOptions, 'onAuthenticated' | 'onClose' | 'clock'> {
   clock?: SshConnectionOptions['clock']
   limits?: Partial<SshLimits>
+  /** Addresses that many clients come from, as those of a load balancer. */
+  isShared?: ((ip: string) => boolean) | undefined
   penalties?: PenaltySettings
 }
 
@@ -48,7 +50,11 @@ export interface SshGateway {
 export function createSshGateway(options: SshGatewayOptions): SshGateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
-  const sources = new SourceLimit(limits.unauthenticatedPerSource, limits.unauthenticated)
+  const admission = new Admission({
+    total: limits.unauthenticated,
+    perSource: limits.unauthenticatedPerSource,
+    isShared: options.isShared,
+  })
   const penalties = new Penalties(clock, options.penalties ?? PENALTIES)
   const connections = new Set<SshConnection>()
   const server = createServer({ noDelay: true }, accept)
@@ -58,7 +64,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
   function accept(socket: Socket): void {
     const ip = plainAddress(socket.remoteAddress ?? '')
     socket.on('error', () => {})
-    const leave = penalties.refuses(ip) ? undefined : sources.take(ip)
+    const leave = penalties.refuses(ip) ? undefined : admission.take(ip)
     if (leave === undefined) {
       socket.destroy()
       return
