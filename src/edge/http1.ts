@@ -52,6 +52,7 @@ export class Http1Visitor extends Timed implements Live {
   #rest: Buffer | undefined
   #paused = false
   #advancing = false
+  #isHalf = false
   /** What was pending, or had been carried, when a deadline last passed. */
   #lastSeen = 0
 
@@ -97,7 +98,7 @@ export class Http1Visitor extends Timed implements Live {
 
   /** A moment of progress: the deadline for the next one is moved. */
   touch(): void {
-    this.#core.deadlines.set(this, this.#core.limits.progress)
+    if (!this.#isHalf) this.#core.deadlines.set(this, this.#core.limits.progress)
   }
 
   /** The response of the current exchange was handed over completely. */
@@ -105,6 +106,7 @@ export class Http1Visitor extends Timed implements Live {
     if (this.#phase === Phase.closed) return
     if (this.#phase === Phase.raw) {
       this.out.end()
+      this.#becomeHalf()
       return
     }
     // An answer that came before the request was complete ends the connection: the rest of the body is not wanted.
@@ -135,6 +137,10 @@ export class Http1Visitor extends Timed implements Live {
   }
 
   onDeadline(): void {
+    if (this.#isHalf) {
+      this.#transport.destroy()
+      return
+    }
     if (this.out.pending > 0 && this.#phase !== Phase.body) {
       this.#checkStalled(this.out.pending)
       return
@@ -153,9 +159,8 @@ export class Http1Visitor extends Timed implements Live {
         else this.#exchange!.refuse(refusal('upstream_timeout', this.#exchange!.head.host))
         return
       case Phase.raw:
-        // An idle WebSocket may stay, but not half of one.
-        if (this.#socket.readableEnded) this.#transport.destroy()
-        else this.touch()
+        // An idle WebSocket may stay.
+        this.touch()
         return
       default:
         this.#transport.destroy()
@@ -352,11 +357,18 @@ export class Http1Visitor extends Timed implements Live {
         return
       case Phase.raw:
         this.#exchange!.upstream?.end('')
-        this.touch()
+        this.#becomeHalf()
         return
       default:
         return
     }
+  }
+
+  /** One side of a WebSocket has ended: the other gets a moment, whatever it still sends. */
+  #becomeHalf(): void {
+    if (this.#isHalf) return
+    this.#isHalf = true
+    this.#core.deadlines.set(this, this.#core.limits.halfWebSocket)
   }
 
   #onClose(): void {

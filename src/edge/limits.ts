@@ -16,6 +16,8 @@ export interface LimitSettings {
   readonly linger: number
   /** A visitor that half-closed and waits for an answer. */
   readonly halfClosed: number
+  /** A WebSocket of which one side has ended; RFC 6455 knows no half of one. */
+  readonly halfWebSocket: number
   /** An upstream connection kept for the next request. */
   readonly upstreamIdle: number
   /** Between telling HTTP/2 visitors to come back elsewhere and refusing their new requests. */
@@ -34,6 +36,7 @@ export const defaultLimits: LimitSettings = {
   progress: 300_000,
   linger: 5_000,
   halfClosed: 2_000,
+  halfWebSocket: 25_000,
   upstreamIdle: 30_000,
   goaway: 5_000,
   farewell: 400,
@@ -53,6 +56,7 @@ export function limitsInTicks(settings: LimitSettings, deadlines: Deadlines): Li
     progress: ticks(settings.progress),
     linger: ticks(settings.linger),
     halfClosed: ticks(settings.halfClosed),
+    halfWebSocket: ticks(settings.halfWebSocket),
     upstreamIdle: ticks(settings.upstreamIdle),
     goaway: ticks(settings.goaway),
     farewell: ticks(settings.farewell),

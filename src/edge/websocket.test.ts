@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { eventually, startEdge, startTcp } from './testing/edge.ts'
+import { eventually, shortLimits, startEdge, startTcp } from './testing/edge.ts'
 import { rawClient } from './testing/raw-client.ts'
 import { localTunnel, TestTunnels } from './testing/tunnels.ts'
 
@@ -128,3 +129,34 @@ test('other protocols are ignored and the request passes as an ordinary one', as
 
   assert.ok(!/upgrade|http2/i.test(seen.text))
 })
+
+for (const [who, half] of [
+  ['the visitor', (visitor: Socket, _upstream: Socket) => visitor.end()],
+  ['the upstream', (_visitor: Socket, upstream: Socket) => upstream.end()],
+] as const) {
+  test(`a WebSocket that ${who} has ended is over soon, though the other side goes on`, async (t) => {
+    let side: Socket | undefined
+    const upstream = await startTcp(t, (socket) => {
+      side = socket
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write(AGREE))
+      const talk = setInterval(() => socket.writable && socket.write('more'), 50)
+      socket.on('close', () => clearInterval(talk))
+    })
+    const limits = { ...shortLimits, progress: 60_000, halfWebSocket: 500 }
+    const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), { limits })
+    const visitor = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    visitor.on('error', () => {}).resume()
+    const talk = setInterval(() => visitor.writable && visitor.write('more'), 50)
+    t.after(() => clearInterval(talk))
+    visitor.write(ASK)
+    await once(visitor, 'data')
+
+    let open = 2
+    for (const socket of [visitor, side!]) socket.once('close', () => open--)
+
+    half(visitor, side!)
+
+    await eventually(() => open === 0, 'both sides are closed')
+  })
+}

@@ -13,6 +13,7 @@ export const shortLimits = {
   progress: 1_500,
   linger: 400,
   halfClosed: 400,
+  halfWebSocket: 600,
   upstreamIdle: 800,
   goaway: 200,
   farewell: 200,
