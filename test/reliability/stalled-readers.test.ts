@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { startLocal, startWorld, until, type World } from './world.ts'
 
 const READERS = 200
@@ -19,9 +20,10 @@ const MOST_MIB = 64
 /** The default of `inspect_db_size`: what captures may take besides. */
 const INSPECTED_MIB = 50
 
-for (const { name, chunked, flags, more } of [
-  { name: 'of a known length', chunked: false, flags: ['--inspect=false'], more: 0 },
-  { name: 'in chunks, and inspected', chunked: true, flags: [], more: INSPECTED_MIB },
+for (const { name, scheme, chunked, flags, more } of [
+  { name: 'of a known length', scheme: 'http', chunked: false, flags: ['--inspect=false'], more: 0 },
+  { name: 'in chunks, and inspected', scheme: 'http', chunked: true, flags: [], more: INSPECTED_MIB },
+  { name: 'over TLS', scheme: 'https', chunked: false, flags: ['--inspect=false'], more: 0 },
 ]) {
   test(`200 visitors who never read cost a fixed amount, and a neighbour keeps its speed: bodies ${name}`, async (t) => {
     const world = await startWorld(t)
@@ -35,15 +37,17 @@ for (const { name, chunked, flags, more } of [
       }
       offer()
     })
-    const agent = world.startAgent(['http', String(port), `--url=http://${HOST}`, ...flags])
+    const agent = world.startAgent(['http', String(port), `--url=${scheme}://${HOST}`, ...flags])
     await agent.until(({ stdout }) => stdout.includes('Forwarding'))
     const pids = { server: world.server.child.pid!, agent: agent.child.pid! }
     // What transfers at full speed cost anybody, until the collector has found its pace, is not the readers' doing.
-    for (let warm = 0; warm < 3; warm++) await Promise.all(Array.from({ length: 8 }, () => download(world)))
-    const alone = await speed(world, 0)
+    for (let warm = 0; warm < 3; warm++)
+      await Promise.all(Array.from({ length: 8 }, () => download(world, scheme)))
+    const alone = await speed(world, scheme, 0)
+    const readers = await Promise.all(Array.from({ length: READERS }, () => arrive(t, world, scheme)))
     const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
 
-    const readers = await Promise.all(Array.from({ length: READERS }, () => stall(t, world)))
+    for (const reader of readers) reader.write(requestHead(world, '/'))
     // The kernel takes megabytes for each of them, and while it does they are not stalled but share the link.
     await standsStill(pids.agent)
     for (const side of ['server', 'agent'] as const) {
@@ -52,7 +56,7 @@ for (const { name, chunked, flags, more } of [
       const most = MOST_MIB + (side === 'agent' ? more : 0)
       assert.ok(grown <= most, `${side} grew by ${grown} MiB`)
     }
-    const beside = await speed(world, alone / 2)
+    const beside = await speed(world, scheme, alone / 2)
     t.diagnostic(`neighbour: ${alone.toFixed(0)} MB/s alone, ${beside.toFixed(0)} MB/s beside them`)
     // Generous, because other work on the machine changes between the two; a blocked neighbour would never finish.
     assert.ok(beside > alone / 3, `${beside} MB/s instead of ${alone} MB/s`)
@@ -60,24 +64,73 @@ for (const { name, chunked, flags, more } of [
   })
 }
 
+test('200 uploads that the local service never reads cost a fixed amount, and a neighbour keeps its speed', async (t) => {
+  const world = await startWorld(t)
+  const block = Buffer.alloc(256 * 1024, 'x')
+  const port = await startLocal(t, (request, response) => {
+    request.pause()
+    if (request.url !== '/neighbour') return
+    response.setHeader('Content-Length', 2 ** 40)
+    const offer = () => void response.write(block, (error) => error ?? offer())
+    offer()
+  })
+  const agent = world.startAgent(['http', String(port), `--url=http://${HOST}`, '--inspect=false'])
+  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+  const pids = { server: world.server.child.pid!, agent: agent.child.pid! }
+  for (let warm = 0; warm < 3; warm++) await Promise.all(Array.from({ length: 8 }, () => download(world)))
+  const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
+
+  const uploads = await Promise.all(Array.from({ length: READERS }, () => upload(t, world, block)))
+  await standsStill(pids.agent)
+  for (const side of ['server', 'agent'] as const) {
+    const grown = (await residentMiB(pids[side])) - before[side]
+    t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${grown.toFixed(1)} MiB more`)
+    assert.ok(grown <= MOST_MIB, `${side} grew by ${grown} MiB`)
+  }
+
+  assert.ok((await download(world)) > 0)
+  assert.ok(uploads.every((visitor) => !visitor.destroyed))
+})
+
 function requestHead(world: World, path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: ${HOST}:${world.httpPort}\r\n\r\n`
 }
 
-/** A visitor who asks and then never reads. */
-async function stall(t: TestContext, world: World): Promise<Socket> {
-  const socket = connect(world.httpPort, '127.0.0.1')
+function dial(world: World, scheme: string): Socket {
+  if (scheme === 'http') return connect(world.httpPort, '127.0.0.1')
+  const port = Number(new URL(world.credentials.https_url).port)
+  return connectTls({ port, host: '127.0.0.1', servername: HOST, rejectUnauthorized: false })
+}
+
+/** A visitor who will never read. */
+async function arrive(t: TestContext, world: World, scheme: string): Promise<Socket> {
+  const socket = dial(world, scheme)
   socket.pause()
   socket.on('error', () => {})
   t.after(() => socket.destroy())
+  await once(socket, scheme === 'http' ? 'connect' : 'secureConnect')
+  return socket
+}
+
+/** A visitor who sends as much as is taken, up to what is offered to readers. */
+async function upload(t: TestContext, world: World, block: Buffer): Promise<Socket> {
+  const socket = connect(world.httpPort, '127.0.0.1')
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
   await once(socket, 'connect')
-  socket.write(requestHead(world, '/'))
+  socket.write(`POST / HTTP/1.1\r\nHost: ${HOST}:${world.httpPort}\r\nContent-Length: ${2 ** 40}\r\n\r\n`)
+  let left = OFFERED_BYTES
+  const offer = () => {
+    left -= block.length
+    if (left >= 0) socket.write(block, (error) => error ?? offer())
+  }
+  offer()
   return socket
 }
 
 /** Reads a fixed number of bytes; the speed in MB/s. */
-async function download(world: World): Promise<number> {
-  const socket = connect(world.httpPort, '127.0.0.1')
+async function download(world: World, scheme = 'http'): Promise<number> {
+  const socket = dial(world, scheme)
   const start = performance.now()
   let left = NEIGHBOUR_BYTES
   socket.write(requestHead(world, '/neighbour'))
@@ -90,10 +143,10 @@ async function download(world: World): Promise<number> {
 }
 
 /** The best of three, of more when none is enough: the machine may be busy with something else. */
-async function speed(world: World, enough: number): Promise<number> {
+async function speed(world: World, scheme: string, enough: number): Promise<number> {
   let best = 0
   for (let tries = 0; tries < 3 || (best < enough && tries < 10); tries++)
-    best = Math.max(best, await download(world))
+    best = Math.max(best, await download(world, scheme))
   return best
 }
 
