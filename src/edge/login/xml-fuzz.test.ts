@@ -6,10 +6,10 @@ import { readIdpMetadata } from './saml-metadata.ts'
 
 const RESPONSE = Buffer.from(`<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"
   xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_r" Version="2.0" Destination="https://a.example/">
-  <saml:Issuer>https://idp.example</saml:Issuer><!-- a comment -->
+  <saml:Issuer>https://idp.example</saml:Issuer>
   <samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>
   <saml:Assertion ID="_a"><saml:Subject><saml:NameID>ada@example.com</saml:NameID></saml:Subject>
-  <saml:AttributeStatement><saml:Attribute Name="groups"><saml:AttributeValue><![CDATA[<staff>]]></saml:AttributeValue>
+  <saml:AttributeStatement><saml:Attribute Name="groups"><saml:AttributeValue>staff</saml:AttributeValue>
   </saml:Attribute></saml:AttributeStatement></saml:Assertion></samlp:Response>`)
 
 const METADATA =
