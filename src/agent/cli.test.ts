@@ -222,6 +222,40 @@ test('http prints its URL without a terminal, serves it, and ends within a secon
   assert.doesNotMatch(program.stdout, new RegExp(gateway.token))
 })
 
+test('secrets of a tunnel are in no output, log or answer of the local API', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  const addr = await startHttpService(t, (_request, response) => response.end('hello'))
+  const log = join(home, 'agent.log')
+  const options = [
+    '--basic-auth=me:CANARY-password',
+    '--verify-webhook=github',
+    '--verify-webhook-secret=CANARY-secret',
+    '--oauth=github',
+    '--oauth-client-id=me',
+    '--oauth-client-secret=CANARY-client',
+    `--log=${log}`,
+    '--log-level=debug',
+  ]
+  const start = (more: string[]) =>
+    startProgram(t, ['http', addr, ...flagsFor(gateway, home), ...options, ...more], { env: cleanEnv(home) })
+
+  const json = start(['--output', 'json', '--web-addr=127.0.0.1:0'])
+  await json.until(({ stdout }) => /"tunnel"/.test(stdout))
+  const web = /http:\/\/127\.0\.0\.1:\d+/.exec(json.stdout)?.[0]
+  const shown = await Promise.all(
+    ['/api/tunnels', '/api/endpoints', '/api/status'].map(async (path) =>
+      (await fetch(`${web}${path}`)).text(),
+    ),
+  )
+  json.child.kill('SIGTERM')
+  await json.ended()
+
+  const places = [json.stdout, json.stderr, ...shown, readFileSync(log, 'utf8')]
+  assert.match(places.join(), /Forwarding|"tunnel"/)
+  for (const place of places) assert.doesNotMatch(place, new RegExp(`CANARY|${gateway.token}`))
+})
+
 test('--output json prints objects for programs', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
