@@ -86,12 +86,14 @@ export function createGate(options: GateOptions): Gate {
   // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
   const proof = `__Host-${prefix}session`
   const loginPrefix = `${prefix}login.`
+  // Over https no other host of the domain can plant what proves in which browser a sign-in began.
+  const browserPrefix = { plain: `${prefix}browser.`, secure: `__Host-${prefix}browser.` }
   const isOurs = (name: string) =>
     name === cookie ||
     name === proof ||
     name.startsWith(loginPrefix) ||
-    name.startsWith(browserPrefix(prefix, true)) ||
-    name.startsWith(browserPrefix(prefix, false))
+    name.startsWith(browserPrefix.plain) ||
+    name.startsWith(browserPrefix.secure)
   const lifetime = lifetimeOf(settings, options.checkEvery)
   const now = () => Math.floor(clock.now() / 1000)
   open.renew(placeId, version)
@@ -174,15 +176,21 @@ export function createGate(options: GateOptions): Gate {
     return redirect(302, url, held + browserCookies(exchange, signInId, secret))
   }
 
-  /** The cookie that proves in which browser a sign-in began. Over https no other host of the domain can plant it. */
+  /** The name of the cookie that proves in which browser a sign-in began. */
+  function browserCookie(exchange: Exchange, signInId: string): string {
+    return (isSecure(exchange) ? browserPrefix.secure : browserPrefix.plain) + signInId
+  }
+
   function browserCookies(exchange: Exchange, signInId: string, secret: string): string {
     const secure = isSecure(exchange)
-    const names = browserPrefix(prefix, secure)
+    const name = browserCookie(exchange, signInId)
     // It comes along with every request, so browsers may not gather too many; they list the oldest first.
-    const surplus = new Cookies(exchange).namesFrom(names).slice(0, 1 - MAX_SIGN_INS_PER_BROWSER)
+    const surplus = new Cookies(exchange)
+      .namesFrom(browserCookie(exchange, ''))
+      .slice(0, 1 - MAX_SIGN_INS_PER_BROWSER)
     return (
-      setCookie(names + signInId, secret, { secure, seconds: MAX_STATE_SECONDS }) +
-      surplus.map((name) => setCookie(name, '', { secure, seconds: 0 })).join('')
+      setCookie(name, secret, { secure, seconds: MAX_STATE_SECONDS }) +
+      surplus.map((old) => setCookie(old, '', { secure, seconds: 0 })).join('')
     )
   }
 
@@ -190,7 +198,7 @@ export function createGate(options: GateOptions): Gate {
   function returnToOf(exchange: Exchange, { signInId, browser, returnTo }: Ticket): string {
     if (signInId === '') return returnTo
     const cookies = new Cookies(exchange)
-    const secret = cookies.get(browserPrefix(prefix, isSecure(exchange)) + signInId)
+    const secret = cookies.get(browserCookie(exchange, signInId))
     const text = cookies.get(loginPrefix + signInId)
     const pending = text === undefined ? undefined : seal.open<Pending>(`login ${placeId}`, text)
     if (secret === undefined || digestOf(secret) !== browser || pending?.signInId !== signInId)
@@ -218,7 +226,7 @@ export function createGate(options: GateOptions): Gate {
       (signInId === ''
         ? ''
         : setCookie(loginPrefix + signInId, '', { path: pathOf(exchange), secure, seconds: 0 }) +
-          setCookie(browserPrefix(prefix, secure) + signInId, '', { secure, seconds: 0 }))
+          setCookie(browserCookie(exchange, signInId), '', { secure, seconds: 0 }))
     return redirect(303, locationAt(originOf(exchange), returnTo), fields)
   }
 
@@ -282,11 +290,6 @@ export function createGate(options: GateOptions): Gate {
     return found === undefined ? begin(exchange).catch(denied) : pass(exchange, cookies, found)
   }
   return { place: placeId, version, signIn, step }
-}
-
-/** How the names of the cookies begin that prove in which browser a sign-in began. */
-function browserPrefix(prefix: string, secure: boolean): string {
-  return `${secure ? '__Host-' : ''}${prefix}browser.`
 }
 
 function digestOf(secret: string): string {

@@ -125,6 +125,12 @@ for (const [what, behave] of Object.entries(faults))
 test('a provider that recovers is asked again at once', async (t) => {
   const { manners, attempt, make } = await start(t)
   const signIn = make()
+  const wrong = [{ issuer: 'https://evil.example' }, { authorization_endpoint: 'javascript:alert(1)' }]
+  for (const description of wrong) {
+    manners.description = description
+    await assert.rejects(attempt(signIn), SignInRefused)
+  }
+  manners.description = {}
   for (const part of ['describe', 'publish', 'token'] as const) {
     const before = manners[part]
     Object.assign(manners, { [part]: faults.breaks })
@@ -135,7 +141,16 @@ test('a provider that recovers is asked again at once', async (t) => {
   assert.equal((await attempt(signIn)).identity.id, 'ada')
 })
 
-test('visitors who come at the same time cost a provider one description and one list of keys', async (t) => {
+test('what a provider publishes is kept up to 256 KiB', async (t) => {
+  const { manners, attempt } = await start(t)
+  manners.description = { claims_supported: 'x'.repeat(250_000) }
+  assert.equal((await attempt()).identity.id, 'ada')
+
+  manners.description = { claims_supported: 'x'.repeat(270_000) }
+  await assert.rejects(attempt(), ProviderUnavailable)
+})
+
+test('visitors who come at the same time cost a provider one description', async (t) => {
   const { manners, told, make } = await start(t)
   const signIn = make()
   const waiting: ServerResponse[] = []

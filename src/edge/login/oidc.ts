@@ -27,6 +27,12 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     ...new Set(['openid', ...(options.scopes.length === 0 ? ['profile', 'email'] : options.scopes)]),
   ]
 
+  /** What a provider publishes of itself cannot be used: no pages, or none of the web, or those of another issuer. */
+  function misdescribed(error: unknown): never {
+    documents.rejectDescription()
+    return failed(error, 'the identity provider describes itself wrongly; tell the owner of this page')
+  }
+
   /** Anew for each sign-in, from documents that are kept. */
   const configuration = () =>
     client
@@ -36,7 +42,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         { client_secret: clientSecret, [client.clockTolerance]: CLOCK_SKEW_SECONDS },
         undefined,
         {
-          [client.customFetch]: documents() as client.CustomFetch,
+          [client.customFetch]: documents.fetchForSignIn() as client.CustomFetch,
           // The guarded client lets plain http through only to hosts the operator listed.
           execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
         },
@@ -101,11 +107,6 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       return client.buildEndSessionUrl(config, {}).href
     },
   }
-}
-
-/** What a provider publishes of itself cannot be used: no pages, or none of the web, or those of another issuer. */
-function misdescribed(error: unknown): never {
-  failed(error, 'the identity provider describes itself wrongly; tell the owner of this page')
 }
 
 /** What went wrong at the provider, in words that give nothing away. */

@@ -1,11 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound, OutboundRequest } from '../../base/outbound.ts'
 import { type Fetch, providerFetch } from './provider-fetch.ts'
+import { ProviderUnavailable } from './sign-in.ts'
 
 const DESCRIPTION_MS = 60 * 60 * 1000
 const KEYS_MS = 5 * 60 * 1000
 /** Tokens that name made-up keys must not make us call the provider each time. */
 const UNKNOWN_KEY_MS = 60 * 1000
+/** They stay in memory for every route, and are read at every sign-in. */
+const MAX_DOCUMENT_CHARACTERS = 256 * 1024
 
 interface Document {
   readonly text: string
@@ -32,6 +35,10 @@ class Published {
     return this.#document !== undefined && this.#clock.monotonic() - this.#document.at < forMs
   }
 
+  forget(): void {
+    this.#document = undefined
+  }
+
   /** The document as it is kept. */
   kept(): Response {
     return answered(this.#document!.text)
@@ -47,20 +54,28 @@ class Published {
   async #load(url: string, init: OutboundRequest): Promise<Document> {
     const response = await this.#fetch(url, init)
     if (response.status !== 200) throw new Error(`${url} answered ${response.status}`)
-    const document = { text: await response.text(), at: this.#clock.monotonic() }
+    const text = await response.text()
+    if (text.length > MAX_DOCUMENT_CHARACTERS)
+      throw new ProviderUnavailable({ cause: new Error(`${url} answered with too much`) })
+    const document = { text, at: this.#clock.monotonic() }
     this.#document = document
     return document
   }
 }
 
-/**
- * What an OpenID provider publishes about itself, kept for a while: its description, and its keys until a token names
- * one that is not among them. Makes a `fetch` for one sign-in, which sees the token and so knows which key it needs.
- */
+/** What an OpenID provider publishes about itself, kept for a while. */
+export interface ProviderDocuments {
+  /** A `fetch` for one sign-in, which sees the token and so knows which key it needs. */
+  fetchForSignIn(): Fetch
+  /** The description cannot be used: the next sign-in asks for it again. */
+  rejectDescription(): void
+}
+
+/** Keeps the description of a provider, and its keys until a token names one that is not among them. */
 export function createProviderDocuments(options: {
   outbound: Pick<Outbound, 'fetch'>
   clock: Clock
-}): () => Fetch {
+}): ProviderDocuments {
   const { clock } = options
   const fetch = providerFetch(options.outbound)
   const description = new Published(clock, fetch)
@@ -81,7 +96,7 @@ export function createProviderDocuments(options: {
     return keys.fetch(url, init)
   }
 
-  return () => {
+  function fetchForSignIn(): Fetch {
     let kid: string | undefined
     return async (url, init = {}) => {
       if (init.method === 'GET' && url.endsWith('/.well-known/openid-configuration'))
@@ -94,6 +109,8 @@ export function createProviderDocuments(options: {
       return new Response([204, 304].includes(response.status) ? null : text, response)
     }
   }
+
+  return { fetchForSignIn, rejectDescription: () => description.forget() }
 }
 
 function answered(text: string): Response {

@@ -35,7 +35,7 @@ export interface Manners {
   publish: ((response: ServerResponse) => void) | undefined
 }
 
-export const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 export function tokenAnswer(response: ServerResponse, idToken: string | undefined): void {
   response.setHeader('content-type', 'application/json')
