@@ -1,4 +1,8 @@
+import { endOfString, hasAtMostValues } from '../base/json-values.ts'
+
 const MAX_DEPTH = 32
+/** More than any body here needs; each costs time before a schema can refuse it. */
+const MAX_VALUES = 20_000
 const POISON = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
@@ -6,6 +10,7 @@ const POISON = new Set(['__proto__', 'constructor', 'prototype'])
  * prototype, or deeper nesting than any body here needs is refused instead of silently resolved.
  */
 export function parseStrictJson(text: string): unknown {
+  if (!hasAtMostValues(text, MAX_VALUES)) throw new SyntaxError(`it holds more than ${MAX_VALUES} values.`)
   const value = parse(text) // Syntax first, so that the scan below can trust the form.
   scan(text)
   return value
@@ -54,12 +59,6 @@ function scan(text: string): void {
     }
     if (open.length > MAX_DEPTH) throw new SyntaxError(`it is nested more than ${MAX_DEPTH} levels deep.`)
   }
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at
 }
 
 function addKey(keys: Set<string>, key: string): void {

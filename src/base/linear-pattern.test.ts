@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileLinearPattern } from './linear-pattern.ts'
+import { compileLinearPattern, SearchTooLong } from './linear-pattern.ts'
 
 const PATTERNS = [
   'curl',
@@ -66,6 +66,15 @@ test('patterns that make other engines explode take linear time', () => {
   }
 
   assert.ok(performance.now() - started < 2000)
+})
+
+test('no search takes longer than its share, and one that would says so', () => {
+  const text = 'a'.repeat(1024)
+
+  for (const source of ['(a?){300}b', '(.*a){300}$', '([ab]?[ab]?){300}c', `${'a?'.repeat(490)}c`])
+    assert.throws(() => compileLinearPattern(source)(text), SearchTooLong, source)
+  const fifty = Array.from({ length: 50 }, (_, at) => `(?i)some-crawler/${at}.*compatible`).join('|')
+  assert.equal(compileLinearPattern(fifty)(text), false)
 })
 
 test('what cannot be matched in linear time, or at all, is refused with its reason', () => {

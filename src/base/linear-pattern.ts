@@ -3,6 +3,9 @@ import { type Node, parsePattern } from './linear-pattern-parse.ts'
 /** The most steps a pattern may compile to; with the length of what is searched it bounds the work of one match. */
 const MAX_STEPS = 2000
 
+/** The most steps one search may follow, about 10 ms of work: patterns that are not made to be slow need a tenth of it. */
+const MAX_WORK = 400_000
+
 /** One step of a compiled pattern: consume a character, assert a position, fork, or succeed. */
 type Step =
   | { readonly kind: 'char'; readonly accepts: (code: number) => boolean; next: number }
@@ -10,7 +13,12 @@ type Step =
   | { readonly kind: 'fork'; first: number; second: number }
   | { readonly kind: 'match' }
 
-/** Says whether the pattern occurs anywhere in the text. */
+/** A search that would take too long, so that nothing is known. */
+export class SearchTooLong extends Error {
+  override name = 'SearchTooLong'
+}
+
+/** Says whether the pattern occurs anywhere in the text; throws `SearchTooLong`. */
 export type LinearPattern = (text: string) => boolean
 
 /**
@@ -69,12 +77,14 @@ function search(steps: readonly Step[], start: number, text: string): boolean {
   let then: number[] = []
   const stack: number[] = []
   let matched = false
+  let work = 0
 
   const reach = (first: number, at: number, into: number[]): void => {
     stack.push(first)
     for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
       if (seen[id] === at) continue
       seen[id] = at
+      if (++work > MAX_WORK) throw new SearchTooLong('the pattern takes too long on this text')
       const step = steps[id]!
       if (step.kind === 'char') into.push(id)
       else if (step.kind === 'match') matched = true

@@ -38,7 +38,7 @@ export class Making {
   readonly accountId: string
   readonly parts: CompilerParts
   readonly accountAdmission: ConnectionStep
-  readonly uses: string[] = []
+  readonly uses = new Set<string>()
   readonly broken: BrokenPlace[] = []
 
   constructor(parts: CompilerParts, accountId: string) {
@@ -49,7 +49,7 @@ export class Making {
 
   /** Notes that the edge is made with this object, and has to be made anew when it changes. */
   use(id: string): void {
-    if (!this.uses.includes(id)) this.uses.push(id)
+    this.uses.add(id)
   }
 
   /** What modules on this place may ask. */

@@ -23,7 +23,7 @@ export interface CompiledEdge {
   readonly places: readonly { readonly id: string; readonly counters: RawEntry['counters'] }[]
   readonly broken: readonly BrokenPlace[]
   /** Ids of everything that went into it: when one changes, it is compiled anew. */
-  readonly uses: readonly string[]
+  readonly uses: ReadonlySet<string>
 }
 
 export function compileHttpsEdge(edge: Kept<typeof HttpsEdge>, parts: CompilerParts): CompiledEdge {
@@ -66,7 +66,7 @@ export function denyEdge(before: CompiledEdge, error: unknown): CompiledEdge {
   const { secure, plain, names, ports } = before
   const { module, message } = new BrokenModule('configuration', error)
   const broken = [{ placeId: secure.id, module, reason: message }]
-  const denied = { names, ports, broken, uses: [] }
+  const denied = { names, ports, broken, uses: new Set<string>() }
   if (secure.kind === 'raw') {
     const entry: RawEntry = { ...secure, policy: undefined, admission: [denyAll(module)] }
     return { ...denied, secure: entry, plain, places: [entry] }

@@ -196,7 +196,7 @@ export class EdgeTable implements Table, EdgeFollower {
     if (before === undefined) return
     for (const name of before.names) this.#names.remove(name, before)
     for (const port of before.ports) if (this.#ports.get(port) === before) this.#ports.delete(port)
-    for (const used of before.uses) if (!after?.uses.includes(used)) this.#unuse(used, id)
+    for (const used of before.uses) if (!after?.uses.has(used)) this.#unuse(used, id)
     if (after === undefined) this.#parts.states.abandon(id)
   }
 

@@ -57,6 +57,18 @@ test('text beyond ASCII goes out in UTF-8', async (t) => {
   assert.equal(Buffer.from(headers['x-text'] ?? '', 'latin1').toString(), 'grüße → 💡')
 })
 
+test('a user agent that takes the patterns of a filter too long is turned away', async (t) => {
+  const { config, routeId, ask } = await startHttpsEdge(t)
+  const status = async (userAgent: string) => (await ask({ headers: { 'user-agent': userAgent } })).status
+
+  for (const filter of [{ allow: ['(a?){300}b'] }, { deny: ['(a?){300}b'] }]) {
+    config.update(routeId, { user_agent_filter: filter })
+    await config.applied()
+    assert.equal(await status('a'.repeat(1024)), 403)
+    assert.equal(await status('curl/8.0'), 200)
+  }
+})
+
 test('what modules decide is told with the event of the request', async (t) => {
   const events: RequestEvent[] = []
   const observe = {

@@ -1,4 +1,4 @@
-import { compileLinearPattern, type LinearPattern } from '../../base/linear-pattern.ts'
+import { compileLinearPattern, type LinearPattern, SearchTooLong } from '../../base/linear-pattern.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
 import { defineModule } from '../module.ts'
 import { refusal } from '../refusals.ts'
@@ -22,7 +22,12 @@ export const userAgentFilter = defineModule(UserAgentFilter, {
       // Without a name only a pattern that matches nothing, such as ^$, admits.
       if (userAgent === undefined) return allowed('')
       if (userAgent.length > MAX_LENGTH) return false
-      return allowed(userAgent) || !denied(userAgent)
+      try {
+        return allowed(userAgent) || !denied(userAgent)
+      } catch (error) {
+        if (error instanceof SearchTooLong) return false
+        throw error
+      }
     }
 
     return (exchange) => {

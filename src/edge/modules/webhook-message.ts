@@ -1,5 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
+import { hasAtMostValues } from '../../base/json-values.ts'
 import type { Exchange } from '../exchange.ts'
+import { refusal } from '../refusals.ts'
+
+/** No sender has that many, and reading and sorting them comes before the signature can be checked. */
+const MAX_PARAMETERS = 1000
+const MAX_VALUES = 20_000
 
 /** A webhook as schemes look at it: what was asked for, with the whole body. */
 export class WebhookMessage {
@@ -26,17 +32,22 @@ export class WebhookMessage {
     return all.length === 1 ? all[0] : undefined
   }
 
-  /** The parameters of a form, in the body. */
+  /** The parameters of a form, in the body. Throws when there are too many: without them a signature means less. */
   form(): [name: string, value: string][] {
     const type = this.field('content-type') ?? ''
     if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return []
-    return [...new URLSearchParams(this.body.toString())]
+    const text = this.body.toString()
+    if (text.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS)
+      throw refusal('webhook_denied', `its form has more than ${MAX_PARAMETERS} parameters`)
+    return [...new URLSearchParams(text)]
   }
 
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when it is none, or has more values than any webhook. */
   json(): unknown {
+    const text = this.body.toString()
+    if (!hasAtMostValues(text, MAX_VALUES)) return undefined
     try {
-      return JSON.parse(this.body.toString())
+      return JSON.parse(text)
     } catch {
       return undefined
     }
