@@ -1,8 +1,9 @@
 import { isWithin } from '../base/domain.ts'
+import { isPlatformName } from '../naming/index.ts'
 import { AgentIngress } from '../resources/index.ts'
 import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
-import { pendingCertificate, refuseOverlap } from './reserved-names.ts'
+import { pendingCertificate, refuseOverlap, refusePublicSuffix } from './reserved-names.ts'
 
 export const agentIngresses = crud(AgentIngress, {
   async prepare(record, writing) {
@@ -11,6 +12,7 @@ export const agentIngresses = crud(AgentIngress, {
     if (before === undefined) {
       if (
         isWithin(record.domain, config.domain) ||
+        isPlatformName(record.domain, config.domain) ||
         record.domain.startsWith('*.') ||
         !record.domain.includes('.')
       )
@@ -19,6 +21,7 @@ export const agentIngresses = crud(AgentIngress, {
           'invalid_field',
           `domain: "${record.domain}" cannot be an agent ingress; use a domain of your own, such as tunnel.example.com.`,
         )
+      refusePublicSuffix(record.domain, config.domain)
       next.ns_targets = [1, 2, 3, 4].map((number) => `ns${number}.${config.domain}.`)
       next.region_domains = [`tunnel.${config.region}.${record.domain}`]
     }

@@ -21,8 +21,6 @@ export interface ApiConfig {
   readonly tcpPorts: readonly [number, number]
   /** Whether an agent's tunnel has this public port now. */
   portInUse(port: number): boolean
-  /** Names under the platform's domain that it needs itself. */
-  platformHosts(): readonly string[]
   /** Whether automatic certificates can be had. */
   readonly acme: boolean
   /** Requests an account may make in a minute; 0 for no limit. */

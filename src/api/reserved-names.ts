@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { timestamp } from '../base/clock.ts'
 import { covers, isWithin, reversed } from '../base/domain.ts'
 import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
+import { isPlatformName, isPublicSuffix } from '../naming/index.ts'
 import { ReservedAddr, ReservedDomain, type Stock } from '../resources/index.ts'
 import type { Committing, Writing } from './call.ts'
 import { crud } from './crud.ts'
@@ -80,8 +81,20 @@ function refuseUnusable(domain: string, { config }: Writing): void {
     )
   if (domain === config.domain || domain === `*.${config.domain}`)
     throw fieldProblem('domain', 'invalid_field', `domain: ${domain} belongs to the platform itself.`)
-  if (config.platformHosts().includes(domain))
-    throw problem('taken', `The domain ${domain} is reserved already.`)
+  if (isPlatformName(domain, config.domain))
+    throw problem('taken', `The domain ${domain} belongs to the platform itself. Choose another one.`)
+  refusePublicSuffix(domain, config.domain)
+}
+
+/** Decision 127: below a public suffix live unrelated parties, so that nobody may own all of it. */
+export function refusePublicSuffix(domain: string, platform: string): void {
+  const plain = domain.replace(/^\*\./, '')
+  if (isWithin(plain, platform) || !isPublicSuffix(plain)) return
+  throw fieldProblem(
+    'domain',
+    'invalid_field',
+    `domain: ${plain} is a public suffix, below which anybody registers names. Use a domain of your own, such as app.${plain}.`,
+  )
 }
 
 export const reservedDomains = crud(ReservedDomain, {

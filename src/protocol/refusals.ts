@@ -74,6 +74,10 @@ export const refusals = {
     (name: string) => `The name ${name} must be reserved before an agent may use it.`,
   ),
   name_of_other_account: kind(320, (name: string) => `The name ${name} belongs to another account.`),
+  name_of_platform: kind(
+    320,
+    (name: string) => `The name ${name} belongs to the platform itself. Choose another one.`,
+  ),
   too_many_tunnels: kind(
     324,
     (limit: string) => `This session already has ${limit} tunnels, the most it may have.`,

@@ -64,9 +64,6 @@ interface Part {
   stop(): Promise<void>
 }
 
-/** Names under the platform's domain that it needs itself. */
-const PLATFORM_NAMES = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns1', 'ns2', 'ns3', 'ns4']
-
 /** What has to be there also while the database is away. */
 const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
 
@@ -154,7 +151,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const metrics = new MetricsRegistry()
     const auth = createAuth({ store, clock })
     const restrictions = createIpRestrictions({ store })
-    const platformHosts = PLATFORM_NAMES.map((name) => `${name}.${settings.domain}`)
     const bound: Bound = { apiUrl: settings.apiUrl ?? '', httpPort: 0, httpsPort: 0 }
     const publicAddress = {
       domain: settings.domain,
@@ -299,7 +295,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       [...new Set(agentHosts)].filter((host) => host !== ''),
       { clock, log },
     )
-    const names = createReservedNames({ store, domain: settings.domain, platformHosts })
+    const names = createReservedNames({ store, domain: settings.domain })
     const nameWatch = createNameWatch({ registry, names, log })
     const binder = createBinder({ registry, names, address: publicAddress, resume })
     const admits = (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip)
@@ -389,7 +385,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         tcpHost: publicAddress.tcpHost,
         tcpPorts: settings.tcpPorts,
         portInUse: (port) => registry.findTcp(port) !== undefined,
-        platformHosts: () => platformHosts,
         acme: settings.acmeDirectory !== undefined,
         rateLimit: settings.apiRateLimit,
         maxConnections: places.calls,

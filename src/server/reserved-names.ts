@@ -1,13 +1,12 @@
 import { reversed } from '../base/domain.ts'
+import { isPlatformName } from '../naming/index.ts'
 import type { Store } from '../store/index.ts'
 
-/** Whoever holds a name: a reservation, or the platform for names it needs itself. */
+/** The reservation that holds a name. */
 interface Holder {
   readonly id: string
   readonly accountId: string
 }
-
-const PLATFORM: Holder = { id: '', accountId: '' }
 
 /** The name with every wildcard that covers it, nearest first. */
 function wildcardsOver(host: string): string[] {
@@ -16,12 +15,8 @@ function wildcardsOver(host: string): string[] {
 }
 
 /** Answers from the store who owns which public names, for whoever binds one. */
-export function createReservedNames(options: {
-  store: Store
-  domain: string
-  platformHosts: readonly string[]
-}) {
-  const { domain, platformHosts } = options
+export function createReservedNames(options: { store: Store; domain: string }) {
+  const { domain } = options
   // Agents bind names also while the database is away.
   const { lastKnown } = options.store
 
@@ -31,9 +26,10 @@ export function createReservedNames(options: {
   }
 
   return {
+    isPlatformName: (host: string) => isPlatformName(host, domain),
+
     /** The reservation that decides over a host name: its own or a covering wildcard's, else the nearest name above it. */
     async domain(host: string): Promise<(Holder & { readonly covers: boolean }) | undefined> {
-      if (host === domain || platformHosts.includes(host)) return { ...PLATFORM, covers: true }
       for (const name of [host, ...wildcardsOver(host)]) {
         const holder = await holderOf(name)
         if (holder !== undefined) return { ...holder, covers: true }

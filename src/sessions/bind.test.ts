@@ -129,6 +129,8 @@ const refused: [what: string, request: BindMessage, world: World, number: number
   ['a wildcard nobody reserved', https({ Domain: '*.ex.com' }), {}, 318],
   ['the wildcard of the base domain', https({ Domain: '*.adit.test' }), {}, 318],
   ['a name of another account', https({ Domain: 'a.ex.com' }), { reserved: { 'a.ex.com': 'ac_2' } }, 320],
+  ['a name of the platform', https({ Domain: 'idp.adit.test' }), {}, 320],
+  ['a name below one of the platform', https({ Domain: 'a.idp.adit.test' }), {}, 320],
   [
     'a name below one of another account',
     https({ Domain: 'b.a.ex.com' }),

@@ -7,8 +7,10 @@ export interface Reservation {
   readonly accountId: string
 }
 
-/** Who owns which public names. Names of the platform itself are held by an account that nobody has. */
+/** Who owns which public names. */
 export interface ReservedNames {
+  /** Whether the platform serves the name, or everything above it, itself. */
+  isPlatformName(host: string): boolean
   /**
    * The reservation that decides over a host name: of the name itself or of a wildcard over it (`covers`), else the
    * nearest name above it.
@@ -21,6 +23,7 @@ export interface ReservedNames {
 
 /** Throws a refusal when a name belongs to an edge or to somebody else; answers with the reservation behind it. */
 export async function requireOpenName(names: ReservedNames, accountId: string, host: string) {
+  if (names.isPlatformName(host)) throw refusal('name_of_platform', host)
   if (await names.edgeAt(host)) throw refusal('name_held_by_edge', host)
   const reservation = await names.domain(host)
   if (reservation !== undefined && reservation.accountId !== accountId)

@@ -202,14 +202,52 @@ test('reserved domains: own and custom names, and the fields that follow from th
       field: 'domain',
       what: domain,
     })
-  await refused(
-    api,
-    () => api.call('POST', '/reserved_domains', { body: { domain: 'idp.adit.localhost' } }),
-    {
+  for (const domain of [
+    'idp.adit.localhost',
+    '*.idp.adit.localhost',
+    'x.cname.adit.localhost',
+    'ns1.adit.localhost',
+  ])
+    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
       status: 409,
-      what: "the platform's own host",
-    },
-  )
+      what: domain,
+    })
+})
+
+test('public suffixes cannot be reserved or be an agent ingress, names below them can', async () => {
+  const api = await fresh()
+
+  for (const domain of ['co.uk', '*.co.uk', 'github.io', '*.github.io'])
+    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+      status: 400,
+      field: 'domain',
+      what: domain,
+    })
+  for (const domain of ['co.uk', 'github.io', 'connect.adit.localhost'])
+    await refused(api, () => api.call('POST', '/agent_ingresses', { body: { domain } }), {
+      status: 400,
+      field: 'domain',
+      what: `the ingress ${domain}`,
+    })
+
+  for (const domain of ['shop.co.uk', '*.team.github.io'])
+    await api.call.create('/reserved_domains', { domain })
+  await api.call.create('/agent_ingresses', { domain: 'tunnel.shop.co.uk' })
+})
+
+test('nobody reserves a domain that the domain of the platform lies in', async (t) => {
+  const api = await startApi(t, { config: { domain: 'tunnels.example.com' } })
+
+  for (const domain of ['example.com', '*.example.com'])
+    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+      status: 409,
+      what: domain,
+    })
+  await refused(api, () => api.call('POST', '/agent_ingresses', { body: { domain: 'example.com' } }), {
+    status: 400,
+    field: 'domain',
+    what: 'the ingress example.com',
+  })
 })
 
 test('names of private networks can be reserved only where the platform has such a name', async (t) => {

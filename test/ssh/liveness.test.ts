@@ -35,7 +35,12 @@ async function startGateway(t: TestContext) {
   const ports = { acquire: async (port?: number) => port ?? 20_000, release() {} }
   const registry = new Registry({ ports })
   const address = { domain: 'adit.test', httpPort: 80, httpsPort: 443, tcpHost: 'tcp.adit.test' }
-  const names = { domain: async () => undefined, address: async () => undefined, edgeAt: async () => false }
+  const names = {
+    isPlatformName: () => false,
+    domain: async () => undefined,
+    address: async () => undefined,
+    edgeAt: async () => false,
+  }
   const resume = createResume(new Secret(randomBytes(32)))
   const gateway = createSshGateway({
     registry,

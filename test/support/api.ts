@@ -135,7 +135,6 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
       tcpHost: 'localhost',
       tcpPorts: [20_000, 20_999],
       portInUse: () => false,
-      platformHosts: () => ['idp.adit.localhost'],
       acme: false,
       rateLimit: 0,
       version: '0.0.0-test',

@@ -170,6 +170,7 @@ function createPorts(open: Set<number>): PublicPorts {
 
 function createNames(reservations: Platform['reservations'], edges: Set<string>): ReservedNames {
   return {
+    isPlatformName: (host) => isWithin(host, 'idp.adit.test'),
     async domain(host) {
       for (const [name, reservation] of reservations) {
         if (name === host || covers(name, host)) return { ...reservation, covers: true }

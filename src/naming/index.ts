@@ -1,0 +1,2 @@
+export { isPlatformName } from './platform-names.ts'
+export { isPublicSuffix } from './public-suffix.ts'

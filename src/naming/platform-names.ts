@@ -1,0 +1,16 @@
+import { isWithin } from '../base/domain.ts'
+
+/**
+ * Labels under the platform's domain that it serves itself: log-in callbacks, agents, TCP addresses, CNAME targets,
+ * ACME challenges and name servers. Nothing at or below them can be reserved or bound.
+ */
+const PLATFORM_LABELS = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns1', 'ns2', 'ns3', 'ns4']
+
+/**
+ * Whether a name or wildcard belongs to the platform itself: its domain with everything above it, whose holder would
+ * own all names below, or one of its own names with everything below.
+ */
+export function isPlatformName(name: string, domain: string): boolean {
+  const plain = name.replace(/^\*\./, '')
+  return isWithin(domain, plain) || PLATFORM_LABELS.some((label) => isWithin(plain, `${label}.${domain}`))
+}
