@@ -73,9 +73,9 @@ export async function createDurableStore(options: {
     lastKnown: { ...createReader(known, vault), scan: scanning(known, vault) },
     write: (author, work) =>
       queue.submit(async (callSql, group) => {
-        const { listed } = engine.dialect
+        const { dialect } = engine
         const now = clock.now()
-        const tx = new CallTransaction({ sql: callSql, vault, auditKey, group, now, author, listed })
+        const tx = new CallTransaction({ sql: callSql, vault, auditKey, group, now, author, dialect })
         const value = await work(tx)
         tx.finish()
         return value

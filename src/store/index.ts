@@ -32,6 +32,19 @@ export {
 export { type LoginEnding, type LoginRecords, openLoginRecords } from './login-records.ts'
 export { MasterKeyRefused } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
+export type {
+  NameClaimOutcome,
+  NameClaimRequest,
+  NameListener,
+  NameSpans,
+} from './name-claim-rules.ts'
+export {
+  type NameClaimRows,
+  type NameNode,
+  type NameRelease,
+  type NameUseQuery,
+  openNameClaims,
+} from './name-claims.ts'
 export { type KnownNode, type Nodes, openNodes } from './nodes.ts'
 export { DatabaseRefused } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'

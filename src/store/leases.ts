@@ -17,7 +17,7 @@ export async function takeLease(
   const fence = await inTransaction(async (sql) => {
     const now = await sql.now()
     const lease = await sql.get('SELECT holder, fence, ttl, expires_at FROM leases WHERE name = ?', name)
-    if (lease && lease.holder !== holder && held(lease, now)) return undefined
+    if (lease && lease.holder !== holder && isLeased(lease, now)) return undefined
     const next = Number(lease?.fence ?? 0) + 1
     await sql.run(
       `INSERT INTO leases (name, holder, fence, ttl, expires_at) VALUES (?, ?, ?, ?, ?)
@@ -39,7 +39,7 @@ export async function takeLease(
       inTransaction(async (sql) => {
         const now = await sql.now()
         const lease = await sql.get('SELECT fence, ttl, expires_at FROM leases WHERE name = ?', name)
-        if (lease?.fence !== fence || !held(lease, now)) return false
+        if (lease?.fence !== fence || !isLeased(lease, now)) return false
         await sql.run(
           'UPDATE leases SET expires_at = ? WHERE name = ? AND fence = ?',
           now + ttlMs,
@@ -65,11 +65,14 @@ export async function requireLease(
 ): Promise<void> {
   const now = await sql.now()
   const lease = await sql.get('SELECT fence, ttl, expires_at FROM leases WHERE name = ?', name)
-  if (lease?.fence !== fence || !held(lease, now)) throw new LeaseLost(name)
+  if (lease?.fence !== fence || !isLeased(lease, now)) throw new LeaseLost(name)
 }
 
-// An end further away than the lease is long was written before the machine, and with it its clock, began anew.
-function held(lease: Readonly<Record<string, unknown>>, now: number): boolean {
+/**
+ * Whether a lease counts. An end further away than the lease is long was written before the machine, and with it its
+ * clock, began anew.
+ */
+export function isLeased(lease: Readonly<Record<string, unknown>>, now: number): boolean {
   const left = Number(lease.expires_at) - now
   return left > 0 && left <= Number(lease.ttl)
 }

@@ -31,6 +31,7 @@ export const postgresDialect: Dialect = {
   text: 'TEXT COLLATE "C"',
   integer: 'BIGINT',
   clustered: '',
+  wallClock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
 
   listed: 'SELECT json_array_elements_text(?::json) COLLATE "C"',
 }

@@ -26,6 +26,7 @@ export const TABLES = [
   'login_uses',
   'login_endings',
   'dashboard_sessions',
+  'name_claims',
   'head',
 ] as const
 
@@ -132,6 +133,23 @@ export const migrations: readonly Migration[] = [
     statements: ({ text, integer, clustered }) => [
       `CREATE TABLE nodes (
         id ${text} NOT NULL PRIMARY KEY, address ${text} NOT NULL, expires_at ${integer} NOT NULL)${clustered}`,
+    ],
+  },
+  {
+    version: 6,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE name_claims (
+        name ${text} NOT NULL, listener ${text} NOT NULL, tunnel ${text} NOT NULL,
+        account ${text} NOT NULL, node ${text} NOT NULL, session ${text} NOT NULL, bind ${text} NOT NULL,
+        credential ${text} NOT NULL, client ${text} NOT NULL, proto ${text} NOT NULL, pooled ${integer} NOT NULL,
+        fence ${integer} NOT NULL, released_at ${integer}, kept ${integer} NOT NULL,
+        PRIMARY KEY (name, listener, tunnel))${clustered}`,
+      'CREATE INDEX name_claims_by_tunnel ON name_claims (tunnel)',
+      'CREATE INDEX name_claims_held ON name_claims (node) WHERE released_at IS NULL',
+      'CREATE INDEX name_claims_released ON name_claims (released_at) WHERE released_at IS NOT NULL',
+      `CREATE TABLE name_nodes (
+        node ${text} NOT NULL PRIMARY KEY, ttl ${integer} NOT NULL, expires_at ${integer} NOT NULL)${clustered}`,
     ],
   },
 ]

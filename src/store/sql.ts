@@ -50,6 +50,8 @@ export interface Dialect {
   /** Ends a table that is stored in the order of its primary key. */
   readonly clustered: string
 
+  /** The database's wall clock in milliseconds since 1970: for spans that outlast a restart of the machine. */
+  readonly wallClock: string
   /** A sub-select over a JSON array of strings given as one parameter. */
   readonly listed: string
 }

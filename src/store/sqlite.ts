@@ -29,6 +29,7 @@ export const sqliteDialect: Dialect = {
   text: 'TEXT',
   integer: 'INTEGER',
   clustered: ' WITHOUT ROWID',
+  wallClock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 
   listed: 'SELECT value FROM json_each(?)',
 }

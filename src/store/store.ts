@@ -1,3 +1,6 @@
+import type { NameListener, NameSpans } from './name-claim-rules.ts'
+import type { NameUseQuery } from './name-claims.ts'
+
 /** One stored resource. `data` is its record without secrets; `secrets` is what the store keeps sealed at rest. */
 export interface Row {
   readonly kind: string
@@ -105,6 +108,10 @@ export interface Transaction extends Reader {
   remove(kind: string, account: string, id: string): Promise<boolean>
   /** Adds the call's audit record; every write transaction makes exactly one. */
   audit(entry: AuditEntry): Promise<void>
+  /** Those of these names that a tunnel of another account has, or had so lately that they are still out of reach. */
+  namesUsedByOthers(account: string, query: NameUseQuery, spans: NameSpans): Promise<string[]>
+  /** Keeps a name that a deleted reservation held out of reach of other accounts from now on. */
+  releaseName(account: string, released: { name: string; listener: NameListener; id: string }): Promise<void>
   /** Throws `LeaseLost` unless the lease is still held under this fence: keeps a worker that slept from writing late. */
   requireLease(lease: { readonly name: string; readonly fence: number }): Promise<void>
 }

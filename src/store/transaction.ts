@@ -1,9 +1,11 @@
 import { type ChainEnd, chainEnd, nextRecord } from './audit.ts'
 import type { PendingChange } from './changes.ts'
 import { requireLease } from './leases.ts'
+import type { NameListener, NameSpans } from './name-claim-rules.ts'
+import { type NameUseQuery, namesUsedByOthers, releaseName } from './name-claims.ts'
 import { createReader } from './reader.ts'
 import { ROW, secretsPlace, toReferrer } from './rows.ts'
-import type { Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
+import type { Dialect, Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
 import {
   type AuditEntry,
   type AuditRecord,
@@ -40,8 +42,7 @@ export interface TransactionContext {
   readonly group: Group
   readonly now: number
   readonly author: { principal?: string | undefined; credential?: string | undefined }
-  /** A sub-select over a JSON array of strings given as one parameter. */
-  readonly listed: string
+  readonly dialect: Pick<Dialect, 'listed' | 'wallClock'>
 }
 
 /** One call's writes. Rows are written as it goes; changes and the audit record join the group when it succeeds. */
@@ -158,6 +159,18 @@ export class CallTransaction implements Transaction {
     this.#audit = nextRecord(auditKey, end, entry, now)
   }
 
+  namesUsedByOthers(account: string, query: NameUseQuery, spans: NameSpans): Promise<string[]> {
+    const { sql, dialect } = this.#context
+    return namesUsedByOthers(sql, dialect, account, query, spans)
+  }
+
+  releaseName(
+    account: string,
+    released: { name: string; listener: NameListener; id: string },
+  ): Promise<void> {
+    return releaseName(this.#context.sql, this.#context.dialect, account, released)
+  }
+
   async requireLease(lease: { name: string; fence: number }): Promise<void> {
     await requireLease(this.#context.sql, lease)
   }
@@ -205,9 +218,9 @@ export class CallTransaction implements Transaction {
   async #checkTargets(draft: Draft, references: readonly Reference[]): Promise<void> {
     const targets = references.filter(({ target }) => target !== draft.id)
     if (targets.length === 0) return
-    const { sql, listed } = this.#context
+    const { sql, dialect } = this.#context
     const found = await sql.all(
-      `SELECT id, account FROM resources WHERE id IN (${listed})`,
+      `SELECT id, account FROM resources WHERE id IN (${dialect.listed})`,
       JSON.stringify(targets.map(({ target }) => target)),
     )
     const own = new Set(found.filter(({ account }) => account === draft.account).map(({ id }) => id))

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from '../../test/support/postgres.ts'
+import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
+import {
+  type NameClaimRequest,
+  type NameClaimRows,
+  type NameSpans,
+  openNameClaims,
+  openStore,
+} from './index.ts'
+
+const NODE = { id: 'node-a/1', leaseMs: 60_000 }
+const OTHER = { id: 'node-b/1', leaseMs: 60_000 }
+const SPANS: NameSpans = { graceMs: 60_000, cooldownMs: 86_400_000 }
+const AT_ONCE: NameSpans = { graceMs: 0, cooldownMs: 0 }
+
+async function createClaims(t: TestContext, url?: string) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-claims-'))
+  const options = { dataDir, url, masterKeyFile: join(dataDir, 'master.key') }
+  const store = await openStore({ ...options, clock: systemClock, log: silentLog })
+  t.after(async () => {
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const rows = openNameClaims(store)
+  for (const node of [NODE, OTHER]) await rows.join(node, node.id)
+  return { rows, store }
+}
+
+const engines = {
+  sqlite: createClaims,
+  postgres: async (t: TestContext) => createClaims(t, (await freshDatabase(t)).url),
+}
+
+let count = 0
+
+/** A claim of an agent of its own, on one name, unless told otherwise. */
+function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
+  count++
+  return {
+    name: 'test.adit.app',
+    listener: 'https',
+    tunnel: `tn_${count}`,
+    account: 'ac_1',
+    credential: 'cr_1',
+    client: `client-${count}`,
+    session: `ts_${count}`,
+    bind: 'bind',
+    proto: 'https',
+    pooled: false,
+    ...changes,
+  }
+}
+
+/** `granted`, or why not. */
+async function claim(rows: NameClaimRows, asked: NameClaimRequest, spans = SPANS, node = NODE) {
+  const { outcomes } = await rows.change(node, { claims: [asked], releases: [] }, spans)
+  return outcomes[0]!.granted ? 'granted' : outcomes[0]!.because
+}
+
+const release = (rows: NameClaimRows, { tunnel }: NameClaimRequest, kept = false) =>
+  rows.change(NODE, { claims: [], releases: [{ tunnel, kept }] }, SPANS)
+
+for (const [engine, create] of Object.entries(engines)) {
+  test(`${engine}: of many claims on one name, in one batch or several, one is granted`, async (t) => {
+    const { rows } = await create(t)
+    const batch = () => Array.from({ length: 20 }, () => request({ credential: `cr_${++count}` }))
+
+    const answers = await Promise.all(
+      [NODE, OTHER, NODE, OTHER].map((node) => rows.change(node, { claims: batch(), releases: [] }, SPANS)),
+    )
+
+    const granted = answers.flatMap(({ outcomes }) => outcomes).filter((outcome) => outcome.granted)
+    assert.equal(granted.length, 1)
+  })
+
+  test(`${engine}: fences grow with every claim and stay with a claim that is made again`, async (t) => {
+    const { rows } = await create(t)
+    const first = request({ name: 'test.adit.one' })
+    const fenceOf = async (asked: NameClaimRequest) => {
+      const { outcomes } = await rows.change(NODE, { claims: [asked], releases: [] }, SPANS)
+      return outcomes[0]!.granted ? outcomes[0]!.fence : 0
+    }
+
+    const fence = await fenceOf(first)
+    const other = await fenceOf(request({ name: 'test.adit.two' }))
+
+    assert.ok(fence > 0 && other > fence)
+    assert.equal(await fenceOf(first), fence)
+  })
+
+  test(`${engine}: the same agent takes its name back at once, also on another node`, async (t) => {
+    const { rows } = await create(t)
+    const before = request()
+    await claim(rows, before)
+
+    assert.equal(await claim(rows, request(), SPANS, OTHER), 'held')
+    const again = request({ client: before.client })
+    assert.equal(await claim(rows, again, SPANS, OTHER), 'granted')
+
+    await release(rows, before)
+    assert.equal(await claim(rows, request()), 'held', 'the release of the former tunnel frees nothing')
+  })
+
+  test(`${engine}: pooled tunnels of one account share a name, others do not`, async (t) => {
+    const { rows } = await create(t)
+    const pooled = () => request({ pooled: true })
+    await claim(rows, pooled())
+
+    assert.equal(await claim(rows, pooled(), SPANS, OTHER), 'granted')
+    assert.equal(await claim(rows, request()), 'held')
+    assert.equal(await claim(rows, { ...pooled(), proto: 'tls' }), 'held')
+    assert.equal(await claim(rows, { ...pooled(), account: 'ac_2' }), 'held')
+  })
+
+  test(`${engine}: pooling that ends with a change of the tunnel ends for those that come after`, async (t) => {
+    const { rows } = await create(t)
+    const first = request({ pooled: true })
+    await claim(rows, first)
+
+    await rows.setPooled(first.tunnel, false)
+
+    assert.equal(await claim(rows, request({ pooled: true })), 'held')
+  })
+
+  test(`${engine}: a name is out of reach of other accounts on every listener`, async (t) => {
+    const { rows } = await create(t)
+    await claim(rows, request())
+
+    assert.equal(await claim(rows, request({ listener: 'http', proto: 'http' })), 'granted')
+    assert.equal(await claim(rows, request({ account: 'ac_2', listener: 'http' })), 'held')
+  })
+
+  test(`${engine}: a released name is its account's at once and another's after the cooldown`, async (t) => {
+    const { rows } = await create(t)
+    const first = request()
+    await claim(rows, first)
+    await release(rows, first)
+
+    assert.equal(await claim(rows, request({ account: 'ac_2' })), 'cooldown')
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'granted')
+    const second = request({ name: 'test.adit.two' })
+    await claim(rows, second)
+    await release(rows, second)
+    assert.equal(await claim(rows, { ...second, account: 'ac_2' }, AT_ONCE), 'granted')
+  })
+
+  test(`${engine}: the name of a lost session waits for its credential`, async (t) => {
+    const { rows } = await create(t)
+    const lost = request()
+    await claim(rows, lost)
+    await release(rows, lost, true)
+
+    const noCooldown = { ...SPANS, cooldownMs: 0 }
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+    assert.equal(await claim(rows, request({ account: 'ac_2' }), noCooldown), 'cooldown')
+    await rows.forgetCredential('cr_1')
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'granted')
+  })
+
+  test(`${engine}: names of a node whose lease ran out wait for their credentials`, async (t) => {
+    const { rows } = await create(t)
+    const dying = { id: 'node-c/1', leaseMs: 0 }
+    await rows.join(dying, 'node-c/')
+    const held = request()
+    await claim(rows, held, SPANS, dying)
+
+    assert.equal(await claim(rows, request({ account: 'ac_2' })), 'cooldown')
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+    assert.equal(await claim(rows, request()), 'granted')
+    assert.deepEqual(await rows.renew(dying), { lost: true })
+    assert.equal(await claim(rows, held, SPANS, dying), 'held', 'what went to another is not taken back')
+  })
+
+  test(`${engine}: a node that starts again finds what its former process held waiting for the credentials`, async (t) => {
+    const { rows } = await create(t)
+    await claim(rows, request())
+
+    await rows.join({ id: 'node-a/2', leaseMs: 60_000 }, 'node-a/')
+
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+    assert.equal(await claim(rows, request()), 'granted')
+  })
+
+  test(`${engine}: a node that leaves keeps nothing`, async (t) => {
+    const { rows } = await create(t)
+    await claim(rows, request())
+
+    await rows.leave(NODE)
+
+    assert.equal(await claim(rows, request(), SPANS, OTHER), 'granted')
+  })
+
+  test(`${engine}: ports that the account had before are told from those it cannot have`, async (t) => {
+    const { rows } = await create(t)
+    const port = (number: number, account: string) =>
+      request({ name: `tcp:${number}`, listener: 'tcp', proto: 'tcp', account })
+    const [mine, theirs, online] = [port(20_001, 'ac_1'), port(20_002, 'ac_2'), port(20_003, 'ac_1')]
+    for (const each of [mine, theirs, online]) await claim(rows, each)
+    for (const each of [mine, theirs]) await release(rows, each)
+
+    const { own, others } = await rows.ports('ac_1', SPANS)
+
+    assert.deepEqual(own, [20_001])
+    assert.deepEqual(others.sort(), [20_002, 20_003])
+  })
+
+  test(`${engine}: sweeping leaves what is in use or in cooldown, and the newest of each account`, async (t) => {
+    const { rows, store } = await create(t)
+    const batch = Array.from({ length: 30 }, (_, index) => request({ name: `test.adit.n${index}` }))
+    await rows.change(NODE, { claims: batch, releases: [] }, SPANS)
+    for (const [index, { tunnel }] of batch.slice(0, 20).entries()) {
+      await release(rows, batch[index]!)
+      await store.inTransaction(async (sql) =>
+        sql.run(
+          'UPDATE name_claims SET released_at = released_at - ? WHERE tunnel = ?',
+          (20 - index) * 1000,
+          tunnel,
+        ),
+      )
+    }
+    const left = async () =>
+      (await store.engine.reader.all('SELECT tunnel FROM name_claims')).map(({ tunnel }) => String(tunnel))
+
+    await rows.sweep(SPANS, 100)
+    assert.equal((await left()).length, 30)
+    await rows.sweep(SPANS, 5)
+    assert.deepEqual(
+      new Set(await left()),
+      new Set(batch.slice(15).map(({ tunnel }) => tunnel)),
+      'the oldest beyond so many are gone',
+    )
+    await rows.sweep(AT_ONCE, 5)
+    assert.equal((await left()).length, 10, 'those in use stay')
+  })
+}

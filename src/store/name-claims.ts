@@ -1,0 +1,371 @@
+import type { DurableStore } from './durable-store.ts'
+import { isLeased } from './leases.ts'
+import {
+  decideNameClaim,
+  isOutOfReach,
+  type NameClaim,
+  type NameClaimOutcome,
+  type NameClaimRequest,
+  type NameListener,
+  type NameSpans,
+} from './name-claim-rules.ts'
+import type { Dialect, Eventually, Sql, SqlRecord } from './sql.ts'
+
+/** A claim that is given back. */
+export interface NameRelease {
+  readonly tunnel: string
+  /** Its session was lost: the name waits for its credential. */
+  readonly kept: boolean
+}
+
+/** A node of this database and how long it counts as alive without renewing its lease. */
+export interface NameNode {
+  readonly id: string
+  readonly leaseMs: number
+}
+
+/**
+ * Which node holds which public name. A claim is one row; it counts while the lease of its node does, so that a node
+ * renews all its claims with one row. Writers follow one another, so that a decision holds until its commit.
+ */
+export interface NameClaimRows {
+  /**
+   * Releases, then claims, in one transaction. `lost`: the lease of this node had run out, so that earlier claims may
+   * have gone to others.
+   */
+  change(
+    node: NameNode,
+    changes: { claims: readonly NameClaimRequest[]; releases: readonly NameRelease[] },
+    spans: NameSpans,
+  ): Promise<{ outcomes: readonly NameClaimOutcome[]; lost: boolean }>
+  /** Renews the lease of a node, and releases the names of nodes whose lease has run out. */
+  renew(node: NameNode): Promise<{ lost: boolean }>
+  /** Takes the lease of a node that starts; names that former processes of it, or nobody, held are released. */
+  join(node: NameNode, formerPrefix: string): Promise<void>
+  /** Releases everything a node still holds, and its lease. */
+  leave(node: NameNode): Promise<void>
+  /** TCP ports that the account has used and nobody holds, and those that it cannot have now. */
+  ports(account: string, spans: NameSpans): Promise<{ own: number[]; others: number[] }>
+  /** Whether other tunnels of the account may share the name with this one. */
+  setPooled(tunnel: string, pooled: boolean): Promise<void>
+  /** Names of a deleted credential wait for nobody. */
+  forgetCredential(credential: string): Promise<void>
+  /** Deletes what is no longer out of anybody's reach, and the oldest beyond so many for each account. */
+  sweep(spans: NameSpans, maxReleased: number): Promise<void>
+}
+
+type ClaimSql = Sql & { now(): Eventually<number> }
+
+const COLUMNS = [
+  'name',
+  'listener',
+  'tunnel',
+  'account',
+  'node',
+  'session',
+  'bind',
+  'credential',
+  'client',
+  'proto',
+  'pooled',
+  'fence',
+  'released_at',
+  'kept',
+]
+const CLAIM = COLUMNS.join(', ')
+/** The row of the table of leases that counts the fences of all claims. */
+const FENCE = 'naming.fence'
+const SWEEP_AT_ONCE = 2_000
+
+/** The claims in the tables of a store. */
+export function openNameClaims({ inTransaction, engine }: DurableStore): NameClaimRows {
+  const { dialect } = engine
+  const { listed, wallClock } = dialect
+  const wallOf = async (sql: Sql) => Number((await sql.get(`SELECT ${wallClock} AS wall`))?.wall)
+
+  async function holdLease(sql: ClaimSql, { id, leaseMs }: NameNode, now: number): Promise<void> {
+    await sql.run(
+      `INSERT INTO name_nodes (node, ttl, expires_at) VALUES (?, ?, ?)
+       ON CONFLICT (node) DO UPDATE SET ttl = excluded.ttl, expires_at = excluded.expires_at`,
+      id,
+      leaseMs,
+      now + leaseMs,
+    )
+  }
+
+  /** Lets the names of nodes go that are not alive. */
+  async function releaseDead(sql: ClaimSql, nodes: readonly string[]): Promise<void> {
+    if (nodes.length === 0) return
+    const dead = JSON.stringify(nodes)
+    await sql.run(
+      `UPDATE name_claims SET released_at = ${wallClock}, kept = 1
+       WHERE released_at IS NULL AND node IN (${listed})`,
+      dead,
+    )
+    await sql.run(`DELETE FROM name_nodes WHERE node IN (${listed})`, dead)
+  }
+
+  async function release(sql: ClaimSql, releases: readonly NameRelease[]): Promise<void> {
+    const text = `UPDATE name_claims SET released_at = ${wallClock}, kept = ?
+      WHERE released_at IS NULL AND tunnel IN (${listed})`
+    const tunnels = (kept: boolean) =>
+      releases.filter((each) => each.kept === kept).map(({ tunnel }) => tunnel)
+    const [lost, ended] = [tunnels(true), tunnels(false)]
+    await Promise.all([
+      lost.length > 0 && sql.run(text, 1, JSON.stringify(lost)),
+      ended.length > 0 && sql.run(text, 0, JSON.stringify(ended)),
+    ])
+  }
+
+  /** What a batch of claims is decided by. Nothing is read when there are none. */
+  async function readClaims(sql: ClaimSql, requests: readonly NameClaimRequest[]) {
+    if (requests.length === 0) return { wall: 0, rows: [], fence: 0 }
+    const names = JSON.stringify([...new Set(requests.map(({ name }) => name))])
+    const [wall, rows, counter] = await Promise.all([
+      wallOf(sql),
+      sql.all(`SELECT ${CLAIM} FROM name_claims WHERE name IN (${listed})`, names),
+      sql.get('SELECT fence FROM leases WHERE name = ?', FENCE),
+    ])
+    return { wall, rows, fence: Number(counter?.fence ?? 0) }
+  }
+
+  async function writeClaims(sql: ClaimSql, node: NameNode, batch: Batch): Promise<void> {
+    const { granted, replaced, fence } = batch
+    if (granted.length === 0) return
+    await Promise.all([
+      replaced.length > 0 &&
+        sql.run(`DELETE FROM name_claims WHERE tunnel IN (${listed})`, JSON.stringify(replaced)),
+      sql.apply({
+        table: 'name_claims',
+        columns: COLUMNS,
+        rows: granted.map((claim) => [
+          ...[claim.name, claim.listener, claim.tunnel, claim.account, node.id, claim.session, claim.bind],
+          ...[claim.credential, claim.client, claim.proto, claim.pooled ? 1 : 0, claim.fence, null, 0],
+        ]),
+      }),
+      sql.run(
+        `INSERT INTO leases (name, holder, fence, ttl, expires_at) VALUES (?, '', ?, 0, 0)
+         ON CONFLICT (name) DO UPDATE SET fence = excluded.fence`,
+        FENCE,
+        fence,
+      ),
+    ])
+  }
+
+  /** The nodes by whether their lease counts now. */
+  async function readNodes(sql: ClaimSql) {
+    const [now, rows] = await Promise.all([
+      sql.now(),
+      sql.all('SELECT node, ttl, expires_at FROM name_nodes'),
+    ])
+    const ids = (alive: boolean) =>
+      rows.filter((row) => isLeased(row, now) === alive).map(({ node }) => String(node))
+    return { now, alive: new Set(ids(true)), dead: ids(false) }
+  }
+
+  return {
+    change: (node, { claims, releases }, spans) =>
+      inTransaction(async (sql) => {
+        // Sent together: a connection answers in order, so that releases are seen by what is read after them.
+        const [{ now, alive }, , view] = await Promise.all([
+          readNodes(sql),
+          release(sql, releases),
+          readClaims(sql, claims),
+        ])
+        const known = view.rows.map((row) => claimOf(row, alive, view.wall))
+        const batch = decideBatch(claims, known, { ...view, spans })
+        await Promise.all([writeClaims(sql, node, batch), holdLease(sql, node, now)])
+        return { outcomes: batch.outcomes, lost: !alive.has(node.id) }
+      }),
+
+    renew: (node) =>
+      inTransaction(async (sql) => {
+        const { now, alive, dead } = await readNodes(sql)
+        await releaseDead(sql, dead)
+        await holdLease(sql, node, now)
+        return { lost: !alive.has(node.id) }
+      }),
+
+    join: (node, formerPrefix) =>
+      inTransaction(async (sql) => {
+        const { now, alive, dead } = await readNodes(sql)
+        const former = [...alive].filter((id) => id.startsWith(formerPrefix))
+        await releaseDead(sql, [...dead, ...former])
+        await sql.run(
+          `UPDATE name_claims SET released_at = ${wallClock}, kept = 1
+           WHERE released_at IS NULL AND node NOT IN (SELECT node FROM name_nodes)`,
+        )
+        await holdLease(sql, node, now)
+      }),
+
+    leave: (node) =>
+      inTransaction(async (sql) => {
+        await releaseDead(sql, [node.id])
+      }),
+
+    async ports(account, spans) {
+      const sql = engine.reader
+      const wall = await wallOf(sql)
+      const rows = await sql.all(
+        `SELECT ${CLAIM} FROM name_claims WHERE name >= 'tcp:' AND name < 'tcp;' AND listener = 'tcp'`,
+      )
+      const claims = rows.map((row) => claimOf(row, undefined, wall))
+      const own = claims.filter((each) => each.account === account && each.releasedAt !== undefined)
+      const others = claims.filter(
+        (each) =>
+          each.releasedAt === undefined || (each.account !== account && isOutOfReach(each, wall, spans)),
+      )
+      return { own: own.map(portOf), others: others.map(portOf) }
+    },
+
+    async setPooled(tunnel, pooled) {
+      await inTransaction(async (sql) =>
+        sql.run('UPDATE name_claims SET pooled = ? WHERE tunnel = ?', pooled ? 1 : 0, tunnel),
+      )
+    },
+
+    async forgetCredential(credential) {
+      await inTransaction((sql) =>
+        Promise.resolve(
+          sql.run('UPDATE name_claims SET kept = 0 WHERE kept = 1 AND credential = ?', credential),
+        ),
+      )
+    },
+
+    async sweep({ graceMs, cooldownMs }, maxReleased) {
+      const remove = (which: string, ...values: (string | number)[]) =>
+        inTransaction(async (sql) => {
+          const gone = await sql.run(
+            `DELETE FROM name_claims WHERE (name, listener, tunnel) IN
+             (SELECT name, listener, tunnel FROM name_claims WHERE ${which} LIMIT ${SWEEP_AT_ONCE})`,
+            ...values,
+          )
+          return gone === SWEEP_AT_ONCE
+        })
+      const before = (await wallOf(engine.reader)) - Math.max(graceMs, cooldownMs)
+      while (await remove('released_at <= ?', before));
+      const crowded = await engine.reader.all(
+        `SELECT account, count(*) - ? AS excess FROM name_claims WHERE released_at IS NOT NULL
+         GROUP BY account HAVING count(*) > ?`,
+        maxReleased,
+        maxReleased,
+      )
+      for (const { account, excess } of crowded) {
+        const oldest = await engine.reader.get(
+          `SELECT released_at FROM name_claims WHERE account = ? AND released_at IS NOT NULL
+           ORDER BY released_at LIMIT 1 OFFSET ?`,
+          account!,
+          Number(excess) - 1,
+        )
+        while (await remove('account = ? AND released_at <= ?', account!, Number(oldest?.released_at ?? 0)));
+      }
+    },
+  }
+}
+
+/** Names to look at: these themselves, and all that begin with `below`. */
+export interface NameUseQuery {
+  readonly names?: readonly string[]
+  readonly below?: string
+  readonly limit: number
+}
+
+/** Those of the names that another account holds, or keeps out of reach since its last use. */
+export async function namesUsedByOthers(
+  sql: Sql,
+  { listed, wallClock }: Pick<Dialect, 'listed' | 'wallClock'>,
+  account: string,
+  { names = [], below, limit }: NameUseQuery,
+  { graceMs, cooldownMs }: NameSpans,
+): Promise<string[]> {
+  const search = (which: string, ...values: string[]) =>
+    sql.all(
+      `SELECT DISTINCT name FROM name_claims WHERE ${which} AND account <> ? AND (released_at IS NULL
+       OR released_at > ${wallClock} - ? OR (kept = 1 AND released_at > ${wallClock} - ?)) LIMIT ?`,
+      ...values,
+      account,
+      cooldownMs,
+      graceMs,
+      limit,
+    )
+  const found = [
+    ...(names.length === 0 ? [] : await search(`name IN (${listed})`, JSON.stringify(names))),
+    ...(below === undefined ? [] : await search('name >= ? AND name < ?', below, `${below}\u{10ffff}`)),
+  ]
+  return found.map(({ name }) => String(name))
+}
+
+/** Notes that a reservation of the account held a name until now. */
+export async function releaseName(
+  sql: Sql,
+  { wallClock }: Pick<Dialect, 'wallClock'>,
+  account: string,
+  { name, listener, id }: { name: string; listener: NameListener; id: string },
+): Promise<void> {
+  await sql.run(
+    `INSERT INTO name_claims (${CLAIM}) VALUES (?, ?, ?, ?, '', '', '', '', '', '', 0, 0, ${wallClock}, 0)
+     ON CONFLICT DO NOTHING`,
+    name,
+    listener,
+    id,
+    account,
+  )
+}
+
+function claimOf(row: SqlRecord, alive: ReadonlySet<string> | undefined, wall: number): NameClaim {
+  const dead = row.released_at === null && alive !== undefined && !alive.has(String(row.node))
+  return {
+    name: String(row.name),
+    listener: row.listener as NameListener,
+    tunnel: String(row.tunnel),
+    account: String(row.account),
+    credential: String(row.credential),
+    client: String(row.client),
+    session: String(row.session),
+    bind: String(row.bind),
+    proto: String(row.proto),
+    pooled: row.pooled === 1,
+    fence: Number(row.fence),
+    releasedAt: dead ? wall : row.released_at === null ? undefined : Number(row.released_at),
+    kept: dead || row.kept === 1,
+  }
+}
+
+function portOf({ name }: NameClaim): number {
+  return Number(name.slice('tcp:'.length))
+}
+
+/** What becomes of claims that are decided together, one after the other. */
+interface Batch {
+  readonly outcomes: readonly NameClaimOutcome[]
+  readonly granted: readonly NameClaim[]
+  /** Tunnels whose claims go. */
+  readonly replaced: readonly string[]
+  /** The last fence given out. */
+  readonly fence: number
+}
+
+function decideBatch(
+  requests: readonly NameClaimRequest[],
+  known: readonly NameClaim[],
+  { wall, fence: lastFence, spans }: { wall: number; fence: number; spans: NameSpans },
+): Batch {
+  const byName = Map.groupBy(known, ({ name }) => name)
+  const granted = new Map<string, NameClaim>()
+  const replaced: string[] = []
+  let fence = lastFence
+  const outcomes = requests.map((request): NameClaimOutcome => {
+    const claims = byName.get(request.name) ?? []
+    const decision = decideNameClaim(request, claims, wall, spans)
+    if (!decision.granted) return decision
+    const claim = { ...request, fence: decision.fence ?? ++fence, releasedAt: undefined, kept: false }
+    for (const old of decision.replaced) {
+      replaced.push(old.tunnel)
+      granted.delete(old.tunnel)
+    }
+    granted.set(claim.tunnel, claim)
+    byName.set(request.name, [...claims.filter((old) => !decision.replaced.includes(old)), claim])
+    return { granted: true, fence: claim.fence }
+  })
+  return { outcomes, granted: [...granted.values()], replaced, fence }
+}
