@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import type { ByteStream } from '../base/stream.ts'
-import { type AgentSession, type ProxyHeader, Refusal } from '../protocol/index.ts'
+import { type AgentSession, type ProxyHeader, RETRYABLE_REFUSALS, Refusal } from '../protocol/index.ts'
 import type { Connection } from './connect/connection.ts'
 import type { Forwarder } from './forward/forwarder.ts'
 import { HeldStream } from './forward/held-stream.ts'
@@ -9,15 +10,20 @@ import { SpecError } from './spec-error.ts'
 import { type Binding, Tunnel } from './tunnel.ts'
 import type { BindSpec, TunnelSpec } from './tunnel-spec.ts'
 
+const SESSION_CLOSED = 'session closed'
+
 /** The server said no, or the session ended before it said anything. */
 export class StartError extends Error {
   override name = 'StartError'
   /** The server's error code, when it gave one. */
   readonly code: string | undefined
+  /** How long asking again may help; 0 when the refusal is final. */
+  readonly retryMs: number
 
-  constructor(message: string, code?: string) {
+  constructor(message: string, code?: string, retryMs = 0) {
     super(message)
     this.code = code
+    this.retryMs = retryMs
   }
 }
 
@@ -34,6 +40,8 @@ export interface TunnelsDependencies {
 }
 
 const REBIND_AGAIN_MS = 5000
+/** How soon a refusal that ends by itself is asked about again. */
+const RETRY_MS = 1000
 
 /** The running tunnels of an agent, by name and by what the server calls them. */
 export class Tunnels {
@@ -43,6 +51,8 @@ export class Tunnels {
   /** Names of tunnels that are being started. */
   readonly #reserved = new Set<string>()
   #again: NodeJS.Timeout | undefined
+  /** Why a tunnel that is being started is not there yet. */
+  waiting: string | undefined
 
   constructor(dependencies: TunnelsDependencies) {
     this.#dependencies = dependencies
@@ -84,6 +94,35 @@ export class Tunnels {
     for (const tunnel of started) this.#logStarted(tunnel)
     this.#dependencies.onChange()
     return started[0]!
+  }
+
+  /**
+   * Starts a tunnel like `start`, however long the first session takes, and asks again while the server refuses in a way
+   * that ends by itself. `waiting` says why meanwhile.
+   */
+  async startPatiently(spec: TunnelSpec): Promise<Tunnel> {
+    const { clock, log, onChange } = this.#dependencies
+    const began = clock.monotonic()
+    try {
+      for (;;) {
+        try {
+          return await this.start(spec, Number.POSITIVE_INFINITY)
+        } catch (error) {
+          if (!(error instanceof StartError)) throw error
+          // Lost while asking: ask again in the next session.
+          if (error.message === SESSION_CLOSED) continue
+          if (clock.monotonic() - began >= error.retryMs) throw error
+          if (this.waiting !== error.message)
+            log.warn('waiting to start tunnel', { obj: 'tunnels', name: spec.name, err: error.message })
+          this.waiting = error.message
+          onChange()
+          await delay(RETRY_MS)
+        }
+      }
+    } finally {
+      this.waiting = undefined
+      onChange()
+    }
   }
 
   /** Puts another tunnel in the place of one that runs; that goes on when the other cannot be started. */
@@ -231,7 +270,8 @@ export class Tunnels {
       // One tunnel refused must not keep the others down; it is asked for again from time to time.
       log.error('failed to bind tunnel again', { obj: 'tunnels', name: tunnel.name, err: error.message })
       tunnel.online = false
-      this.#again ??= setTimeout(() => this.#rebindOffline(session), REBIND_AGAIN_MS).unref()
+      const againMs = RETRYABLE_REFUSALS.has(error.number) ? RETRY_MS : REBIND_AGAIN_MS
+      this.#again ??= setTimeout(() => this.#rebindOffline(session), againMs).unref()
     }
   }
 
@@ -330,6 +370,7 @@ async function bindLabels(session: AgentSession, spec: TunnelSpec): Promise<Bind
 }
 
 function asStartError(error: unknown): Error {
-  if (error instanceof Refusal) return new StartError(error.message, error.code)
-  return new StartError('session closed')
+  if (error instanceof Refusal)
+    return new StartError(error.message, error.code, RETRYABLE_REFUSALS.get(error.number) ?? 0)
+  return new StartError(SESSION_CLOSED)
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
 import type { DestinationStatus } from '../events/index.ts'
+import type { NameSpans } from '../store/index.ts'
 import type { Online } from './sessions.ts'
 
 /** What the API has to know about the server it belongs to. */
@@ -19,8 +20,8 @@ export interface ApiConfig {
   /** Host name of public TCP addresses. */
   readonly tcpHost: string
   readonly tcpPorts: readonly [number, number]
-  /** Whether an agent's tunnel has this public port now. */
-  portInUse(port: number): boolean
+  /** How long names stay out of reach after their last use. */
+  readonly nameSpans: NameSpans
   /** Whether automatic certificates can be had. */
   readonly acme: boolean
   /** Requests an account may make in a minute; 0 for no limit. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { timestamp } from '../base/clock.ts'
 import { covers, isWithin, reversed } from '../base/domain.ts'
 import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
-import { isPlatformName, isPublicSuffix } from '../naming/index.ts'
+import { claimedName, isPlatformName, isPublicSuffix, TCP_CLAIMS } from '../naming/index.ts'
 import { ReservedAddr, ReservedDomain, type Stock } from '../resources/index.ts'
 import type { Committing, Writing } from './call.ts'
 import { crud } from './crud.ts'
@@ -35,7 +35,9 @@ const NAME_SCOPES = ['domain', 'agent_ingress']
  * Owning a name owns everything below it: nobody else may reserve there, nor around someone else's names. An agent
  * ingress counts as well, since its zone is delegated to the platform and so proves nothing about anybody else.
  */
-export async function refuseOverlap(domain: string, { tx, principal, config }: Committing): Promise<void> {
+export async function refuseOverlap(domain: string, committing: Committing): Promise<void> {
+  const { tx, principal, config } = committing
+  await refuseNamesInUse(domain, committing)
   const taken = problem('taken', `The domain ${domain} is reserved already.`)
   const plain = domain.replace(/^\*\./, '')
   const labels = plain.split('.')
@@ -51,6 +53,25 @@ export async function refuseOverlap(domain: string, { tx, principal, config }: C
     const below = await tx.holdersBelow(scope, `${reversed(plain)}.`, 1000)
     if (below.some((holder) => holder.account !== principal.accountId)) throw taken
   }
+}
+
+/**
+ * The same for names that tunnels of others have, on any node, or had lately: a reservation never takes a name away
+ * from whoever uses it (decision 91).
+ */
+async function refuseNamesInUse(domain: string, { tx, principal, config }: Committing): Promise<void> {
+  const plain = domain.replace(/^\*\./, '')
+  const labels = plain.split('.')
+  const above = labels.map((_, from) => labels.slice(from).join('.'))
+  const end = above.indexOf(config.domain)
+  const names = above.slice(0, end === -1 ? above.length : end).flatMap((name) => [name, `*.${name}`])
+  const query = { names: names.map(reversed), below: `${reversed(plain)}.`, limit: 1 }
+  const used = await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans)
+  if (used.length > 0)
+    throw problem(
+      'taken',
+      `The domain ${domain}, or a name above or below it, is in use by another account or was until a short time ago.`,
+    )
 }
 
 /** Names under the platform's domain come with the platform's certificate. */
@@ -156,6 +177,7 @@ export const reservedDomains = crud(ReservedDomain, {
         if (covers(domain, hostOf(hostport)) && !(await isReserved(hostOf(hostport), call, row.id)))
           throw problem('in_use', 'reserved domain', row.id, `the edge ${edge.id}`)
     }
+    await call.tx.releaseName(row.account, { name: reversed(domain), listener: 'https', id: row.id })
   },
 })
 
@@ -194,6 +216,10 @@ export const reservedAddrs = crud(ReservedAddr, {
     const [host, port] = (row.data.addr as string).split(':')
     const [held] = await tx.holdersBelow('hostport', `${reversed(host!)}:${port}`, 1)
     if (held !== undefined) throw problem('in_use', 'reserved address', row.id, `the edge ${held.id}`)
+    await tx.releaseName(row.account, {
+      ...claimedName({ proto: 'tcp', port: Number(port) }),
+      id: row.id,
+    })
   },
 })
 
@@ -201,14 +227,17 @@ export const reservedAddrs = crud(ReservedAddr, {
  * Addresses are handed out in a circle that goes on where it stopped, so that one given back is the last to be
  * given to someone else.
  */
-async function nextFreeAddress({ tx, store, config }: Committing): Promise<string> {
+async function nextFreeAddress({ tx, store, config, principal }: Committing): Promise<string> {
   const [first, last] = config.tcpPorts
   const size = last - first + 1
   const start = Number((await store.setting(NEXT_PORT)) ?? 0) % size
+  const query = { below: TCP_CLAIMS, orHeld: true, limit: size }
+  const used = new Set(await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans))
   for (let step = 0; step < size; step++) {
     const port = first + ((start + step) % size)
     const addr = `${config.tcpHost}:${port}`
-    if (config.portInUse(port) || (await tx.holder('address', addr)) !== undefined) continue
+    if (used.has(claimedName({ proto: 'tcp', port }).name)) continue
+    if ((await tx.holder('address', addr)) !== undefined) continue
     return addr
   }
   throw problem(

@@ -65,6 +65,7 @@ function session(id: string): LiveSession {
     acl: compileAcl(['*']),
     end() {},
     tunnelEnded() {},
+    probe: async () => 'alive',
     command: async () => ({ done: true }),
   }
 }

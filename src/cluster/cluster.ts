@@ -41,6 +41,8 @@ export interface ClusterOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly limits?: Partial<ClusterLimits>
+  /** Resolves once the names of sessions that have ended are released. */
+  readonly released?: () => Promise<void>
 }
 
 export interface ClusterLimits {
@@ -78,7 +80,7 @@ export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
   const { beatMs, silenceMs, drainMs, introductionMs } = { ...LIMITS, ...options.limits }
   const secret = options.secret.reveal()
-  const offers = new Offers({ silenceMs, secret, clock, log })
+  const offers = new Offers({ silenceMs, secret, clock, log, released: options.released })
   const links = new Map<string, Link>()
   const sockets = new Set<TLSSocket>()
   /** Every connection there is, also those that never get as far as TLS. */

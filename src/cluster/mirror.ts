@@ -4,12 +4,22 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { ByteStream } from '../base/stream.ts'
 import { call, Heartbeat, MuxSession, Refusal, typeBytes, Watchdog } from '../protocol/index.ts'
-import type { Command, CommandOutcome, LiveSession, Registry, Visitor } from '../sessions/index.ts'
+import type {
+  Command,
+  CommandOutcome,
+  LiveSession,
+  ProbeOutcome,
+  Registry,
+  Visitor,
+} from '../sessions/index.ts'
 import { LineReader } from './lines.ts'
 import { type Note, type OpenHeader, PeerStream, type SessionNote, type TunnelNote } from './wire.ts'
 
 /** Longer than an agent may take to answer a command. */
 const CALL_MS = 15_000
+
+/** A little longer than a session may take to give a sign of life. */
+const PROBE_CALL_MS = 2500
 
 export interface MirrorOptions {
   readonly registry: Registry
@@ -69,9 +79,7 @@ export class Mirror {
     }
   }
 
-  #call(type: number, message: object): Promise<Record<string, unknown>> {
-    return call(this.#link, type, message, CALL_MS)
-  }
+  #call: PeerCall = (type, message, timeoutMs = CALL_MS) => call(this.#link, type, message, timeoutMs)
 
   #hear(note: Note): void {
     this.#taking = this.#taking
@@ -85,7 +93,7 @@ export class Mirror {
     const { registry } = this.#options
     if (this.#link.over) return
     if ('session' in note) {
-      const session = new RemoteSession(note.session, (type, message) => this.#call(type, message))
+      const session = new RemoteSession(note.session, this.#call)
       this.#sessions.set(session.id, session)
       registry.addSession(session)
     } else if ('tunnel' in note) return this.#bind(note.tunnel)
@@ -128,6 +136,9 @@ export class Mirror {
   }
 }
 
+/** Asks the other node something. */
+type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<Record<string, unknown>>
+
 /** A session of another node. Rules are kept there; here it only answers for its tunnels and passes on commands. */
 class RemoteSession implements LiveSession {
   readonly remote = true
@@ -144,9 +155,9 @@ class RemoteSession implements LiveSession {
   readonly metadata: string
   readonly startedAt: number
   acl = compileAcl(['*'])
-  readonly #call: (type: number, message: object) => Promise<Record<string, unknown>>
+  readonly #call: PeerCall
 
-  constructor(note: SessionNote, call: (type: number, message: object) => Promise<Record<string, unknown>>) {
+  constructor(note: SessionNote, call: PeerCall) {
     this.id = note.id
     this.accountId = note.accountId
     this.credentialId = note.credentialId
@@ -169,6 +180,15 @@ class RemoteSession implements LiveSession {
 
   /** The node that has the tunnel hears of the same change, and tells its agent. */
   tunnelEnded(): void {}
+
+  async probe(): Promise<ProbeOutcome> {
+    try {
+      const { outcome } = await this.#call(PeerStream.Probe, { session: this.id }, PROBE_CALL_MS)
+      return outcome === 'alive' || outcome === 'gone' ? outcome : 'unknown'
+    } catch {
+      return 'unknown'
+    }
+  }
 
   async command(command: Command): Promise<CommandOutcome> {
     try {

@@ -34,6 +34,8 @@ interface OffersOptions {
   secret: Buffer
   clock: Clock
   log: Logger
+  /** Resolves once the names of sessions that have ended are released. */
+  released?: (() => Promise<void>) | undefined
 }
 
 /** The sessions and tunnels of this node, offered to the others. */
@@ -130,6 +132,13 @@ export class Offers {
       stream.sink = this.#call(stream, async ({ session, command }) => {
         const outcome = await this.#sessions.get(String(session))?.command(command as Command)
         return { outcome: outcome ?? null }
+      })
+    else if (type === PeerStream.Probe)
+      stream.sink = this.#call(stream, async ({ session }) => {
+        const outcome = await this.#sessions.get(String(session))?.probe()
+        // The other node claims the names next, so that their release has to be stored before.
+        await this.#options.released?.()
+        return { outcome: outcome ?? 'gone' }
       })
     else if (type === PeerStream.End)
       stream.sink = this.#call(stream, ({ session, reason }) => {

@@ -1,7 +1,7 @@
 import type { LiveSession, LiveTunnel, Visitor } from '../sessions/index.ts'
 
 /** What a stream between two nodes is for: the first four bytes its opener writes. */
-export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5 } as const
+export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6 } as const
 
 /** What one node tells another of a session. */
 export type SessionNote = Pick<
@@ -41,6 +41,7 @@ export type TunnelNote = Pick<
   | 'forwardsProto'
   | 'poolingEnabled'
   | 'options'
+  | 'fence'
 >
 
 /** One line of a watch: what came or went on the other node. `complete` ends what was there when the watch began. */
@@ -62,10 +63,10 @@ export function sessionNote(session: LiveSession): SessionNote {
 
 export function tunnelNote(tunnel: LiveTunnel): TunnelNote {
   const { id, sessionId, startedAt, bindId, proto, host, port, url, hostport, labels, reservationId } = tunnel
-  const { name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options } = tunnel
+  const { name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options, fence } = tunnel
   return {
     ...{ id, sessionId, startedAt, bindId, proto, host, port, url, hostport, labels, reservationId },
-    ...{ name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options },
+    ...{ name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options, fence },
   }
 }
 

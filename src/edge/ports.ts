@@ -33,7 +33,7 @@ export class TcpPorts implements PublicPorts {
     this.#next = range.first + Math.floor(Math.random() * (range.last - range.first + 1))
   }
 
-  async acquire(port?: number): Promise<number> {
+  async acquire(port?: number, avoided: ReadonlySet<number> = new Set()): Promise<number> {
     if (port !== undefined) {
       if (port < this.#range.first || port > this.#range.last) {
         throw new Error(
@@ -44,6 +44,7 @@ export class TcpPorts implements PublicPorts {
       return port
     }
     for (const candidate of this.#candidates()) {
+      if (avoided.has(candidate)) continue
       try {
         await this.#listen(candidate)
         return candidate

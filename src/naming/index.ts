@@ -1,2 +1,11 @@
+export {
+  ClaimRefused,
+  claimedName,
+  GRACE_MS,
+  type NameClaimLimits,
+  NameClaims,
+  type NameClaimsOptions,
+  TCP_CLAIMS,
+} from './claims.ts'
 export { isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'

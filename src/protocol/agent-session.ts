@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { Secret } from '../base/secret.ts'
 import { decode } from './decode.ts'
 import { ErrorCode, MuxError } from './frame.ts'
-import { Heartbeat, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
+import { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
 import type {
   AuthResponse,
   BindRequest,
@@ -196,6 +196,7 @@ export class AgentSession {
 
   #typed(type: number, stream: MuxStream): void {
     if (type === StreamType.Proxy) stream.sink = new ProxyHeaderReader(stream, this.#options.onProxy)
+    else if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
     else
       stream.sink = new CallReader(
         stream,

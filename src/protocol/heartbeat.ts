@@ -6,9 +6,10 @@ import type { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { StreamType, typeBytes } from './stream-type.ts'
 
-const BEAT_BYTES = 4
+/** One beat, which the peer sends back as it is. */
+export const BEAT_BYTES = 4
 
-/** The server's end: sends every beat back at once, before and after authentication. */
+/** The answering end: sends every beat back at once, before and after authentication. */
 export class HeartbeatEcho implements StreamSink {
   readonly #stream: MuxStream
 

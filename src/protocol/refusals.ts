@@ -93,6 +93,21 @@ export const refusals = {
     (url: string) =>
       `${url} is already online. Stop the other tunnel, or enable pooling on both to share the address.`,
   ),
+  name_expiring: kind(
+    33401,
+    (url: string) =>
+      `${url} is held by a session that does not answer. It is handed over as soon as that session has expired; try again shortly.`,
+  ),
+  names_unavailable: kind(
+    33402,
+    (url: string) =>
+      `${url} cannot be claimed while the server's database is away; only names held before can be bound. Try again shortly.`,
+  ),
+  name_in_cooldown: kind(
+    33403,
+    (url: string) =>
+      `${url} was used by another account until a short time ago and is kept out of reach for now. Choose another name.`,
+  ),
   options_invalid: kind(undefined, (why: string) => `The options of the tunnel are not valid: ${why}`),
   random_address_forbidden: kind(
     356,
@@ -117,6 +132,15 @@ export const refusals = {
   request_unknown: kind(undefined, (type: string) => `There is no request of type ${type}.`),
   unavailable: kind(undefined, () => 'The server cannot answer at the moment. Try again shortly.'),
 } as const
+
+/**
+ * Refusals that end by themselves, with how long it makes sense to ask again: until a session that does not answer
+ * must have expired, and for as long as a database may be away.
+ */
+export const RETRYABLE_REFUSALS: ReadonlyMap<number | undefined, number> = new Map([
+  [refusals.name_expiring.number, 60_000],
+  [refusals.names_unavailable.number, Number.POSITIVE_INFINITY],
+])
 
 type Refusals = typeof refusals
 

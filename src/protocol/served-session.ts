@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { BufferPool } from '../base/buffer-pool.ts'
 import type { ByteBudget } from '../base/byte-budget.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
-import { HeartbeatEcho, Watchdog } from './heartbeat.ts'
+import { BEAT_BYTES, HeartbeatEcho, Watchdog } from './heartbeat.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { encodeProxyHeader, type ProxyHeader } from './proxy-header.ts'
@@ -96,6 +97,32 @@ export class ServedSession {
     stream.end()
     // The Go SDK leaves this stream open for ever.
     setTimeout(() => stream.reset(), COMMAND_TIMEOUT_MS).unref()
+  }
+
+  /** Whether the agent gives any sign of life within this time: an echoed beat, or anything else it sends. */
+  probe(deadlineMs: number): Promise<boolean> {
+    if (this.#mux.over) return Promise.resolve(false)
+    const since = this.#clock.monotonic()
+    return new Promise((resolve) => {
+      const stream = this.#mux.open(Buffer.concat([typeBytes(StreamType.Heartbeat), randomBytes(BEAT_BYTES)]))
+      stream.urgent = true
+      const finish = (alive: boolean) => {
+        clearTimeout(late)
+        resolve(alive)
+        stream.reset()
+      }
+      const late = setTimeout(() => finish(this.#mux.lastHeard > since), deadlineMs)
+      stream.sink = {
+        onData(chunk) {
+          stream.consumed(chunk.length)
+          finish(true)
+        },
+        onEnd: () => finish(true),
+        onDrain() {},
+        // An agent that refuses the stream is as alive as one that echoes.
+        onClose: () => finish(!this.#mux.over),
+      }
+    })
   }
 
   close(code: number, text: string): void {

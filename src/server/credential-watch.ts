@@ -8,7 +8,7 @@ export const CREDENTIAL_KINDS = ['credentials', 'ssh_credentials', 'users', 'bot
  * Tells the registry what happens to credentials: a deleted one ends its sessions, changed rules take tunnels offline
  * that they no longer allow, and an owner switched off takes its credentials along.
  */
-export function createCredentialWatch(registry: Registry): Follower {
+export function createCredentialWatch(registry: Pick<Registry, 'changeAcl' | 'endCredential'>): Follower {
   const credentials = new Map<string, { owner: string; acl: string }>()
   const inactive = new Set<string>()
 

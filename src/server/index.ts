@@ -18,6 +18,7 @@ import { createChanges, createDashboard, createPasswords, mountViews } from '../
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
+import { GRACE_MS, type NameClaimLimits, NameClaims } from '../naming/index.ts'
 import {
   createAgentGateway,
   createBinder,
@@ -28,7 +29,14 @@ import {
   Registry,
   RequestLog,
 } from '../sessions/index.ts'
-import { type Follower, openLoginRecords, openNodes, openStore, type Store } from '../store/index.ts'
+import {
+  type Follower,
+  openLoginRecords,
+  openNameClaims,
+  openNodes,
+  openStore,
+  type Store,
+} from '../store/index.ts'
 import { CLAIMING_KINDS, followClaims } from './claimed-names.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
@@ -115,11 +123,18 @@ async function startInOrder(running: AsyncDisposableStack, parts: readonly Part[
   }
 }
 
+/** Times that tests shorten. */
+export interface ServerLimits {
+  readonly claims?: Partial<NameClaimLimits>
+  /** How long the names of a lost session wait for its credential. */
+  readonly graceMs?: number
+}
+
 /**
  * Wires the parts and starts them; the only file that knows them all. A start that fails stops whatever it had started
  * before it throws.
  */
-export async function startServer(settings: Settings): Promise<RunningServer> {
+export async function startServer(settings: Settings, limits: ServerLimits = {}): Promise<RunningServer> {
   const log = createLog('adit', settings.logLevel)
   const clock = systemClock
   const running = new AsyncDisposableStack()
@@ -197,12 +212,13 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     })
     const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
 
+    const node = await nodeId(settings.dataDir)
     const deliveries = createOutboundThread({ allow: settings.outboundAllow })
     running.defer(() => deliveries.close())
     const events = createEvents({
       store,
       outbound: deliveries,
-      node: await nodeId(settings.dataDir),
+      node,
       clock,
       log,
       metrics,
@@ -230,14 +246,34 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     })
 
     // Traffic: agents bind tunnels in sessions, and the edge opens streams on them.
+    const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: settings.nameCooldown }
+    const claims = new NameClaims({
+      rows: openNameClaims(store),
+      nodeId: node,
+      startId: randomUUID(),
+      spans: nameSpans,
+      clock,
+      log,
+      onConfirmed: ({ account, session, tunnel }, fence) => registry.confirm(account, session, tunnel, fence),
+      onLost: ({ account, session, tunnel }) => registry.revoke(account, session, tunnel),
+      ...(limits.claims && { limits: limits.claims }),
+    })
     const registry = new Registry({
       clock,
+      graceMs: nameSpans.graceMs,
+      serving: () => claims.serving,
+      onOutranked: ({ id, url, fence }, by) =>
+        log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: another one has the newer claim on its name'),
       emit(event) {
+        if (event.what === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
         nameWatch.onLive(event)
         events.onLive(event)
         cluster?.onLive(event)
       },
-      ports: { acquire: (port) => edge.ports.acquire(port), release: (port) => edge.ports.release(port) },
+      ports: {
+        acquire: (port, avoided) => edge.ports.acquire(port, avoided),
+        release: (port) => edge.ports.release(port),
+      },
     })
     const requestLog = new RequestLog()
     const places = placesFor(await openFilesLimit())
@@ -270,6 +306,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         nodes: openNodes(store),
         id: randomUUID(),
         registry,
+        released: () => claims.settled(),
         secret: new Secret(Buffer.from(await secretSetting(store, 'cluster.secret'), 'base64')),
         secureContext: nodeCertificate.context,
         get authorityPem() {
@@ -297,7 +334,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     )
     const names = createReservedNames({ store, domain: settings.domain })
     const nameWatch = createNameWatch({ registry, names, log })
-    const binder = createBinder({ registry, names, address: publicAddress, resume })
+    const binder = createBinder({ registry, names, address: publicAddress, resume, claims, clock })
     const admits = (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip)
     const gateway = createAgentGateway({
       describeAccount: async (accountId) => ({
@@ -384,7 +421,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         httpsPort: () => publicAddress.httpsPort,
         tcpHost: publicAddress.tcpHost,
         tcpPorts: settings.tcpPorts,
-        portInUse: (port) => registry.findTcp(port) !== undefined,
+        nameSpans,
         acme: settings.acmeDirectory !== undefined,
         rateLimit: settings.apiRateLimit,
         maxConnections: places.calls,
@@ -450,7 +487,16 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       freshness,
       { start: restrictions.start, stop: async () => restrictions.stop() },
       { start: changes.start, stop: async () => changes.stop() },
-      follow(CREDENTIAL_KINDS, createCredentialWatch(registry)),
+      follow(
+        CREDENTIAL_KINDS,
+        createCredentialWatch({
+          changeAcl: (id, rules) => registry.changeAcl(id, rules),
+          endCredential(id, reason) {
+            registry.endCredential(id, reason)
+            claims.forgetCredential(id)
+          },
+        }),
+      ),
       follow(CLAIMING_KINDS, followClaims(nameWatch)),
       { start: async () => {}, stop: async () => nameWatch.stop() },
       events,
@@ -479,6 +525,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
           bound.httpsPort = edge.addresses.https?.port ?? settings.httpsAddr?.port ?? 443
         },
         stop: stopEdge,
+      },
+      {
+        start: async () => void (has('gateway') && (await claims.start())),
+        stop: async () => void (has('gateway') && (await claims.stop())),
       },
       {
         async start() {

@@ -78,6 +78,18 @@ function whole(text: string, flag: string): number {
   return Number(text)
 }
 
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function duration(text: string, flag: string): number {
+  const [, count, unit = ''] = /^([0-9]{1,6})([smhd]?)$/.exec(text) ?? []
+  const unitMs = Number(count) === 0 ? 0 : UNIT_MS[unit]
+  if (count === undefined || unitMs === undefined)
+    throw new BadSetting(
+      `--${flag} is "${text}"; write a number with s, m, h or d after it, such as 24h, or 0.`,
+    )
+  return Number(count) * unitMs
+}
+
 function words(text: string): string[] {
   return text
     .split(',')
@@ -232,6 +244,13 @@ const settings = {
         throw new BadSetting(`--${flag}: ${(error as Error).message}`)
       }
     },
+  ),
+  nameCooldown: setting(
+    'name-cooldown',
+    'DURATION',
+    'how long a name stays out of reach of other accounts after its last use; 0 for not at all',
+    '24h',
+    duration,
   ),
   region: setting('region', 'NAME', `one of ${REGIONS.join(', ')}`, 'us', (text, flag) => {
     if (!(REGIONS as readonly string[]).includes(text))

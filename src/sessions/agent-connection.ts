@@ -31,7 +31,13 @@ import { agentKind } from './agent-kind.ts'
 import { AgentStreams } from './agent-streams.ts'
 import type { Binder } from './bind.ts'
 import { answeredOpts } from './bind-answer.ts'
-import type { Command, CommandOutcome, LiveSession } from './live-session.ts'
+import {
+  type Command,
+  type CommandOutcome,
+  type LiveSession,
+  PROBE_MS,
+  type ProbeOutcome,
+} from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 import type { Registry } from './registry.ts'
 import type { Resume } from './resume.ts'
@@ -65,6 +71,8 @@ export interface AgentConnectionOptions {
   messageMs?: number | undefined
   /** Shorter heartbeats than 1 s are refused, and 3 s are added to the allowed silence; tests want less. */
   heartbeat?: { minMs: number; slackMs: number }
+  /** How long the agent may take to give a sign of life when its name is asked for. */
+  probeMs?: number
   /** How long the check of a token is put off now. */
   holdBackMs(): number
   /** The token was nobody's. */
@@ -121,6 +129,7 @@ export class AgentConnection implements LiveSession {
   #identity: Identity | undefined
   #authenticating = false
   #restarting = false
+  #probing: Promise<ProbeOutcome> | undefined
 
   constructor(transport: Duplex, ip: string, options: AgentConnectionOptions) {
     this.id = newId('ts', options.clock.now())
@@ -206,6 +215,13 @@ export class AgentConnection implements LiveSession {
     this.#served.stopTunnel(tunnel.bindId, reason, null)
   }
 
+  probe(): Promise<ProbeOutcome> {
+    this.#probing ??= this.#probeOnce().finally(() => {
+      this.#probing = undefined
+    })
+    return this.#probing
+  }
+
   async command(command: Command): Promise<CommandOutcome> {
     const { RestartUnsupportedError, StopUnsupportedError, UpdateUnsupportedError } = this.#known.extra
     const unsupported = {
@@ -226,6 +242,14 @@ export class AgentConnection implements LiveSession {
       const because = error instanceof Refusal ? 'failed' : 'lost'
       return { done: false, because, reason: (error as Error).message }
     }
+  }
+
+  async #probeOnce(): Promise<ProbeOutcome> {
+    if (await this.#served.probe(this.#options.probeMs ?? PROBE_MS)) return 'alive'
+    this.destroy(
+      new MuxError(ErrorCode.PeerEof, 'The agent gave no sign of life when its name was asked for.'),
+    )
+    return 'gone'
   }
 
   get #known(): Identity {
@@ -390,9 +414,9 @@ export class AgentConnection implements LiveSession {
     }
   }
 
-  #unbind(message: Message): object {
+  async #unbind(message: Message): Promise<object> {
     const { Id } = decode(UnbindRequest, message)
-    this.#options.registry.unbind(this, Id)
+    await this.#options.binder.unbind(this, Id)
     return { Error: '', Extra: null }
   }
 
@@ -410,7 +434,7 @@ export class AgentConnection implements LiveSession {
     tunnel.name = patch.Name ?? tunnel.name
     tunnel.description = patch.Description ?? tunnel.description
     tunnel.metadata = patch.Metadata ?? tunnel.metadata
-    tunnel.poolingEnabled = patch.PoolingEnabled ?? tunnel.poolingEnabled
+    if (patch.PoolingEnabled !== undefined) this.#options.binder.setPooled(tunnel, patch.PoolingEnabled)
     tunnel.updatedAt = this.#options.clock.now()
     return { Error: '' }
   }

@@ -1,5 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { type BindOpts, type BindRequest, type LabelRequest, refusal } from '../protocol/index.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { newId } from '../base/id.ts'
+import { ClaimRefused, claimedName, type NameClaims } from '../naming/index.ts'
+import {
+  type BindOpts,
+  type BindRequest,
+  type LabelRequest,
+  Refusal,
+  refusal,
+  refusals,
+} from '../protocol/index.ts'
 import { endpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
@@ -16,6 +26,9 @@ export interface BinderOptions {
   names: ReservedNames
   address: PublicAddress
   resume: Resume
+  /** Where names are claimed before they are served; without it the registry alone decides. */
+  claims?: Pick<NameClaims, 'claim' | 'release' | 'settled' | 'ports' | 'setPooled'>
+  clock?: Clock
   maxTunnelsPerSession?: number
 }
 
@@ -23,6 +36,10 @@ export interface BinderOptions {
 export interface Binder {
   bind(session: LiveSession, request: BindRequest, open: TunnelSpec['open']): Promise<LiveTunnel>
   bindLabels(session: LiveSession, request: LabelRequest, open: TunnelSpec['open']): LiveTunnel
+  /** Takes a tunnel offline at the wish of its session; resolves once its name is free for others. */
+  unbind(session: LiveSession, bindId: string): Promise<void>
+  /** Says whether others of the account may share a tunnel's name from now on. */
+  setPooled(tunnel: LiveTunnel, pooled: boolean): void
 }
 
 const MAX_TUNNELS = 500
@@ -33,8 +50,12 @@ const MAX_METADATA_BYTES = 4096
 /** A place to sit: what the name rules worked out. */
 type Place = Pick<TunnelSpec, 'host' | 'port' | 'url' | 'hostport' | 'reservationId'> & { url: string }
 
+/** A tunnel with an address, named before it is claimed. */
+type NamedSpec = TunnelSpec & { proto: TunnelProto; url: string; known: { id: string; startedAt: number } }
+
 export function createBinder(options: BinderOptions): Binder {
-  const { registry, names, address, resume } = options
+  const { registry, names, address, resume, claims } = options
+  const clock = options.clock ?? systemClock
   const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
 
   async function placeName(
@@ -66,9 +87,7 @@ export function createBinder(options: BinderOptions): Binder {
     const wanted = wantedAddress(opts)
     if (wanted === undefined) {
       if (!session.acl.allowsAnyAddress()) throw refusal('random_address_forbidden')
-      const port = await registry.holdPort().catch(() => undefined)
-      if (port === undefined) throw refusal('no_address_free')
-      return addressPlace(address.tcpHost, port)
+      return addressPlace(address.tcpHost, await holdFreePort(session.accountId))
     }
     const { host, port } = wanted
     const place = addressPlace(host, port)
@@ -81,6 +100,89 @@ export function createBinder(options: BinderOptions): Binder {
       throw refusal('name_taken', place.url)
     })
     return { ...place, ...(reservation && { reservationId: reservation.id }) }
+  }
+
+  /** A port that is reserved by nobody else and out of nobody's reach, rather one that the account had before. */
+  async function holdFreePort(accountId: string): Promise<number> {
+    const { own, others } = (await claims?.ports(accountId).catch((error) => {
+      throw asRefusal(error, 'tcp://')
+    })) ?? { own: [], others: [] }
+    const avoided = new Set(others)
+    const isOpen = (port: number) =>
+      requireOpenAddress(names, accountId, address.tcpHost, port).then(
+        (reservation) => reservation === undefined,
+        () => false,
+      )
+    for (const former of own) {
+      if (avoided.has(former) || registry.holdsPort(former) || !(await isOpen(former))) continue
+      const port = await registry.holdPort(former).catch(() => undefined)
+      if (port !== undefined) return port
+    }
+    for (;;) {
+      const port = await registry.holdPort(undefined, avoided).catch(() => undefined)
+      if (port === undefined) throw refusal('no_address_free')
+      if (await isOpen(port)) return port
+      avoided.add(port)
+      registry.releasePort(port)
+    }
+  }
+
+  /** Claims the tunnel's name and puts it online. */
+  async function bringOnline(
+    session: LiveSession,
+    spec: NamedSpec,
+    heldBefore: boolean,
+  ): Promise<LiveTunnel> {
+    const fence = await claims?.claim(
+      {
+        ...claimedName(spec),
+        tunnel: spec.known.id,
+        account: session.accountId,
+        credential: session.credentialId,
+        client: session.clientId,
+        session: session.id,
+        bind: spec.bindId,
+        proto: spec.proto,
+        pooled: spec.poolingEnabled,
+      },
+      heldBefore || registry.wasHeldBy(session, spec),
+    )
+    try {
+      // The rules may have changed while the name was looked up and claimed.
+      requirePlace(session, spec)
+      return registry.bind(session, { ...spec, fence })
+    } catch (error) {
+      claims?.release(spec.known.id, false)
+      throw error
+    }
+  }
+
+  /**
+   * Makes sure that the sessions which hold a name are gone, if they are of the same credential: a machine that has
+   * vanished must not keep its user from its name (decision 126). Throws why the name cannot be had.
+   */
+  async function handOver(session: LiveSession, spec: NamedSpec, error: unknown): Promise<void> {
+    const refused = asRefusal(error, spec.url)
+    if (!(refused instanceof Refusal) || refused.number !== refusals.name_taken.number) throw refused
+    const holders =
+      error instanceof ClaimRefused
+        ? error.holders.map(({ session: id, credential }) => ({
+            credential,
+            session: registry.session(session.accountId, id),
+          }))
+        : registry.holdersOf(spec).map((tunnel) => ({
+            credential: tunnel.credentialId,
+            session: tunnel.session,
+          }))
+    if (holders.length === 0 || holders.some(({ credential }) => credential !== session.credentialId))
+      throw refused
+    const outcomes = await Promise.all(
+      holders.map((holder) =>
+        holder.session === session ? 'alive' : (holder.session?.probe() ?? 'unknown'),
+      ),
+    )
+    if (outcomes.includes('alive')) throw refused
+    if (outcomes.includes('unknown')) throw refusal('name_expiring', spec.url)
   }
 
   return {
@@ -105,14 +207,28 @@ export function createBinder(options: BinderOptions): Binder {
 
       const place =
         proto === 'tcp' ? await placeAddress(session, opts, before) : await placeName(session, proto, opts)
+      const startedAt = clock.now()
+      const spec = { ...described, ...place, known: { id: newId('tn', startedAt), startedAt } }
+      const heldBefore = before === place.url
       try {
-        // The rules may have changed while the names were looked up.
-        requirePlace(session, place)
-        return registry.bind(session, { ...described, ...place })
+        return await bringOnline(session, spec, heldBefore).catch(async (error) => {
+          await handOver(session, spec, error)
+          return bringOnline(session, spec, heldBefore)
+        })
       } catch (error) {
         if (proto === 'tcp') registry.releasePort(place.port!)
-        throw error
+        throw asRefusal(error, place.url)
       }
+    },
+
+    async unbind(session, bindId) {
+      registry.unbind(session, bindId)
+      await claims?.settled()
+    },
+
+    setPooled(tunnel, pooled) {
+      tunnel.poolingEnabled = pooled
+      claims?.setPooled(tunnel.id, pooled)
     },
 
     bindLabels(session, request, open) {
@@ -141,6 +257,20 @@ export function createBinder(options: BinderOptions): Binder {
   }
 }
 
+/** What an agent is told of a claim that was refused; other errors stay what they are. */
+function asRefusal(error: unknown, url: string): unknown {
+  if (!(error instanceof ClaimRefused)) return error
+  switch (error.because) {
+    case 'held':
+    case 'kept':
+      return refusal('name_taken', url)
+    case 'cooldown':
+      return refusal('name_in_cooldown', url)
+    case 'unavailable':
+      return refusal('names_unavailable', url)
+  }
+}
+
 /** Directly under the base domain, nobody needs a reservation: whoever binds such a name first has it while online. */
 function isFreeName(host: string, domain: string): boolean {
   const label = host.endsWith(`.${domain}`) ? host.slice(0, -domain.length - 1) : ''
@@ -166,7 +296,7 @@ function requireAddress(session: LiveSession, host: string, port: number): void 
   if (!session.acl.allowsAddress(host, port)) throw refusal('address_forbidden', `${host}:${port}`)
 }
 
-function requirePlace(session: LiveSession, { host, port, hostport }: Place): void {
+function requirePlace(session: LiveSession, { host, port, hostport }: NamedSpec): void {
   if (host !== undefined) requireName(session, host)
   else if (!session.acl.allowsAnyAddress())
     requireAddress(session, hostport!.slice(0, hostport!.lastIndexOf(':')), port!)

@@ -9,7 +9,7 @@ export {
   type BinderOptions,
   createBinder,
 } from './bind.ts'
-export type { Command, CommandOutcome, LiveSession } from './live-session.ts'
+export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './live-session.ts'
 export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
 export type { Reservation, ReservedNames } from './name-rules.ts'
 export { createNameWatch, type NameWatch } from './name-watch.ts'

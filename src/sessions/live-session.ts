@@ -9,6 +9,12 @@ export type CommandOutcome =
   | { readonly done: true }
   | { readonly done: false; readonly because: 'unsupported' | 'failed' | 'lost'; readonly reason: string }
 
+/** `unknown`: the node that has the session could not say. */
+export type ProbeOutcome = 'alive' | 'gone' | 'unknown'
+
+/** How long a session may take to give a sign of life when its name is asked for by its own credential. */
+export const PROBE_MS = 2000
+
 /** One connection of an agent or of an SSH client, as the registry knows it. */
 export interface LiveSession {
   /** `ts_…` */
@@ -40,4 +46,6 @@ export interface LiveSession {
   /** Tells the agent that one of its tunnels was ended here. */
   tunnelEnded(tunnel: LiveTunnel, reason: string): void
   command(command: Command): Promise<CommandOutcome>
+  /** Asks for a sign of life. A session that gives none is ended as lost before the answer. */
+  probe(): Promise<ProbeOutcome>
 }

@@ -6,8 +6,10 @@ import type { EndpointOptions, Tunnel, TunnelProto, Visitor } from './tunnel.ts'
 export interface TunnelSpec {
   /** The agent's own id of the bind: unique in its session only. */
   bindId: string
-  /** Set for a tunnel of another node, which has named it already. */
+  /** Set where the tunnel was named before: on another node, or for its claim. */
   known?: { readonly id: string; readonly startedAt: number }
+  /** The fence of its claim on the name; absent or 0 where none is stored yet. */
+  fence?: number | undefined
   /** Undefined for labelled tunnels, as are `host`, `port`, `url` and `hostport`. */
   proto?: TunnelProto | undefined
   /** The host name of http, https and tls, in normal form. */
@@ -51,6 +53,8 @@ export class LiveTunnel implements Tunnel {
   metadata: string
   poolingEnabled: boolean
   updatedAt: number
+  /** The fence of its claim on the name, 0 while none is stored. */
+  fence: number
   readonly #open: TunnelSpec['open']
 
   constructor(id: string, session: LiveSession, spec: TunnelSpec, now: number) {
@@ -58,6 +62,7 @@ export class LiveTunnel implements Tunnel {
     this.session = session
     this.startedAt = now
     this.updatedAt = now
+    this.fence = spec.fence ?? 0
     this.bindId = spec.bindId
     this.proto = spec.proto
     this.host = spec.host

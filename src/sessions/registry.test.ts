@@ -35,6 +35,7 @@ function session(changes: Partial<LiveSession> = {}): Recorded {
     end: (reason) => void ends.push(reason),
     tunnelEnded: (tunnel) => void told.push(tunnel.bindId),
     command: async () => ({ done: true }),
+    probe: async () => 'alive',
     ends,
     told,
     ...changes,

@@ -1,6 +1,7 @@
 import { compileAcl } from '../auth/index.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
+import { GRACE_MS } from '../naming/index.ts'
 import { refusal } from '../protocol/index.ts'
 import { LabelIndex } from './label-index.ts'
 import type { LiveSession } from './live-session.ts'
@@ -21,13 +22,16 @@ export interface RegistryOptions {
   ports: PublicPorts
   emit?(event: LiveEvent): void
   clock?: Clock
+  /** Whether the names of this node may be served; false until they are verified after a pause of the process. */
+  serving?(): boolean
+  /** A tunnel of this node had to go since another has the newer claim on its name. */
+  onOutranked?(tunnel: LiveTunnel, by: { readonly id: string; readonly fence: number }): void
   /** How long the names of a lost session wait for its credential to come back. */
   graceMs?: number
   /** How long the old connection of an agent that has come back may stay. */
   supersededMs?: number
 }
 
-const GRACE_MS = 60_000
 const SUPERSEDED_MS = 10_000
 
 /** Longer than an authentication can take, so that a change made meanwhile is not missed. */
@@ -73,15 +77,29 @@ export class Registry implements TunnelLookup {
 
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
     const tunnel = this.#seats.byHost(proto === 'http' ? 'http' : 'https', host)
-    return tunnel?.proto === proto ? tunnel : undefined
+    return tunnel?.proto === proto ? this.#served(tunnel) : undefined
   }
 
   findTcp(port: number): Tunnel | undefined {
-    return this.#seats.byPort(port)
+    return this.#served(this.#seats.byPort(port))
   }
 
   labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
     return this.#labels.find(accountId, selector)
+  }
+
+  /** Whether the session's agent has this address now, or it waits for the session's credential. */
+  wasHeldBy(session: LiveSession, spec: TunnelSpec): boolean {
+    const key = seatKey(spec)
+    if (key === undefined) return false
+    if (this.#kept.get(key)?.credentialId === session.credentialId) return true
+    return this.#seats.at(key).some((tunnel) => isGhost(tunnel, session, spec.bindId))
+  }
+
+  /** The tunnels at an address. */
+  holdersOf(spec: TunnelSpec): readonly LiveTunnel[] {
+    const key = seatKey(spec)
+    return key === undefined ? [] : this.#seats.at(key)
   }
 
   /** The sessions of an account. */
@@ -154,26 +172,48 @@ export class Registry implements TunnelLookup {
   bind(session: LiveSession, spec: TunnelSpec): LiveTunnel {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) throw refusal('not_authenticated')
-    const key = seatKey({ proto: spec.proto, host: spec.host, port: spec.port })
-    const leaving =
-      key === undefined ? this.#labelledGhosts(session, spec) : this.#makeRoom(session, spec, key)
+    const key = seatKey(spec)
+    const now = this.#clock.now()
+    const { id, startedAt } = spec.known ?? { id: newId('tn', now), startedAt: now }
+    const claim = { id, fence: spec.fence ?? 0 }
+    const { leaving, outranked } =
+      key === undefined
+        ? { leaving: this.#labelledGhosts(session, spec), outranked: [] }
+        : this.#makeRoom(session, spec, key, claim)
     const again = tunnels.get(spec.bindId)
     if (again !== undefined && !leaving.includes(again)) leaving.push(again)
 
-    const now = this.#clock.now()
-    const { id, startedAt } = spec.known ?? { id: newId('tn', now), startedAt: now }
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The newcomer sits down before the others leave, so that the address is never without an answer.
     if (key !== undefined) this.#seats.set(key, [...this.#seats.at(key), tunnel])
     else this.#labels.add(tunnel)
-    for (const old of leaving) this.#stop(old, false)
+    for (const old of [...leaving, ...outranked]) this.#stop(old, false)
     tunnels.set(spec.bindId, tunnel)
     this.#emit({ what: 'tunnel_started', tunnel })
+    for (const old of outranked) {
+      if (old.session.remote) continue
+      this.#options.onOutranked?.(old, claim)
+      old.session.tunnelEnded(old, `${old.url} was claimed by another session.`)
+    }
     for (const old of new Set(leaving.map((left) => left.session))) {
       // All it had has come back, so whoever still waits for an answer through it waits in vain.
       if (old !== session && this.tunnelsIn(old).length === 0) this.#dismiss(old)
     }
     return tunnel
+  }
+
+  /** Takes a tunnel offline whose name has gone to another session, and tells its agent. */
+  revoke(accountId: string, sessionId: string, tunnelId: string): void {
+    const tunnel = this.#find(accountId, sessionId, tunnelId)
+    if (tunnel === undefined) return
+    this.#stop(tunnel, false)
+    tunnel.session.tunnelEnded(tunnel, `${tunnel.url} was claimed by another session.`)
+  }
+
+  /** The claim on a tunnel's name was stored, or stored anew. */
+  confirm(accountId: string, sessionId: string, tunnelId: string, fence: number): void {
+    const tunnel = this.#find(accountId, sessionId, tunnelId)
+    if (tunnel !== undefined) tunnel.fence = fence
   }
 
   /** Takes a tunnel offline at the wish of its session; unknown ids are ignored. */
@@ -183,14 +223,19 @@ export class Registry implements TunnelLookup {
   }
 
   /**
-   * Makes a public port ours, any free one when none is named. Ports that are ours already, in use or kept for
+   * Makes a public port ours, any free one that is not `avoided` when none is named. Ports that are ours already, in use or kept for
    * someone, are answered at once: `bind` decides who gets them.
    */
-  async holdPort(port?: number): Promise<number> {
+  async holdPort(port?: number, avoided?: ReadonlySet<number>): Promise<number> {
     if (port !== undefined && this.#ports.has(port)) return port
-    const held = await this.#options.ports.acquire(port)
+    const held = await this.#options.ports.acquire(port, avoided)
     this.#ports.add(held)
     return held
+  }
+
+  /** Whether the port is ours already, in use or kept for somebody. */
+  holdsPort(port: number): boolean {
+    return this.#ports.has(port)
   }
 
   /** Gives a port back that no tunnel sits at and that is kept for nobody. */
@@ -232,26 +277,38 @@ export class Registry implements TunnelLookup {
     for (const timer of this.#timers) clearTimeout(timer)
   }
 
-  /** Decides who has to leave a seat for the newcomer: its own ghosts. Throws when others sit there and do not pool. */
-  #makeRoom(session: LiveSession, spec: TunnelSpec, key: SeatKey): LiveTunnel[] {
-    const sitting = this.#seats.at(key)
-    const own = sitting.filter((tunnel) => isGhost(tunnel, session, spec.bindId))
-    const others = sitting.filter((tunnel) => !own.includes(tunnel))
-    const pools = others.every(
+  /**
+   * Decides which tunnels leave an address for the new one: the agent's own former ones (`leaving`), and those with an
+   * older claim (`outranked`), which the database has given up already. Throws when others are there and do not pool.
+   */
+  #makeRoom(session: LiveSession, spec: TunnelSpec, key: SeatKey, claim: { id: string; fence: number }) {
+    const present = this.#seats.at(key)
+    const leaving = present.filter((tunnel) => isGhost(tunnel, session, spec.bindId))
+    const outranked = present.filter(
       (tunnel) =>
-        tunnel.poolingEnabled &&
-        spec.poolingEnabled &&
-        tunnel.accountId === session.accountId &&
-        tunnel.proto === spec.proto,
+        !leaving.includes(tunnel) && !pools(tunnel, session, spec) && outranks(claim, tunnel, session),
     )
-    if (!pools) throw refusal('name_taken', spec.url!)
+    const others = present.filter((tunnel) => !leaving.includes(tunnel) && !outranked.includes(tunnel))
+    if (!others.every((tunnel) => pools(tunnel, session, spec))) throw refusal('name_taken', spec.url!)
     const kept = this.#kept.get(key)
     if (kept !== undefined) {
-      if (kept.credentialId !== session.credentialId) throw refusal('name_taken', spec.url!)
+      // A claim that the database has granted knows better than this node for whom the name waits.
+      if (kept.credentialId !== session.credentialId && claim.fence === 0)
+        throw refusal('name_taken', spec.url!)
       clearTimeout(kept.timer)
       this.#kept.delete(key)
     }
-    return own
+    return { leaving, outranked }
+  }
+
+  #served(tunnel: LiveTunnel | undefined): LiveTunnel | undefined {
+    if (tunnel === undefined || tunnel.session.remote || this.#options.serving === undefined) return tunnel
+    return this.#options.serving() ? tunnel : undefined
+  }
+
+  #find(accountId: string, sessionId: string, tunnelId: string): LiveTunnel | undefined {
+    const session = this.session(accountId, sessionId)
+    return session && this.tunnelsIn(session).find(({ id }) => id === tunnelId)
   }
 
   /** The same labels in former connections of the agent, which would go on getting their share of visitors. */
@@ -332,6 +389,24 @@ function isSameAgent(one: LiveSession, other: LiveSession): boolean {
 
 function isGhost(tunnel: LiveTunnel, session: LiveSession, bindId: string): boolean {
   return tunnel.session === session ? tunnel.bindId === bindId : isSameAgent(tunnel.session, session)
+}
+
+function pools(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): boolean {
+  return (
+    tunnel.poolingEnabled &&
+    spec.poolingEnabled &&
+    tunnel.accountId === session.accountId &&
+    tunnel.proto === spec.proto
+  )
+}
+
+/**
+ * Of two claims on one name the higher fence counts, on every node alike. Between claims without one, made while the
+ * database was away, the older tunnel counts; only another node can bring such a conflict here.
+ */
+function outranks(claim: { id: string; fence: number }, held: LiveTunnel, session: LiveSession): boolean {
+  if (claim.fence !== held.fence) return claim.fence > held.fence
+  return session.remote === true && claim.id < held.id
 }
 
 function mayStay({ session: { acl }, proto, host, port, hostport, labels }: LiveTunnel): boolean {

@@ -4,7 +4,7 @@ import type { LiveTunnel } from './live-tunnel.ts'
 export type SeatKey = string
 
 /** The seat a spec or tunnel wants; undefined for labelled tunnels, which have none. https and tls share a listener. */
-export function seatKey(wanted: Pick<LiveTunnel, 'proto' | 'host' | 'port'>): SeatKey | undefined {
+export function seatKey(wanted: Partial<Pick<LiveTunnel, 'proto' | 'host' | 'port'>>): SeatKey | undefined {
   if (wanted.proto === undefined) return undefined
   if (wanted.proto === 'tcp') return `tcp/${wanted.port}`
   return `${wanted.proto === 'http' ? 'http' : 'https'}/${wanted.host}`

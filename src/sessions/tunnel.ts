@@ -96,7 +96,7 @@ export interface TunnelLookup {
 
 /** Public TCP ports, owned by the edge: sessions ask for one when a tunnel is bound. */
 export interface PublicPorts {
-  /** Opens the port (any free one of the range when undefined) and answers with its number; throws when it is taken. */
-  acquire(port?: number): Promise<number>
+  /** Opens the port (any free one of the range, but none avoided, when undefined) and answers with its number; throws when it is taken. */
+  acquire(port?: number, avoided?: ReadonlySet<number>): Promise<number>
   release(port: number): void
 }

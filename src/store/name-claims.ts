@@ -267,6 +267,8 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
 export interface NameUseQuery {
   readonly names?: readonly string[]
   readonly below?: string
+  /** Also those that the account itself holds now. */
+  readonly orHeld?: boolean
   readonly limit: number
 }
 
@@ -275,13 +277,14 @@ export async function namesUsedByOthers(
   sql: Sql,
   { listed, wallClock }: Pick<Dialect, 'listed' | 'wallClock'>,
   account: string,
-  { names = [], below, limit }: NameUseQuery,
+  { names = [], below, orHeld = false, limit }: NameUseQuery,
   { graceMs, cooldownMs }: NameSpans,
 ): Promise<string[]> {
   const search = (which: string, ...values: string[]) =>
     sql.all(
-      `SELECT DISTINCT name FROM name_claims WHERE ${which} AND account <> ? AND (released_at IS NULL
-       OR released_at > ${wallClock} - ? OR (kept = 1 AND released_at > ${wallClock} - ?)) LIMIT ?`,
+      `SELECT DISTINCT name FROM name_claims WHERE ${which} AND ((account <> ? AND (released_at IS NULL
+       OR released_at > ${wallClock} - ? OR (kept = 1 AND released_at > ${wallClock} - ?)))
+       ${orHeld ? 'OR released_at IS NULL' : ''}) LIMIT ?`,
       ...values,
       account,
       cooldownMs,

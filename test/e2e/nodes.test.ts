@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, get, type RequestListener } from 'node:http'
 import {
   type AddressInfo,
   connect as connectTcp,
@@ -9,9 +8,7 @@ import {
 } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { type AgentHandle, connect } from '../../src/agent/index.ts'
-import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
@@ -22,53 +19,6 @@ async function startNodes(t: TestContext) {
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
   return { first, second, call: createClient(second.credentials.api_url, first.credentials.api_key) }
-}
-
-async function startLocal(t: TestContext, handler: RequestListener): Promise<number> {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
-
-/** An agent that knows one node, and the token of the account. */
-async function startAgent(t: TestContext, node: TestPlatform, authtoken: string): Promise<AgentHandle> {
-  const agent = await connect({
-    env: cleanEnv(makeHome(t), {}),
-    connectUrl: node.credentials.agent_addr,
-    authtoken,
-    rootCas: node.credentials.ca_file,
-  })
-  t.after(() => agent.close())
-  return agent
-}
-
-/** The first answer that is true; what one node knows reaches the others within moments. */
-async function until<T>(look: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 10_000
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    if (performance.now() > deadline) throw new Error(`Not in time: ${look}`)
-    await delay(10)
-  }
-}
-
-/** What a node answers for a host name on its plain HTTP listener. */
-async function visit(node: TestPlatform, host: string): Promise<{ status: number; body: string }> {
-  const port = Number(new URL(node.credentials.http_url).port)
-  const request = get({ host: '127.0.0.1', port, headers: { Host: `${host}:${port}` }, agent: false })
-  const [response] = await once(request, 'response')
-  let body = ''
-  for await (const chunk of response) body += chunk
-  return { status: response.statusCode, body }
-}
-
-function portOf(address: string): number {
-  return Number(address.slice(address.lastIndexOf(':') + 1))
 }
 
 /** A way to a port that can be led elsewhere; the far end of connections so far does not notice. */

@@ -134,7 +134,7 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
       httpsPort: () => 8443,
       tcpHost: 'localhost',
       tcpPorts: [20_000, 20_999],
-      portInUse: () => false,
+      nameSpans: { graceMs: 60_000, cooldownMs: 86_400_000 },
       acme: false,
       rateLimit: 0,
       version: '0.0.0-test',

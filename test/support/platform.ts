@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
-import { startServer } from '../../src/server/index.ts'
+import { type ServerLimits, startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { type ApiClient, createClient, tempDir } from './api.ts'
 
@@ -37,6 +37,7 @@ export async function startPlatform(
   t: TestContext,
   flags: string[] = [],
   stateOf?: string,
+  limits?: ServerLimits,
 ): Promise<TestPlatform> {
   const dataDir = stateOf ?? (await tempDir(t))
   const args = [
@@ -51,7 +52,7 @@ export async function startPlatform(
     ...FREE_PORTS,
     ...flags,
   ]
-  const server = await startServer(readSettings(args, {}))
+  const server = await startServer(readSettings(args, {}), limits)
   const credentials = server.credentials as TestPlatform['credentials']
   const caPem = await readFile(credentials.ca_file, 'utf8')
   const dispatcher = new Agent({

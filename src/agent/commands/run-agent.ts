@@ -77,17 +77,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
 }
 
 async function startAll(agent: Agent, specs: readonly TunnelSpec[]): Promise<void> {
-  for (const spec of specs) {
-    for (;;) {
-      try {
-        await agent.tunnels.start(spec, Number.POSITIVE_INFINITY)
-        break
-      } catch (error) {
-        // Lost while asking: ask again in the next session. A refusal is final.
-        if (!(error instanceof StartError) || error.message !== 'session closed') throw error
-      }
-    }
-  }
+  for (const spec of specs) await agent.tunnels.startPatiently(spec)
 }
 
 /** Shows the screen on a terminal, lines elsewhere, and nothing when the log is the output. */

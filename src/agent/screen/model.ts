@@ -50,6 +50,7 @@ export function screenRows(agent: Agent, webUrl: string | undefined, width: numb
   if (agent.settings.remoteManagement)
     line('Remote Management', 'on (stop, restart and update from the server)')
   if (webUrl !== undefined) line('Web Interface', webUrl)
+  if (agent.tunnels.waiting !== undefined) line('Waiting', printable(agent.tunnels.waiting), 'yellow')
   for (const tunnel of agent.tunnels.list()) {
     const from =
       tunnel.publicUrl ||

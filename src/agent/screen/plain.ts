@@ -6,11 +6,14 @@ export interface Events {
   web(url: string): void
   session(status: string, detail: string): void
   tunnel(tunnel: Tunnel): void
+  /** A tunnel cannot be started yet. */
+  waiting(reason: string): void
 }
 
 /** Follows an agent and tells what changes, each thing once, until the function given back is called. */
 export function tellEvents(agent: Agent, events: Events): () => void {
   let status = ''
+  let waiting: string | undefined
   const urls = new Map<Tunnel, string>()
   const look = () => {
     const { connection, tunnels } = agent
@@ -20,6 +23,8 @@ export function tellEvents(agent: Agent, events: Events): () => void {
       status = now
       events.session(connection.status, detail)
     }
+    if (tunnels.waiting !== undefined && tunnels.waiting !== waiting) events.waiting(tunnels.waiting)
+    waiting = tunnels.waiting
     for (const tunnel of tunnels.list()) {
       if (urls.get(tunnel) === tunnel.publicUrl) continue
       urls.set(tunnel, tunnel.publicUrl)
@@ -37,6 +42,7 @@ export function plainEvents(write: (line: string) => void): Events {
     session: (status, detail) => write(`Session        ${status}${detail ? ` (${detail})` : ''}\n`),
     tunnel: (tunnel) =>
       write(`Forwarding     ${tunnel.publicUrl || labelsOf(tunnel)} -> ${tunnel.spec.upstream.shown}\n`),
+    waiting: (reason) => write(`Waiting        ${reason}\n`),
   }
 }
 
@@ -46,6 +52,7 @@ export function jsonEvents(write: (line: string) => void): Events {
   return {
     web: (url) => emit({ event: 'web', url }),
     session: (status, detail) => emit({ event: 'session', status, ...(detail ? { error: detail } : {}) }),
+    waiting: (reason) => emit({ event: 'waiting', reason }),
     tunnel: ({ name, publicUrl, proto, spec }) =>
       emit({
         event: 'tunnel',

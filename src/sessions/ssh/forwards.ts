@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { joinHostPort } from '../../base/hostport.ts'
+import { RETRYABLE_REFUSALS, Refusal } from '../../protocol/index.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { ForwardTarget } from './library.ts'
 import type { Screen } from './screen.ts'
@@ -33,6 +35,10 @@ export interface ForwardsOptions {
 }
 
 const MOST_FORWARDS = 10
+
+/** How long a forward waits for a name that is about to be free, and how often it asks. */
+const MAX_WAIT_MS = 30_000
+const RETRY_MS = 500
 
 /** Requests that may wait for an answer; those on top get theirs without a reason. */
 const MOST_ASKED = 3 * MOST_FORWARDS
@@ -119,7 +125,7 @@ export class Forwards {
     try {
       if (this.#over) return
       this.#checkRoom(forward.target)
-      const tunnel = await this.#options.bind(forward)
+      const tunnel = await this.#bindPatiently(forward, text)
       // For 0 the client has to be told a port, and two forwards must not share one.
       forward.port = forward.target.bindPort || (tunnel.port ?? ++this.#labelled)
       if (this.#bound.has(keyOf(forward))) {
@@ -135,6 +141,23 @@ export class Forwards {
       forward.reject()
       const reason = error instanceof RefusedForward ? error.message : this.#options.textOf(error)
       this.#options.say((screen) => screen.refused(`-R ${text}`, reason))
+    }
+  }
+
+  /** SSH clients cannot ask again, so that a refusal that ends by itself is waited out here. */
+  async #bindPatiently(forward: Asked, text: string): Promise<LiveTunnel> {
+    const deadline = performance.now() + MAX_WAIT_MS
+    let told = false
+    for (;;) {
+      try {
+        return await this.#options.bind(forward)
+      } catch (error) {
+        const retryable = error instanceof Refusal && RETRYABLE_REFUSALS.has(error.number)
+        if (!retryable || this.#over || performance.now() > deadline) throw error
+        if (!told) this.#options.say((screen) => screen.waiting(`-R ${text}`, error.message))
+        told = true
+        await delay(RETRY_MS)
+      }
     }
   }
 

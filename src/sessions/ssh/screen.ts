@@ -16,6 +16,8 @@ export interface Screen {
   started(sessionId: string): void
   tunnel(tunnel: ShownTunnel, forward: string): void
   refused(forward: string, reason: string): void
+  /** A forward is asked for again until it can be had. */
+  waiting(forward: string, reason: string): void
   tunnelEnded(tunnel: ShownTunnel, reason: string): void
   request(request: LoggedRequest): void
   /** The last words, and the status the client's program ends with. */
@@ -32,6 +34,7 @@ export function textScreen(channel: SessionChannel, terminal: boolean): Screen {
     started: () => {},
     tunnel: (tunnel) => say(`${nameOf(tunnel)} -> ${shown(tunnel.forwardsTo)}`),
     refused: (forward, reason) => say(`${shown(forward)} was refused: ${shown(reason, 600)}`),
+    waiting: (forward, reason) => say(`${shown(forward)} is waiting: ${shown(reason, 600)}`),
     tunnelEnded: (tunnel, reason) => say(`${nameOf(tunnel)} is offline: ${shown(reason, 600)}`),
     request({ endedAt, startedAt, method, target, status, connection }) {
       const time = new Date(endedAt).toISOString().slice(11, 19)
@@ -61,6 +64,7 @@ export function jsonScreen(channel: SessionChannel): Screen {
         forwards_to: forwardsTo,
       }),
     refused: (forward, reason) => say('refused', { forward, reason }),
+    waiting: (forward, reason) => say('waiting', { forward, reason }),
     tunnelEnded: ({ id, url }, reason) => say('tunnel_ended', { id, url: url ?? null, reason }),
     request: (request) =>
       say('request', {

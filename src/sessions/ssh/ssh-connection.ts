@@ -6,7 +6,13 @@ import { newId } from '../../base/id.ts'
 import { plainAddress } from '../../base/ip-rules.ts'
 import { proxyProtocolHeader, Refusal } from '../../protocol/index.ts'
 import type { Binder } from '../bind.ts'
-import type { Command, CommandOutcome, LiveSession } from '../live-session.ts'
+import {
+  type Command,
+  type CommandOutcome,
+  type LiveSession,
+  PROBE_MS,
+  type ProbeOutcome,
+} from '../live-session.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-url.ts'
 import type { Registry } from '../registry.ts'
@@ -37,6 +43,8 @@ export interface SshConnectionOptions extends LoginOptions {
   requestLog: RequestLog
   region: string
   clock: Clock
+  /** How long a client may take to give a sign of life when its name is asked for. */
+  probeMs?: number
   onAuthenticated(): void
   onClose(): void
 }
@@ -169,6 +177,18 @@ export class SshConnection implements LiveSession {
     if (command !== 'stop') return { done: false, because: 'unsupported', reason: UNSUPPORTED[command] }
     this.end('The session was stopped through the API.')
     return { done: true }
+  }
+
+  async probe(): Promise<ProbeOutcome> {
+    if (this.#over) return 'gone'
+    const heard = new Promise<boolean>((resolve) => {
+      this.#socket.once('data', () => resolve(true))
+      setTimeout(() => resolve(false), this.#options.probeMs ?? PROBE_MS).unref()
+    })
+    this.#client._protocol.ping()
+    if (await heard) return 'alive'
+    this.#destroy(new Error('The SSH client gave no sign of life when its name was asked for.'))
+    return 'gone'
   }
 
   /** Called at every tick of the gateway: asks a silent client for a sign of life, and ends one that gives none. */

@@ -157,9 +157,9 @@ export function agentIdentity(
 /** Ports 20000 to 20099, opened by name only. */
 function createPorts(open: Set<number>): PublicPorts {
   return {
-    async acquire(port) {
+    async acquire(port, avoided) {
       let free = port ?? 20_000
-      while (port === undefined && open.has(free)) free++
+      while (port === undefined && (open.has(free) || avoided?.has(free))) free++
       if (open.has(free) || free < 20_000 || free > 20_099) throw new Error(`port ${free} cannot be had`)
       open.add(free)
       return free

@@ -1,0 +1,387 @@
+import type { Clock } from '../base/clock.ts'
+import { reversed } from '../base/domain.ts'
+import type { Logger } from '../base/log.ts'
+import {
+  type NameClaimOutcome,
+  type NameClaimRequest,
+  type NameClaimRows,
+  type NameListener,
+  type NameSpans,
+  StoreUnavailable,
+} from '../store/index.ts'
+
+/** How long the names of a lost session wait for its credential. */
+export const GRACE_MS = 60_000
+
+/** A claim that was not granted. */
+export class ClaimRefused extends Error {
+  override name = 'ClaimRefused'
+  /** As in the store; `unavailable`: the database is away, and the name was not held before. */
+  readonly because: 'held' | 'kept' | 'cooldown' | 'unavailable'
+  /** The sessions that hold the name, when they are of the same account. */
+  readonly holders: readonly { readonly session: string; readonly credential: string }[]
+
+  constructor(because: ClaimRefused['because'], holders: ClaimRefused['holders'] = []) {
+    super(`The name was not claimed: ${because}.`)
+    this.because = because
+    this.holders = holders
+  }
+}
+
+export interface NameClaimsOptions {
+  readonly rows: NameClaimRows
+  /** Lasts over restarts of the node, so that a start takes back what a crash has left. */
+  readonly nodeId: string
+  /** New for every start. */
+  readonly startId: string
+  readonly spans: NameSpans
+  readonly clock: Clock
+  readonly log: Logger
+  /** A claim that was made while the database was away, or anew, got its fence. */
+  onConfirmed(request: NameClaimRequest, fence: number): void
+  /** Another session has the name by now; the tunnel must go. */
+  onLost(request: NameClaimRequest): void
+  readonly limits?: Partial<NameClaimLimits>
+}
+
+export interface NameClaimLimits {
+  /** How long claims count after the node last renewed its lease. */
+  leaseMs: number
+  renewMs: number
+  /** How often an unreachable database is tried. */
+  retryMs: number
+  /** A pause of this process after which its claims are verified before they are served again; well below a lease. */
+  stallMs: number
+  sweepMs: number
+  /** Names out of reach of others that each account may have. */
+  maxReleased: number
+}
+
+const LIMITS: NameClaimLimits = {
+  leaseMs: 10_000,
+  renewMs: 3_000,
+  retryMs: 1_000,
+  stallMs: 5_000,
+  sweepMs: 60_000,
+  maxReleased: 10_000,
+}
+
+const TICK_MS = 250
+const MAX_BATCH = 500
+/** The fence of a name that was taken back while the database was away: lower than any that it gives out. */
+const PROVISIONAL = 0
+
+interface Waiting {
+  readonly request: NameClaimRequest
+  readonly heldBefore: boolean
+  resolve(fence: number): void
+  reject(error: Error): void
+}
+
+interface Held {
+  readonly request: NameClaimRequest
+  fence: number
+}
+
+interface Release {
+  readonly request: NameClaimRequest
+  readonly kept: boolean
+  /** False for a claim of which the database may not have said that it took hold. */
+  readonly wasHeld: boolean
+}
+
+/**
+ * The public names that this node holds. A name is claimed in the database before it is served; claims that arrive
+ * together share one transaction, and one lease of the node keeps all of them. While the database is away only names that
+ * were held before can be taken back, and such claims are confirmed once it is there again.
+ */
+export class NameClaims {
+  readonly #options: NameClaimsOptions
+  readonly #limits: NameClaimLimits
+  readonly #node: { readonly id: string; readonly leaseMs: number }
+  readonly #held = new Map<string, Held>()
+  readonly #releases = new Map<string, Release>()
+  /** Those that were claimed again since `#reclaim` was set. */
+  readonly #reclaimed = new Set<string>()
+  #waiting: Waiting[] = []
+  #reclaim: 'nothing' | 'provisional' | 'all' = 'nothing'
+  #working: Promise<void> | undefined
+  #renewing: Promise<void> | undefined
+  #joined = false
+  #away = false
+  #verified = true
+  #tickedAt: number
+  #renewedAt: number
+  #timers: NodeJS.Timeout[] = []
+
+  constructor(options: NameClaimsOptions) {
+    this.#options = options
+    this.#limits = { ...LIMITS, ...options.limits }
+    this.#node = { id: `${options.nodeId}/${options.startId}`, leaseMs: this.#limits.leaseMs }
+    this.#tickedAt = options.clock.monotonic()
+    this.#renewedAt = this.#tickedAt
+  }
+
+  async start(): Promise<void> {
+    await this.#renew()
+    this.#timers = [
+      setInterval(() => this.#tick(), TICK_MS),
+      setInterval(() => void this.#sweep(), this.#limits.sweepMs),
+    ]
+    for (const timer of this.#timers) timer.unref()
+  }
+
+  /** Lets go of everything that is still held. */
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#renewing
+    await this.settled()
+    await this.#options.rows
+      .leave(this.#node)
+      .catch((error) => this.#options.log.debug({ err: error }, 'name claims not released at stop'))
+  }
+
+  /**
+   * False after this process was stopped for so long that its names may have gone to others, until the database has
+   * said which are still its own. Asked for every connection.
+   */
+  get serving(): boolean {
+    return this.#verified && this.#options.clock.monotonic() - this.#tickedAt < this.#limits.stallMs
+  }
+
+  /**
+   * Claims a name and answers with its fence; throws `ClaimRefused`. `heldBefore`: the session has proved that it had the
+   * name, which is enough while the database is away.
+   */
+  claim(request: NameClaimRequest, heldBefore: boolean): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const waiting = { request, heldBefore, resolve, reject }
+      if (this.#away) {
+        this.#settleWithoutDatabase(waiting)
+        return
+      }
+      this.#waiting.push(waiting)
+      this.#work()
+    })
+  }
+
+  /** The tunnel is gone, or never came online. */
+  release(tunnel: string, kept: boolean): void {
+    const held = this.#held.get(tunnel)
+    if (held === undefined) return
+    this.#held.delete(tunnel)
+    this.#releases.set(tunnel, { request: held.request, kept, wasHeld: true })
+    if (!this.#away) this.#work()
+  }
+
+  /** Whether pooling is allowed on a name has changed. */
+  setPooled(tunnel: string, pooled: boolean): void {
+    const held = this.#held.get(tunnel)
+    if (held === undefined || held.request.pooled === pooled) return
+    this.#held.set(tunnel, { request: { ...held.request, pooled }, fence: held.fence })
+    this.#options.rows
+      .setPooled(tunnel, pooled)
+      .catch((error) => this.#options.log.warn({ err: error, tunnel }, 'pooling of a name not stored'))
+  }
+
+  /** Names of a deleted credential wait for nobody. */
+  forgetCredential(credential: string): void {
+    this.#options.rows
+      .forgetCredential(credential)
+      .catch((error) =>
+        this.#options.log.warn({ err: error, credential }, 'names of a deleted credential not freed'),
+      )
+  }
+
+  /** Resolves once the database knows of all releases so far, or is away. */
+  async settled(): Promise<void> {
+    while (this.#working !== undefined) await this.#working
+  }
+
+  /** TCP ports that the account has used before and nobody holds, and those that it cannot have now. */
+  async ports(account: string): Promise<{ own: readonly number[]; others: readonly number[] }> {
+    try {
+      return await this.#options.rows.ports(account, this.#options.spans)
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw new ClaimRefused('unavailable')
+      throw error
+    }
+  }
+
+  #tick(): void {
+    const now = this.#options.clock.monotonic()
+    const { stallMs, retryMs, renewMs } = this.#limits
+    if (now - this.#tickedAt >= stallMs) this.#verified = false
+    this.#tickedAt = now
+    const due = now - this.#renewedAt >= (this.#away ? retryMs : renewMs)
+    if (!this.#verified || (due && (this.#away || this.#held.size > 0))) void this.#renew()
+  }
+
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#renewOnce().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renewOnce(): Promise<void> {
+    const { rows, nodeId, log, clock } = this.#options
+    try {
+      // The first contact takes back what a former process of this node has left behind.
+      const { lost } = this.#joined
+        ? await rows.renew(this.#node)
+        : await rows.join(this.#node, `${nodeId}/`).then(() => ({ lost: false }))
+      this.#joined = true
+      if (this.#away) log.info({ names: this.#held.size }, 'database is back, confirming name claims')
+      this.#away = false
+      if (lost) this.#reclaimAll()
+      else if (this.#reclaim === 'nothing') this.#reclaim = 'provisional'
+      this.#work()
+      await this.settled()
+    } catch (error) {
+      this.#failed(error)
+    }
+    this.#renewedAt = clock.monotonic()
+    this.#verified = true
+  }
+
+  #failed(error: unknown): void {
+    const { log } = this.#options
+    if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'name claims failed')
+    else if (!this.#away) log.warn({ err: error }, 'database is away, only names held before can be bound')
+    this.#away = true
+  }
+
+  async #sweep(): Promise<void> {
+    const { rows, spans, log } = this.#options
+    try {
+      // Also a node without names lets those of dead nodes go.
+      await this.#renew()
+      if (!this.#away) await rows.sweep(spans, this.#limits.maxReleased)
+    } catch (error) {
+      log.warn({ err: error }, 'released name claims not swept')
+    }
+  }
+
+  #work(): void {
+    this.#working ??= this.#drain().finally(() => {
+      this.#working = undefined
+    })
+  }
+
+  async #drain(): Promise<void> {
+    // What arrives in the same turn of the event loop shares a transaction.
+    await Promise.resolve()
+    while (!this.#away && this.#hasWork()) {
+      const waiting = this.#waiting.splice(0, MAX_BATCH)
+      const again = this.#nextReclaims(MAX_BATCH - waiting.length)
+      const releases = [...this.#releases].slice(0, MAX_BATCH)
+      try {
+        const { outcomes, lost } = await this.#options.rows.change(
+          this.#node,
+          {
+            claims: [...again.map(({ request }) => request), ...waiting.map(({ request }) => request)],
+            releases: releases.map(([tunnel, { kept }]) => ({ tunnel, kept })),
+          },
+          this.#options.spans,
+        )
+        for (const [tunnel, release] of releases)
+          if (this.#releases.get(tunnel) === release) this.#releases.delete(tunnel)
+        for (const [index, held] of again.entries()) this.#settleReclaim(held, outcomes[index]!)
+        for (const [index, each] of waiting.entries()) this.#settle(each, outcomes[again.length + index]!)
+        if (lost && this.#held.size > 0) this.#reclaimAll()
+      } catch (error) {
+        this.#failed(error)
+        const refused = waiting.filter((each) => !this.#settleWithoutDatabase(each))
+        // Whether a claim took hold may be unknown, so that it is given back as soon as the database can be told.
+        for (const { request } of refused)
+          this.#releases.set(request.tunnel, { request, kept: false, wasHeld: false })
+        if (again.length > 0) this.#reclaimAll()
+      }
+    }
+    for (const each of this.#waiting.splice(0)) this.#settleWithoutDatabase(each)
+  }
+
+  #hasWork(): boolean {
+    return this.#waiting.length > 0 || this.#releases.size > 0 || this.#reclaim !== 'nothing'
+  }
+
+  #reclaimAll(): void {
+    this.#reclaim = 'all'
+    this.#reclaimed.clear()
+  }
+
+  /** The next names to claim again, each once. */
+  #nextReclaims(room: number): Held[] {
+    if (this.#reclaim === 'nothing') return []
+    const due: Held[] = []
+    for (const held of this.#held.values()) {
+      if (due.length === room) return due
+      if (this.#reclaimed.has(held.request.tunnel)) continue
+      if (this.#reclaim === 'provisional' && held.fence !== PROVISIONAL) continue
+      this.#reclaimed.add(held.request.tunnel)
+      due.push(held)
+    }
+    this.#reclaim = 'nothing'
+    this.#reclaimed.clear()
+    return due
+  }
+
+  #settle({ request, resolve, reject }: Waiting, outcome: NameClaimOutcome): void {
+    if (!outcome.granted) {
+      reject(new ClaimRefused(outcome.because, outcome.holders))
+      return
+    }
+    this.#held.set(request.tunnel, { request, fence: outcome.fence })
+    resolve(outcome.fence)
+  }
+
+  #settleReclaim(held: Held, outcome: NameClaimOutcome): void {
+    const { request } = held
+    const { log, onConfirmed, onLost } = this.#options
+    if (this.#held.get(request.tunnel) !== held) {
+      // Released meanwhile, and with that perhaps claimed again.
+      if (outcome.granted && !this.#held.has(request.tunnel))
+        this.#releases.set(request.tunnel, { request, kept: false, wasHeld: true })
+    } else if (outcome.granted) {
+      held.fence = outcome.fence
+      onConfirmed(request, outcome.fence)
+    } else {
+      const { name, tunnel, account, session } = request
+      log.warn({ name, tunnel, account, session, because: outcome.because }, 'name claim lost')
+      this.#held.delete(tunnel)
+      onLost(request)
+    }
+  }
+
+  /** False when the claim is refused. */
+  #settleWithoutDatabase({ request, heldBefore, resolve, reject }: Waiting): boolean {
+    const { name, listener, credential } = request
+    const isHeldHere = [...this.#releases.values()].some(
+      ({ request: old, wasHeld }) =>
+        wasHeld && old.name === name && old.listener === listener && old.credential === credential,
+    )
+    if (!heldBefore && !isHeldHere) {
+      reject(new ClaimRefused('unavailable'))
+      return false
+    }
+    this.#releases.delete(request.tunnel)
+    this.#held.set(request.tunnel, { request, fence: PROVISIONAL })
+    resolve(PROVISIONAL)
+    return true
+  }
+}
+
+/** How the names of claims on TCP ports begin. */
+export const TCP_CLAIMS = 'tcp:'
+
+/** How the claim on an address is named. */
+export function claimedName(address: {
+  readonly proto: 'http' | 'https' | 'tls' | 'tcp'
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+}): { name: string; listener: NameListener } {
+  const { proto, host, port } = address
+  if (proto === 'tcp') return { name: `${TCP_CLAIMS}${port}`, listener: 'tcp' }
+  return { name: reversed(host!), listener: proto === 'http' ? 'http' : 'https' }
+}

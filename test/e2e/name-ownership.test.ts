@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { addAccount } from '../support/accounts.ts'
+import { startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { createClient } from '../support/api.ts'
+import { startPlatform } from '../support/platform.ts'
+import { freshDatabase } from '../support/postgres.ts'
+
+/** Where agents connect, and where another account calls the API: one node, or two of one database. */
+const platforms = {
+  async 'one node on SQLite'(t: TestContext, flags: string[] = []) {
+    const node = await startPlatform(t, flags)
+    const other = await addAccount(node)
+    return { node, own: node.call, other }
+  },
+  async 'two nodes on PostgreSQL'(t: TestContext, flags: string[] = []) {
+    const { url } = await freshDatabase(t)
+    const all = ['--database-url', url, ...flags]
+    const node = await startPlatform(t, all)
+    const second = await startPlatform(t, [...all, '--master-key-file', join(node.dataDir, 'master.key')])
+    const { api_url } = second.credentials
+    const other = await addAccount(node, url)
+    return {
+      node,
+      own: createClient(api_url, node.credentials.api_key),
+      other: { ...other, call: createClient(api_url, other.apiKey) },
+    }
+  },
+}
+
+for (const [where, start] of Object.entries(platforms)) {
+  test(`a name that a tunnel of another account has cannot be reserved, nor what is above or below it: ${where}`, async (t) => {
+    const { node, own, other } = await start(t)
+    const port = await startLocal(t, (_request, response) => response.end('agent'))
+    const agent = await startAgent(t, node)
+    await agent.forward({ addr: port, url: 'http://taken.adit.localhost' })
+
+    for (const domain of ['taken.adit.localhost', '*.taken.adit.localhost', 'a.taken.adit.localhost']) {
+      const { status, body } = await other.call('POST', '/reserved_domains', { body: { domain } })
+      assert.equal(status, 409, domain)
+      assert.match(body.msg, /in use by another account/)
+    }
+
+    assert.deepEqual((await other.call('GET', '/reserved_domains')).body.reserved_domains, [])
+    assert.equal((await visit(node, 'taken.adit.localhost')).body, 'agent')
+    await own.create('/reserved_domains', { domain: 'taken.adit.localhost' })
+    assert.equal((await visit(node, 'taken.adit.localhost')).body, 'agent')
+  })
+
+  test(`a name stays out of reach of other accounts after its last use, by bind and by reservation: ${where}`, async (t) => {
+    const { node, own, other } = await start(t)
+    const agent = await startAgent(t, node)
+    const tunnel = await agent.forward({ addr: 80, url: 'http://left.adit.localhost' })
+    const stranger = await startAgent(t, node, other.authtoken)
+    const bind = (url: string) => stranger.forward({ addr: 80, url })
+    await assert.rejects(bind('http://left.adit.localhost'), /already online/)
+    await tunnel.close()
+
+    await assert.rejects(bind('http://left.adit.localhost'), /used by another account/)
+    await assert.rejects(bind('https://left.adit.localhost'), /used by another account/)
+    const body = { domain: 'left.adit.localhost' }
+    assert.equal((await other.call('POST', '/reserved_domains', { body })).status, 409)
+
+    await (await agent.forward({ addr: 80, url: 'http://left.adit.localhost' })).close()
+    await own.create('/reserved_domains', body)
+  })
+
+  test(`a reservation that is given back stays out of reach of other accounts: ${where}`, async (t) => {
+    const { own, other } = await start(t)
+    const given = [
+      await own.create('/reserved_domains', { domain: 'app.shop.example' }),
+      await own.create('/reserved_domains', { domain: '*.wild.adit.localhost' }),
+    ]
+    for (const { id } of given) await own('DELETE', `/reserved_domains/${id}`)
+    const ingress = await own.create('/agent_ingresses', { domain: 'tunnel.corp.example' })
+    await own('DELETE', `/agent_ingresses/${ingress.id}`)
+
+    const attempts: [path: string, domain: string][] = [
+      ['/reserved_domains', 'app.shop.example'],
+      ['/reserved_domains', 'shop.example'],
+      ['/reserved_domains', 'a.app.shop.example'],
+      ['/agent_ingresses', 'shop.example'],
+      ['/agent_ingresses', 'tunnel.corp.example'],
+      ['/reserved_domains', 'corp.example'],
+      ['/reserved_domains', 'a.wild.adit.localhost'],
+    ]
+    for (const [path, domain] of attempts)
+      assert.equal((await other.call('POST', path, { body: { domain } })).status, 409, `${path} ${domain}`)
+
+    await own.create('/reserved_domains', { domain: 'app.shop.example' })
+    await other.call.create('/reserved_domains', { domain: 'other.example' })
+  })
+
+  test(`without a cooldown a name is free with the end of its tunnel: ${where}`, async (t) => {
+    const { node, other } = await start(t, ['--name-cooldown', '0'])
+    const agent = await startAgent(t, node)
+    for (const name of ['bound', 'reserved'])
+      await (await agent.forward({ addr: 80, url: `http://${name}.adit.localhost` })).close()
+
+    const stranger = await startAgent(t, node, other.authtoken)
+    await stranger.forward({ addr: 80, url: 'http://bound.adit.localhost' })
+    await other.call.create('/reserved_domains', { domain: 'reserved.adit.localhost' })
+  })
+
+  test(`TCP ports of another account are neither reserved nor given away: ${where}`, async (t) => {
+    const first = 30_000 + Math.floor(Math.random() * 25_000)
+    const { node, own, other } = await start(t, ['--tcp-ports', `${first}-${first + 2}`])
+    const agent = await startAgent(t, node)
+    const online = await agent.forward({ addr: 9, proto: 'tcp' })
+    const left = await agent.forward({ addr: 9, proto: 'tcp' })
+    const portOf = ({ url }: { url: string }) => Number(url.slice(url.lastIndexOf(':') + 1))
+    const taken = [portOf(online), portOf(left)]
+    await left.close()
+    const stranger = await startAgent(t, node, other.authtoken)
+
+    const theirs = await stranger.forward({ addr: 9, proto: 'tcp' })
+    const third = portOf(theirs)
+    assert.ok(!taken.includes(third))
+    await assert.rejects(stranger.forward({ addr: 9, proto: 'tcp' }), /No public TCP port is free/)
+    assert.equal((await other.call('POST', '/reserved_addrs', { body: {} })).status, 409)
+    await theirs.close()
+    const { addr } = await other.call.create('/reserved_addrs', {})
+    assert.equal(Number(addr.split(':')[1]), third)
+
+    const again = await agent.forward({ addr: 9, proto: 'tcp' })
+    assert.equal(portOf(again), taken[1], 'the account gets the port it had before')
+    assert.equal((await own('POST', '/reserved_addrs', { body: {} })).status, 409)
+  })
+}
+
+test('a port that is reserved by another account is not given to a tunnel that asks for any', async (t) => {
+  const first = 30_000 + Math.floor(Math.random() * 25_000)
+  const { node, other } = await platforms['one node on SQLite'](t, ['--tcp-ports', `${first}-${first + 1}`])
+  const { addr } = await other.call.create('/reserved_addrs', {})
+  const agent = await startAgent(t, node)
+
+  const { url } = await agent.forward({ addr: 9, proto: 'tcp' })
+
+  assert.notEqual(url.split(':').at(-1), addr.split(':')[1])
+  await assert.rejects(agent.forward({ addr: 9, proto: 'tcp' }), /No public TCP port is free/)
+})
+
+test('the name of an agent that is back within its time stays out of reach throughout', async (t) => {
+  const { node, other } = await platforms['one node on SQLite'](t, ['--name-cooldown', '0'])
+  const port = await startLocal(t, (_request, response) => response.end('agent'))
+  const agent = await startAgent(t, node)
+  await agent.forward({ addr: port, url: 'http://back.adit.localhost' })
+  const { tunnel_sessions } = (await node.call('GET', '/tunnel_sessions')).body
+
+  await node.call('POST', `/tunnel_sessions/${tunnel_sessions[0].id}/restart`)
+  const body = { domain: 'back.adit.localhost' }
+  assert.equal((await other.call('POST', '/reserved_domains', { body })).status, 409)
+
+  await until(async () => (await visit(node, 'back.adit.localhost')).body === 'agent')
+})

@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { createServer, get, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AgentHandle, connect } from '../../src/agent/index.ts'
+import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import type { TestPlatform } from './platform.ts'
+
+/** An agent that knows one node, and a token. */
+export async function startAgent(
+  t: TestContext,
+  node: Pick<TestPlatform, 'credentials'>,
+  authtoken: string = node.credentials.authtoken,
+): Promise<AgentHandle> {
+  const agent = await connect({
+    env: cleanEnv(makeHome(t), {}),
+    connectUrl: node.credentials.agent_addr,
+    authtoken,
+    rootCas: node.credentials.ca_file,
+  })
+  t.after(() => agent.close())
+  return agent
+}
+
+/** A local HTTP service; its port. */
+export async function startLocal(t: TestContext, handler: RequestListener): Promise<number> {
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** The first answer that is true; what one node knows reaches the others within moments. */
+export async function until<T>(look: () => Promise<T>, withinMs = 10_000): Promise<T> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (performance.now() > deadline) throw new Error(`Not in time: ${look}`)
+    await delay(10)
+  }
+}
+
+/** What a node answers for a host name on its plain HTTP listener. */
+export async function visit(
+  node: Pick<TestPlatform, 'credentials'>,
+  host: string,
+): Promise<{ status: number; body: string }> {
+  const port = Number(new URL(node.credentials.http_url).port)
+  const request = get({ host: '127.0.0.1', port, headers: { Host: `${host}:${port}` }, agent: false })
+  const [response] = await once(request, 'response')
+  let body = ''
+  for await (const chunk of response) body += chunk
+  return { status: response.statusCode, body }
+}
+
+export function portOf(address: string): number {
+  return Number(address.slice(address.lastIndexOf(':') + 1))
+}
