@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Refusal, StreamType } from '../protocol/index.ts'
+import { Refusal, refusal, StreamType } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
 import { cleanEnv, flagsFor, makeHome, runProgram, startProgram } from './testing/program.ts'
@@ -254,6 +254,20 @@ test('secrets of a tunnel are in no output, log or answer of the local API', asy
   const places = [json.stdout, json.stderr, ...shown, readFileSync(log, 'utf8')]
   assert.match(places.join(), /Forwarding|"tunnel"/)
   for (const place of places) assert.doesNotMatch(place, new RegExp(`CANARY|${gateway.token}`))
+})
+
+test('http waits for a name that is about to be free, and says why', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = makeHome(t)
+  gateway.refuseBinds = refusal('name_expiring', 'http://mine.adit.test')
+
+  const program = startProgram(t, ['http', '80', ...flagsFor(gateway, home), '--web-addr=false'], {
+    env: cleanEnv(home),
+  })
+  await program.until(({ stdout }) => /Waiting +http:\/\/mine\.adit\.test is held by a session/.test(stdout))
+  gateway.refuseBinds = undefined
+
+  await program.until(({ stdout }) => /Forwarding/.test(stdout))
 })
 
 test('--output json prints objects for programs', async (t) => {

@@ -102,6 +102,8 @@ const ACL_REFUSALS = new Set<number | undefined>([
   refusals.random_address_forbidden.number,
 ])
 
+const SILENT = 'The agent gave no sign of life when its name was asked for.'
+
 const EDGE_TYPES: Record<Visitor['via'], string> = {
   endpoint: '0',
   'tcp-edge': '1',
@@ -246,9 +248,10 @@ export class AgentConnection implements LiveSession {
 
   async #probeOnce(): Promise<ProbeOutcome> {
     if (await this.#served.probe(this.#options.probeMs ?? PROBE_MS)) return 'alive'
-    this.destroy(
-      new MuxError(ErrorCode.PeerEof, 'The agent gave no sign of life when its name was asked for.'),
-    )
+    const error = new MuxError(ErrorCode.PeerEof, SILENT)
+    // Here rather than when the connection has closed: whoever asked claims the names next.
+    this.#options.registry.removeSession(this, 'lost', SILENT)
+    this.destroy(error)
     return 'gone'
   }
 

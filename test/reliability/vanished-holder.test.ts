@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import ngrok from '@ngrok/ngrok'
+import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { makeIdentity, startSsh, urlShownBy, withoutOpenSsh } from '../ssh/openssh.ts'
+import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { startRelay } from './relay.ts'
+
+const HOST = 'mine.adit.localhost'
+const URL = `http://${HOST}`
+
+/** An agent with the name, on a cable that can go dead. */
+async function startHolder(t: TestContext, node: TestPlatform) {
+  const relay = await startRelay(t, portOf(node.credentials.agent_addr))
+  const port = await startLocal(t, (_request, response) => response.end('former'))
+  const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
+  const agent = await startAgent(t, { credentials })
+  await agent.forward({ addr: port, url: URL })
+  assert.equal((await visit(node, HOST)).body, 'former')
+  return relay
+}
+
+async function startNodes(t: TestContext) {
+  const flags = ['--database-url', (await freshDatabase(t)).url]
+  const first = await startPlatform(t, flags)
+  const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
+  return { first, second }
+}
+
+test('the name of an agent whose machine has vanished is handed over to the same credential', async (t) => {
+  const node = await startPlatform(t)
+  const relay = await startHolder(t, node)
+  const port = await startLocal(t, (_request, response) => response.end('new'))
+  const next = await startAgent(t, node)
+  relay.freeze()
+
+  await next.forward({ addr: port, url: URL })
+
+  assert.equal((await visit(node, HOST)).body, 'new')
+  const { tunnel_sessions } = (await node.call('GET', '/tunnel_sessions')).body
+  assert.equal(tunnel_sessions.length, 1, 'the silent session is over')
+})
+
+test('the name is handed over to an agent at another node too', async (t) => {
+  const { first, second } = await startNodes(t)
+  const relay = await startHolder(t, first)
+  await until(async () => (await visit(second, HOST)).body === 'former')
+  const port = await startLocal(t, (_request, response) => response.end('new'))
+  const credentials = { ...second.credentials, authtoken: first.credentials.authtoken }
+  const next = await startAgent(t, { credentials })
+  relay.freeze()
+
+  await next.forward({ addr: port, url: URL })
+
+  assert.equal((await visit(second, HOST)).body, 'new')
+  await until(async () => (await visit(first, HOST)).body === 'new')
+})
+
+test('a holder that answers keeps its name, at the same node and at another', async (t) => {
+  const { first, second } = await startNodes(t)
+  await startHolder(t, first)
+  await until(async () => (await visit(second, HOST)).body === 'former')
+
+  for (const node of [first, second]) {
+    const credentials = { ...node.credentials, authtoken: first.credentials.authtoken }
+    const next = await startAgent(t, { credentials })
+    await assert.rejects(next.forward({ addr: 80, url: URL }), /already online/)
+  }
+
+  assert.equal((await visit(second, HOST)).body, 'former')
+})
+
+test('the official SDK answers and keeps its name', async (t) => {
+  const node = await startPlatform(t)
+  const port = await startLocal(t, (_request, response) => response.end('sdk'))
+  const builder = new ngrok.SessionBuilder()
+  const { authtoken, agent_addr, ca_file } = node.credentials
+  builder.authtoken(authtoken).serverAddr(agent_addr).rootCas(ca_file)
+  const session = await builder.connect()
+  t.after(() => session.close())
+  await session.httpEndpoint().scheme('http').domain(HOST).listenAndForward(`http://127.0.0.1:${port}`)
+  const next = await startAgent(t, node)
+
+  await assert.rejects(next.forward({ addr: 80, url: URL }), /already online/)
+
+  assert.equal((await visit(node, HOST)).body, 'sdk')
+})
+
+test('another credential does not get the name of a silent session', async (t) => {
+  const node = await startPlatform(t)
+  const relay = await startHolder(t, node)
+  const { token } = await node.call.create('/credentials', {})
+  const next = await startAgent(t, node, token)
+  relay.freeze()
+
+  await assert.rejects(next.forward({ addr: 80, url: URL }), /already online/)
+})
+
+test('the command line takes over from an agent whose machine has vanished', async (t) => {
+  const node = await startPlatform(t)
+  const relay = await startHolder(t, node)
+  const port = await startLocal(t, (_request, response) => response.end('new'))
+  relay.freeze()
+
+  const program = startProgram(t, ['http', String(port), `--url=${URL}`, '--web-addr=false'], {
+    env: cleanEnv(makeHome(t), {
+      ADIT_CONNECT_URL: node.credentials.agent_addr,
+      ADIT_CONNECT_CAS: node.credentials.ca_file,
+      ADIT_AUTHTOKEN: node.credentials.authtoken,
+    }),
+  })
+  await program.until(({ stdout }) => stdout.includes('Forwarding'))
+
+  assert.equal((await visit(node, HOST)).body, 'new')
+})
+
+test('an SSH client takes over from one whose machine has vanished, and not from one that answers', {
+  skip: withoutOpenSsh,
+}, async (t) => {
+  const node = await startPlatform(t)
+  const identity = await makeIdentity(t, node)
+  const relay = await startRelay(t, portOf(node.credentials.ssh_addr))
+  const credentials = { ...node.credentials, ssh_addr: `127.0.0.1:${relay.port}` }
+  await urlShownBy(startSsh(t, { ...node, credentials }, identity, ['-R', 'mine:80:127.0.0.1:9']))
+  const next = () => startSsh(t, node, identity, ['-R', 'mine:80:127.0.0.1:9'], ['http'])
+  await next().says(/was refused: .*already online/)
+
+  relay.freeze()
+
+  assert.equal(
+    await urlShownBy(next()),
+    `http://mine.adit.localhost:${new globalThis.URL(node.credentials.http_url).port}`,
+  )
+})
