@@ -177,6 +177,20 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, held, SPANS, dying), 'held', 'what went to another is not taken back')
   })
 
+  test(`${engine}: how long the names of a dead node wait does not begin anew with every claim`, async (t) => {
+    const { rows, store } = await create(t)
+    const dying = { id: 'node-c/1', leaseMs: 0 }
+    await rows.join(dying, 'node-c/')
+    await claim(rows, request(), SPANS, dying)
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
+
+    await store.inTransaction(async (sql) =>
+      sql.run('UPDATE name_claims SET released_at = released_at - 60000'),
+    )
+
+    assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'granted')
+  })
+
   test(`${engine}: a node that starts again finds what its former process held waiting for the credentials`, async (t) => {
     const { rows } = await create(t)
     await claim(rows, request())

@@ -167,13 +167,18 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     change: (node, { claims, releases }, spans) =>
       inTransaction(async (sql) => {
         // Sent together: a connection answers in order, so that releases are seen by what is read after them.
-        const [{ now, alive }, , view] = await Promise.all([
+        const [{ now, alive, dead }, , view] = await Promise.all([
           readNodes(sql),
           release(sql, releases),
           readClaims(sql, claims),
         ])
         const known = view.rows.map((row) => claimOf(row, alive, view.wall))
         const batch = decideBatch(claims, known, { ...view, spans })
+        // Before the claims, so that the time their names wait begins now and not anew with every claim.
+        await releaseDead(
+          sql,
+          dead.filter((id) => id !== node.id),
+        )
         await Promise.all([writeClaims(sql, node, batch), holdLease(sql, node, now)])
         return { outcomes: batch.outcomes, lost: !alive.has(node.id) }
       }),
@@ -181,7 +186,10 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     renew: (node) =>
       inTransaction(async (sql) => {
         const { now, alive, dead } = await readNodes(sql)
-        await releaseDead(sql, dead)
+        await releaseDead(
+          sql,
+          dead.filter((id) => id !== node.id),
+        )
         await holdLease(sql, node, now)
         return { lost: !alive.has(node.id) }
       }),

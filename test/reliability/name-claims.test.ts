@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { AgentHandle } from '../../src/agent/index.ts'
+import type { ServerLimits } from '../../src/server/index.ts'
+import { addAccount } from '../support/accounts.ts'
+import { startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { tempDir } from '../support/api.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { freshDatabase } from '../support/postgres.ts'
+
+/** An agent whose service says which agent it belongs to. */
+interface Contender {
+  readonly id: string
+  bind(host: string): Promise<'bound' | 'refused'>
+  close(): Promise<void>
+}
+
+type Node = Pick<TestPlatform, 'credentials'>
+
+async function startContender(t: TestContext, id: string, node: Node, authtoken: string): Promise<Contender> {
+  const port = await startLocal(t, (_request, response) => response.end(id))
+  const agent: AgentHandle = await startAgent(t, node, authtoken)
+  return {
+    id,
+    bind: (host) =>
+      agent.forward({ addr: port, url: `http://${host}` }).then(
+        () => 'bound' as const,
+        (error: Error) => {
+          assert.match(error.message, /already online|used by another account|does not answer/)
+          return 'refused' as const
+        },
+      ),
+    close: () => agent.close(),
+  }
+}
+
+/** Visits the names at all nodes, again and again, and notes which agents have answered for each. */
+function startVisitors(nodes: readonly Node[], hosts: readonly string[]) {
+  const seen = new Map<string, Set<string>>(hosts.map((host) => [host, new Set()]))
+  let over = false
+  const running = Promise.all(
+    nodes.map(async (node) => {
+      while (!over)
+        for (const host of hosts) {
+          const { status, body } = await visit(node, host)
+          if (status === 200) seen.get(host)!.add(body)
+        }
+    }),
+  )
+  return {
+    seen,
+    async stop() {
+      over = true
+      await running
+    },
+  }
+}
+
+const CONTENDED = Array.from({ length: 20 }, (_, index) => `both-${index}.adit.localhost`)
+
+const platforms = {
+  async 'three nodes on PostgreSQL'(t: TestContext) {
+    const { url } = await freshDatabase(t)
+    const first = await startPlatform(t, ['--database-url', url])
+    const flags = ['--database-url', url, '--master-key-file', join(first.dataDir, 'master.key')]
+    const others = [await startPlatform(t, flags), await startPlatform(t, flags)]
+    return { nodes: [first, ...others], other: await addAccount(first, url) }
+  },
+  async 'one node on SQLite'(t: TestContext) {
+    const node = await startPlatform(t)
+    return { nodes: [node, node, node], other: await addAccount(node) }
+  },
+}
+
+for (const [where, start] of Object.entries(platforms)) {
+  test(`200 simultaneous binds of two accounts never give a name to two: ${where}`, async (t) => {
+    const { nodes, other } = await start(t)
+    const tokens = [nodes[0]!.credentials.authtoken, other.authtoken]
+    const contenders = await Promise.all(
+      nodes.flatMap((node, index) =>
+        tokens.map((token, account) => startContender(t, `agent-${index}-${account}`, node, token)),
+      ),
+    )
+    const visitors = startVisitors([...new Set(nodes)], CONTENDED)
+
+    const outcomes = await Promise.all(
+      contenders.map(async ({ id, bind }) => {
+        const own = Array.from({ length: 14 }, (_, index) => `own-${index}-${id}.adit.localhost`)
+        const [contended, distinct] = await Promise.all([
+          Promise.all(CONTENDED.map(bind)),
+          Promise.all(own.map(bind)),
+        ])
+        return { id, contended, distinct }
+      }),
+    )
+    const holders = CONTENDED.map((_, index) =>
+      outcomes.filter(({ contended }) => contended[index] === 'bound').map(({ id }) => id),
+    )
+    for (const node of new Set(nodes))
+      for (const [index, host] of CONTENDED.entries())
+        await until(async () => (await visit(node, host)).body === holders[index]![0])
+    await visitors.stop()
+
+    for (const { id, distinct } of outcomes) assert.ok(!distinct.includes('refused'), id)
+    for (const [index, host] of CONTENDED.entries()) {
+      assert.equal(holders[index]!.length, 1, `${host}: ${holders[index]}`)
+      assert.deepEqual([...visitors.seen.get(host)!], holders[index], `${host}: whom visitors met`)
+    }
+  })
+}
+
+const LIMITS: ServerLimits = {
+  graceMs: 1000,
+  claims: { leaseMs: 2500, renewMs: 500, retryMs: 250, stallMs: 1000 },
+}
+
+/** A node as a process that can be stopped and killed. */
+async function startNode(t: TestContext, flags: readonly string[], given?: string) {
+  const dataDir = given ?? (await tempDir(t))
+  const listeners = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
+    `--${name}-addr`,
+    '127.0.0.1:0',
+  ])
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'node.fixture.ts'), '--data-dir', dataDir, ...listeners, ...flags],
+    {
+      env: { ...process.env, ADIT_TEST_LIMITS: JSON.stringify(LIMITS) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  t.after(() => child.kill('SIGKILL'))
+  await once(child.stdout!, 'data')
+  const credentials: TestPlatform['credentials'] = JSON.parse(
+    await readFile(join(dataDir, 'credentials.json'), 'utf8'),
+  )
+  return { child, dataDir, credentials }
+}
+
+test('names of a node that was killed or stopped go to others once, and the stopped node never serves them again', async (t) => {
+  const { url } = await freshDatabase(t)
+  const common = ['--log-level', 'error', '--name-cooldown', '0', '--database-url', url]
+  const killed = await startNode(t, common)
+  const flags = [...common, '--master-key-file', join(killed.dataDir, 'master.key')]
+  const [stopped, third] = [await startNode(t, flags), await startNode(t, flags)]
+  const { authtoken } = killed.credentials
+  const other = await addAccount(killed, url)
+  const former = {
+    killed: await startContender(t, 'on the killed node', killed, authtoken),
+    stopped: await startContender(t, 'on the stopped node', stopped, authtoken),
+  }
+  const hosts = (of: string) => Array.from({ length: 5 }, (_, index) => `${of}-${index}.adit.localhost`)
+  const next = await startContender(t, 'the next holder', third, other.authtoken)
+  for (const host of hosts('killed')) assert.equal(await former.killed.bind(host), 'bound')
+  for (const host of hosts('stopped')) assert.equal(await former.stopped.bind(host), 'bound')
+  for (const host of [...hosts('killed'), ...hosts('stopped')]) {
+    await until(async () => (await visit(third, host)).status === 200)
+    assert.equal(await next.bind(host), 'refused', 'they are online elsewhere')
+  }
+
+  killed.child.kill('SIGKILL')
+  stopped.child.kill('SIGSTOP')
+  const takeOver = (host: string) => until(async () => (await next.bind(host)) === 'bound', 30_000)
+  await Promise.all([...hosts('killed'), ...hosts('stopped')].map(takeOver))
+  // Asked while the node is stopped, and answered by it as soon as it runs again.
+  const late = hosts('stopped').map((host) => visit(stopped, host))
+  stopped.child.kill('SIGCONT')
+
+  for (const answer of await Promise.all(late)) assert.notEqual(answer.body, 'on the stopped node')
+  for (const host of hosts('stopped')) {
+    await until(async () => {
+      const { body } = await visit(stopped, host)
+      assert.notEqual(body, 'on the stopped node')
+      return body === 'the next holder'
+    }, 20_000)
+    assert.equal((await visit(third, host)).body, 'the next holder')
+  }
+  for (const host of hosts('killed')) assert.equal((await visit(third, host)).body, 'the next holder')
+})

@@ -1,0 +1,8 @@
+// One node of a database as a process of its own, with times that a test has shortened:
+//   ADIT_TEST_LIMITS='{"graceMs":1000}' node node.fixture.ts --data-dir DIR …
+import { type ServerLimits, startServer } from '../../src/server/index.ts'
+import { readSettings } from '../../src/server/settings.ts'
+
+const limits = JSON.parse(process.env.ADIT_TEST_LIMITS ?? '{}') as ServerLimits
+await startServer(readSettings(process.argv.slice(2), {}), limits)
+process.stdout.write('ready\n')
