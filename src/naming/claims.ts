@@ -67,7 +67,8 @@ const LIMITS: NameClaimLimits = {
 }
 
 const TICK_MS = 250
-const MAX_BATCH = 500
+/** A batch of the embedded database holds up the event loop for as long as it takes. */
+const MAX_BATCH = 200
 /** The fence of a name that was taken back while the database was away: lower than any that it gives out. */
 const PROVISIONAL = 0
 
@@ -250,6 +251,7 @@ export class NameClaims {
     if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'name claims failed')
     else if (!this.#away) log.warn({ err: error }, 'database is away, only names held before can be bound')
     this.#away = true
+    if (this.#waiting.length > 0) this.#work()
   }
 
   async #sweep(): Promise<void> {
@@ -264,9 +266,7 @@ export class NameClaims {
   }
 
   #work(): void {
-    this.#working ??= this.#drain().finally(() => {
-      this.#working = undefined
-    })
+    this.#working ??= this.#drain()
   }
 
   async #drain(): Promise<void> {
@@ -300,6 +300,8 @@ export class NameClaims {
       }
     }
     for (const each of this.#waiting.splice(0)) this.#settleWithoutDatabase(each)
+    // In the same turn as the last look for work, so that nothing can arrive in between.
+    this.#working = undefined
   }
 
   #hasWork(): boolean {

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
+import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
+import {
+  type NameClaimRequest,
+  type NameClaimRows,
+  openNameClaims,
+  openStore,
+  StoreUnavailable,
+} from '../store/index.ts'
+import { type ClaimRefused, NameClaims } from './index.ts'
+
+/** The claims of a database that can be away, and what is asked of it. */
+async function openRows(t: TestContext) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-claims-'))
+  const masterKeyFile = join(dataDir, 'master.key')
+  const store = await openStore({ dataDir, masterKeyFile, clock: systemClock, log: silentLog })
+  t.after(async () => {
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const rows = openNameClaims(store)
+  const database = { away: false, changes: 0 }
+  const guard = <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) => {
+    return async (...args: Args) => {
+      if (database.away) throw new StoreUnavailable('The database is away.')
+      return call(...args)
+    }
+  }
+  const guarded: NameClaimRows = {
+    ...rows,
+    renew: guard(rows.renew),
+    join: guard(rows.join),
+    leave: guard(rows.leave),
+    change: guard((...args) => {
+      database.changes++
+      return rows.change(...args)
+    }),
+  }
+  return { rows, guarded, database }
+}
+
+/** A node with its claims, on a clock that a test can move on, and what it was told of them. */
+async function startNode(t: TestContext, rows: NameClaimRows, nodeId = 'node-a') {
+  const clock = { offset: 0, now: systemClock.now, monotonic: () => systemClock.monotonic() + clock.offset }
+  const confirmed: [tunnel: string, fence: number][] = []
+  const lost: string[] = []
+  const claims = new NameClaims({
+    rows,
+    nodeId,
+    startId: '1',
+    spans: { graceMs: 60_000, cooldownMs: 0 },
+    clock,
+    log: silentLog,
+    onConfirmed: ({ tunnel }, fence) => void confirmed.push([tunnel, fence]),
+    onLost: ({ tunnel }) => void lost.push(tunnel),
+    limits: { retryMs: 20, leaseMs: 60_000, stallMs: 30_000 },
+  })
+  await claims.start()
+  t.after(() => claims.stop())
+  return { claims, clock, confirmed, lost }
+}
+
+let count = 0
+
+function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
+  count++
+  return {
+    name: `test.adit.n${count}`,
+    listener: 'https',
+    tunnel: `tn_${count}`,
+    account: 'ac_1',
+    credential: 'cr_1',
+    client: `client-${count}`,
+    session: `ts_${count}`,
+    bind: 'bind',
+    proto: 'https',
+    pooled: false,
+    ...changes,
+  }
+}
+
+const refusedBecause = (because: ClaimRefused['because']) => (error: ClaimRefused) =>
+  error.because === because
+
+test('claims that arrive together share a transaction', async (t) => {
+  const { guarded, database } = await openRows(t)
+  const { claims } = await startNode(t, guarded)
+  database.changes = 0
+
+  await Promise.all(Array.from({ length: 150 }, () => claims.claim(request(), false)))
+
+  assert.ok(database.changes <= 2, `${database.changes} transactions`)
+})
+
+test('a name that is released can be had, and one that is held cannot', async (t) => {
+  const { guarded } = await openRows(t)
+  const { claims } = await startNode(t, guarded)
+  const first = request({ name: 'test.adit.app' })
+  await claims.claim(first, false)
+
+  await assert.rejects(claims.claim(request({ name: 'test.adit.app' }), true), refusedBecause('held'))
+  claims.release(first.tunnel, false)
+  await claims.claim(request({ name: 'test.adit.app' }), false)
+})
+
+test('while the database is away only names held before are given, and confirmed when it is back', async (t) => {
+  const { guarded, database } = await openRows(t)
+  const { claims, confirmed, lost } = await startNode(t, guarded)
+  database.away = true
+
+  await assert.rejects(claims.claim(request(), false), refusedBecause('unavailable'))
+  const taken = request()
+  assert.equal(await claims.claim(taken, true), 0)
+  database.away = false
+
+  await eventually(() => confirmed.length === 1, 'the claim is stored')
+  assert.equal(confirmed[0]![0], taken.tunnel)
+  assert.ok(confirmed[0]![1] > 0)
+  assert.deepEqual(lost, [])
+  await claims.claim(request(), false)
+})
+
+test('a name whose release could not be stored yet is given back to its credential alone', async (t) => {
+  const { guarded, database } = await openRows(t)
+  const { claims } = await startNode(t, guarded)
+  const before = request({ name: 'test.adit.app' })
+  await claims.claim(before, false)
+  database.away = true
+  await assert.rejects(claims.claim(request(), false))
+
+  claims.release(before.tunnel, false)
+
+  const other = request({ name: 'test.adit.app', credential: 'cr_2' })
+  await assert.rejects(claims.claim(other, false), refusedBecause('unavailable'))
+  await claims.claim(request({ name: 'test.adit.app' }), false)
+})
+
+test('of two nodes that gave a name away while one was cut off, the one without the claim loses it', async (t) => {
+  const { rows, guarded, database } = await openRows(t)
+  const cutOff = await startNode(t, guarded, 'node-a')
+  const other = await startNode(t, rows, 'node-b')
+  database.away = true
+  const provisional = request({ name: 'test.adit.app' })
+  await cutOff.claims.claim(provisional, true)
+  await other.claims.claim(request({ name: 'test.adit.app', account: 'ac_2' }), false)
+
+  database.away = false
+
+  await eventually(() => cutOff.lost.length === 1, 'the name is given up')
+  assert.deepEqual(cutOff.lost, [provisional.tunnel])
+  assert.deepEqual(other.lost, [])
+})
+
+test('a process that was stopped serves nothing before its claims are verified', async (t) => {
+  const { rows, guarded, database } = await openRows(t)
+  const { claims, clock, lost } = await startNode(t, guarded)
+  const [kept, gone] = [request({ name: 'test.adit.kept' }), request({ name: 'test.adit.gone' })]
+  for (const each of [kept, gone]) await claims.claim(each, false)
+  assert.ok(claims.serving)
+  // What others do once the lease of a node has run out.
+  await rows.leave({ id: 'node-a/1', leaseMs: 60_000 })
+  const other = { id: 'node-b/1', leaseMs: 60_000 }
+  const spans = { graceMs: 0, cooldownMs: 0 }
+  await rows.change(
+    other,
+    { claims: [request({ name: 'test.adit.gone', account: 'ac_2' })], releases: [] },
+    spans,
+  )
+  database.changes = 0
+
+  clock.offset += 40_000
+
+  assert.ok(!claims.serving)
+  await eventually(() => claims.serving, 'the claims are verified')
+  assert.ok(database.changes > 0)
+  assert.deepEqual(lost, [gone.tunnel])
+})
