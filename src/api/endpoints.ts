@@ -55,7 +55,7 @@ async function newestPlaces(
   const places: Place[] = []
   let before = from === undefined ? undefined : `${prefix}_${headOf(from)}~` // Sorts behind all ids that begin so.
   for (;;) {
-    const edges = await store.list(kind, principal.accountId, { limit: EDGES_AT_ONCE, before })
+    const edges = await store.lastKnown.list(kind, principal.accountId, { limit: EDGES_AT_ONCE, before })
     for (const edge of edges)
       places.push(...placesOf(edge, proto).filter(({ id }) => from === undefined || id <= from))
     const last = edges.at(-1)
@@ -68,12 +68,13 @@ async function newestPlaces(
 }
 
 async function show({ id, edge, proto, hostport }: Place, call: Call): Promise<Record<string, unknown>> {
-  const { store, principal, config, showing } = call
+  const { principal, config, showing } = call
+  const { lastKnown } = call.store
   const host = hostOf(hostport)
   const reservation =
     proto === 'tcp'
-      ? (await store.holder('address', hostport))?.id
-      : await reservationOf(host, store, principal.accountId)
+      ? (await lastKnown.holder('address', hostport))?.id
+      : await reservationOf(host, lastKnown, principal.accountId)
   const reserved = reservation === undefined ? null : { id: reservation, uri: showing.uriOf(reservation) }
   const port = proto === 'tcp' ? Number(hostport.slice(host.length + 1)) : config.httpsPort()
   const url = `${proto}://${proto !== 'tcp' && port === 443 ? host : joinHostPort(host, port)}`
@@ -100,7 +101,7 @@ async function show({ id, edge, proto, hostport }: Place, call: Call): Promise<R
   }
 }
 
-/** The endpoints that the account's edges make: one for each hostport (decision 100). */
+/** The endpoints that the account's edges make: one for each hostport (decision 100). They are shown while the database is away too. */
 export async function edgeEndpoints(call: Call, wanted: OnlineWanted): Promise<Record<string, unknown>[]> {
   if (wanted.from !== undefined && prefixOf(wanted.from) !== Endpoint.prefix) return []
   const places = await Promise.all(EDGES.map((kind) => newestPlaces(kind, call, wanted)))

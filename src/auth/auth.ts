@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Role } from '../resources/index.ts'
-import type { Reader, Store } from '../store/index.ts'
+import type { Reader, Row, Store } from '../store/index.ts'
 import { isTokenShaped, tokenDigest } from './token.ts'
 
 /** Who calls the management API, and what proved it. */
@@ -52,6 +52,8 @@ const MAX_KEY_HOLDERS = 1000
 const NAMES_A_HOLDER = /^(ac|sshcr)_[0-9A-Za-z]{27}$/
 
 type Holder = Awaited<ReturnType<Reader['holder']>>
+/** Looks a credential up, in the database or in its local copy. */
+type FindHolder = (reader: Reader) => Promise<Holder>
 
 /** The holder of an SSH key that a user name means. Ids grow with time, so nobody takes the place of an earlier one. */
 function namedHolder(holders: NonNullable<Holder>[], userName: string): Holder {
@@ -80,19 +82,23 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
     return { role: 'read_only', active: false }
   }
 
-  /** Agents come back also while the database is away. Only the database itself may say that a credential is unknown,
-   * since an agent gives up on that. */
-  async function tunnelPrincipal(
-    kind: string,
-    find: (reader: Reader) => Promise<Holder | undefined>,
-  ): Promise<TunnelPrincipal | undefined> {
+  /**
+   * The row that a token or key names. While the database is away its local copy answers; only the database itself may
+   * say that a token is unknown, since an agent gives up on that. Until it is back such a token is refused as
+   * unavailable.
+   */
+  async function credentialRow(kind: string, find: FindHolder): Promise<Row | undefined> {
     const { lastKnown } = store
     const holder = (await find(lastKnown)) ?? (await find(store))
     if (holder === undefined || holder.kind !== kind) return undefined
-    const row = await lastKnown.get(kind, holder.account, holder.id)
+    return lastKnown.get(kind, holder.account, holder.id)
+  }
+
+  async function tunnelPrincipal(kind: string, find: FindHolder): Promise<TunnelPrincipal | undefined> {
+    const row = await credentialRow(kind, find)
     if (row === undefined) return undefined
     const ownerId = row.data.owner_id as string
-    if (!(await ownerOf(row.account, ownerId, lastKnown)).active) return undefined
+    if (!(await ownerOf(row.account, ownerId, store.lastKnown)).active) return undefined
     return { accountId: row.account, credentialId: row.id, ownerId, acl: row.data.acl as string[] }
   }
 
@@ -105,16 +111,14 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
 
       remembered.delete(digest)
       const asOf = forgotten
-      const holder = await store.holder('api_token', digest)
-      if (holder === undefined) return undefined
-      const row = await store.get('api_keys', holder.account, holder.id)
+      const row = await credentialRow('api_keys', (reader) => reader.holder('api_token', digest))
       if (row === undefined) return undefined
       const ownerId = row.data.owner_id as string
       const principal = {
         accountId: row.account,
         credentialId: row.id,
         ownerId,
-        ...(await ownerOf(row.account, ownerId)),
+        ...(await ownerOf(row.account, ownerId, store.lastKnown)),
       }
       // What was read while something was being revoked may be what was revoked.
       if (asOf !== forgotten) return principal

@@ -39,6 +39,8 @@ export async function createDurableStore(options: {
   engine: Engine
   /** Left out where nothing can be known of a database that is away. */
   ask?: Ask | undefined
+  /** Called after each commit of this process: the database is there. */
+  onCommit?: (() => void) | undefined
   masterKeyFile: string
   clock: Clock
   log: Logger
@@ -47,7 +49,10 @@ export async function createDurableStore(options: {
   const ask: Ask = options.ask ?? (async (question) => question(engine.reader))
   const { vault, auditKey } = await openSecrets(engine, ask, options.masterKeyFile)
   const feed = new Feed({ engine, ask, vault, log })
-  const queue = new WriteQueue(engine, () => feed.wake())
+  const queue = new WriteQueue(engine, () => {
+    options.onCommit?.()
+    feed.wake()
+  })
   const sql = engine.reader
   const known = asking(sql, ask)
   const inTransaction = <T>(body: CallBody<T>) => queue.submit(body)

@@ -123,7 +123,8 @@ async function openOn(
       log.warn({ err: error }, 'the database is away: going on with what was last known of it')
     }
     const ask: Ask | undefined = copy && ((question) => copy.ask(engine.reader, question))
-    return await createDurableStore({ engine, ask, masterKeyFile, clock, log })
+    const onCommit = copy && (() => copy.databaseReturned())
+    return await createDurableStore({ engine, ask, onCommit, masterKeyFile, clock, log })
   } catch (error) {
     await engine.close()
     throw error

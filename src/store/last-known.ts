@@ -95,6 +95,11 @@ export class LastKnown {
     return true
   }
 
+  /** The database has answered: what it says counts again, so that a revocation made now is seen at once. */
+  databaseReturned(): void {
+    this.#away = false
+  }
+
   /** Does not wait for a database that may be away: what is under way fails on the closed copy, and ends with that. */
   async close(): Promise<void> {
     this.#stop.abort()
@@ -114,9 +119,11 @@ export class LastKnown {
         if (!migrated && shared) await migrate(database, migrations)
         migrated = true
         await readHead(database.reader)
-        this.#away = false
+        this.databaseReturned()
         if (inStep) inStep = await this.#catchUp(database)
         if (!inStep) await this.#copyAll(database)
+        // The node that creates the database copies it before it has an account: it becomes usable by a later change.
+        if (!this.#whole) await this.#look()
         inStep = true
         retryMs = LOOK_MS
         interrupted = false

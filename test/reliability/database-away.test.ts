@@ -104,6 +104,59 @@ for (const [manner, create] of Object.entries(absences)) {
   })
 }
 
+for (const manner of ['is stopped', 'does not answer']) {
+  test(`the server that created the database lets agents in and shows what is online while it ${manner}`, async (t) => {
+    const database = await absences[manner]!(t)
+    const world = await startWorld(t, database.flags)
+    const dataDir = dirname(world.credentials.ca_file)
+    await makeShop(world, 'open')
+    // A key that has not been used yet, so that no cache of this process knows it.
+    const { create } = createClient(world.credentials.api_url, world.credentials.api_key)
+    const key = await create('/api_keys', {})
+    await until(async () => isKnown(dataDir, key.id), 'the local copy has the key')
+
+    await database.leave(dataDir)
+    const port = await startLocal(t, (_request, response) => response.end('served'))
+    const agent = world.startAgent(['http', String(port), `--url=http://${NAME}`])
+    await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+    assert.equal(await textOf(await world.ask(NAME)), 'served')
+
+    const call = createClient(world.credentials.api_url, key.token)
+    for (const kind of ['tunnel_sessions', 'tunnels', 'endpoints']) {
+      const list = await call('GET', `/${kind}`)
+      assert.equal(list.status, 200, kind)
+      const found = list.body[kind] as { id: string }[]
+      // The endpoint of the edge comes from the local copy.
+      assert.equal(found.length, kind === 'endpoints' ? 2 : 1, kind)
+      for (const { id } of found) assert.equal((await call('GET', `/${kind}/${id}`)).status, 200, id)
+    }
+    assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 503)
+    const stranger = createClient(world.credentials.api_url, key.token.replace(/.$/, 'x'))
+    assert.notEqual((await stranger('GET', '/tunnels')).status, 200)
+
+    await database.comeBack(dataDir)
+    await until(async () => (await call('POST', '/ip_policies', { body: {} })).status === 201, 'writes work')
+    assert.equal(await textOf(await world.ask(NAME)), 'served')
+  })
+}
+
+test('a key that is revoked right after the database is back is refused at once by the node that revoked it', async (t) => {
+  const database = await absences['is stopped']!(t)
+  const world = await startWorld(t, database.flags)
+  const dataDir = dirname(world.credentials.ca_file)
+  const call = createClient(world.credentials.api_url, world.credentials.api_key)
+  const key = await call.create('/api_keys', { description: 'leaked' })
+  await until(async () => isKnown(dataDir, key.id), 'the local copy has the key')
+  const leaked = createClient(world.credentials.api_url, key.token)
+
+  await database.leave(dataDir)
+  assert.equal((await leaked('GET', '/tunnels')).status, 200)
+  await database.comeBack(dataDir)
+  await until(async () => (await call('DELETE', `/api_keys/${key.id}`)).status === 204, 'the key is deleted')
+
+  assert.equal((await leaked('GET', '/tunnels')).status, 401)
+})
+
 /** An edge that answers with a text, and how to change that. */
 async function makeShop({ credentials }: World, body: string) {
   const call = createClient(credentials.api_url, credentials.api_key)
