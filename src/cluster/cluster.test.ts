@@ -1,91 +1,32 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type TestContext, test } from 'node:test'
-import { connect, createSecureContext } from 'node:tls'
-import { createTestCa } from '../../test/support/test-ca.ts'
-import { compileAcl } from '../auth/index.ts'
-import { systemClock } from '../base/clock.ts'
-import { silentLog } from '../base/log.ts'
-import { Secret } from '../base/secret.ts'
+import { test } from 'node:test'
+import { connect } from 'node:tls'
+import { eventually } from '../../test/support/eventually.ts'
 import { call, MuxSession, typeBytes } from '../protocol/index.ts'
-import { type LiveSession, Registry, type TunnelSpec, type Visitor } from '../sessions/index.ts'
-import { createCluster, NODE_NAME } from './cluster.ts'
+import type { Visitor } from '../sessions/index.ts'
+import { NODE_NAME } from './link.ts'
+import { ca, session, startNode, tunnelAt } from './testing/node.ts'
 import { PeerStream } from './wire.ts'
 
-const SECRET = Buffer.alloc(32, 7)
-const ca = await createTestCa()
-const identity = await ca.issue(NODE_NAME)
+const spec = tunnelAt('a')
 
 /** The list of nodes, without a database. */
 function createNodes() {
   const listed = new Map<string, string>()
   return {
+    /** Nodes that the list does not name, whatever they say. */
+    hidden: new Set<string>(),
     async beat({ id, address }: { id: string; address: string | undefined }) {
       if (address !== undefined) listed.set(id, address)
-      return [...listed].filter(([other]) => other !== id).map(([other, at]) => ({ id: other, address: at }))
+      return [...listed]
+        .filter(([other]) => other !== id && !this.hidden.has(other))
+        .map(([other, at]) => ({ id: other, address: at, agentAddress: `${other}.example.com:4443` }))
     },
     lastKnown: async () => [],
     async leave(id: string) {
       listed.delete(id)
     },
-  }
-}
-
-async function startNode(
-  t: TestContext,
-  nodes: ReturnType<typeof createNodes>,
-  id: string,
-  { secret = SECRET, advertise }: { secret?: Buffer; advertise?: string } = {},
-) {
-  const registry = new Registry({
-    ports: { acquire: async (port) => port ?? 1, release() {} },
-    emit: (event) => cluster.onLive(event),
-  })
-  const cluster = createCluster({
-    ...{ nodes, id, registry, clock: systemClock, log: silentLog },
-    secret: new Secret(secret),
-    secureContext: () => createSecureContext(identity),
-    authorityPem: ca.caPem,
-    listen: { host: '127.0.0.1', port: 0 },
-    advertise,
-    limits: { beatMs: 20, introductionMs: 500 },
-  })
-  await cluster.start()
-  t.after(async () => {
-    await cluster.stop()
-    registry.close()
-  })
-  return { registry, cluster }
-}
-
-function session(id: string): LiveSession {
-  return {
-    ...{ id, accountId: 'ac_1', credentialId: 'cr_1', ownerId: 'usr_1', clientId: id, transport: 'adit/v2' },
-    ...{ agentVersion: '1', os: 'linux', ip: '192.0.2.1', region: 'us', metadata: 'm', startedAt: 5 },
-    acl: compileAcl(['*']),
-    end() {},
-    tunnelEnded() {},
-    probe: async () => 'alive',
-    command: async () => ({ done: true }),
-  }
-}
-
-const spec: TunnelSpec = {
-  ...{ bindId: 'b1', proto: 'http', host: 'a.example.com', port: 80, url: 'http://a.example.com' },
-  ...{ hostport: 'a.example.com:80', name: 'n', description: '', metadata: '', forwardsTo: 'x' },
-  forwardsProto: '',
-  poolingEnabled: false,
-  options: { proxyProto: 0 },
-  open() {
-    throw new Error('nobody is there')
-  },
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5000
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`Not in time: ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }
 
@@ -115,10 +56,10 @@ test('what comes and goes is followed, and told to nobody a second time', async 
 
   first.registry.addSession(own)
   first.registry.bind(own, spec)
-  await until(() => served() === '1,1')
+  await eventually(() => served() === '1,1', 'both show it')
   first.registry.removeSession(own, 'orderly')
 
-  await until(() => served() === '0,0')
+  await eventually(() => served() === '0,0', 'both forget it')
   assert.deepEqual(second.registry.sessionsOf('ac_1'), [])
 })
 
@@ -187,3 +128,98 @@ test('a node is dialled at what it advertises, and one that cannot be dialled ha
     ['ts_2'],
   )
 })
+
+test('a node that the list forgets for a while keeps its link, and is linked once when it is named again', async (t) => {
+  const nodes = createNodes()
+  const limits = { silenceMs: 200 }
+  const first = await startNode(t, nodes, 'one', { limits })
+  const own = session('ts_1')
+  first.registry.addSession(own)
+  first.registry.bind(own, spec)
+  const second = await startNode(t, nodes, 'two', { limits })
+  const shown = () => second.registry.find('http', 'a.example.com')
+  await eventually(() => shown() !== undefined, 'the tunnel is shown')
+  const tunnel = shown()
+  const beats = countBeats(nodes)
+
+  nodes.hidden.add('one')
+  await beats.more(100)
+  nodes.hidden.clear()
+  await beats.more(100)
+
+  assert.equal(shown(), tunnel, 'the same mirror, over the same link')
+  assert.deepEqual(own.ended, [])
+})
+
+test('a node that has gone is forgotten once the list has been without it for long enough', async (t) => {
+  const nodes = createNodes()
+  const limits = { silenceMs: 200 }
+  const first = await startNode(t, nodes, 'one', { limits })
+  const second = await startNode(t, nodes, 'two', { limits })
+  assert.deepEqual(second.cluster.agentAddresses, ['two.example.com:4443', 'one.example.com:4443'])
+
+  await first.stop()
+
+  await eventually(() => second.cluster.agentAddresses.length === 1, 'its address is not given out any more')
+})
+
+test('a node that is restarted at its address is linked once, under its new id', async (t) => {
+  const nodes = createNodes()
+  const second = await startNode(t, nodes, 'two')
+  const before = await startNode(t, nodes, 'one')
+  const port = Number(before.cluster.address!.split(':')[1])
+  await before.stop()
+  // As after a crash: its row is still there.
+  await nodes.beat({ id: 'one', address: `127.0.0.1:${port}` })
+  const after = await startNode(t, nodes, 'one again', { port })
+  const own = session('ts_1')
+  after.registry.addSession(own)
+  after.registry.bind(own, spec)
+  await eventually(() => second.registry.find('http', 'a.example.com') !== undefined, 'it is linked')
+  const tunnel = second.registry.find('http', 'a.example.com')
+
+  await countBeats(nodes).more(100)
+
+  assert.equal(second.registry.find('http', 'a.example.com'), tunnel)
+  assert.deepEqual(own.ended, [])
+})
+
+test('a tunnel whose address another node is about to free is shown as soon as it is free', async (t) => {
+  const nodes = createNodes()
+  const [first, second] = [await startNode(t, nodes, 'one'), await startNode(t, nodes, 'two')]
+  const third = await startNode(t, nodes, 'three')
+  const holder = session('ts_1')
+  third.registry.addSession(holder)
+  third.registry.bind(holder, spec)
+  const atThird = third.registry.find('http', 'a.example.com')
+  const next = session('ts_2')
+  await eventually(() => second.registry.tunnelsOf('ac_1').length === 1, 'the holder is known')
+  // The first node has heard of the end already, the third one not yet.
+  first.registry.removeSession(first.registry.session('ac_1', 'ts_1')!, 'orderly')
+  first.registry.addSession(next)
+  first.registry.bind(next, spec)
+  await eventually(() => third.registry.session('ac_1', 'ts_2') !== undefined, 'the third knows the session')
+  assert.equal(third.registry.find('http', 'a.example.com'), atThird)
+
+  third.registry.removeSession(holder, 'orderly')
+
+  const served = () =>
+    [second, third].map(({ registry }) => registry.find('http', 'a.example.com')?.sessionId)
+  await eventually(() => served().join() === 'ts_2,ts_2', 'both show the new holder')
+})
+
+/** Waits for so many more beats of any node. */
+function countBeats(nodes: ReturnType<typeof createNodes>) {
+  let count = 0
+  const { beat } = nodes
+  nodes.beat = async function (self) {
+    count++
+    return beat.call(this, self)
+  }
+  return {
+    async more(wanted: number) {
+      const end = count + wanted
+      await eventually(() => count >= end, `${wanted} beats`, 20_000)
+    },
+  }
+}

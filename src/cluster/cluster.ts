@@ -1,30 +1,32 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
-import { connect, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import { createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import { Admission } from '../base/admission.ts'
 import type { Clock } from '../base/clock.ts'
-import { joinHostPort, parseHostPort } from '../base/hostport.ts'
+import { joinHostPort } from '../base/hostport.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
-import { Mirror } from './mirror.ts'
+import { Link, type Peer } from './link.ts'
 import { Offers } from './offers.ts'
+import { Settling } from './settling.ts'
 
-/** The name on the certificates that nodes show each other; no visitor can ask for it. */
-export const NODE_NAME = 'node.adit.internal'
-
-/** A node that others can reach. */
-interface Peer {
-  readonly id: string
-  readonly address: string
+/** A node as the list has it. */
+interface ListedNode extends Peer {
+  /** `host:port` where agents reach it; undefined when it takes none. */
+  readonly agentAddress: string | undefined
 }
 
 export interface ClusterOptions {
   /** Which nodes there are. */
   readonly nodes: {
-    beat(self: { id: string; address: string | undefined }, ttlMs: number): Promise<readonly Peer[]>
+    /** `expire`: rows that were not renewed in time are removed; otherwise they still count. */
+    beat(
+      self: { id: string; address: string | undefined; agentAddress: string | undefined },
+      times: { ttlMs: number; expire: boolean },
+    ): Promise<readonly ListedNode[]>
     /** Those last heard of, while the list cannot be read. */
-    lastKnown(): Promise<readonly Peer[]>
+    lastKnown(): Promise<readonly ListedNode[]>
     leave(id: string): Promise<void>
   }
   /** New for every start: whoever was here before is somebody else. */
@@ -38,6 +40,8 @@ export interface ClusterOptions {
   readonly listen: { readonly host: string; readonly port: number } | undefined
   /** Where others reach it, when that is not the address bound. */
   readonly advertise?: string | undefined
+  /** Where agents reach this node, once that is known. */
+  readonly agentAddress?: () => string | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly limits?: Partial<ClusterLimits>
@@ -64,14 +68,6 @@ const CLOSE_MS = 1000
 
 const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, introductionMs: 3000 }
 
-/** One link to another node: dialled again for as long as that node is listed. */
-interface Link {
-  readonly address: string
-  /** Lets what is under way finish, and does not dial again. */
-  leave(): void
-  close(): void
-}
-
 /**
  * Joins the nodes of one database: each keeps a link to every other, shows what is online there in its own registry,
  * and opens streams through the link. Past the registry nothing can tell where an agent is connected.
@@ -80,8 +76,10 @@ export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
   const { beatMs, silenceMs, drainMs, introductionMs } = { ...LIMITS, ...options.limits }
   const secret = options.secret.reveal()
-  const offers = new Offers({ silenceMs, secret, clock, log, released: options.released })
+  const offers = new Offers({ id, silenceMs, secret, clock, log, released: options.released })
   const links = new Map<string, Link>()
+  const settling = new Settling(clock, silenceMs)
+  let listed: readonly ListedNode[] = []
   const sockets = new Set<TLSSocket>()
   /** Every connection there is, also those that never get as far as TLS. */
   const arriving = new Set<Socket>()
@@ -102,12 +100,12 @@ export function createCluster(options: ClusterOptions) {
         handshakeTimeout: silenceMs,
       },
       (socket) => {
-        socket.on('error', (error) => log.debug({ err: error }, 'a link of another node failed'))
+        socket.on('error', (error) => log.debug({ err: error }, 'peer connection failed'))
         offers.serve(socket)
       },
     )
     server.on('tlsClientError', (error, socket) => {
-      log.debug({ err: error }, 'a link of another node failed')
+      log.debug({ err: error }, 'peer connection failed')
       socket.destroy()
     })
     const admission = new Admission({ total: MAX_LINKS })
@@ -127,70 +125,38 @@ export function createCluster(options: ClusterOptions) {
     address = options.advertise ?? joinHostPort(options.listen.host, port)
   }
 
-  /** Answers once everything online there is known here, or the first attempt has failed. */
-  function follow(peer: Peer): Promise<void> {
-    const { host, port } = parseHostPort(peer.address) ?? {}
-    if (host === undefined || port === undefined) {
-      log.warn({ node: peer.id, address: peer.address }, 'another node cannot be dialled at what it says')
-      links.set(peer.id, { address: peer.address, leave() {}, close() {} })
-      return Promise.resolve()
-    }
-    let closed = false
-    let socket: TLSSocket | undefined
-    let again: NodeJS.Timeout | undefined
-    links.set(peer.id, {
-      address: peer.address,
-      leave() {
-        closed = true
-        clearTimeout(again)
-      },
-      close() {
-        this.leave()
-        socket?.destroy()
-      },
-    })
-    return new Promise((resolve) => {
-      const dial = () => {
-        socket = connect({
-          host: host.replace(/^\[|\]$/g, ''),
-          port,
-          servername: NODE_NAME,
-          ca: options.authorityPem,
-          minVersion: 'TLSv1.3',
-        })
-        socket.setNoDelay(true)
-        socket.on('error', (error) =>
-          log.debug({ err: error, node: peer.id }, 'the link to another node failed'),
-        )
-        new Mirror(socket, {
-          ...{ registry, secret, beatMs, silenceMs, clock, log },
-          onComplete() {
-            log.info({ node: peer.id, address: peer.address }, 'linked with another node')
-            resolve()
-          },
-          onClose() {
-            resolve()
-            if (!closed) again = setTimeout(dial, beatMs)
-          },
-        })
-      }
-      dial()
-    })
-  }
-
   /** Says that this node is alive, and links with those that are. */
   async function beat(): Promise<readonly Promise<void>[]> {
-    return link(await nodes.beat({ id, address }, silenceMs))
+    const self = { id, address, agentAddress: options.agentAddress?.() }
+    const expire = settling.settled
+    const peers = await nodes.beat(self, { ttlMs: silenceMs, expire })
+    // Judged again: a beat that hung says as little about the others as one that failed.
+    const complete = expire && settling.settled
+    settling.beat()
+    return link(peers, complete)
   }
 
-  function link(peers: readonly Peer[]): readonly Promise<void>[] {
-    const listed = new Map(peers.map((peer) => [peer.id, peer]))
-    for (const [peer, link] of links) {
-      if (listed.get(peer)?.address === link.address) continue
-      link.leave()
-      links.delete(peer)
-    }
-    return peers.filter((peer) => !links.has(peer.id)).map(follow)
+  /** Keeps one link to each peer. A list that is not known to be complete ends none. */
+  function link(peers: readonly ListedNode[], complete: boolean): readonly Promise<void>[] {
+    const ids = new Set(peers.map((peer) => peer.id))
+    const missing = listed.filter((peer) => !ids.has(peer.id))
+    listed = complete ? peers : [...peers, ...missing]
+    if (complete) for (const peer of missing) links.get(peer.id)?.unlisted()
+    return peers.map((peer) => {
+      const known = links.get(peer.id)
+      known?.listed(peer.address)
+      return (known ?? follow(peer)).introduced
+    })
+  }
+
+  function follow(peer: Peer): Link {
+    const link = new Link(peer, {
+      ...{ registry, secret, beatMs, silenceMs, clock, log },
+      authorityPem: options.authorityPem,
+      onGone: () => links.delete(peer.id),
+    })
+    links.set(peer.id, link)
+    return link
   }
 
   function plan(): void {
@@ -202,7 +168,7 @@ export function createCluster(options: ClusterOptions) {
           },
           (error) => {
             // Links stay as they are: without the database nobody can say who has gone.
-            if (!interrupted) log.warn({ err: error }, 'the list of nodes cannot be read for now')
+            if (!interrupted) log.warn({ err: error }, 'node list unavailable')
             interrupted = true
           },
         )
@@ -229,13 +195,19 @@ export function createCluster(options: ClusterOptions) {
       return address
     },
 
+    /** Where agents reach the nodes of this platform, this one first. */
+    get agentAddresses(): readonly string[] {
+      const all = [options.agentAddress?.(), ...listed.map(({ agentAddress }) => agentAddress)]
+      return [...new Set(all.filter((each) => each !== undefined))]
+    },
+
     async start(): Promise<void> {
       stopped = false
       await open()
       // A node that comes up while the database is away goes to those who were there before.
       const introductions = await beat().catch(async (error) => {
-        log.warn({ err: error }, 'the list of nodes cannot be read for now')
-        return link(await nodes.lastKnown())
+        log.warn({ err: error }, 'node list unavailable')
+        return link(await nodes.lastKnown(), false)
       })
       const late = new Promise((resolve) => {
         setTimeout(resolve, introductionMs).unref()

@@ -1,1 +1,2 @@
-export { type ClusterLimits, type ClusterOptions, createCluster, NODE_NAME } from './cluster.ts'
+export { type ClusterLimits, type ClusterOptions, createCluster } from './cluster.ts'
+export { NODE_NAME } from './link.ts'

@@ -22,6 +22,8 @@ const CALL_MS = 15_000
 const PROBE_CALL_MS = 2500
 
 export interface MirrorOptions {
+  /** The node that is to answer. */
+  readonly peerId: string
   readonly registry: Registry
   readonly secret: Buffer
   /** How often to beat, and after how much silence the other node counts as gone. */
@@ -40,6 +42,9 @@ export class Mirror {
   readonly #link: MuxSession
   readonly #watchdog: Watchdog
   readonly #sessions = new Map<string, RemoteSession>()
+  /** Tunnels that cannot be shown yet: the address has a holder here whose end is still on its way over another link. */
+  readonly #refused = new Map<string, TunnelNote>()
+  #retry: NodeJS.Timeout | undefined
   /** Notes are taken in their order, also when one has to wait for a port. */
   #taking: Promise<void> = Promise.resolve()
 
@@ -63,10 +68,14 @@ export class Mirror {
 
   async #begin(beatMs: number): Promise<void> {
     try {
-      const { Error: refused } = await this.#call(PeerStream.Hello, {
+      const { Error: refused, node } = await this.#call(PeerStream.Hello, {
         secret: this.#options.secret.toString('base64'),
       })
       if (refused !== undefined) throw new Refusal(String(refused))
+      // Where a node was restarted its successor answers, which has a link of its own. The release before this one
+      // does not say who it is.
+      if (node !== undefined && node !== this.#options.peerId)
+        throw new Refusal('Another node answers at this address.')
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
       watch.sink = new LineReader<Note>(
@@ -84,9 +93,7 @@ export class Mirror {
   #hear(note: Note): void {
     this.#taking = this.#taking
       .then(() => this.#take(note))
-      .catch((error) =>
-        this.#options.log.warn({ err: error }, 'what another node offers cannot be shown here'),
-      )
+      .catch((error) => this.#options.log.warn({ err: error }, 'peer note rejected'))
   }
 
   #take(note: Note): void | Promise<void> {
@@ -96,9 +103,10 @@ export class Mirror {
       const session = new RemoteSession(note.session, this.#call)
       this.#sessions.set(session.id, session)
       registry.addSession(session)
-    } else if ('tunnel' in note) return this.#bind(note.tunnel)
+    } else if ('tunnel' in note) return this.#show(note.tunnel)
     else if ('tunnelGone' in note) {
       const { sessionId, bindId, kept } = note.tunnelGone
+      this.#refused.delete(keyOf(note.tunnelGone))
       const session = this.#sessions.get(sessionId)
       if (session !== undefined) registry.unbind(session, bindId, kept)
     } else if ('sessionGone' in note) {
@@ -106,6 +114,29 @@ export class Mirror {
       this.#sessions.delete(note.sessionGone)
       if (session !== undefined) registry.removeSession(session, 'orderly')
     } else this.#options.onComplete()
+  }
+
+  /** Binds the tunnel here, or does so as soon as its address is free. */
+  async #show(note: TunnelNote): Promise<void> {
+    const key = keyOf(note)
+    try {
+      await this.#bind(note)
+      this.#refused.delete(key)
+    } catch (error) {
+      const { id: tunnel, url } = note
+      if (!this.#refused.has(key))
+        this.#options.log.warn({ tunnel, url, err: error }, 'peer tunnel not bound: retrying')
+      this.#refused.set(key, note)
+      this.#retryLater()
+    }
+  }
+
+  #retryLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined
+      for (const note of this.#refused.values()) this.#hear({ tunnel: note })
+    }, this.#options.beatMs)
+    this.#retry.unref()
   }
 
   async #bind({ id, startedAt, sessionId, ...told }: TunnelNote): Promise<void> {
@@ -129,6 +160,7 @@ export class Mirror {
 
   #closed(): void {
     this.#watchdog.stop()
+    clearTimeout(this.#retry)
     // Its agents are about to come back, to this node or another: their names wait for them.
     for (const session of this.#sessions.values()) this.#options.registry.removeSession(session, 'lost')
     this.#sessions.clear()
@@ -138,6 +170,10 @@ export class Mirror {
 
 /** Asks the other node something. */
 type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<Record<string, unknown>>
+
+function keyOf({ sessionId, bindId }: { sessionId: string; bindId: string }): string {
+  return `${sessionId}/${bindId}`
+}
 
 /** A session of another node. Rules are kept there; here it only answers for its tunnels and passes on commands. */
 class RemoteSession implements LiveSession {
@@ -154,6 +190,7 @@ class RemoteSession implements LiveSession {
   readonly region: string
   readonly metadata: string
   readonly startedAt: number
+  readonly fence: number
   acl = compileAcl(['*'])
   readonly #call: PeerCall
 
@@ -170,6 +207,7 @@ class RemoteSession implements LiveSession {
     this.region = note.region
     this.metadata = note.metadata
     this.startedAt = note.startedAt
+    this.fence = note.fence ?? 0
     this.#call = call
   }
 

@@ -28,6 +28,8 @@ const STREAMS_BEFORE_HELLO = 4
 const STILL_MS = 1000
 
 interface OffersOptions {
+  /** The id of this node, so that a peer knows who has answered. */
+  id: string
   /** Silence after which another node counts as gone. */
   silenceMs: number
   /** What nodes of one database know and nobody else. */
@@ -76,7 +78,7 @@ export class Offers {
                 known = true
                 clearTimeout(unknown)
                 link.maxIncoming = MAX_STREAMS
-                return {}
+                return { node: this.#options.id }
               })
             else if (known) this.#accept(type, stream)
             else stream.reset(new MuxError(ErrorCode.Protocol, 'Not introduced yet.'))

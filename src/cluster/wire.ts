@@ -18,6 +18,7 @@ export type SessionNote = Pick<
   | 'region'
   | 'metadata'
   | 'startedAt'
+  | 'fence'
 >
 
 /** What one node tells another of a tunnel. */
@@ -54,10 +55,10 @@ export type Note =
 
 export function sessionNote(session: LiveSession): SessionNote {
   const { id, accountId, credentialId, ownerId, clientId, transport } = session
-  const { agentVersion, os, ip, region, metadata, startedAt } = session
+  const { agentVersion, os, ip, region, metadata, startedAt, fence = 0 } = session
   return {
     ...{ id, accountId, credentialId, ownerId, clientId, transport },
-    ...{ agentVersion, os, ip, region, metadata, startedAt },
+    ...{ agentVersion, os, ip, region, metadata, startedAt, fence },
   }
 }
 

@@ -7,7 +7,7 @@ import { createAuth, createIpRestrictions, firstAccount } from '../auth/index.ts
 import { systemClock } from '../base/clock.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { createDial } from '../base/guarded-dial.ts'
-import { joinHostPort, publicUrl } from '../base/hostport.ts'
+import { joinHostPort, parseHostPort, publicUrl } from '../base/hostport.ts'
 import { createLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound.ts'
 import { createOutboundThread } from '../base/outbound-thread.ts'
@@ -109,6 +109,13 @@ function peerAddress({ peerAddr, databaseUrl, roles }: Settings) {
   if (peerAddr !== 'auto') return peerAddr
   const alone = databaseUrl === undefined && ROLES.every((role) => roles.has(role))
   return alone ? undefined : { host: '127.0.0.1', port: 0 }
+}
+
+/** Where agents can dial this node: what the operator says, or the address bound unless that is every one. */
+function agentAddressOf({ agentPublicAddr }: Settings, boundAddr: string | null): string | undefined {
+  if (agentPublicAddr === false || boundAddr === null) return undefined
+  if (agentPublicAddr !== undefined) return agentPublicAddr
+  return /^(0\.0\.0\.0|\[?::\]?):/.test(boundAddr) ? undefined : boundAddr
 }
 
 /**
@@ -298,6 +305,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         isShared: settings.sharedSources,
       },
     })
+    let agentAddr: string | null = null
     const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], { clock, log })
     const peerAddr = peerAddress(settings)
     const cluster =
@@ -314,6 +322,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         },
         listen: settings.roles.has('gateway') ? peerAddr : undefined,
         advertise: settings.peerAdvertise,
+        agentAddress: () => agentAddressOf(settings, agentAddr),
         clock,
         log,
       })
@@ -326,6 +335,8 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       settings.domain,
       `connect.${settings.domain}`,
       settings.agentAddr?.host ?? '',
+      (settings.agentPublicAddr && parseHostPort(settings.agentPublicAddr)?.host.replace(/^\[|\]$/g, '')) ||
+        '',
     ]
     const certificate = await createGatewayCertificate(
       authority,
@@ -352,6 +363,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       isShared: settings.sharedSources,
       ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
       region: settings.region,
+      connectAddresses: () => cluster?.agentAddresses ?? [],
       serverVersion: VERSION,
       clock,
       log,
@@ -439,7 +451,6 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     dashboard.mount(api)
 
     const probes = createProbeListener(api.probes)
-    let agentAddr: string | null = null
     let sshAddr: string | null = null
     const publicUrls = () => ({
       http_url:

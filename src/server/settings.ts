@@ -197,6 +197,13 @@ const settings = {
   tcpHost: setting('tcp-host', 'HOST', 'address public TCP ports are bound to', '127.0.0.1', (text) => text),
   tcpPorts: setting('tcp-ports', 'FROM-TO', 'public TCP ports', '20000-20999', portRange),
   agentAddr: setting('agent-addr', 'HOST:PORT', 'agents', '127.0.0.1:4443', listenAddress),
+  agentPublicAddr: setting(
+    'agent-public-addr',
+    'HOST:PORT',
+    'how agents dial this node, told to them for when another fails; false: not told; --agent-addr when unset',
+    '',
+    (text, flag) => (text === 'false' ? false : dialAddress(text, flag)),
+  ),
   sshAddr: setting('ssh-addr', 'HOST:PORT', 'SSH gateway', '127.0.0.1:2222', listenAddress),
   peerAddr: setting(
     'peer-addr',

@@ -61,6 +61,8 @@ export interface AgentConnectionOptions {
   /** What agents show people about the account. */
   describeAccount?(accountId: string): Promise<{ name: string; plan: string; banner: string }>
   region: string
+  /** Where agents reach the nodes of this platform. */
+  connectAddresses?(): readonly string[]
   serverVersion: string
   log: Logger
   clock: Clock
@@ -115,6 +117,7 @@ const EDGE_TYPES: Record<Visitor['via'], string> = {
 interface Identity {
   principal: TunnelPrincipal
   clientId: string
+  fence: number
   extra: Extra
   startedAt: number
 }
@@ -167,6 +170,10 @@ export class AgentConnection implements LiveSession {
 
   get clientId(): string {
     return this.#known.clientId
+  }
+
+  get fence(): number {
+    return this.#known.fence
   }
 
   get agentVersion(): string {
@@ -321,10 +328,13 @@ export class AgentConnection implements LiveSession {
     if (this.#served.over) throw refusal('unavailable')
 
     const { credentialId } = principal
-    const known = request.ClientId && resume.proves(extra.Cookie ?? '', credentialId, request.ClientId)
-    const clientId = known ? request.ClientId! : randomBytes(16).toString('hex')
+    const proved = request.ClientId
+      ? resume.fenceOf(extra.Cookie ?? '', credentialId, request.ClientId)
+      : undefined
+    const clientId = proved === undefined ? randomBytes(16).toString('hex') : request.ClientId!
+    const fence = registry.nextFence(credentialId, clientId, proved ?? 0)
     const { Authtoken: _secret, ...shown } = extra
-    this.#identity = { principal, clientId, extra: shown, startedAt: clock.now() }
+    this.#identity = { principal, clientId, fence, extra: shown, startedAt: clock.now() }
     this.acl = compileAcl(principal.acl)
     try {
       registry.addSession(this, since)
@@ -343,13 +353,20 @@ export class AgentConnection implements LiveSession {
       Extra: {
         ...emptyExtra(this.#options.serverVersion),
         Region: this.#options.region,
-        Cookie: resume.cookie(credentialId, clientId),
+        Cookie: resume.cookie(credentialId, clientId, fence),
         AccountName: account?.name ?? '',
         PlanName: account?.plan ?? '',
         Banner: account?.banner ?? '',
         AgentSessionID: this.id,
+        // Other agents would open one more connection to each of them.
+        ConnectAddresses: own ? this.#connectAddresses() : [],
       },
     }
+  }
+
+  #connectAddresses(): { Region: string; ServerAddr: string }[] {
+    const { connectAddresses, region } = this.#options
+    return (connectAddresses?.() ?? []).map((ServerAddr) => ({ Region: region, ServerAddr }))
   }
 
   /** Time without a word after which the agent counts as dead. */

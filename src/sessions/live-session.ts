@@ -37,6 +37,8 @@ export interface LiveSession {
   readonly region: string
   readonly metadata: string
   readonly startedAt: number
+  /** Orders the sessions of one agent: each has a higher one than those it knew of when it began. */
+  readonly fence?: number
   /** True for a session of another node, shown here so that its tunnels serve visitors of this one. */
   readonly remote?: boolean
   /** What its credential may bind; replaced by the registry when the credential changes. */

@@ -24,6 +24,7 @@ function session(changes: Partial<LiveSession> = {}): Recorded {
     credentialId: 'cr_1',
     ownerId: 'usr_1',
     clientId: `client-${count}`,
+    fence: count,
     transport: 'adit/v2',
     agentVersion: '1.0.0',
     os: 'linux',
@@ -396,4 +397,74 @@ test('accounts see their own sessions and tunnels only', () => {
   assert.deepEqual(registry.tunnelsOf('ac_2'), [])
   assert.equal(registry.session('ac_1', theirs.id), undefined)
   assert.equal(registry.session('ac_2', theirs.id), theirs)
+})
+
+test('the mirror of a session never takes its place, never ends it and is shown once', () => {
+  const { registry } = createRegistry()
+  const home = add(registry, { id: 'ts_home' })
+  const tunnel = registry.bind(home, named('b', 'a.test'))
+  const first = add(registry, { id: 'ts_far', remote: true })
+  registry.bind(first, named('far', 'far.test'))
+
+  const ownMirror = add(registry, { ...home, fence: 99, remote: true })
+  const second = add(registry, { ...first, fence: first.fence! })
+  registry.bind(second, named('far', 'far.test'))
+
+  assert.equal(registry.has(ownMirror), false)
+  assert.throws(() => registry.bind(ownMirror, named('b', 'a.test')))
+  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.equal(registry.has(first), false)
+  assert.equal(registry.sessionsOf('ac_1').length, 2)
+  assert.equal(registry.tunnelsOf('ac_1').length, 2)
+  assert.deepEqual([home.ends, ownMirror.ends, first.ends, second.ends], [[], [], [], []])
+})
+
+test('whatever the order in which nodes hear of the sessions of one agent, they keep the latest one alone', () => {
+  const latest = 3
+  for (const order of permutations([0, 1, 2, latest]))
+    for (const homeAt of order) {
+      const { registry } = createRegistry()
+      const sessions = [0, 1, 2, latest].map((fence) =>
+        session({ id: `ts_${fence}`, clientId: 'same', fence, remote: fence !== homeAt }),
+      )
+      for (const index of order) {
+        const each = sessions[index]!
+        registry.addSession(each)
+        try {
+          registry.bind(each, named('b', 'a.test'))
+        } catch (error) {
+          assert.notEqual(index, latest, String(error))
+        }
+      }
+
+      const served = registry.find('https', 'a.test')?.sessionId
+      assert.equal(served, `ts_${latest}`, `heard in the order ${order}, at home is ${homeAt}`)
+      assert.deepEqual(sessions[latest]!.ends, [])
+    }
+})
+
+function permutations(values: number[]): number[][] {
+  if (values.length < 2) return [values]
+  return values.flatMap((value) =>
+    permutations(values.filter((other) => other !== value)).map((rest) => [value, ...rest]),
+  )
+}
+
+test('the latest session of an agent ends an earlier one that another node still has', () => {
+  const { registry } = createRegistry()
+  add(registry, { clientId: 'same', fence: 5 })
+
+  const ghost = add(registry, { clientId: 'same', fence: 4, remote: true })
+
+  assert.equal(ghost.ends.length, 1)
+  assert.equal(registry.has(ghost), false)
+})
+
+test('a session that begins has a higher fence than what its cookie proves and what is known here', () => {
+  const { registry } = createRegistry()
+  add(registry, { credentialId: 'cr_1', clientId: 'same', fence: 7, remote: true })
+
+  assert.equal(registry.nextFence('cr_1', 'same', 3), 8)
+  assert.equal(registry.nextFence('cr_1', 'same', 9), 10)
+  assert.equal(registry.nextFence('cr_1', 'other', 0), 1)
 })

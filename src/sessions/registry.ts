@@ -37,6 +37,8 @@ const SUPERSEDED_MS = 10_000
 /** Longer than an authentication can take, so that a change made meanwhile is not missed. */
 const CHANGES_KEPT_MS = 60_000
 
+const SUPERSEDED = 'The agent has connected again.'
+
 /** A name kept for a credential whose session was lost. */
 interface Kept {
   credentialId: string
@@ -133,18 +135,27 @@ export class Registry implements TunnelLookup {
     return this.#changeCount
   }
 
+  /** A fence above those of all sessions of this agent that are known here. */
+  nextFence(credentialId: string, clientId: string, proved: number): number {
+    const known = [...(this.#byCredential.get(credentialId) ?? [])].filter(
+      (each) => each.clientId === clientId,
+    )
+    return Math.max(proved, ...known.map(({ fence = 0 }) => fence)) + 1
+  }
+
   /**
    * Registers a session. Older connections of the same agent stay until it has bound its tunnels again, then go.
    * Changes made after `since`, while the credential was being checked, are applied; a deletion throws.
    */
   addSession(session: LiveSession, since = 0): void {
+    if (session.remote && !this.#admitsMirror(session)) return
     const change = this.#changes.get(session.credentialId)
     if (change !== undefined && change.count > since) {
       if (change.rules === undefined) throw refusal('credential_revoked')
       session.acl = compileAcl(change.rules)
     }
     for (const old of this.#byCredential.get(session.credentialId) ?? []) {
-      if (isSameAgent(old, session)) this.#supersede(old)
+      if (isSuccessor(session, old)) this.#supersede(old, session)
     }
     this.#sessions.set(session.id, session)
     this.#tunnels.set(session, new Map())
@@ -197,7 +208,7 @@ export class Registry implements TunnelLookup {
     }
     for (const old of new Set(leaving.map((left) => left.session))) {
       // All it had has come back, so whoever still waits for an answer through it waits in vain.
-      if (old !== session && this.tunnelsIn(old).length === 0) this.#dismiss(old)
+      if (old !== session && this.tunnelsIn(old).length === 0) this.#dismiss(old, session)
     }
     return tunnel
   }
@@ -278,6 +289,21 @@ export class Registry implements TunnelLookup {
   }
 
   /**
+   * Whether a session of another node is shown here. A session is known once: its mirror never takes its own place, and a
+   * second mirror takes that of the first. One whose agent has connected again is not shown; the node of its successor
+   * ends it.
+   */
+  #admitsMirror(mirror: LiveSession): boolean {
+    const known = this.#sessions.get(mirror.id)
+    if (known !== undefined && !known.remote) return false
+    if (known !== undefined) this.removeSession(known, 'lost')
+    const sessions = [...(this.#byCredential.get(mirror.credentialId) ?? [])]
+    const successor = sessions.find((session) => isSuccessor(session, mirror))
+    if (successor !== undefined && !successor.remote) mirror.end(SUPERSEDED)
+    return successor === undefined
+  }
+
+  /**
    * Decides which tunnels leave an address for the new one: the agent's own former ones (`leaving`), and those with an
    * older claim (`outranked`), which the database has given up already. Throws when others are there and do not pool.
    */
@@ -318,9 +344,7 @@ export class Registry implements TunnelLookup {
       .find(session.accountId, labels)
       .filter(
         (tunnel) =>
-          tunnel.session !== session &&
-          isSameAgent(tunnel.session, session) &&
-          Object.keys(tunnel.labels ?? {}).length === wanted.length,
+          isSuccessor(session, tunnel.session) && Object.keys(tunnel.labels ?? {}).length === wanted.length,
       )
   }
 
@@ -352,20 +376,20 @@ export class Registry implements TunnelLookup {
     if (key.startsWith('tcp/')) this.releasePort(Number(key.slice(4)))
   }
 
-  #supersede(old: LiveSession): void {
+  #supersede(old: LiveSession, successor: LiveSession): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      this.#dismiss(old)
+      this.#dismiss(old, successor)
     }, this.#options.supersededMs ?? SUPERSEDED_MS)
     timer.unref()
     this.#timers.add(timer)
   }
 
-  #dismiss(old: LiveSession): void {
+  #dismiss(old: LiveSession, successor: LiveSession): void {
     if (!this.has(old)) return
-    const reason = 'The agent has connected again.'
-    this.removeSession(old, 'lost', reason)
-    old.end(reason)
+    this.removeSession(old, 'lost', SUPERSEDED)
+    // Of two sessions of other nodes, their own nodes end the older one.
+    if (!(old.remote && successor.remote)) old.end(SUPERSEDED)
   }
 
   #note(credentialId: string, rules: readonly string[] | undefined): void {
@@ -387,8 +411,21 @@ function isSameAgent(one: LiveSession, other: LiveSession): boolean {
   return one.credentialId === other.credentialId && one.clientId === other.clientId
 }
 
+/**
+ * Whether one session is a later connection of the other's agent. A strict order, and the same on every node, so that no
+ * two sessions can ever end each other: by their fences, which no clock has a part in; where nodes that did not see each
+ * other gave out the same one, by their start.
+ */
+function isSuccessor(session: LiveSession, other: LiveSession): boolean {
+  if (session.id === other.id || !isSameAgent(session, other)) return false
+  const [fence, otherFence] = [session.fence ?? 0, other.fence ?? 0]
+  if (fence !== otherFence) return fence > otherFence
+  if (session.startedAt !== other.startedAt) return session.startedAt > other.startedAt
+  return session.id > other.id
+}
+
 function isGhost(tunnel: LiveTunnel, session: LiveSession, bindId: string): boolean {
-  return tunnel.session === session ? tunnel.bindId === bindId : isSameAgent(tunnel.session, session)
+  return tunnel.session === session ? tunnel.bindId === bindId : isSuccessor(session, tunnel.session)
 }
 
 function pools(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): boolean {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { Secret } from '../base/secret.ts'
 import { createResume } from './resume.ts'
@@ -7,14 +8,24 @@ const resume = createResume(new Secret(Buffer.alloc(32, 1)))
 const other = createResume(new Secret(Buffer.alloc(32, 2)))
 
 test('a cookie proves one client of one credential, to the server that made it', () => {
-  const cookie = resume.cookie('cr_1', 'client')
+  const cookie = resume.cookie('cr_1', 'client', 7)
 
-  assert.equal(resume.proves(cookie, 'cr_1', 'client'), true)
-  assert.equal(resume.proves(cookie, 'cr_2', 'client'), false)
-  assert.equal(resume.proves(cookie, 'cr_1', 'client2'), false)
-  assert.equal(other.proves(cookie, 'cr_1', 'client'), false)
-  assert.equal(resume.proves('', 'cr_1', 'client'), false)
-  assert.equal(resume.proves(`${cookie}AA`, 'cr_1', 'client'), false)
+  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client'), 7)
+  assert.equal(resume.fenceOf(cookie, 'cr_2', 'client'), undefined)
+  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client2'), undefined)
+  assert.equal(other.fenceOf(cookie, 'cr_1', 'client'), undefined)
+  assert.equal(resume.fenceOf('', 'cr_1', 'client'), undefined)
+  assert.equal(resume.fenceOf(`${cookie}AA`, 'cr_1', 'client'), undefined)
+  assert.equal(resume.fenceOf(cookie.replace(/^7/, '8'), 'cr_1', 'client'), undefined)
+})
+
+test('a cookie from before there were fences still proves its client, below every session since', () => {
+  const key = Buffer.alloc(32, 1)
+  const facts = JSON.stringify(['client', 'cr_1', 'client'])
+  const cookie = createHmac('sha256', key).update(facts).digest('base64url')
+
+  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client'), 0)
+  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client2'), undefined)
 })
 
 test('a bind token gives its URL back to its credential only', () => {
@@ -29,8 +40,8 @@ test('a bind token gives its URL back to its credential only', () => {
 })
 
 test('facts cannot be moved from one place to another', () => {
-  const cookie = resume.cookie('cr_1', 'x')
+  const cookie = resume.cookie('cr_1', 'x', 1)
 
-  assert.equal(resume.proves(cookie, 'cr_', '1x'), false)
-  assert.notEqual(resume.cookie('bind', 'x'), resume.bindToken('bind', 'x').split('.')[1])
+  assert.equal(resume.fenceOf(cookie, 'cr_', '1x'), undefined)
+  assert.notEqual(resume.cookie('bind', 'x', 1).split('.')[1], resume.bindToken('bind', 'x').split('.')[1])
 })

@@ -149,7 +149,8 @@ for (const [engine, create] of Object.entries(databases)) {
     const before = await database.open()
     const [row] = await put(before, draft({ secrets: { token: 'abc' }, ...named('one') }))
     await before.putSetting('a.secret', 'whispered', { secret: true })
-    await openNodes(before).beat({ id: 'other', address: '192.0.2.1:1' }, 60_000)
+    const other = { id: 'other', address: '192.0.2.1:1', agentAddress: 'other.example.com:4443' }
+    await openNodes(before).beat(other, { ttlMs: 60_000, expire: true })
     await database.inStep()
     await before.close()
     await database.leave()
@@ -161,7 +162,7 @@ for (const [engine, create] of Object.entries(databases)) {
     assert.equal((await store.lastKnown.holder('domain', 'one'))?.id, row!.id)
     assert.equal((await store.lastKnown.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
     assert.equal(await store.setting('a.secret'), 'whispered')
-    assert.deepEqual(await openNodes(store).lastKnown(), [{ id: 'other', address: '192.0.2.1:1' }])
+    assert.deepEqual(await openNodes(store).lastKnown(), [other])
     await assert.rejects(store.setting('not.known'), StoreUnavailable)
     await assert.rejects(store.get(row!.kind, row!.account, row!.id), StoreUnavailable)
     await assert.rejects(put(store, draft()), StoreUnavailable)

@@ -29,7 +29,7 @@ const TABLES = ['head', 'resources', 'claims', 'login_endings', 'settings', 'nod
 /** Tables without a change log, small enough to be compared whole. When nodes expire, only the database can tell. */
 const SMALL = {
   settings: ['name', 'value', 'sealed'],
-  nodes: ['id', 'address', '0 AS expires_at'],
+  nodes: ['id', 'address', 'agent_address', '0 AS expires_at'],
 } as const
 
 const CLAIM = 'scope, name, account, kind, id'

@@ -25,28 +25,42 @@ const engines = {
   postgres: async (t: TestContext) => createNodes(t, (await freshDatabase(t)).url),
 }
 
+const TIMES = { ttlMs: 60_000, expire: true }
+
 for (const [engine, create] of Object.entries(engines)) {
   test(`${engine}: nodes see each other, at the address they said last, until they leave`, async (t) => {
     const nodes = await create(t)
-    await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, 60_000)
-    await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, 60_000)
+    await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, TIMES)
+    await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, TIMES)
 
-    const seen = await nodes.beat({ id: 'b', address: undefined }, 60_000)
+    const seen = await nodes.beat({ id: 'b', address: undefined }, TIMES)
     await nodes.leave('a')
 
-    assert.deepEqual(seen, [{ id: 'a', address: '192.0.2.1:2' }])
-    assert.deepEqual(await nodes.beat({ id: 'b', address: undefined }, 60_000), [])
-    assert.deepEqual(await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, 60_000), [], 'b offers nothing')
+    assert.deepEqual(seen, [{ id: 'a', address: '192.0.2.1:2', agentAddress: undefined }])
+    assert.deepEqual(await nodes.beat({ id: 'b', address: undefined }, TIMES), [])
+    assert.deepEqual(await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, TIMES), [], 'b offers nothing')
   })
 
   test(`${engine}: a node that has not been heard of for its time is gone`, async (t) => {
     const nodes = await create(t)
-    const others = () => nodes.beat({ id: 'b', address: undefined }, 60_000)
-    await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, 20)
+    const others = () => nodes.beat({ id: 'b', address: undefined }, TIMES)
+    await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, { ttlMs: 20, expire: true })
 
     const deadline = performance.now() + 5000
     while ((await others()).length > 0 && performance.now() < deadline) await delay(5)
 
     assert.deepEqual(await others(), [])
+  })
+
+  test(`${engine}: a node that could not say that it is alive counts until somebody may judge`, async (t) => {
+    const nodes = await create(t)
+    const agentAddress = 'one.example.com:4443'
+    await nodes.beat({ id: 'a', address: '192.0.2.1:1', agentAddress }, { ttlMs: -1, expire: false })
+
+    const unjudged = await nodes.beat({ id: 'b', address: undefined }, { ...TIMES, expire: false })
+    const judged = await nodes.beat({ id: 'b', address: undefined }, TIMES)
+
+    assert.deepEqual(unjudged, [{ id: 'a', address: '192.0.2.1:1', agentAddress }])
+    assert.deepEqual(judged, [])
   })
 }

@@ -6,12 +6,20 @@ export interface KnownNode {
   readonly id: string
   /** `host:port` */
   readonly address: string
+  /** `host:port` where agents reach it; undefined when it takes none. */
+  readonly agentAddress: string | undefined
 }
 
 /** Which processes are alive on this database. Time is the database's, so that no node's clock counts (P54). */
 export interface Nodes {
-  /** Says that a node is alive for this long, unless it has nothing to offer; answers with all the others that are. */
-  beat(self: { id: string; address: string | undefined }, ttlMs: number): Promise<readonly KnownNode[]>
+  /**
+   * Says that a node is alive for this long, unless it has nothing to offer; answers with all the others that are. Only
+   * with `expire` are those that did not say so in time removed: after an outage nobody could.
+   */
+  beat(
+    self: { id: string; address: string | undefined; agentAddress?: string | undefined },
+    times: { ttlMs: number; expire: boolean },
+  ): Promise<readonly KnownNode[]>
   /** Those that were last heard of, when the database cannot be told that this one is alive. */
   lastKnown(): Promise<readonly KnownNode[]>
   leave(id: string): Promise<void>
@@ -20,17 +28,20 @@ export interface Nodes {
 /** The list of nodes in the tables of a store. */
 export function openNodes({ ask, inTransaction }: DurableStore): Nodes {
   return {
-    beat: ({ id, address }, ttlMs) =>
+    beat: ({ id, address, agentAddress = '' }, { ttlMs, expire }) =>
       inTransaction(async (sql) => {
         const now = await sql.now()
         // An end further away than any node may ask for was written before the machine's clock began anew.
-        await sql.run('DELETE FROM nodes WHERE expires_at <= ? OR expires_at > ?', now, now + ttlMs)
+        if (expire)
+          await sql.run('DELETE FROM nodes WHERE expires_at <= ? OR expires_at > ?', now, now + ttlMs)
         if (address !== undefined)
           await sql.run(
-            `INSERT INTO nodes (id, address, expires_at) VALUES (?, ?, ?)
-             ON CONFLICT (id) DO UPDATE SET address = excluded.address, expires_at = excluded.expires_at`,
+            `INSERT INTO nodes (id, address, agent_address, expires_at) VALUES (?, ?, ?, ?)
+             ON CONFLICT (id) DO UPDATE SET address = excluded.address, agent_address = excluded.agent_address,
+               expires_at = excluded.expires_at`,
             id,
             address,
+            agentAddress,
             now + ttlMs,
           )
         return (await listNodes(sql)).filter((node) => node.id !== id)
@@ -45,6 +56,10 @@ export function openNodes({ ask, inTransaction }: DurableStore): Nodes {
 }
 
 async function listNodes(sql: Sql): Promise<KnownNode[]> {
-  const rows = await sql.all('SELECT id, address FROM nodes ORDER BY id')
-  return rows.map((row) => ({ id: String(row.id), address: String(row.address) }))
+  const rows = await sql.all('SELECT id, address, agent_address FROM nodes ORDER BY id')
+  return rows.map((row) => ({
+    id: String(row.id),
+    address: String(row.address),
+    agentAddress: String(row.agent_address) || undefined,
+  }))
 }

@@ -152,4 +152,9 @@ export const migrations: readonly Migration[] = [
         node ${text} NOT NULL PRIMARY KEY, ttl ${integer} NOT NULL, expires_at ${integer} NOT NULL)${clustered}`,
     ],
   },
+  {
+    version: 7,
+    compatibleFrom: 1,
+    statements: ({ text }) => [`ALTER TABLE nodes ADD COLUMN agent_address ${text} NOT NULL DEFAULT ''`],
+  },
 ]

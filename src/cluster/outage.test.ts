@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startRelay } from '../../test/reliability/relay.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { startPostgres } from '../../test/support/postgres.ts'
+import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
+import { openNodes, openStore } from '../store/index.ts'
+import { session, startNode, tunnelAt } from './testing/node.ts'
+
+/** A tenth of what nodes use: rows live for 0.6 s. */
+const LIMITS = { beatMs: 100, silenceMs: 600 }
+const NAMES = ['one', 'two', 'three']
+const PATIENCE_MS = 30_000
+
+/** The list of nodes on a database that can go away, as one node uses it. */
+async function openList(t: TestContext, url: string) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-outage-'))
+  const options = { dataDir, url, masterKeyFile: join(tmpdir(), `adit-outage-${process.pid}.key`) }
+  const store = await openStore({ ...options, clock: systemClock, log: silentLog })
+  t.after(async () => {
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+    rmSync(options.masterKeyFile, { force: true })
+  })
+  const nodes = openNodes(store)
+  const beats = { done: 0 }
+  return {
+    ...nodes,
+    beats,
+    async beat(...given: Parameters<typeof nodes.beat>) {
+      const peers = await nodes.beat(...given)
+      beats.done++
+      return peers
+    },
+  }
+}
+
+/** A node with a session and a tunnel of its own. */
+async function startBoundNode(t: TestContext, url: string, name: string) {
+  const list = await openList(t, url)
+  const node = await startNode(t, list, name, { limits: LIMITS })
+  const own = session(`ts_${name}`)
+  node.registry.addSession(own)
+  node.registry.bind(own, tunnelAt(name))
+  return { ...node, own, list }
+}
+
+/** How the database goes away, and how it comes back. */
+const outages: Record<string, (t: TestContext) => Promise<Outage>> = {
+  async stopped(t) {
+    const postgres = await startPostgres()
+    t.after(() => postgres.dispose())
+    return { url: postgres.url, begin: () => postgres.stop(), end: () => postgres.start() }
+  },
+  async 'cut off'(t) {
+    const postgres = await startPostgres()
+    t.after(() => postgres.dispose())
+    const url = new URL(postgres.url)
+    const relay = await startRelay(t, Number(url.port))
+    url.port = String(relay.port)
+    return { url: url.href, begin: async () => relay.freeze(), end: async () => relay.thaw() }
+  },
+}
+
+interface Outage {
+  readonly url: string
+  begin(): Promise<void>
+  end(): Promise<void>
+}
+
+for (const [manner, create] of Object.entries(outages))
+  for (const lasting of [300, 1200])
+    test(`three nodes whose database is ${manner} for ${lasting / LIMITS.silenceMs} lives of a row lose no session and no route`, async (t) => {
+      const outage = await create(t)
+      const nodes: Awaited<ReturnType<typeof startBoundNode>>[] = []
+      for (const name of NAMES) nodes.push(await startBoundNode(t, outage.url, name))
+      const missing = () =>
+        nodes.flatMap(({ id, registry }) =>
+          NAMES.filter((name) => registry.find('http', `${name}.example.com`) === undefined).map(
+            (name) => `${name} at ${id}`,
+          ),
+        )
+      await eventually(() => missing().length === 0, 'every node knows every tunnel', PATIENCE_MS)
+      const tunnels = () =>
+        nodes.flatMap(({ registry }) => NAMES.map((name) => registry.find('http', `${name}.example.com`)))
+      const before = tunnels()
+      const watching = watch(missing)
+      t.after(watching.stop)
+
+      await outage.begin()
+      await delay(lasting)
+      await outage.end()
+      for (const { list } of nodes) {
+        const since = list.beats.done
+        // Long enough for the list to be believed again, and to act on it.
+        const settled = since + (3 * LIMITS.silenceMs) / LIMITS.beatMs
+        await eventually(() => list.beats.done >= settled, 'nodes beat again', PATIENCE_MS)
+      }
+
+      assert.deepEqual(watching.stop(), [])
+      assert.deepEqual(
+        nodes.flatMap(({ own }) => own.ended),
+        [],
+      )
+      assert.ok(
+        tunnels().every((tunnel, index) => tunnel === before[index]),
+        'links were kept, so each node still has the very same mirrors',
+      )
+    })
+
+/** Looks all the time, and answers with everything that was ever missing. */
+function watch(missing: () => string[]) {
+  const seen = new Set<string>()
+  const timer = setInterval(() => {
+    for (const name of missing()) seen.add(name)
+  }, 5)
+  return {
+    stop() {
+      clearInterval(timer)
+      return [...seen]
+    },
+  }
+}

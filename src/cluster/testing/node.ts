@@ -1,0 +1,89 @@
+import type { TestContext } from 'node:test'
+import { createSecureContext } from 'node:tls'
+import { createTestCa } from '../../../test/support/test-ca.ts'
+import { compileAcl } from '../../auth/index.ts'
+import { systemClock } from '../../base/clock.ts'
+import { silentLog } from '../../base/log.ts'
+import { Secret } from '../../base/secret.ts'
+import { type LiveSession, Registry, type TunnelSpec } from '../../sessions/index.ts'
+import { type ClusterLimits, type ClusterOptions, createCluster } from '../cluster.ts'
+import { NODE_NAME } from '../link.ts'
+
+const SECRET = Buffer.alloc(32, 7)
+export const ca = await createTestCa()
+const identity = await ca.issue(NODE_NAME)
+
+export interface NodeOptions {
+  secret?: Buffer
+  advertise?: string
+  port?: number
+  limits?: Partial<ClusterLimits>
+  supersededMs?: number
+}
+
+/** A node without listeners for visitors: its registry, and its links with the others. */
+export async function startNode(
+  t: TestContext,
+  nodes: ClusterOptions['nodes'],
+  id: string,
+  { secret = SECRET, advertise, port = 0, limits = {}, supersededMs = 50 }: NodeOptions = {},
+) {
+  const registry = new Registry({
+    ports: { acquire: async (asked) => asked ?? 1, release() {} },
+    emit: (event) => cluster.onLive(event),
+    supersededMs,
+  })
+  const cluster = createCluster({
+    ...{ nodes, id, registry, clock: systemClock, log: silentLog },
+    secret: new Secret(secret),
+    secureContext: () => createSecureContext(identity),
+    authorityPem: ca.caPem,
+    listen: { host: '127.0.0.1', port },
+    advertise,
+    agentAddress: () => `${id}.example.com:4443`,
+    limits: { beatMs: 20, introductionMs: 500, ...limits },
+  })
+  await cluster.start()
+  let stopping: Promise<void> | undefined
+  const stop = () => {
+    stopping ??= cluster.stop().then(() => registry.close())
+    return stopping
+  }
+  t.after(stop)
+  return { id, registry, cluster, stop }
+}
+
+export interface TestSession extends LiveSession {
+  /** Why it was ended, each time. */
+  readonly ended: string[]
+}
+
+/** A session of an agent; by default of one that has no other. */
+export function session(id: string, facts: { clientId?: string; fence?: number } = {}): TestSession {
+  const ended: string[] = []
+  return {
+    ...{ id, accountId: 'ac_1', credentialId: 'cr_1', ownerId: 'usr_1', clientId: id, transport: 'adit/v2' },
+    ...{ agentVersion: '1', os: 'linux', ip: '192.0.2.1', region: 'us', metadata: 'm', startedAt: 5 },
+    ...facts,
+    ended,
+    acl: compileAcl(['*']),
+    end: (reason) => void ended.push(reason),
+    tunnelEnded() {},
+    probe: async () => 'alive',
+    command: async () => ({ done: true }),
+  }
+}
+
+/** A tunnel at `<name>.example.com`. */
+export function tunnelAt(name: string): TunnelSpec {
+  const host = `${name}.example.com`
+  return {
+    ...{ bindId: name, proto: 'http', host, port: 80, url: `http://${host}`, hostport: `${host}:80` },
+    ...{ name: 'n', description: '', metadata: '', forwardsTo: 'x', forwardsProto: '' },
+    poolingEnabled: false,
+    options: { proxyProto: 0 },
+    open() {
+      throw new Error('The upstream is away.')
+    },
+  }
+}
