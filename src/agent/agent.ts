@@ -2,6 +2,7 @@ import { arch, hostname, platform } from 'node:os'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { AgentCommand } from '../protocol/index.ts'
 import { Connection } from './connect/connection.ts'
+import { proxyOf } from './connect/dial.ts'
 import { Forwarder } from './forward/forwarder.ts'
 import { CaptureStore } from './inspector/capture-store.ts'
 import type { AgentLog } from './log/log.ts'
@@ -83,7 +84,7 @@ export class Agent {
         metadata: settings.metadata,
         configVersion: options.configVersion ?? '',
         commands: this.#unsupported(),
-        proxyType: settings.dial.proxy?.kind ?? '',
+        proxyType: proxyOf(settings.location, settings.dial)?.kind ?? '',
         serviceRun: options.serviceRun ?? false,
         customInterface: settings.dial.interface !== undefined,
         customCas: settings.location.cas !== undefined,

@@ -14,7 +14,7 @@ import { VERSION } from './version.ts'
 /** How to reach a server from a program. What is left out comes from the configuration file, the environment, or a server on this machine. */
 export interface ConnectOptions {
   authtoken?: string
-  /** `host:port` of the server. */
+  /** `host:port` of the server; of several nodes with commas between them. */
   connectUrl?: string
   /** PEM file of the server's authority, or `host`. */
   rootCas?: string

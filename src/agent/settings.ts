@@ -4,8 +4,8 @@ import { ConfigError } from './config/error.ts'
 import type { AgentKeys } from './config/keys.ts'
 import type { Env } from './config/paths.ts'
 import type { DialSettings } from './connect/dial.ts'
-import { locateServer, type ServerLocation } from './connect/location.ts'
-import { type ProxyServer, parseProxy } from './connect/proxy.ts'
+import { locateServers, type ServerLocation } from './connect/location.ts'
+import { parseProxy } from './connect/proxy.ts'
 import type { UpdateSettings } from './update/updater.ts'
 
 /** Where the local API listens. */
@@ -19,9 +19,10 @@ export interface WebSettings {
 
 /** Everything an agent runs by, defaults filled in. */
 export interface AgentSettings {
+  /** The first address of the server. */
   location: ServerLocation
-  /** Finds the server anew before each attempt: one on this machine may come back at another port. */
-  relocate?: () => ServerLocation
+  /** Finds all its addresses anew before each round: a server on this machine may come back at another port. */
+  relocate?: () => readonly ServerLocation[]
   dial: DialSettings
   heartbeat: HeartbeatTimes
   metadata: string
@@ -39,13 +40,13 @@ const DEFAULT_WEB_PORT = 4040
 
 /** Fills in the defaults and finds the server; throws `ConfigError` with what to change. */
 export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
-  const location = locateServer(keys, env)
+  const [location] = locateServers(keys, env)
   return {
     location,
-    relocate: () => locateServer(keys, env),
+    relocate: () => locateServers(keys, env),
     dial: {
       timeoutMs: keys.connect_timeout ?? 10_000,
-      proxy: proxyFor(location, keys.proxy_url, env),
+      ...proxySettings(keys.proxy_url, env),
       resolvers: keys.dns_resolver_ips ?? [],
       interface: keys.connect_interface,
       crl: keys.crl_noverify ? undefined : keys.crl_url,
@@ -100,16 +101,18 @@ export function webSettings({
   }
 }
 
-/** The proxy named by the configuration, or by the environment unless the server is exempt from it. */
-function proxyFor(
-  location: ServerLocation,
+/** The proxy named by the configuration, or by the environment for servers that are not exempt from it. */
+function proxySettings(
   configured: string | undefined,
   env: Env,
-): ProxyServer | undefined {
-  if (configured) return parseProxy(configured)
+): Pick<DialSettings, 'proxy' | 'withoutProxy'> {
+  if (configured) return { proxy: parseProxy(configured) }
   const inherited = env.http_proxy
-  if (!inherited || location.loopback || isExempt(location.host, env.no_proxy ?? '')) return undefined
-  return parseProxy(inherited)
+  if (!inherited) return { proxy: undefined }
+  return {
+    proxy: parseProxy(inherited),
+    withoutProxy: ({ loopback, host }) => loopback || isExempt(host, env.no_proxy ?? ''),
+  }
 }
 
 function isExempt(host: string, noProxy: string): boolean {

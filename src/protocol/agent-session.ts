@@ -70,6 +70,8 @@ export interface AgentSessionOptions {
   onBug?(error: unknown): void
   /** How long the server may take to answer a request. */
   callTimeoutMs?: number
+  /** How long it may take to answer Auth, when that is another time. */
+  authTimeoutMs?: number
   pool?: BufferPool
   clock?: Clock
 }
@@ -145,6 +147,7 @@ export class AgentSession {
       this.#welcome = await this.#call<AuthResponse>(
         StreamType.Auth,
         authMessage(this.#options.identity, this.#times),
+        this.#options.authTimeoutMs,
       )
     } catch (error) {
       this.#mux.close()
@@ -183,9 +186,12 @@ export class AgentSession {
     this.#mux.destroy(error)
   }
 
-  async #call<Response>(type: number, message: object): Promise<Response> {
-    const timeout = this.#options.callTimeoutMs ?? CALL_TIMEOUT_MS
-    const response = await call(this.#mux, type, message, timeout)
+  async #call<Response>(
+    type: number,
+    message: object,
+    timeoutMs = this.#options.callTimeoutMs ?? CALL_TIMEOUT_MS,
+  ): Promise<Response> {
+    const response = await call(this.#mux, type, message, timeoutMs)
     if (typeof response.Error === 'string' && response.Error !== '') throw readRefusal(response.Error)
     return response as Response
   }

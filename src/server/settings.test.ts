@@ -37,6 +37,7 @@ test('what cannot be is refused with one sentence that names the setting', () =>
     [['--api-addr', 'localhost:70000'], {}, /--api-addr/],
     [['--tcp-ports', '9-5'], {}, /--tcp-ports/],
     [['--peer-advertise', 'here'], {}, /--peer-advertise is "here"/],
+    [['--agent-public-addr', 'here'], {}, /--agent-public-addr is "here"/],
     [['--region', 'moon'], {}, /--region is "moon"/],
     [['--roles', 'api,cook'], {}, /--roles/],
     [['--database-url', 'mysql://x'], {}, /postgres:\/\//],

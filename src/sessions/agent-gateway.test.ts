@@ -91,6 +91,35 @@ test('an agent is welcomed with everything it may want to show or keep', async (
   )
 })
 
+test('only our own agent is told where the nodes are: others would open a connection to each', async (t) => {
+  const connectAddresses = () => ['one.example.com:4443', 'two.example.com:4443']
+  const platform = await startPlatform(t, { gateway: { connectAddresses } })
+
+  const own = await platform.agent(t)
+  const other = await platform.agent(t, { identity: agentIdentity({ userAgent: 'ngrok-go/1.2.3' }) })
+
+  assert.deepEqual(
+    own.welcome.Extra.ConnectAddresses,
+    connectAddresses().map((ServerAddr) => ({ Region: 'us', ServerAddr })),
+  )
+  assert.deepEqual(other.welcome.Extra.ConnectAddresses, [])
+})
+
+test('an agent that comes back has a higher fence each time, whatever the clock says', async (t) => {
+  const platform = await startPlatform(t)
+  const fences: number[] = []
+  let identity = agentIdentity()
+  for (let count = 0; count < 3; count++) {
+    const agent = await platform.agent(t, { identity })
+    const { ClientId: clientId, Extra } = agent.welcome
+    fences.push(platform.registry.session('ac_1', Extra.AgentSessionID)!.fence!)
+    identity = agentIdentity({ clientId, cookie: Extra.Cookie })
+    agent.close()
+  }
+
+  assert.deepEqual(fences, [1, 2, 3])
+})
+
 test('before Auth an agent gets the region and nothing else', async (t) => {
   const platform = await startPlatform(t)
   const { mux } = await rawAgent(t, platform)

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/error.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Config } from '../config/load.ts'
 import type { Path } from '../config/shape.ts'
-import { readAddress, readAuthorities } from '../connect/location.ts'
+import { readAddresses, readAuthorities } from '../connect/location.ts'
 import { parseProxy } from '../connect/proxy.ts'
 import { webSettings } from '../settings.ts'
 import { SpecError } from '../spec-error.ts'
@@ -81,7 +81,7 @@ export function definesNothing({ files }: Pick<Config, 'files'>, code = 1): Fail
 
 /** What can only be judged beyond the shape of a value. */
 const AGENT_CHECKS: { [K in keyof AgentKeys]?: (value: NonNullable<AgentKeys[K]>) => void } = {
-  connect_url: readAddress,
+  connect_url: readAddresses,
   connect_cas: (value) => value === 'host' || value === 'trusted' || readAuthorities(value),
   proxy_url: parseProxy,
   dns_resolver_ips: (values) => values.forEach(checkNameServer),

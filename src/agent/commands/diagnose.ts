@@ -1,10 +1,12 @@
 import { lookup } from 'node:dns/promises'
+import { joinHostPort } from '../../base/hostport.ts'
 import type { AgentSession } from '../../protocol/index.ts'
 import { Refusal, startAgentSession } from '../../protocol/index.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Env } from '../config/paths.ts'
 import { writePrivately } from '../config/write.ts'
-import { dialServer, reachFirst, resolveHost } from '../connect/dial.ts'
+import { dialServer, proxyOf, reachFirst, resolveAll } from '../connect/dial.ts'
+import type { ServerLocation } from '../connect/location.ts'
 import { networkReason } from '../connect/network-reason.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
 import { VERSION } from '../version.ts'
@@ -49,13 +51,17 @@ export async function diagnose(
   await run('This machine', 'Configuration and server address', undefined, async () => {
     settings = resolveSettings(keys, env)
     settings.dial.family = family
-    return `${settings.location.host}:${settings.location.port}`
+    return locationsOf(settings)
+      .map(({ host, port }) => joinHostPort(host, port))
+      .join(', ')
   })
   await run('This machine', 'Name localhost', FINDINGS.resolve, async () => {
     const addresses = await lookup('localhost', { all: true, family: family ?? 0 })
     return addresses.map(({ address }) => address).join(', ')
   })
-  if (settings && (await checkInternet(settings, run))) await checkServer(settings, run)
+  if (settings)
+    for (const location of locationsOf(settings))
+      if (await checkInternet(location, settings, run)) await checkServer(location, settings, run)
 
   const failed = checks.filter(({ ok }) => !ok)
   sayFindings(failed, say)
@@ -106,10 +112,15 @@ function sayFindings(failed: readonly Check[], say: (text: string) => void): voi
   }
 }
 
+function locationsOf({ location, relocate }: AgentSettings): readonly ServerLocation[] {
+  return relocate?.() ?? [location]
+}
+
 /** Whether there is a way to whoever is asked first. Nobody else is asked: what is not ours is none of our business. */
-async function checkInternet({ location, dial }: AgentSettings, run: Run): Promise<boolean> {
-  const section = 'Internet'
-  const { proxy } = dial
+async function checkInternet(location: ServerLocation, settings: AgentSettings, run: Run): Promise<boolean> {
+  const { dial } = settings
+  const section = locationsOf(settings).length > 1 ? `Internet to ${location.host}` : 'Internet'
+  const proxy = proxyOf(location, dial)
   const { host } = proxy ?? location
   const of = proxy ? ' of the proxy' : ''
   const resolved = await run(
@@ -118,7 +129,7 @@ async function checkInternet({ location, dial }: AgentSettings, run: Run): Promi
     proxy ? FINDINGS.resolveProxy : FINDINGS.resolve,
     async () => {
       try {
-        return await resolveHost(host, dial)
+        return (await resolveAll(host, dial)).join(', ')
       } catch (error) {
         throw new Error(`${host}: ${networkReason(error)}`, { cause: error })
       }
@@ -131,9 +142,9 @@ async function checkInternet({ location, dial }: AgentSettings, run: Run): Promi
   })
 }
 
-async function checkServer({ location, dial }: AgentSettings, run: Run): Promise<void> {
+async function checkServer(location: ServerLocation, { dial }: AgentSettings, run: Run): Promise<void> {
   const section = `Server ${location.host}:${location.port}`
-  const through = dial.proxy === undefined ? '' : ' through the proxy'
+  const through = proxyOf(location, dial) === undefined ? '' : ' through the proxy'
   const secured = await run(section, `TLS and certificate${through}`, FINDINGS.tls, async () => {
     const socket = await dialServer(location, dial)
     const version = socket.getProtocol() ?? ''

@@ -35,7 +35,7 @@ export const SESSION: readonly Flag[] = [
     help: 'authtoken of the server (better kept in a file: others can see your command line)',
   },
   { name: 'authtoken-file', kind: 'text', help: 'file that holds the authtoken' },
-  { name: 'connect-url', kind: 'text', help: 'host:port of the server' },
+  { name: 'connect-url', kind: 'text', help: 'host:port of the server; several with commas' },
   { name: 'root-cas', kind: 'text', help: 'authorities to trust: a PEM file, "host" or "trusted"' },
   { name: 'web-addr', kind: 'text', help: 'address of the local API and inspector, or false' },
   { name: 'update-url', kind: 'text', help: 'directory or URL updates come from' },

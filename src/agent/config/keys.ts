@@ -12,6 +12,7 @@ import {
   shortText,
   text,
   textOrFalse,
+  textOrList,
 } from './shape.ts'
 
 /** What can be set for the agent itself, under the names of version 3 (`agent:`). */
@@ -20,7 +21,7 @@ export const agentKeys = {
   api_key: text,
   connect_interface: text,
   connect_timeout: duration,
-  connect_url: text,
+  connect_url: textOrList,
   connect_cas: text,
   crl_noverify: flag,
   crl_url: text,

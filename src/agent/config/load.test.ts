@@ -31,6 +31,17 @@ test('later files win key by key, maps are merged and lists replaced', (t) => {
   assert.deepEqual(config.files, paths)
 })
 
+test('several addresses of the server are a list, or one text with commas', (t) => {
+  const [list = '', text = ''] = filesIn(t, [
+    'version: 3\nagent:\n  connect_url: [one:1, two:2]\n',
+    'version: 2\nserver_addr: one:1, two:2\n',
+  ])
+
+  assert.equal(loadConfig([list], {}).agent.connect_url, 'one:1,two:2')
+  assert.equal(loadConfig([text], {}).agent.connect_url, 'one:1, two:2')
+  assert.equal(loadConfig([], { ADIT_CONNECT_URL: 'a:1,b:2' }).agent.connect_url, 'a:1,b:2')
+})
+
 test('environment variables win over files', (t) => {
   const paths = filesIn(t, ['version: 2\nauthtoken: file\nlog_level: warn\n'])
 

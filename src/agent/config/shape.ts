@@ -164,6 +164,15 @@ export function list<T>(item: Shape<T>): Shape<T[]> {
   }
 }
 
+/** A string that may hold several values with commas between them, also written as a list. */
+export const textOrList: Shape<string> = {
+  read(value, path, problems) {
+    if (!Array.isArray(value)) return text.read(value, path, problems)
+    if (value.length === 0) return refuse(problems, path, `${nameOf(path)} must not be an empty list`)
+    return list(text).read(value, path, problems)?.join(',')
+  },
+}
+
 /** A map with free keys. */
 export function mapOf<T>(item: Shape<T>): Shape<Map<string, T>> {
   return {

@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
-import { Backoff } from './backoff.ts'
 import { dialServer } from './dial.ts'
-import { locateServer, readAddress } from './location.ts'
+import { locateServers, readAddress } from './location.ts'
 import { parseProxy } from './proxy.ts'
+
+const located = (...given: Parameters<typeof locateServers>) => locateServers(...given)[0]
 
 function dataDir(t: TestContext, credentials?: object): { ADIT_DATA_DIR: string } {
   const dir = mkdtempSync(join(tmpdir(), 'adit-data-'))
@@ -31,7 +32,7 @@ test('a server on this machine is found through what it left in its data directo
     }),
   )
 
-  const found = locateServer({}, env)
+  const found = located({}, env)
 
   assert.deepEqual(
     [found.host, found.port, found.authtoken.reveal(), found.loopback],
@@ -43,24 +44,45 @@ test('a server on this machine is found through what it left in its data directo
 test('what is configured wins, and the token of the local server goes to no other', (t) => {
   const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
 
-  assert.equal(locateServer({ authtoken: 'MINE' }, env).authtoken.reveal(), 'MINE')
-  assert.equal(locateServer({ connect_url: 'localhost:4443' }, env).authtoken.reveal(), 'LOCAL')
+  assert.equal(located({ authtoken: 'MINE' }, env).authtoken.reveal(), 'MINE')
+  assert.equal(located({ connect_url: 'localhost:4443' }, env).authtoken.reveal(), 'LOCAL')
   assert.throws(
-    () => locateServer({ connect_url: 'elsewhere.test:443' }, env),
+    () => located({ connect_url: 'elsewhere.test:443' }, env),
     /No authtoken is configured for the server elsewhere/,
   )
-  assert.equal(locateServer({ connect_url: 'elsewhere.test', authtoken: 'T' }, env).cas, undefined)
+  assert.equal(located({ connect_url: 'elsewhere.test', authtoken: 'T' }, env).cas, undefined)
+})
+
+test('several addresses are told apart by commas, and each has the token and authority that are its own', (t) => {
+  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
+  const keys = { connect_url: 'one.example.com:4443, [2001:db8::1]:5,127.0.0.1:4443', authtoken: 'T' }
+
+  const locations = locateServers(keys, env)
+
+  assert.deepEqual(
+    locations.map(({ host, port, loopback }) => [host, port, loopback]),
+    [
+      ['one.example.com', 4443, false],
+      ['2001:db8::1', 5, false],
+      ['127.0.0.1', 4443, true],
+    ],
+  )
+  assert.throws(() => located({ ...keys, connect_url: 'one.example.com:4443,,two:1' }, env), /use host:port/)
+  assert.throws(
+    () => located({ connect_url: '127.0.0.1:4443,two.example.com:1' }, env),
+    /No authtoken is configured for the server two.example.com:1/,
+  )
 })
 
 test('with nothing configured and nothing running the next step is told', (t) => {
-  assert.throws(() => locateServer({}, dataDir(t)), /Start one here with:\s+adit server/)
+  assert.throws(() => located({}, dataDir(t)), /Start one here with:\s+adit server/)
 })
 
 test('a broken credentials file is as good as none', (t) => {
   const env = dataDir(t)
   writeFileSync(join(env.ADIT_DATA_DIR, 'credentials.json'), '{"agent_addr":')
 
-  assert.throws(() => locateServer({}, env), /none was found/)
+  assert.throws(() => located({}, env), /none was found/)
 })
 
 test('authorities are read from a file, which must hold some', (t) => {
@@ -68,14 +90,14 @@ test('authorities are read from a file, which must hold some', (t) => {
   const keys = { connect_url: 'a:1', authtoken: 'T' }
 
   assert.match(
-    locateServer({ ...keys, connect_cas: join(env.ADIT_DATA_DIR, 'ca.pem') }, env).cas?.[0] ?? '',
+    located({ ...keys, connect_cas: join(env.ADIT_DATA_DIR, 'ca.pem') }, env).cas?.[0] ?? '',
     /ours/,
   )
   assert.throws(
-    () => locateServer({ ...keys, connect_cas: '/nonexistent' }, env),
+    () => located({ ...keys, connect_cas: '/nonexistent' }, env),
     /cannot read the certificate authorities/,
   )
-  assert.ok(Array.isArray(locateServer({ ...keys, connect_cas: 'host' }, env).cas))
+  assert.ok(Array.isArray(located({ ...keys, connect_cas: 'host' }, env).cas))
 })
 
 test('server addresses take a port, a scheme and IPv6', () => {
@@ -83,18 +105,6 @@ test('server addresses take a port, a scheme and IPv6', () => {
   assert.deepEqual(readAddress('tls://a:99'), { host: 'a', port: 99 })
   assert.deepEqual(readAddress('[::1]:5'), { host: '::1', port: 5 })
   assert.throws(() => readAddress('a b'), /use host:port/)
-})
-
-test('waiting times double up to the bound, are spread at random and start over', () => {
-  const top = new Backoff({ firstMs: 1000, mostMs: 30_000, random: () => 1 })
-
-  assert.deepEqual(
-    Array.from({ length: 8 }, () => top.next()),
-    [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000],
-  )
-  top.reset()
-  assert.equal(top.next(), 1000)
-  assert.equal(new Backoff({ firstMs: 1000, mostMs: 30_000, random: () => 0 }).next(), 0)
 })
 
 /** A proxy that speaks whatever `answer` makes of the first bytes, then joins the target. */

@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
+import { joinHostPort } from '../../base/hostport.ts'
 import type { ByteStream } from '../../base/stream.ts'
 import {
   type AgentCommand,
@@ -16,6 +17,7 @@ import type { AgentLog } from '../log/log.ts'
 import { Backoff } from './backoff.ts'
 import { type DialSettings, dialServer, UntrustedServer } from './dial.ts'
 import type { ServerLocation } from './location.ts'
+import { ServerAddresses } from './server-addresses.ts'
 import { staggered } from './staggered.ts'
 
 /** How the session stands, in the words of the screen and the local API. */
@@ -24,8 +26,8 @@ export type SessionStatus = 'connecting' | 'online' | 'reconnecting' | 'closed'
 /** What a connection needs of the agent around it. */
 export interface ConnectionOptions {
   location: ServerLocation
-  /** Where the server is by now; a failure means: where it was. */
-  relocate?: (() => ServerLocation) | undefined
+  /** All addresses of the server by now; a failure means: where it was. */
+  relocate?: (() => readonly ServerLocation[]) | undefined
   dial: DialSettings
   identity: Omit<AgentIdentity, 'authtoken' | 'clientId' | 'cookie'>
   heartbeat: HeartbeatTimes
@@ -49,11 +51,20 @@ export interface Resume {
 
 /** A session must last this long before a loss counts as the first one again. */
 const LASTING_MS = 10_000
-const FIRST_DELAY_MS = 1000
-const MOST_DELAY_MS = 30_000
 /** On this machine nobody is crowded, and a server that was restarted should be found at once. */
-const MOST_DELAY_LOOPBACK_MS = 1000
+const MAX_PAUSE_LOOPBACK_MS = 1000
 const STAGGER_LOOPBACK_MS = 1000
+/** How long TCP, TLS and authentication may take together at one of several addresses, before the next one is tried. */
+const MAX_ATTEMPT_MS = 5000
+const MIN_AUTH_MS = 1000
+
+/** A session that has been authenticated. */
+interface BegunSession {
+  readonly location: ServerLocation
+  readonly session: AgentSession
+  /** Resolves when it is over, with the reason unless it was closed in order. */
+  readonly lost: Promise<Error | undefined>
+}
 
 /** Thrown by calls that need a session when there is none. */
 export class NoSession extends Error {
@@ -64,6 +75,7 @@ export class NoSession extends Error {
 export class Connection {
   readonly #options: ConnectionOptions
   readonly #backoff: Backoff
+  readonly #addresses: ServerAddresses
   #status: SessionStatus = 'connecting'
   #session: AgentSession | undefined
   #welcome: AuthResponse | undefined
@@ -74,17 +86,17 @@ export class Connection {
   #closing = false
   #restarting = false
   readonly #abort = new AbortController()
-  #onLost: (error?: Error) => void = () => {}
   #wake: (() => void) | undefined
   #waiting: { resolve(session: AgentSession): void; reject(error: Error): void }[] = []
 
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.#backoff = new Backoff({
-      firstMs: FIRST_DELAY_MS,
-      mostMs: options.location.loopback ? MOST_DELAY_LOOPBACK_MS : MOST_DELAY_MS,
-      ...(options.random ? { random: options.random } : {}),
+      clock: options.clock,
+      ...(options.location.loopback ? { maxMs: MAX_PAUSE_LOOPBACK_MS } : {}),
+      random: options.random,
     })
+    this.#addresses = new ServerAddresses(options.dial, options.random)
   }
 
   get status(): SessionStatus {
@@ -122,13 +134,14 @@ export class Connection {
     let final: Error | undefined
     try {
       while (!this.#closing) {
+        const spent = { ms: 0 }
         try {
-          await this.#oneSession()
+          await this.#round(spent)
         } catch (error) {
           this.#failed(error as Error)
         }
         if (this.#restarting) this.#restarting = false
-        else if (!this.#closing) await this.#pause(this.#backoff.next())
+        else if (!this.#closing) await this.#pause(this.#backoff.next(spent.ms))
       }
     } catch (error) {
       final = error as Error
@@ -183,31 +196,82 @@ export class Connection {
     this.#wake?.()
   }
 
-  async #oneSession(): Promise<void> {
-    const { dial, identity, heartbeat, clock, log } = this.#options
-    const location = this.#locate()
-    const transport = await this.#dial(location)
-    if (this.#closing) {
-      transport.destroy()
+  /** Tries each address once, until one of them has had a session. `spent` is told how long the attempts took. */
+  async #round(spent: { ms: number }): Promise<void> {
+    const { clock, log } = this.#options
+    const began = clock.monotonic()
+    const round = await this.#addresses.round(this.#locate())
+    const failures: Error[] = []
+    for (const location of round) {
+      let begun: BegunSession
+      try {
+        begun = await this.#begin(location, round.length > 1)
+      } catch (error) {
+        if (this.#closing) return
+        this.#addresses.ended(location, false)
+        failures.push(error as Error)
+        // What one node refuses, all of them do.
+        if (isRefused(error) || error instanceof ConfigError) throw error
+        const addr = joinHostPort(location.addresses?.[0] ?? location.host, location.port)
+        if (failures.length < round.length)
+          log.warn('server address failed, trying the next one', {
+            obj: 'tunnels.session',
+            addr,
+            err: (error as Error).message,
+          })
+        continue
+      }
+      await this.#serve(begun)
       return
     }
-    const lost = new Promise<Error | undefined>((resolve) => {
-      this.#onLost = resolve
-    })
-    const session = await startAgentSession(transport, {
-      identity: { ...identity, authtoken: location.authtoken, ...this.#resume },
-      heartbeat,
-      clock,
-      callTimeoutMs: Math.max(dial.timeoutMs, 10_000),
-      onProxy: (header, stream) => this.#options.onProxy(header, stream),
-      onCommand: (command) => this.#options.onCommand(command),
-      onLatency: (milliseconds) => this.#beat(milliseconds),
-      onClose: (error) => this.#onLost(error),
-      onBug: (error) => log.error('internal error', { err: error }),
-    })
+    spent.ms = clock.monotonic() - began
+    // An address with a certificate of somebody else says little while others are merely unreachable.
+    throw failures.findLast((error) => !(error instanceof UntrustedServer)) ?? failures.at(-1)!
+  }
+
+  /** Dials and authenticates, within the time for one attempt. */
+  async #begin(location: ServerLocation, several: boolean): Promise<BegunSession> {
+    const { dial, identity, heartbeat, clock, log } = this.#options
+    const attemptMs = several ? Math.min(dial.timeoutMs, MAX_ATTEMPT_MS) : dial.timeoutMs
+    const began = clock.monotonic()
+    const transport = await this.#dial(location, attemptMs, several)
+    if (this.#closing) {
+      transport.destroy()
+      throw new NoSession('the agent is stopping')
+    }
+    const { promise: lost, resolve } = Promise.withResolvers<Error | undefined>()
+    try {
+      const session = await startAgentSession(transport, {
+        identity: { ...identity, authtoken: location.authtoken, ...this.#resume },
+        heartbeat,
+        clock,
+        callTimeoutMs: Math.max(dial.timeoutMs, 10_000),
+        authTimeoutMs: Math.max(attemptMs - (clock.monotonic() - began), MIN_AUTH_MS),
+        onProxy: (header, stream) => this.#options.onProxy(header, stream),
+        onCommand: (command) => this.#options.onCommand(command),
+        onLatency: (milliseconds) => this.#beat(milliseconds),
+        onClose: resolve,
+        onBug: (error) => log.error('internal error', { err: error }),
+      })
+      return { location, session, lost }
+    } catch (error) {
+      // Whoever says nothing does not hear a goodbye either.
+      if (!(error instanceof Refusal)) transport.destroy()
+      throw error
+    }
+  }
+
+  /** Has the session until it is lost, which it throws. */
+  async #serve({ location, session, lost }: BegunSession): Promise<void> {
+    const { clock } = this.#options
+    const { ClientId, Extra } = session.welcome
     this.#session = session
     this.#welcome = session.welcome
-    this.#resume = { clientId: session.welcome.ClientId, cookie: session.welcome.Extra?.Cookie ?? '' }
+    this.#resume = { clientId: ClientId, cookie: Extra?.Cookie ?? '' }
+    this.#addresses.learn(
+      location,
+      (Extra?.ConnectAddresses ?? []).map(({ ServerAddr }) => ServerAddr),
+    )
     const began = clock.monotonic()
     try {
       if (this.#closing) session.close()
@@ -219,28 +283,32 @@ export class Connection {
       // Without its tunnels a session is of no use: begin again, as with any other loss.
       session.close()
       await lost
+      this.#addresses.ended(location, false)
       throw error
     }
     const error = await lost
     this.#session = undefined
-    if (clock.monotonic() - began >= LASTING_MS) this.#backoff.reset()
+    const lasted = clock.monotonic() - began >= LASTING_MS
+    if (lasted) this.#backoff.reset()
+    this.#addresses.ended(location, lasted && !isSilence(error))
     if (!this.#closing) throw error ?? new Error('the session was closed')
   }
 
-  #dial(location: ServerLocation): Promise<TLSSocket> {
-    const attempt = (signal: AbortSignal) => dialServer(location, this.#options.dial, signal)
+  #dial(location: ServerLocation, timeoutMs: number, several: boolean): Promise<TLSSocket> {
+    const settings = { ...this.#options.dial, timeoutMs }
+    const attempt = (signal: AbortSignal) => dialServer(location, settings, signal)
     // Elsewhere a crowd of agents that all try twice could keep a slow server from recovering.
-    return location.loopback
-      ? staggered(attempt, STAGGER_LOOPBACK_MS, this.#abort.signal)
-      : attempt(this.#abort.signal)
+    if (!location.loopback || several) return attempt(this.#abort.signal)
+    const inTime = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)])
+    return staggered(attempt, STAGGER_LOOPBACK_MS, inTime)
   }
 
-  #locate(): ServerLocation {
+  #locate(): readonly ServerLocation[] {
     const { location, relocate } = this.#options
     try {
-      return relocate?.() ?? location
+      return relocate?.() ?? [location]
     } catch {
-      return location
+      return [location]
     }
   }
 
@@ -280,7 +348,7 @@ export class Connection {
     if (this.#restarting) {
       log.info('session restarting', { obj: 'tunnels.session' })
     } else if (this.#status === 'online') {
-      if (/^Nothing was heard/.test(error.message)) {
+      if (isSilence(error)) {
         log.error('heartbeat timeout, terminating session', { obj: 'tunnels.session' })
       }
       log.error('session closed, starting reconnect loop', { obj: 'tunnels.session', err: error.message })
@@ -303,7 +371,17 @@ export class Connection {
   }
 }
 
-/** A numbered refusal says that the server knows us and says no; an untrusted certificate will not mend itself either. */
+/** A numbered refusal says that the server knows us and says no. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Refusal && error.number !== undefined
+}
+
+/** An untrusted certificate will not mend itself either. */
 function isFinal(error: Error): boolean {
-  return error instanceof UntrustedServer || (error instanceof Refusal && error.number !== undefined)
+  return error instanceof UntrustedServer || isRefused(error)
+}
+
+/** Nothing came from the server for longer than it may be silent. */
+function isSilence(error: Error | undefined): boolean {
+  return error !== undefined && /^Nothing was heard/.test(error.message)
 }

@@ -15,6 +15,8 @@ import { openThroughProxy, type ProxyServer } from './proxy.ts'
 export interface DialSettings {
   timeoutMs: number
   proxy: ProxyServer | undefined
+  /** Servers that are reached without the proxy. */
+  withoutProxy?: ((location: ServerLocation) => boolean) | undefined
   /** Name servers to ask instead of the system's. */
   resolvers: readonly string[]
   /** Network interface to leave by. */
@@ -29,8 +31,15 @@ export interface DialSettings {
 interface Peer {
   host: string
   port: number
+  /** The addresses of the name, in the order to try. */
+  addresses?: readonly string[] | undefined
   named: string
   explain(error: NodeJS.ErrnoException): Error
+}
+
+/** The proxy that this server is reached through. */
+export function proxyOf(location: ServerLocation, settings: DialSettings): ProxyServer | undefined {
+  return settings.withoutProxy?.(location) ? undefined : settings.proxy
 }
 
 /** Connects to the server with TLS; rejects with a sentence that says at which step it failed, and with whom. */
@@ -40,10 +49,10 @@ export async function dialServer(
   signal?: AbortSignal,
 ): Promise<TLSSocket> {
   const { host, port } = location
-  const { proxy } = settings
+  const proxy = proxyOf(location, settings)
   const way = { peer: firstPeer(location, settings) }
   return inTime(settings, signal, way, async (sockets, abort) => {
-    let socket = await connect(way.peer, settings, sockets)
+    let socket = await connect(way.peer, settings, sockets, abort)
     if (proxy) {
       if (proxy.tls)
         socket = await secure(socket, { ...(serverName(proxy.host) ? { servername: proxy.host } : {}) })
@@ -65,13 +74,14 @@ export async function dialServer(
 /** Opens a TCP connection to whoever is asked first, the server or the proxy, and closes it. */
 export async function reachFirst(location: ServerLocation, settings: DialSettings): Promise<void> {
   const peer = firstPeer(location, settings)
-  await inTime(settings, undefined, { peer }, async (sockets) => {
-    const socket = await connect(peer, settings, sockets)
+  await inTime(settings, undefined, { peer }, async (sockets, abort) => {
+    const socket = await connect(peer, settings, sockets, abort)
     socket.destroy()
   })
 }
 
-function firstPeer(location: ServerLocation, { proxy }: DialSettings): Peer {
+function firstPeer(location: ServerLocation, settings: DialSettings): Peer {
+  const proxy = proxyOf(location, settings)
   return proxy ? proxyPeer(proxy) : serverPeer(location)
 }
 
@@ -91,7 +101,8 @@ async function inTime<T>(
     for (const socket of sockets) socket.destroy()
   })
   try {
-    return await work(sockets, abort.signal)
+    // Looking up a name cannot be broken off, and must not hold up what comes after it.
+    return await Promise.race([work(sockets, abort.signal), whenAborted(abort.signal)])
   } catch (error) {
     for (const socket of sockets) socket.destroy()
     if (abort.signal.aborted)
@@ -105,17 +116,37 @@ async function inTime<T>(
   }
 }
 
-async function connect({ host, port }: Peer, settings: DialSettings, sockets: Socket[]): Promise<Socket> {
-  const target = settings.resolvers.length > 0 ? await resolveHost(host, settings) : host
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+}
+
+async function connect(
+  peer: Peer,
+  settings: DialSettings,
+  sockets: Socket[],
+  abort: AbortSignal,
+): Promise<Socket> {
+  const { host, port } = peer
   const localAddress = settings.interface === undefined ? undefined : addressOfInterface(settings.interface)
-  const family = localAddress === undefined ? settings.family : isIP(localAddress)
+  const family = localAddress === undefined ? settings.family : (isIP(localAddress) as 4 | 6)
+  const addresses = peer.addresses ?? (await resolveAll(host, { ...settings, family }))
+  abort.throwIfAborted()
+  const resolved = addresses.map((address) => ({ address, family: isIP(address) }))
+  const fitting = resolved.filter((each) => family === undefined || each.family === family)
+  const [first] = fitting
+  if (first === undefined) throw new Error(`${host} has no address of the family IPv${family}`)
   return new Promise((done, failed) => {
     const socket = connectTcp({
-      host: target,
+      host,
       port,
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
+      // Node tries the next one by itself when an address does not take the connection.
+      lookup: (_host, { all }, found) =>
+        all ? found(null, fitting) : found(null, first.address, first.family),
       ...(localAddress === undefined ? {} : { localAddress }),
       ...(family === undefined ? {} : { family }),
     })
@@ -138,24 +169,24 @@ function secure(socket: Socket, options: ConnectionOptions): Promise<TLSSocket> 
   })
 }
 
-/** The address a connection goes to, of the name servers and the family that are asked for. */
-export async function resolveHost(
+/** All addresses of a host, of the name servers and the family that are asked for. */
+export async function resolveAll(
   host: string,
   { resolvers, family }: Pick<DialSettings, 'resolvers' | 'family'>,
-): Promise<string> {
-  if (isIP(host)) return host
-  if (resolvers.length === 0) return (await lookup(host, { family: family ?? 0 })).address
+): Promise<string[]> {
+  if (isIP(host)) return [host]
+  if (resolvers.length === 0) {
+    const found = await lookup(host, { family: family ?? 0, all: true })
+    return found.map(({ address }) => address)
+  }
   const resolver = new Resolver({ timeout: 3000, tries: 2 })
   resolver.setServers(resolvers)
   const [v4, v6] = await Promise.allSettled([
     family === 6 ? [] : resolver.resolve4(host),
     family === 4 ? [] : resolver.resolve6(host),
   ])
-  const [address] = [
-    ...(v4.status === 'fulfilled' ? v4.value : []),
-    ...(v6.status === 'fulfilled' ? v6.value : []),
-  ]
-  if (address !== undefined) return address
+  const addresses = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  if (addresses.length > 0) return addresses
   throw v4.status === 'rejected' ? v4.reason : new Error(`${host} has no address`)
 }
 
@@ -209,9 +240,9 @@ const UNTRUSTED = new Set([
   'CERT_REVOKED',
 ])
 
-function serverPeer({ host, port }: ServerLocation): Peer {
+function serverPeer({ host, port, addresses }: ServerLocation): Peer {
   const named = joinHostPort(host, port)
-  return { host, port, named, explain: (error) => explainServer(error, host, named) }
+  return { host, port, addresses, named, explain: (error) => explainServer(error, host, named) }
 }
 
 function explainServer(error: NodeJS.ErrnoException, host: string, named: string): Error {

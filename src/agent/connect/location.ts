@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
-import { parseHostPort } from '../../base/hostport.ts'
+import { joinHostPort, parseHostPort } from '../../base/hostport.ts'
 import { Secret } from '../../base/secret.ts'
 import { ConfigError } from '../config/error.ts'
 import { reason } from '../config/file.ts'
@@ -14,6 +14,8 @@ import { isRecord } from '../config/shape.ts'
 export interface ServerLocation {
   host: string
   port: number
+  /** The addresses of the name `host` in the order to try; undefined: as they are resolved. */
+  addresses?: readonly string[] | undefined
   authtoken: Secret
   /** PEM text of the authorities to trust; undefined means those Node trusts. */
   cas: string[] | undefined
@@ -28,21 +30,38 @@ interface Credentials {
   ca_file?: string
 }
 
+interface Address {
+  host: string
+  port: number
+}
+
 const DEFAULT_PORT = 443
 
-/** Works out the server: what is configured, else the one running on this machine. Throws with the next step to take. */
-export function locateServer(keys: AgentKeys, env: Env): ServerLocation {
+/**
+ * Works out where the server is: every address that is configured, else the one running on this machine. Throws with the
+ * next step to take.
+ */
+export function locateServers(keys: AgentKeys, env: Env): [ServerLocation, ...ServerLocation[]] {
   const local = readCredentials(defaultDataDir(env))
-  const address = keys.connect_url ?? local?.agent_addr
-  if (address === undefined) throw new ConfigError(NOT_FOUND)
-  const { host, port } = readAddress(address)
+  const configured = keys.connect_url ?? local?.agent_addr
+  if (configured === undefined) throw new ConfigError(NOT_FOUND)
+  const [first, ...others] = readAddresses(configured)
+  const locate = (address: Address) => locateServer(address, keys, local)
+  return [locate(first), ...others.map(locate)]
+}
+
+function locateServer(
+  { host, port }: Address,
+  keys: AgentKeys,
+  local: Credentials | undefined,
+): ServerLocation {
   // The local server's token and authority are for that server alone.
   const isLocal =
     local?.agent_addr !== undefined && sameAddress(readAddress(local.agent_addr), { host, port })
   const authtoken = keys.authtoken ?? (isLocal ? local?.authtoken : undefined)
   if (!authtoken) {
     throw new ConfigError([
-      `No authtoken is configured for the server ${address}.`,
+      `No authtoken is configured for the server ${joinHostPort(host, port)}.`,
       'Create one in the dashboard of the server and save it with: adit config add-authtoken TOKEN',
     ])
   }
@@ -51,8 +70,13 @@ export function locateServer(keys: AgentKeys, env: Env): ServerLocation {
     port,
     authtoken: new Secret(authtoken),
     cas: trusted(keys.connect_cas, isLocal ? local?.ca_file : undefined),
-    loopback: host === 'localhost' || host.endsWith('.localhost') || /^127\.|^::1$/.test(host),
+    loopback: isLoopback(host),
   }
+}
+
+/** Whether a host is this machine. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || /^127\.|^::1$/.test(host)
 }
 
 const NOT_FOUND = [
@@ -62,13 +86,19 @@ const NOT_FOUND = [
   '                           adit config add-authtoken TOKEN',
 ]
 
-function sameAddress(a: { host: string; port: number }, b: { host: string; port: number }): boolean {
+function sameAddress(a: Address, b: Address): boolean {
   const plain = (host: string) => (host === 'localhost' ? '127.0.0.1' : host)
   return plain(a.host) === plain(b.host) && a.port === b.port
 }
 
+/** One or more addresses, separated by commas. */
+export function readAddresses(text: string): [Address, ...Address[]] {
+  const [first = '', ...others] = text.split(',').map((part) => part.trim())
+  return [readAddress(first), ...others.map(readAddress)]
+}
+
 /** `host:port`, the port 443 when absent; a scheme is forgiven. */
-export function readAddress(text: string): { host: string; port: number } {
+export function readAddress(text: string): Address {
   const bare = text.replace(/^(tls|https):\/\//, '').replace(/\/$/, '')
   const read = parseHostPort(bare)
   if (!read)

@@ -28,6 +28,8 @@ export class TestGateway {
   refuseBinds: Refusal | undefined
   /** Refuses the next bind alone. */
   refuseOnce: Refusal | undefined
+  /** Named to agents as the addresses of the platform. */
+  connectAddresses: string[] = []
   /** Answers to Auth wait for this. */
   gate: Promise<void> = Promise.resolve()
   session: ServedSession | undefined
@@ -201,7 +203,7 @@ export class TestGateway {
         Banner: '',
         SessionDuration: 0,
         DeprecationWarning: null,
-        ConnectAddresses: [],
+        ConnectAddresses: this.connectAddresses.map((ServerAddr) => ({ Region: 'us', ServerAddr })),
         AgentSessionID: `ts_${++this.#count}`,
       },
     }

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../base/clock.ts'
+import { Secret } from '../../base/secret.ts'
+import { Refusal } from '../../protocol/index.ts'
+import { recordedLog, testSettings } from '../testing/agent.ts'
+import { TestGateway } from '../testing/gateway.ts'
+import { Connection } from './connection.ts'
+import { UntrustedServer } from './dial.ts'
+import type { ServerLocation } from './location.ts'
+
+/** A connection that tries these addresses in this order, without pauses. */
+function startConnection(t: TestContext, locations: readonly ServerLocation[]) {
+  const { dial, heartbeat } = testSettings(new TestGateway())
+  const { log, lines } = recordedLog()
+  const connection = new Connection({
+    ...{ dial, heartbeat, log, clock: systemClock },
+    location: locations[0]!,
+    relocate: () => locations,
+    identity: {
+      ...{ version: '1', userAgent: 'adit/1', clientType: 'adit', os: 'linux', arch: 'x64' },
+      commands: { restart: '', stop: '', update: '' },
+    },
+    onProxy: (_header, stream) => stream.reset(),
+    onCommand: async () => {},
+    onSession: async () => {},
+    onChange() {},
+    random: () => 0,
+  })
+  const ended = connection.run()
+  ended.catch(() => {})
+  t.after(() => connection.close())
+  return { connection, ended, lines }
+}
+
+function locationOf(gateway: TestGateway): ServerLocation {
+  return { ...testSettings(gateway).location, host: '127.0.0.1' }
+}
+
+/** Takes connections and says nothing, as a stopped process does whose kernel goes on. */
+async function startFrozen(t: TestContext): Promise<{ port: number; connections: Set<Socket> }> {
+  const connections = new Set<Socket>()
+  const server = createServer((socket) => {
+    connections.add(socket)
+    socket.on('error', () => {})
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of connections) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as { port: number }).port, connections }
+}
+
+test('an agent whose first server is frozen comes to the next one', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const frozen = await startFrozen(t)
+  const { connection } = startConnection(t, [
+    { ...locationOf(gateway), port: frozen.port },
+    locationOf(gateway),
+  ])
+
+  await connection.session(20_000)
+
+  assert.equal(frozen.connections.size, 1)
+  assert.equal(gateway.auths.length, 1)
+})
+
+test('an agent whose first server does not answer its authentication comes to the next one', async (t) => {
+  const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
+  first.gate = new Promise(() => {})
+  const { connection } = startConnection(t, [locationOf(first), locationOf(second)])
+
+  await connection.session(20_000)
+
+  assert.deepEqual([first.auths.length, second.auths.length], [0, 1])
+})
+
+test('an agent whose server freezes while it is online comes to the next one', async (t) => {
+  const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
+  const { connection } = startConnection(t, [locationOf(first), locationOf(second)])
+  await connection.session(20_000)
+
+  first.freeze()
+
+  await second.until(() => second.auths.length === 1 && connection.status === 'online')
+  assert.equal(first.auths.length, 1)
+})
+
+test('a refused token is final: it is not tried at the other addresses', async (t) => {
+  const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
+  const authtoken = new Secret('wrong-secret-token')
+  const { ended } = startConnection(
+    t,
+    [first, second].map((gateway) => ({ ...locationOf(gateway), authtoken })),
+  )
+
+  await assert.rejects(ended, (error) => error instanceof Refusal && error.number === 107)
+
+  assert.deepEqual([first.auths.length, second.auths.length], [1, 0])
+})
+
+test('a certificate that cannot be trusted is final only when no address has a better one', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const stranger = { ...locationOf(gateway), cas: undefined }
+  const { connection } = startConnection(t, [stranger, locationOf(gateway)])
+  await connection.session(20_000)
+
+  const { ended } = startConnection(t, [stranger, { ...stranger, host: 'localhost' }])
+
+  await assert.rejects(ended, UntrustedServer)
+})
+
+test('an agent that knows one server finds the others by what that one told it', async (t) => {
+  const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
+  first.connectAddresses = ['not an address', `127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]
+  const { connection } = startConnection(t, [locationOf(first)])
+  await connection.session(20_000)
+
+  first.stop()
+
+  await second.until(() => second.auths.length === 1 && connection.status === 'online')
+})

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { createClient, tempDir } from '../support/api.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { startServerProcess } from '../support/server-process.ts'
+import type { Credentials } from './world.ts'
+import { startLocal, textOf, until } from './world.ts'
+
+const NAME = 'moves.adit.localhost'
+const PATIENCE_MS = 60_000
+
+/** Two server processes on one database. */
+async function startNodes(t: TestContext) {
+  const flags = ['--database-url', (await freshDatabase(t)).url, '--log-level', 'error']
+  const dirs = [await tempDir(t), await tempDir(t)] as const
+  const first = await startServerProcess(t, dirs[0], flags)
+  const second = await startServerProcess(t, dirs[1], [
+    ...flags,
+    '--master-key-file',
+    join(dirs[0], 'master.key'),
+  ])
+  const [one, two] = dirs.map(
+    (dir) => JSON.parse(readFileSync(join(dir, 'credentials.json'), 'utf8')) as Credentials,
+  )
+  return { first: { ...first, credentials: one! }, second: { ...second, credentials: two! } }
+}
+
+async function visit({ credentials }: { credentials: Credentials }): Promise<string> {
+  const port = Number(new URL(credentials.http_url).port)
+  const request = get({ host: '127.0.0.1', port, headers: { Host: NAME }, agent: false, timeout: 5000 })
+  request.on('timeout', () => request.destroy(new Error('no answer')))
+  const [response] = await once(request, 'response')
+  return textOf(response)
+}
+
+test('an agent that knows one node is at the other when that one freezes, and all is well when it thaws', async (t) => {
+  const { first, second } = await startNodes(t)
+  const port = await startLocal(t, (_request, response) => response.end('served'))
+  const { agent_addr, ca_file, authtoken } = first.credentials
+  const agent = startProgram(t, ['http', String(port), `--url=http://${NAME}`, '--web-addr=false'], {
+    env: {
+      ...cleanEnv(makeHome(t)),
+      ADIT_CONNECT_URL: agent_addr,
+      ADIT_CONNECT_CAS: ca_file,
+      ADIT_AUTHTOKEN: authtoken,
+      ADIT_CONNECT_TIMEOUT: '2s',
+      ADIT_HEARTBEAT_INTERVAL: '1s',
+      ADIT_HEARTBEAT_TOLERANCE: '2s',
+    },
+  })
+  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+  await until(async () => (await visit(second)) === 'served', 'the second node serves it', PATIENCE_MS)
+
+  process.kill(first.pid, 'SIGSTOP')
+  t.after(() => process.kill(first.pid, 'SIGCONT'))
+  const call = createClient(second.credentials.api_url, first.credentials.api_key)
+  await until(async () => (await visit(second)) === 'served', 'the agent is at the second node', PATIENCE_MS)
+  process.kill(first.pid, 'SIGCONT')
+
+  for (const node of [first, second])
+    await until(async () => (await visit(node)) === 'served', 'both nodes serve it', PATIENCE_MS)
+  await until(
+    async () => (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.length === 1,
+    'the session at the node that froze is over',
+    PATIENCE_MS,
+  )
+  assert.equal(await visit(first), 'served')
+})
