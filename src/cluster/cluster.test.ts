@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
+import { startRelay } from '../../test/reliability/relay.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { call, MuxSession, typeBytes } from '../protocol/index.ts'
 import type { Visitor } from '../sessions/index.ts'
@@ -17,8 +18,10 @@ function createNodes() {
   return {
     /** Nodes that the list does not name, whatever they say. */
     hidden: new Set<string>(),
+    /** Addresses that stand in for what nodes say. */
+    via: new Map<string, string>(),
     async beat({ id, address }: { id: string; address: string | undefined }) {
-      if (address !== undefined) listed.set(id, address)
+      if (address !== undefined) listed.set(id, this.via.get(id) ?? address)
       return [...listed]
         .filter(([other]) => other !== id && !this.hidden.has(other))
         .map(([other, at]) => ({ id: other, address: at, agentAddress: `${other}.example.com:4443` }))
@@ -167,7 +170,7 @@ test('a node that is restarted at its address is linked once, under its new id',
   const nodes = createNodes()
   const second = await startNode(t, nodes, 'two')
   const before = await startNode(t, nodes, 'one')
-  const port = Number(before.cluster.address!.split(':')[1])
+  const port = portOf(before.cluster.address!)
   await before.stop()
   // As after a crash: its row is still there.
   await nodes.beat({ id: 'one', address: `127.0.0.1:${port}` })
@@ -182,6 +185,37 @@ test('a node that is restarted at its address is linked once, under its new id',
 
   assert.equal(second.registry.find('http', 'a.example.com'), tunnel)
   assert.deepEqual(own.ended, [])
+})
+
+test('nodes that cannot reach each other for a while end nothing, and link again', async (t) => {
+  const nodes = createNodes()
+  const limits = { silenceMs: 400 }
+  const startCutOff = async (id: string) => {
+    const relay = await startRelay(t, 0)
+    nodes.via.set(id, `127.0.0.1:${relay.port}`)
+    const node = await startNode(t, nodes, id, { limits })
+    relay.target = portOf(node.cluster.address!)
+    const own = session(`ts_${id}`)
+    node.registry.addSession(own)
+    node.registry.bind(own, tunnelAt(id))
+    return { ...node, own, relay }
+  }
+  const started = [await startCutOff('one'), await startCutOff('two')]
+  const routes = () =>
+    started.flatMap(({ registry }) =>
+      ['one', 'two'].filter((id) => registry.find('http', `${id}.example.com`) !== undefined),
+    ).length
+  await eventually(() => routes() === 4, 'both serve both', 20_000)
+
+  for (const { relay } of started) relay.freeze()
+  await eventually(() => routes() === 2, 'each serves its own', 20_000)
+  for (const { relay } of started) relay.thaw()
+
+  await eventually(() => routes() === 4, 'both serve both again', 20_000)
+  assert.deepEqual(
+    started.flatMap(({ own }) => own.ended),
+    [],
+  )
 })
 
 test('a tunnel whose address another node is about to free is shown as soon as it is free', async (t) => {
@@ -207,6 +241,10 @@ test('a tunnel whose address another node is about to free is shown as soon as i
     [second, third].map(({ registry }) => registry.find('http', 'a.example.com')?.sessionId)
   await eventually(() => served().join() === 'ts_2,ts_2', 'both show the new holder')
 })
+
+function portOf(address: string): number {
+  return Number(address.split(':')[1])
+}
 
 /** Waits for so many more beats of any node. */
 function countBeats(nodes: ReturnType<typeof createNodes>) {

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import type { Credentials } from '../reliability/world.ts'
+import { startLocal, textOf, until } from '../reliability/world.ts'
+import { createClient, tempDir } from '../support/api.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { startServerProcess } from '../support/server-process.ts'
+
+const NAMES = ['one', 'two', 'three']
+const OUTAGES_S = [3, 12, 60, 600]
+/** Everything works again this long after the database does. */
+const BACK_MS = 5000
+/** Longer than rows of nodes live, so that what the outage did to them shows. */
+const WATCHED_MS = 20_000
+
+/** Three server processes on one database, with an agent each. */
+async function startNodes(t: TestContext, databaseUrl: string) {
+  const dirs = [await tempDir(t), await tempDir(t), await tempDir(t)]
+  const masterKey = join(dirs[0]!, 'master.key')
+  const nodes: Credentials[] = []
+  const port = await startLocal(t, (request, response) => response.end(request.headers.host?.split('.')[0]))
+  for (const [index, dir] of dirs.entries()) {
+    const flags = ['--database-url', databaseUrl, '--master-key-file', masterKey, '--log-level', 'error']
+    await startServerProcess(t, dir, flags)
+    const node = JSON.parse(readFileSync(join(dir, 'credentials.json'), 'utf8')) as Credentials
+    nodes.push(node)
+    const url = `--url=http://${NAMES[index]}.adit.localhost`
+    const agent = startProgram(t, ['http', String(port), url, '--web-addr=false'], {
+      env: {
+        ...cleanEnv(makeHome(t)),
+        ADIT_CONNECT_URL: node.agent_addr,
+        ADIT_CONNECT_CAS: node.ca_file,
+        ADIT_AUTHTOKEN: nodes[0]!.authtoken,
+      },
+    })
+    await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+  }
+  return nodes
+}
+
+/** What fails of one request for each name at each node. */
+async function failures(nodes: readonly Credentials[]): Promise<string[]> {
+  const visits = nodes.flatMap((node, index) =>
+    NAMES.map(async (name) => {
+      const { port } = new URL(node.http_url)
+      const headers = { Host: `${name}.adit.localhost` }
+      const request = get({ host: '127.0.0.1', port, headers, agent: false, timeout: 5000 })
+      request.on('timeout', () => request.destroy(new Error('no answer')))
+      const body = await once(request, 'response').then(([response]) => textOf(response), String)
+      return body === name ? [] : [`${name} at node ${index + 1}: ${body}`]
+    }),
+  )
+  return (await Promise.all(visits)).flat()
+}
+
+for (const seconds of OUTAGES_S)
+  test(`three nodes whose database is away for ${seconds} s lose no session and no request`, async (t) => {
+    const postgres = await startPostgres()
+    t.after(() => postgres.dispose())
+    const nodes = await startNodes(t, postgres.url)
+    await until(async () => (await failures(nodes)).length === 0, 'all nodes serve all names', 60_000)
+    const call = createClient(nodes[0]!.api_url, nodes[0]!.api_key)
+    const sessions = async () => {
+      const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body
+      return tunnel_sessions.map(({ id }: { id: string }) => id).sort()
+    }
+    const before = await sessions()
+    const failed: string[] = []
+    let watching = true
+    const watched = (async () => {
+      while (watching) {
+        failed.push(...(await failures(nodes)))
+        await delay(100)
+      }
+    })()
+
+    await postgres.stop()
+    await delay(seconds * 1000)
+    await postgres.start()
+    await delay(BACK_MS)
+    await delay(WATCHED_MS)
+    watching = false
+    await watched
+
+    assert.deepEqual(failed, [])
+    assert.equal(before.length, NAMES.length)
+    assert.deepEqual(await sessions(), before)
+  })
