@@ -84,6 +84,34 @@ test('parts enter each other by the front door', async () => {
   )
 })
 
+/** The files that may ask a socket what it knows of its connection, each when the connection is made. */
+const SOCKET_READERS = [
+  'src/base/socket-ends.ts',
+  'src/edge/tls-terminator.ts',
+  // As a client, of a connection it has just made itself.
+  'src/agent/commands/diagnose.ts',
+  'src/agent/forward/forwarder.ts',
+  'src/server/check-world.ts',
+]
+
+const SOCKET_FACT =
+  /\b(?:socket|raw|transport|secure|peer|#socket|#transport)\w*\??\.(?:remote(?:Address|Port|Family)|local(?:Address|Port|Family)|alpnProtocol|get(?:Cipher|Protocol|PeerCertificate|PeerX509Certificate|Session)\b|authorizationError|isSessionReused)/
+
+test('the facts of a connection are copied when it is made, never read from a socket later', async () => {
+  const readers: string[] = []
+  for await (const file of glob('src/**/*.{ts,tsx}', { cwd: root })) {
+    if (/\.(test|contract)\.tsx?$|\/testing\//.test(file)) continue
+    if (SOCKET_FACT.test(await readFile(join(root, file), 'utf8'))) readers.push(file)
+  }
+
+  // A closed socket knows none of them, and asking OpenSSL for those of a closed connection ends the process.
+  assert.deepEqual(
+    readers.filter((file) => !SOCKET_READERS.includes(file)),
+    [],
+  )
+  assert.ok(readers.length > 2, 'the scan found nothing, so it proves nothing')
+})
+
 /** Decision 128: the pinned runtime is installed through npm, but is no library. */
 const RUNTIME = 'node'
 

@@ -1,5 +1,6 @@
 import { arch, hostname, platform } from 'node:os'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { fanOut } from '../base/fan-out.ts'
 import type { AgentCommand } from '../protocol/index.ts'
 import { Connection } from './connect/connection.ts'
 import { proxyOf } from './connect/dial.ts'
@@ -57,7 +58,9 @@ export class Agent {
     this.log = log
     this.clock = clock
     log.hide(settings.location.authtoken.reveal())
-    this.captures = new CaptureStore(settings.captureBytes, settings.redact)
+    this.captures = new CaptureStore(settings.captureBytes, settings.redact, (error) =>
+      this.#onListenerError(error),
+    )
     this.updater = new Updater({ settings: settings.updates, version: VERSION, root: BASE_ROOT, log })
     this.tunnels = new Tunnels({
       connection: () => this.connection,
@@ -179,6 +182,14 @@ export class Agent {
   }
 
   #changed(): void {
-    for (const listener of this.#listeners) listener()
+    fanOut(
+      this.#listeners,
+      (listener) => listener(),
+      (error) => this.#onListenerError(error),
+    )
+  }
+
+  #onListenerError(error: unknown): void {
+    this.log.error('listener failed', { err: String(error) })
   }
 }

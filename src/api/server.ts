@@ -14,6 +14,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { pathOfNul } from '../base/nul.ts'
 import { RunningIds } from '../base/running-ids.ts'
+import { readEnds } from '../base/socket-ends.ts'
 import { hasRole } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
@@ -113,6 +114,10 @@ export function createApi(options: ApiOptions): Api {
     frameworkErrors: refuseUnreadable,
     clientErrorHandler: refuseConnection,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
+  })
+  // Node looks an address up when it is first asked for, and a closed socket has none; calls are recorded after their end.
+  http.server.on('connection', (socket: Socket) => {
+    if (readEnds(socket) === undefined) socket.destroy()
   })
   const validation = createLazyValidation({ customOptions: VALIDATION })
   http.addHook('onReady', validation.ready)

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { readEnds, type SocketEnds } from './socket-ends.ts'
 import { sourceOf } from './source.ts'
 
 /** Shared sources leave this part of the places to those that are not. */
@@ -32,12 +33,16 @@ export class Admission {
     return this.#counts.has(sourceOf(ip))
   }
 
-  /** Gives a connection a place until it is closed, or closes it when there is none. */
-  admit(socket: Socket): boolean {
-    const leave = this.take(socket.remoteAddress ?? '')
-    if (leave === undefined) socket.destroy()
-    else socket.once('close', leave)
-    return leave !== undefined
+  /** Gives a connection a place until it is closed and copies its ends; closes it when there is no place for it. */
+  admit(socket: Socket): SocketEnds | undefined {
+    const ends = readEnds(socket)
+    const leave = ends && this.take(ends.remoteAddress)
+    if (leave === undefined) {
+      socket.destroy()
+      return undefined
+    }
+    socket.once('close', leave)
+    return ends
   }
 
   /** Takes a place; undefined when there is none. Call the answer once to give it back. */

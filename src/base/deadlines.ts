@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { fanOut, type OnReceiverError, throwLater } from './fan-out.ts'
 
 /** Something that must have happened by a certain time. */
 export abstract class Timed {
@@ -21,9 +22,11 @@ export class Deadlines {
   readonly #slots: (Set<Timed> | undefined)[] = new Array(SLOTS)
   #tick = 1
   #lastAt: number
+  readonly #onError: OnReceiverError
   #timer: NodeJS.Timeout | undefined
 
-  constructor(clock: Clock, tickMs = 500) {
+  constructor(clock: Clock, tickMs = 500, onError: OnReceiverError = throwLater) {
+    this.#onError = onError
     this.#clock = clock
     this.#tickMs = tickMs
     this.#lastAt = clock.monotonic()
@@ -83,14 +86,16 @@ export class Deadlines {
     const slot = this.#slots[tick % SLOTS]
     if (slot === undefined || slot.size === 0) return
     this.#slots[tick % SLOTS] = undefined
-    for (const item of slot) {
-      item.slotAt = 0
-      if (item.dueAt === 0) continue
-      if (item.dueAt > tick) this.#place(item, item.dueAt)
-      else {
-        item.dueAt = 0
-        item.onDeadline()
-      }
+    fanOut(slot, (item) => this.#look(item, tick), this.#onError)
+  }
+
+  #look(item: Timed, tick: number): void {
+    item.slotAt = 0
+    if (item.dueAt === 0) return
+    if (item.dueAt > tick) this.#place(item, item.dueAt)
+    else {
+      item.dueAt = 0
+      item.onDeadline()
     }
   }
 

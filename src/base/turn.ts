@@ -1,4 +1,5 @@
 import { BufferPool } from './buffer-pool.ts'
+import { fanOut, type OnReceiverError, throwLater } from './fan-out.ts'
 
 /** Large enough that a system call for each costs little, small enough that a slow reader's last one wastes little. */
 const BLOCK_BYTES = 64 * 1024
@@ -17,17 +18,26 @@ export class Turn {
   readonly pool = new BufferPool(64, BLOCK_BYTES)
   #dirty: Flushable[] = []
   #spare: Flushable[] = []
+  readonly #onError: OnReceiverError
   readonly #run = (): void => {
     const list = this.#dirty
     // What a flush dirties again belongs to the next turn.
     this.#dirty = this.#spare
     this.#spare = list
-    for (const out of list) out.flush()
+    fanOut(list, flush, this.#onError)
     list.length = 0
+  }
+
+  constructor(onError: OnReceiverError = throwLater) {
+    this.#onError = onError
   }
 
   /** Asks for one `flush` at the end of this turn; the caller remembers that it has asked. */
   add(out: Flushable): void {
     if (this.#dirty.push(out) === 1) setImmediate(this.#run)
   }
+}
+
+function flush(out: Flushable): void {
+  out.flush()
 }

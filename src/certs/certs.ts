@@ -76,7 +76,7 @@ export function createCerts(options: CertsOptions): Certs {
   const { store, base, outbound, log, clock = systemClock, chance = Math.random } = options
   const holder = randomUUID()
   const keys = new KeyMaker()
-  const inventory = new Inventory(base)
+  const inventory = new Inventory(base, options.log)
   const leaves = new Leaves(options.authority, clock)
   const lookup = new Lookup({ inventory, leaves, clock, bound: options.bound ?? (() => false) })
   const acme = options.acme && new Acme({ settings: options.acme, outbound, store, keys, holder })

@@ -1,4 +1,6 @@
 import { EventEmitter, once } from 'node:events'
+import { fanOut } from '../base/fan-out.ts'
+import type { Logger } from '../base/log.ts'
 import type { Follower, Row } from '../store/index.ts'
 import { type Challenge, JOBS, type Job, jobOf } from './job.ts'
 import type { ServedCertificate } from './served.ts'
@@ -48,14 +50,6 @@ export interface KnownCertificate extends ServedCertificate {
   readonly notAfter: number
 }
 
-interface InventoryEvents {
-  /** The ids that changed, undefined for all. */
-  changed: [ids: readonly string[] | undefined]
-  /** Challenges, regions or the authority have changed: what DNS answers with. */
-  records: []
-  revision: []
-}
-
 /** Everything about names and certificates in memory, followed from the store: no connection waits for a database. */
 export class Inventory implements Follower {
   readonly base: string
@@ -72,12 +66,16 @@ export class Inventory implements Follower {
   readonly #ingressByName = new Map<string, KnownIngress>()
   readonly #regions = new Map<string, readonly string[]>()
   #caa: readonly string[] = []
-  readonly #events = new EventEmitter<InventoryEvents>({ captureRejections: false })
+  readonly #changeListeners = new Set<(ids: readonly string[] | undefined) => void>()
+  readonly #recordsListeners = new Set<() => void>()
+  readonly #events = new EventEmitter<{ revision: [] }>({ captureRejections: false })
+  readonly #log: Logger
   #revision = 0
   #recordsChanged = false
 
-  constructor(base: string) {
+  constructor(base: string, log: Logger) {
     this.base = base
+    this.#log = log
     this.#events.setMaxListeners(0)
     this.#addPlatform()
   }
@@ -103,28 +101,26 @@ export class Inventory implements Follower {
     this.#addPlatform()
     for (const row of rows) this.#take(row.kind, row.id, row)
     this.#moveTo(revision)
-    this.#events.emit('changed', undefined)
-    this.#events.emit('records')
+    this.#tell(undefined, true)
   }
 
   change(changes: readonly { kind: string; id: string; row: Row | undefined; revision: number }[]): void {
     const ids = changes.flatMap(({ kind, id, row }) => this.#take(kind, id, row))
     this.#moveTo(changes.at(-1)?.revision ?? this.#revision)
-    this.#events.emit('changed', ids)
-    if (this.#recordsChanged) this.#events.emit('records')
+    this.#tell(ids, this.#recordsChanged)
     this.#recordsChanged = false
   }
 
   /** Calls back with the ids of what has changed, undefined for everything. */
   onChange(listener: (ids: readonly string[] | undefined) => void): { stop(): void } {
-    this.#events.on('changed', listener)
-    return { stop: () => this.#events.off('changed', listener) }
+    this.#changeListeners.add(listener)
+    return { stop: () => this.#changeListeners.delete(listener) }
   }
 
   /** Calls back after the challenges, the regions or the authority have changed. */
   onRecords(listener: () => void): { stop(): void } {
-    this.#events.on('records', listener)
-    return { stop: () => this.#events.off('records', listener) }
+    this.#recordsListeners.add(listener)
+    return { stop: () => this.#recordsListeners.delete(listener) }
   }
 
   /** Resolves once everything up to a revision is known here. */
@@ -150,6 +146,12 @@ export class Inventory implements Follower {
 
   caaIdentities(): readonly string[] {
     return this.#caa
+  }
+
+  #tell(ids: readonly string[] | undefined, recordsChanged: boolean): void {
+    const onError = (err: unknown) => this.#log.error({ err }, 'certificate inventory listener failed')
+    fanOut(this.#changeListeners, (listener) => listener(ids), onError)
+    if (recordsChanged) fanOut(this.#recordsListeners, (listener) => listener(), onError)
   }
 
   #addPlatform(): void {

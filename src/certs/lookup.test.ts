@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
 import type { Row } from '../store/index.ts'
 import { createAuthority, loadAuthority } from './authority.ts'
 import { Inventory } from './inventory.ts'
@@ -34,7 +35,7 @@ function certificate(id: string, managed: boolean, notAfter = Date.now() + DAY):
 }
 
 function make(rows: Row[], bound: (name: string) => boolean = () => false) {
-  const inventory = new Inventory(base)
+  const inventory = new Inventory(base, silentLog)
   inventory.reset(rows, 1)
   const clock = { ...systemClock, now: () => Date.now() }
   const leaves = new Leaves(authority, clock)

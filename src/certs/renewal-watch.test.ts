@@ -50,7 +50,7 @@ async function startWatch(t: TestContext, window: { start: number; end: number }
     await tx.insert(jobDraft(subject, { job, key: undefined }))
     await tx.audit(ownDeed(clock, { account: PLATFORM, action: 'test', kind: 'test', object: undefined }))
   })
-  const inventory = new Inventory('adit.test')
+  const inventory = new Inventory('adit.test', silentLog)
   const following = await store.follow(INVENTORY_KINDS, inventory)
   t.after(() => following.stop())
   let asked = 0

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
+import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
 import {
   CallReader,
@@ -56,7 +57,11 @@ export class Offers {
   /** Something came or went here. */
   onLive(event: LiveEvent): void {
     const note = this.#keep(event)
-    for (const watch of this.#watches) writeLine(watch, note)
+    fanOut(
+      this.#watches,
+      (watch) => writeLine(watch, note),
+      (err) => this.#options.log.error({ err }, 'peer was not told of a change'),
+    )
   }
 
   /** Serves another node on its connection. */

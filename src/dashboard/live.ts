@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { fanOut } from '../base/fan-out.ts'
+import type { Logger } from '../base/log.ts'
 import type { Changes } from './changes.ts'
 
 /** What the view of an account's traffic is read from. */
@@ -43,7 +45,7 @@ const MAX_UNSENT = 64 * 1024
  */
 export function mountLive(
   http: FastifyInstance,
-  { authenticate, sources }: { authenticate: onRequestHookHandler; sources: LiveSources },
+  { authenticate, sources, log }: { authenticate: onRequestHookHandler; sources: LiveSources; log: Logger },
 ): void {
   const viewers = new Set<Viewer>()
   let timer: NodeJS.Timeout | undefined
@@ -61,11 +63,15 @@ export function mountLive(
   }
 
   function tick(): void {
-    for (const viewer of viewers) {
-      viewer.left -= 1
-      if (viewer.left <= 0 || viewer.response.writableLength > MAX_UNSENT) drop(viewer)
-      else send(viewer)
-    }
+    fanOut(
+      viewers,
+      (viewer) => {
+        viewer.left -= 1
+        if (viewer.left <= 0 || viewer.response.writableLength > MAX_UNSENT) drop(viewer)
+        else send(viewer)
+      },
+      (err) => log.error({ err }, 'live view failed'),
+    )
   }
 
   http.addHook('preClose', async () => {

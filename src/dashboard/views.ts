@@ -1,4 +1,5 @@
 import type { Api } from '../api/index.ts'
+import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
 import { mountEdgeList } from './edge-list.ts'
 import { mountIpCheck } from './ip-check.ts'
@@ -10,14 +11,15 @@ export interface ViewSources {
   readonly store: Store
   readonly live: LiveSources
   readonly platform: () => PlatformFacts
+  readonly log: Logger
 }
 
 /** Serves the dashboard's own views, each to its account alone. */
 export function mountViews(
   { http, authenticate }: Pick<Api, 'http' | 'authenticate'>,
-  { store, live, platform }: ViewSources,
+  { store, live, platform, log }: ViewSources,
 ): void {
-  mountLive(http, { authenticate, sources: live })
+  mountLive(http, { authenticate, sources: live, log })
   mountIpCheck(http, { authenticate, store })
   mountEdgeList(http, { authenticate, store })
   mountPlatform(http, { authenticate, facts: platform })

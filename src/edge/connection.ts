@@ -14,6 +14,8 @@ export interface PeerCertificate {
 export interface TlsFacts {
   readonly version: string
   readonly cipher: string
+  /** The protocol agreed on by ALPN, if any. */
+  readonly alpn: string | undefined
   readonly peer: PeerCertificate | undefined
 }
 

@@ -1,3 +1,4 @@
+import { fanOut } from '../base/fan-out.ts'
 import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './compile.ts'
 import type { BrokenPlace, CompilerParts } from './compile-making.ts'
 import { NameIndex } from './edge-table-names.ts'
@@ -160,7 +161,12 @@ export class EdgeTable implements Table, EdgeFollower {
     }
     this.#working = false
     this.#parts.onPorts(new Set(this.#ports.keys()))
-    for (const live of [...this.#parts.core.live]) live.recheck()
+    const { live, log } = this.#parts.core
+    fanOut(
+      [...live],
+      (each) => each.recheck(),
+      (err) => log.error({ err }, 'recheck of an open connection failed'),
+    )
   }
 
   #spread(): void {

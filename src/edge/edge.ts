@@ -2,6 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { ByteBudgets } from '../base/byte-budget.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { Deadlines } from '../base/deadlines.ts'
+import { fanOut } from '../base/fan-out.ts'
 import { createDial, type Dial } from '../base/guarded-dial.ts'
 import type { Logger } from '../base/log.ts'
 import type { Outbound } from '../base/outbound.ts'
@@ -94,10 +95,11 @@ const MAX_CONNECTIONS = 16_384
 
 export function createEdge(dependencies: EdgeDependencies): Edge {
   const { tunnels, certificates, config, log, observe, clock = systemClock } = dependencies
-  const deadlines = new Deadlines(clock, config.tick)
+  const onError = (err: unknown) => log.error({ err }, 'edge connection failed')
+  const deadlines = new Deadlines(clock, config.tick, onError)
   const settings = { ...defaultLimits, ...config.limits }
   const core: Core = {
-    turn: new Turn(),
+    turn: new Turn(onError),
     deadlines,
     clock,
     log,
@@ -152,10 +154,10 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     edges.stop()
     const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
     ports.close()
-    for (const live of [...core.live]) live.drain()
+    fanOut([...core.live], (live) => live.drain(), onError)
     await emptied(core, settings.drain)
-    for (const live of [...core.live]) live.destroy()
-    for (const upstream of [...core.idle]) upstream.close()
+    fanOut([...core.live], (live) => live.destroy(), onError)
+    fanOut([...core.idle], (upstream) => upstream.close(), onError)
     await Promise.all(closed)
     deadlines.stop()
   }

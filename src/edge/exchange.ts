@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Transform } from 'node:stream'
+import { fanOut } from '../base/fan-out.ts'
 import { type Answer, answerRefusal } from './answer.ts'
 import type { Target } from './backend.ts'
 import type { Connection } from './connection.ts'
@@ -248,10 +249,15 @@ export abstract class Exchange {
       this.upstream?.abort()
       this.#through?.transform.destroy()
     }
-    if (this.#onFinish !== undefined) {
-      for (const step of this.#onFinish) step({ status: this.#status, refusal: this.#refusal, complete })
-    }
-    if (this.watch !== undefined) this.#report(this.watch, complete)
+    const { watch } = this
+    if (watch !== undefined) this.whenFinished(() => this.#report(watch, complete))
+    if (this.#onFinish === undefined) return
+    const outcome = { status: this.#status, refusal: this.#refusal, complete }
+    fanOut(
+      this.#onFinish,
+      (step) => step(outcome),
+      (err) => this.core.log.error({ err }, 'end of a request was not reported'),
+    )
   }
 
   #respondThroughSteps(

@@ -8,8 +8,9 @@ import { SocketConnection } from './socket-connection.ts'
 export function createHttpListener(core: Core, limits: AdmissionLimits): Server {
   const admission = new Admission(limits)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    if (!admission.admit(socket)) return
-    new Http1Visitor(core, socket, socket, new SocketConnection(socket, 'http', core.clock.now()))
+    const ends = admission.admit(socket)
+    if (ends !== undefined)
+      new Http1Visitor(core, socket, socket, new SocketConnection(ends, 'http', core.clock.now()))
   })
   server.maxConnections = limits.total
   return server

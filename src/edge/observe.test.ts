@@ -1,44 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ConnectionEvent, Observer, RequestEvent } from './observe.ts'
 import { eventually, startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { TestObserver } from './testing/observer.ts'
 import { rawClient } from './testing/raw-client.ts'
 import { localTunnel, TestTunnels } from './testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
-
-class Listener implements Observer {
-  readonly requests: RequestEvent[] = []
-  readonly connections: ConnectionEvent[] = []
-  readonly #account: string
-
-  constructor(account: string) {
-    this.#account = account
-  }
-
-  wantsRequests(account: string): boolean {
-    return account === this.#account
-  }
-
-  onRequest(event: RequestEvent): void {
-    this.requests.push(event)
-  }
-
-  wantsConnections(account: string): boolean {
-    return account === this.#account
-  }
-
-  onConnection(event: ConnectionEvent): void {
-    this.connections.push(event)
-  }
-}
 
 test('a finished request is told with what it was, to whoever wants its account', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     request.resume()
     request.on('end', () => response.writeHead(201, { 'X-Made': 'yes' }).end('created'))
   })
-  const observe = new Listener('ac_test')
+  const observe = new TestObserver('ac_test')
   const tunnel = localTunnel(upstream)
   const foreign = localTunnel(upstream, { accountId: 'ac_other' })
   const tunnels = new TestTunnels().add(HOST, tunnel).add('other.example', foreign)
@@ -70,7 +44,7 @@ test('a refusal and a broken answer are told as such', async (t) => {
       else socket.destroy()
     })
   })
-  const observe = new Listener('ac_test')
+  const observe = new TestObserver('ac_test')
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {}, { observe })
 
   await rawClient(t, port).write(`GET /none HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ERR_ADIT_8012')
@@ -90,7 +64,7 @@ test('a refusal and a broken answer are told as such', async (t) => {
 
 test('the event of a raw connection names the decision of an IP restriction, where there is one', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.resume().end('hello'))
-  const observe = new Listener('ac_test')
+  const observe = new TestObserver('ac_test')
   const tunnels = new TestTunnels()
   const { edge } = await startEdge(t, tunnels, {}, { observe })
   const restrictions = [undefined, '127.0.0.0/8', '10.0.0.0/8']
@@ -112,7 +86,7 @@ test('the event of a raw connection names the decision of an IP restriction, whe
 
 test('the event of a request names the decision of an IP restriction of an endpoint too', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('hello'))
-  const observe = new Listener('ac_test')
+  const observe = new TestObserver('ac_test')
   const ipRestriction = { allow: ['127.0.0.0/8'], deny: [] }
   const tunnels = new TestTunnels()
     .add(HOST, localTunnel(upstream, { options: { ipRestriction } }))

@@ -107,9 +107,10 @@ export class TcpPorts implements PublicPorts {
   #onConnection(port: number, socket: Socket): void {
     const core = this.#core
     socket.on('error', () => {})
-    if (!this.#admission.admit(socket)) return
+    const ends = this.#admission.admit(socket)
+    if (ends === undefined) return
     const entry = core.table.tcp(port)
-    const connection = new SocketConnection(socket, 'tcp', core.clock.now())
+    const connection = new SocketConnection(ends, 'tcp', core.clock.now())
     if (entry === undefined || !admit(core, connection, entry)) {
       resetSocket(socket)
       return

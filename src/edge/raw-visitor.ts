@@ -149,17 +149,23 @@ function report(
   result: PipeResult,
   refused: unknown,
 ): void {
-  if (core.observer?.wantsConnections(entry.accountId) !== true) return
-  core.observer.onConnection({
-    accountId: entry.accountId,
-    entryId: entry.id,
-    connection,
-    endedAt: core.clock.now(),
-    bytesIn: result.bytesIn,
-    bytesOut: result.bytesOut,
-    notes: notesOf(entry, refused),
-    refusal: refused instanceof Refusal ? refused.code : undefined,
-  })
+  const { observer } = core
+  if (observer?.wantsConnections(entry.accountId) !== true) return
+  try {
+    observer.onConnection({
+      accountId: entry.accountId,
+      entryId: entry.id,
+      connection,
+      endedAt: core.clock.now(),
+      bytesIn: result.bytesIn,
+      bytesOut: result.bytesOut,
+      notes: notesOf(entry, refused),
+      refusal: refused instanceof Refusal ? refused.code : undefined,
+    })
+  } catch (err) {
+    // An observer's failure must not reach the socket that has ended, where nothing catches it.
+    core.log.error({ err }, 'end of a connection was not reported')
+  }
 }
 
 /** What the event says of the entry's own IP restriction; nothing where there is none, or something else refused. */

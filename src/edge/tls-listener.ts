@@ -3,7 +3,9 @@ import type { TLSSocket } from 'node:tls'
 import { Admission, type AdmissionLimits } from '../base/admission.ts'
 import { Timed } from '../base/deadlines.ts'
 import { resetSocket } from '../base/reset.ts'
+import type { SocketEnds } from '../base/socket-ends.ts'
 import { HelloReader, UNRECOGNIZED_NAME } from './client-hello.ts'
+import type { TlsFacts } from './connection.ts'
 import type { Core, Live } from './core.ts'
 import { Http1Visitor } from './http1.ts'
 import { Http2Visitor } from './http2.ts'
@@ -11,7 +13,7 @@ import { admit, RawVisitor } from './raw-visitor.ts'
 import { SocketConnection } from './socket-connection.ts'
 import type { HttpEntry, RawEntry } from './table.ts'
 import type { TlsPolicy } from './tls-policy.ts'
-import { type CertificateLookup, HandshakeFacts, TlsTerminator } from './tls-terminator.ts'
+import { type CertificateLookup, type OnSecure, TlsTerminator } from './tls-terminator.ts'
 
 /** What the TLS listener needs beside what all connections share. */
 export interface TlsListenerOptions {
@@ -34,8 +36,8 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
   }
   const admission = new Admission(options.admission)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    if (!admission.admit(socket)) return
-    new Arrival(core, socket, options, terminatorOf)
+    const ends = admission.admit(socket)
+    if (ends !== undefined) new Arrival(core, socket, ends, options, terminatorOf)
   })
   server.maxConnections = options.admission.total
   return server
@@ -45,6 +47,7 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
 class Arrival extends Timed implements Live {
   readonly #core: Core
   readonly #socket: Socket
+  readonly #ends: SocketEnds
   readonly #options: TlsListenerOptions
   readonly #terminatorOf: (policy: TlsPolicy) => TlsTerminator
   readonly #reader = new HelloReader()
@@ -53,12 +56,14 @@ class Arrival extends Timed implements Live {
   constructor(
     core: Core,
     socket: Socket,
+    ends: SocketEnds,
     options: TlsListenerOptions,
     terminatorOf: (policy: TlsPolicy) => TlsTerminator,
   ) {
     super()
     this.#core = core
     this.#socket = socket
+    this.#ends = ends
     this.#options = options
     this.#terminatorOf = terminatorOf
     this.#startedAt = core.clock.now()
@@ -111,13 +116,13 @@ class Arrival extends Timed implements Live {
         return
       }
     }
-    this.#terminate(policy, (socket) => this.#startHttp(serverName, policy, socket, entry))
+    this.#terminate(policy, (socket, facts) => this.#startHttp(serverName, policy, socket, facts, entry))
   }
 
   #startRaw(serverName: string, entry: RawEntry): void {
     const core = this.#core
     const transport = this.#socket
-    const before = new SocketConnection(transport, 'tls', this.#startedAt, {
+    const before = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
       serverName,
       policy: entry.policy,
       facts: undefined,
@@ -142,35 +147,41 @@ class Arrival extends Timed implements Live {
       transport.resume()
       return
     }
-    this.#terminate(policy, (socket) => {
-      const connection = new SocketConnection(transport, 'tls', this.#startedAt, {
+    this.#terminate(policy, (socket, facts) => {
+      const connection = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
         serverName,
         policy,
-        facts: new HandshakeFacts(socket, policy),
+        facts,
       })
       RawVisitor.start({ ...common, socket, connection, passthroughTls: false, first: undefined })
     })
   }
 
-  #startHttp(serverName: string, policy: TlsPolicy, socket: TLSSocket, entry: HttpEntry | undefined): void {
-    const connection = new SocketConnection(this.#socket, 'https', this.#startedAt, {
+  #startHttp(
+    serverName: string,
+    policy: TlsPolicy,
+    socket: TLSSocket,
+    facts: TlsFacts,
+    entry: HttpEntry | undefined,
+  ): void {
+    const connection = new SocketConnection(this.#ends, 'https', this.#startedAt, {
       serverName,
       // Where nobody serves the name there is nothing to disagree with.
       policy: entry === undefined ? this.#options.defaultPolicy : policy,
-      facts: new HandshakeFacts(socket, policy),
+      facts,
     })
-    if (socket.alpnProtocol === 'h2') new Http2Visitor(this.#core, socket, this.#socket, connection)
+    if (facts.alpn === 'h2') new Http2Visitor(this.#core, socket, this.#socket, connection)
     else new Http1Visitor(this.#core, socket, this.#socket, connection)
   }
 
-  #terminate(policy: TlsPolicy, onSecure: (socket: TLSSocket) => void): void {
+  #terminate(policy: TlsPolicy, onSecure: OnSecure): void {
     const socket = this.#socket
     if (socket.destroyed) return
     socket.off('end', this.destroy)
     socket.unshift(this.#reader.bytes)
-    this.#terminatorOf(policy).accept(socket, (secure) => {
+    this.#terminatorOf(policy).accept(socket, this.#ends, (secure, facts) => {
       this.#over()
-      onSecure(secure)
+      onSecure(secure, facts)
     })
   }
 

@@ -1,6 +1,8 @@
+import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
 import type { Secret } from '../base/secret.ts'
+import { readEnds, type SocketEnds } from '../base/socket-ends.ts'
 import type { PeerCertificate, TlsFacts } from './connection.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
@@ -14,6 +16,9 @@ export interface ServerCertificate {
 export type CertificateLookup = (
   serverName: string,
 ) => ServerCertificate | undefined | Promise<ServerCertificate | undefined>
+
+/** Called with a socket whose handshake succeeded, and what the handshake agreed on. */
+export type OnSecure = (socket: TLSSocket, facts: TlsFacts) => void
 
 /** AES-128 first: it is the fastest where the processor helps, and as safe here. Forward secrecy and AEAD only (P32). */
 const CIPHERS = [
@@ -47,7 +52,7 @@ export class TlsTerminator {
   /** The context of a policy with a certificate of its own. */
   readonly #own: SecureContext | undefined
   readonly #contexts = new WeakMap<ServerCertificate, SecureContext>()
-  readonly #pending = new Map<string, (socket: TLSSocket) => void>()
+  readonly #pending = new Map<string, OnSecure>()
 
   constructor(policy: TlsPolicy, certificates: CertificateLookup, handshakeTimeout: number) {
     this.#policy = policy
@@ -72,34 +77,52 @@ export class TlsTerminator {
     })
     this.#server.on('secureConnection', (socket) => {
       socket.on('error', () => {})
-      const onSecure = this.#pending.get(endsOf(socket))
+      const onSecure = this.#take(socket)
+      // Read here and nowhere else: Node asks OpenSSL for them, and to ask for a connection that has closed meanwhile
+      // ends the process.
+      const facts = this.#readFacts(socket)
       // Node says this from inside of OpenSSL. Whoever ended the connection right there would take away what OpenSSL
       // returns to, and the process would die of it.
-      setImmediate(() => this.#onSecure(socket, onSecure))
+      setImmediate(() => {
+        if (socket.destroyed) return
+        if (onSecure === undefined || facts === undefined) socket.destroy()
+        else onSecure(socket, facts)
+      })
     })
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy())
     this.#server.on('error', () => {})
   }
 
   /** Takes over a paused socket whose first bytes were put back; `onSecure` is called if the handshake succeeds. */
-  accept(transport: Socket, onSecure: (socket: TLSSocket) => void): void {
-    const key = endsOf(transport)
+  accept(transport: Socket, ends: SocketEnds, onSecure: OnSecure): void {
+    const key = keyOf(ends)
     this.#pending.set(key, onSecure)
     transport.on('close', () => this.#pending.delete(key))
     this.#server.emit('connection', transport)
   }
 
-  #onSecure(socket: TLSSocket, onSecure: ((socket: TLSSocket) => void) | undefined): void {
-    if (socket.destroyed) return
-    this.#pending.delete(endsOf(socket))
-    // A certificate that was asked for must be there: a flag alone has been wrong before (P34).
-    const shown = this.#policy.settings.clientAuthorities === undefined || this.#hasCertificate(socket)
-    if (onSecure === undefined || !shown) socket.destroy()
-    else onSecure(socket)
+  #take(socket: TLSSocket): OnSecure | undefined {
+    const ends = readEnds(socket)
+    if (ends === undefined) return undefined
+    const key = keyOf(ends)
+    const onSecure = this.#pending.get(key)
+    this.#pending.delete(key)
+    return onSecure
   }
 
-  #hasCertificate(socket: TLSSocket): boolean {
-    return socket.authorized && !socket.isSessionReused() && socket.getPeerX509Certificate() !== undefined
+  /** What the handshake agreed on; undefined when it lacks a certificate that the policy demands. */
+  #readFacts(socket: TLSSocket): TlsFacts | undefined {
+    const demanded = this.#policy.settings.clientAuthorities !== undefined
+    const certificate = demanded ? socket.getPeerX509Certificate() : undefined
+    // A certificate that was asked for must be there: a flag alone has been wrong before (P34).
+    if (demanded && (certificate === undefined || !socket.authorized || socket.isSessionReused()))
+      return undefined
+    return {
+      version: socket.getProtocol() ?? '',
+      cipher: socket.getCipher().standardName,
+      alpn: socket.alpnProtocol || undefined,
+      peer: certificate && peerOf(certificate),
+    }
   }
 
   async #context(name: string, certificates: CertificateLookup): Promise<SecureContext | undefined> {
@@ -136,31 +159,11 @@ export class TlsTerminator {
 }
 
 /** Both ends of a connection, by which the TLS socket is matched with the transport it was made for. */
-function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+function keyOf({ remoteAddress, remotePort, localAddress, localPort }: SocketEnds): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }
 
-/** What a finished handshake agreed on; looked up when asked. */
-export class HandshakeFacts implements TlsFacts {
-  readonly peer: PeerCertificate | undefined
-  readonly #socket: TLSSocket
-
-  constructor(socket: TLSSocket, policy: TlsPolicy) {
-    this.#socket = socket
-    this.peer = policy.settings.clientAuthorities === undefined ? undefined : readPeer(socket)
-  }
-
-  get version(): string {
-    return this.#socket.getProtocol() ?? ''
-  }
-
-  get cipher(): string {
-    return this.#socket.getCipher().standardName
-  }
-}
-
-function readPeer(socket: TLSSocket): PeerCertificate {
-  const certificate = socket.getPeerX509Certificate()!
+function peerOf(certificate: X509Certificate): PeerCertificate {
   const legacy = certificate.toLegacyObject()
   const named = alternativeNames(certificate.subjectAltName ?? '')
   const { CN } = legacy.subject

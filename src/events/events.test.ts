@@ -443,6 +443,32 @@ test('requests are told with the chosen fields, if the filter lets them pass, an
   assert.equal(events.observer.wantsConnections(ACCOUNT), false)
 })
 
+test('a subscription that fails on an event keeps no other from being told of it', async (t) => {
+  const { clock, writer, events } = await platform(t)
+  const sink = await answering(t, 200)
+  const destination = await writer.webhook(sink.url)
+  // Filters fail like fields do; the one in the middle is the one that throws.
+  for (const field of ['conn.client_ip', 'tls.version', 'conn.server_port'])
+    await writer.subscribe([destination], { type: HTTP, fields: [field] })
+  await writer.subscribe([destination], { type: HTTP, filter: 'ev.tls.version == "TLSv1.3"' })
+  await events.start()
+  const connection = {
+    ...request.connection,
+    get tls(): never {
+      throw new Error('The socket is closed.')
+    },
+  }
+
+  events.observer.onRequest({ ...request, connection })
+  clock.forward(1000)
+
+  await until(() => sink.arrivals.length === 2)
+  assert.deepEqual(
+    bodies(sink).map(({ object }) => object),
+    [{ conn: { client_ip: '192.0.2.7' } }, { conn: { server_port: request.connection.localPort } }],
+  )
+})
+
 test('traffic that a dead sink does not take is bounded, counted and shown', async (t) => {
   const metrics = new Registry()
   const { clock, writer, events } = await platform(t, { limits: { buffer: 100 }, metrics })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { type Clock, systemClock, timestamp } from '../base/clock.ts'
+import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
 import type { Outbound } from '../base/outbound.ts'
 import { RunningIds } from '../base/running-ids.ts'
@@ -214,15 +215,23 @@ export function createEvents(options: EventsOptions): Events {
   }
 
   function emitTraffic(type: string, accountId: string, at: number, event: unknown): void {
-    for (const { traffic: told, destinations: wanted } of subscriptions.routes(type, accountId)) {
-      if (!told?.passes(event)) continue
-      let taken: TrafficEvent | undefined
-      for (const destination of wanted) {
-        if (!traffic.admits(destination)) continue
-        taken ??= told.taker.take(ids, event, at)
-        traffic.push(destination, taken)
-      }
-    }
+    fanOut(
+      subscriptions.routes(type, accountId),
+      ({ traffic: told, destinations: wanted }) => {
+        if (!told?.passes(event)) return
+        let taken: TrafficEvent | undefined
+        for (const destination of wanted) {
+          if (!traffic.admits(destination)) continue
+          taken ??= told.taker.take(ids, event, at)
+          traffic.push(destination, taken)
+        }
+      },
+      onTakeError,
+    )
+  }
+
+  function onTakeError(error: unknown): void {
+    log.error({ err: error }, 'traffic event failed')
   }
 
   return {

@@ -45,7 +45,7 @@ import { agentContexts, createGatewayCertificate } from './gateway-certificate.t
 import { type MadeAccount, makeAccount } from './made-account.ts'
 import { exposePlatform } from './metrics.ts'
 import { nodeId } from './node-id.ts'
-import { observers } from './observers.ts'
+import { listeners, observers } from './observers.ts'
 import { openFilesLimit, placesFor } from './open-files.ts'
 import { createReservedNames } from './reserved-names.ts'
 import { lockRoles } from './role-locks.ts'
@@ -271,12 +271,12 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       serving: () => claims.serving,
       onOutranked: ({ id, url, fence }, by) =>
         log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: another one has the newer claim on its name'),
-      emit(event) {
-        if (event.what === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
-        nameWatch.onLive(event)
-        events.onLive(event)
-        cluster?.onLive(event)
-      },
+      emit: listeners(log, [
+        (event) => event.what === 'tunnel_stopped' && claims.release(event.tunnel.id, event.kept),
+        (event) => nameWatch.onLive(event),
+        (event) => events.onLive(event),
+        (event) => cluster?.onLive(event),
+      ]),
       ports: {
         acquire: (port, avoided) => edge.ports.acquire(port, avoided),
         release: (port) => edge.ports.release(port),
@@ -286,7 +286,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     const places = placesFor(await openFilesLimit())
     const edge = createEdge({
       tunnels: registry,
-      observe: observers(events.observer, requestLog),
+      observe: observers(log, events.observer, requestLog),
       challenge: certs.challenge,
       logins,
       outbound,
@@ -462,6 +462,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     })
     const changes = createChanges({ store })
     mountViews(api, {
+      log,
       store,
       live: { traffic: edge.traffic, places: edge.places, online: registry, changes },
       platform: () => ({

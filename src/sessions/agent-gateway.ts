@@ -5,7 +5,7 @@ import { Admission } from '../base/admission.ts'
 import type { BufferPool } from '../base/buffer-pool.ts'
 import { ByteBudgets, type ByteLimits } from '../base/byte-budget.ts'
 import { systemClock } from '../base/clock.ts'
-import { plainAddress } from '../base/ip-rules.ts'
+import { readEnds, type SocketEnds } from '../base/socket-ends.ts'
 import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
 import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
@@ -84,7 +84,12 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   server.on('error', (error) => options.log.error({ err: error }, 'agent listener failed'))
 
   function accept(raw: Socket): void {
-    const ip = plainAddress(raw.remoteAddress ?? '')
+    const ends = readEnds(raw)
+    if (ends === undefined) {
+      raw.destroy()
+      return
+    }
+    const ip = ends.remoteAddress
     // Agents behind the address of one that keeps failing must get in, if only slowly.
     const refused = penalties.refuses(ip) && !known.has(ip)
     const leave = refused ? undefined : admission.take(ip)
@@ -101,7 +106,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     socket.once('secure', () => {
       clearTimeout(late)
       handshaking.delete(socket)
-      serve(socket, ip, leave)
+      serve(socket, ends, leave)
     })
     socket.on('error', (error) => options.log.debug({ err: error, ip }, 'agent connection failed'))
     socket.once('close', () => {
@@ -126,13 +131,17 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     })
   }
 
-  function serve(socket: TLSSocket, ip: string, leave: () => void): void {
+  function serve(
+    socket: TLSSocket,
+    { remoteAddress: ip, localAddress: serverIp }: SocketEnds,
+    leave: () => void,
+  ): void {
     const serverName = (socket as { servername?: string | false | null }).servername || undefined
     let gone: (() => void) | undefined
     const connection = new AgentConnection(socket, ip, {
       ...options,
       serverName,
-      serverIp: plainAddress(socket.localAddress ?? ''),
+      serverIp,
       clock,
       pool,
       budget: budgets.of(ip),

@@ -47,12 +47,17 @@ export interface ForwarderDependencies {
 /** Carries proxied streams to local services. One for all tunnels: they share a read buffer and the turn's writes. */
 export class Forwarder {
   readonly #dependencies: Required<ForwarderDependencies>
-  readonly #turn = new Turn()
+  readonly #turn: Turn
   // One buffer for all upstream sockets: reads are handled one after the other and copied before the next.
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER)
 
   constructor({ deadlines, ...rest }: ForwarderDependencies) {
-    this.#dependencies = { ...rest, deadlines: deadlines ?? new Deadlines(rest.clock) }
+    const onError = (error: unknown) => rest.log.error('connection failed', { err: String(error) })
+    this.#turn = new Turn(onError)
+    this.#dependencies = {
+      ...rest,
+      deadlines: deadlines ?? new Deadlines(rest.clock, undefined, onError),
+    }
   }
 
   /** Whether requests of such a tunnel are kept. HTTP/2 goes through as it is. */

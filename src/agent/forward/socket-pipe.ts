@@ -4,6 +4,7 @@ import { ByteQueue } from '../../base/byte-queue.ts'
 import type { Deadlines } from '../../base/deadlines.ts'
 import { litter } from '../../base/litter.ts'
 import { Out } from '../../base/out.ts'
+import { resetSocket } from '../../base/reset.ts'
 import type { ByteStream, StreamSink } from '../../base/stream.ts'
 import type { Turn } from '../../base/turn.ts'
 import { StallGuard } from './stall-guard.ts'
@@ -106,7 +107,7 @@ export class SocketPipe implements StreamSink {
     this.#early.clear()
     this.#guard?.stop()
     if (this.#socket) {
-      if (error) abort(this.#socket)
+      if (error) resetSocket(this.#socket)
       else {
         this.#out?.end()
         this.#socket.destroySoon()
@@ -128,7 +129,7 @@ export class SocketPipe implements StreamSink {
     this.#early.clear()
     this.#guard?.stop()
     this.#stream.reset(error)
-    if (this.#socket) abort(this.#socket)
+    if (this.#socket) resetSocket(this.#socket)
     this.#onClosed(error)
   }
 
@@ -141,10 +142,4 @@ export class SocketPipe implements StreamSink {
     })
     this.#guard.watch()
   }
-}
-
-/** Ends a socket so that its peer sees an error, not an ordinary end that might pass for the whole message. */
-function abort(socket: Socket): void {
-  if (socket instanceof TLSSocket || socket.remoteFamily === undefined) socket.destroy()
-  else socket.resetAndDestroy()
 }

@@ -1,3 +1,4 @@
+import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
 import { RunningIds } from '../../base/running-ids.ts'
 import { BlockPool } from './block-pool.ts'
 import { Copier } from './copier.ts'
@@ -62,13 +63,15 @@ export class CaptureStore {
   readonly #listeners = new Set<CaptureListener>()
   readonly #clearListeners = new Set<() => void>()
   readonly #frameListeners = new Set<FrameListener>()
+  readonly #onListenerError: OnReceiverError
   #oldest: Capture | undefined
   #newest: Capture | undefined
   #bytes = 0
 
   /** A limit of zero keeps nothing; header names in `redact` never have their values stored. */
-  constructor(limit: number, redact: Iterable<string> = []) {
+  constructor(limit: number, redact: Iterable<string> = [], onListenerError: OnReceiverError = throwLater) {
     this.limit = limit
+    this.#onListenerError = onListenerError
     this.#redact = new Set(Array.from(redact, (name) => name.toLowerCase()))
   }
 
@@ -141,7 +144,7 @@ export class CaptureStore {
     const before = frames.size
     frames.add(frame)
     this.#grow(frames.size - before)
-    for (const listener of this.#frameListeners) listener(capture, frames)
+    fanOut(this.#frameListeners, (listener) => listener(capture, frames), this.#onListenerError)
     return capture.kept
   }
 
@@ -152,7 +155,7 @@ export class CaptureStore {
     const before = frames.size
     frames.end(stopped)
     this.#grow(frames.size - before)
-    for (const listener of this.#frameListeners) listener(capture, frames)
+    fanOut(this.#frameListeners, (listener) => listener(capture, frames), this.#onListenerError)
   }
 
   get(id: string): Capture | undefined {
@@ -178,7 +181,7 @@ export class CaptureStore {
     this.#oldest = undefined
     this.#newest = undefined
     this.#bytes = 0
-    for (const listener of this.#clearListeners) listener()
+    fanOut(this.#clearListeners, (listener) => listener(), this.#onListenerError)
   }
 
   /** Follows every change until the function given back is called. */
@@ -230,7 +233,7 @@ export class CaptureStore {
   }
 
   #tell(capture: Capture): void {
-    for (const listener of this.#listeners) listener(capture)
+    fanOut(this.#listeners, (listener) => listener(capture), this.#onListenerError)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { fanOut, type OnReceiverError } from '../../base/fan-out.ts'
 import { TunnelBusy } from '../tunnel.ts'
 import { type Carrier, ForwardedChannel, WINDOW } from './forwarded-channel.ts'
 import type { Handlers, IncomingClient, Protocol } from './library.ts'
@@ -23,11 +24,13 @@ export class Channels implements Carrier {
   readonly #socket: Socket
   readonly #channels = new Map<number, ForwardedChannel>()
   readonly #waiting = new Set<ForwardedChannel>()
+  readonly #onError: OnReceiverError
   #nextId = FIRST_ID
   #corked = false
   #over = false
 
-  constructor(client: IncomingClient, socket: Socket) {
+  constructor(client: IncomingClient, socket: Socket, onError: OnReceiverError) {
+    this.#onError = onError
     this.#protocol = client._protocol
     this.#socket = socket
     takeOver(client._protocol._handlers, this.#channels)
@@ -64,7 +67,7 @@ export class Channels implements Carrier {
   /** The connection is gone. */
   close(error: Error): void {
     this.#over = true
-    for (const channel of [...this.#channels.values()]) channel.onLost(error)
+    fanOut([...this.#channels.values()], (channel) => channel.onLost(error), this.#onError)
   }
 
   wait(channel: ForwardedChannel): void {
@@ -117,7 +120,7 @@ export class Channels implements Carrier {
   #flush(): void {
     const waiting = [...this.#waiting]
     this.#waiting.clear()
-    for (const channel of waiting) channel.flush()
+    fanOut(waiting, (channel) => channel.flush(), this.#onError)
   }
 }
 

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { type Acl, compileAcl, type TunnelPrincipal } from '../../auth/index.ts'
 import type { Clock } from '../../base/clock.ts'
+import { fanOut } from '../../base/fan-out.ts'
 import { newId } from '../../base/id.ts'
-import { plainAddress } from '../../base/ip-rules.ts'
+import type { SocketEnds } from '../../base/socket-ends.ts'
 import { proxyProtocolHeader, Refusal } from '../../protocol/index.ts'
 import type { Binder } from '../bind.ts'
 import {
@@ -94,10 +95,14 @@ export class SshConnection implements LiveSession {
   #silentTicks = 0
   #over = false
 
-  constructor(socket: Socket, ip: string, options: SshConnectionOptions) {
+  constructor(
+    socket: Socket,
+    { remoteAddress: ip, localAddress }: SocketEnds,
+    options: SshConnectionOptions,
+  ) {
     this.id = newId('ts', options.clock.now())
     this.ip = ip
-    this.ingressIp = plainAddress(socket.localAddress ?? '')
+    this.ingressIp = localAddress
     this.#options = options
     this.#socket = socket
     const { hostIdentity } = options
@@ -105,7 +110,7 @@ export class SshConnection implements LiveSession {
     this.#client = speakSsh(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
       this.agentVersion = shown(`${versions.software} ${comments ?? ''}`.trim(), 200)
     })
-    this.#channels = new Channels(this.#client, socket)
+    this.#channels = new Channels(this.#client, socket, this.#onError)
     this.#login = new Login(
       options,
       ip,
@@ -347,8 +352,12 @@ export class SshConnection implements LiveSession {
     )
   }
 
+  readonly #onError = (err: unknown): void => {
+    this.#options.log.error({ err, session: this.id }, 'SSH connection failed')
+  }
+
   #tell(what: (screen: Screen) => void): void {
-    for (const screen of [...this.#screens]) what(screen)
+    fanOut([...this.#screens], what, this.#onError)
   }
 
   #textOf(error: unknown): string {

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Admission } from '../../base/admission.ts'
 import { systemClock } from '../../base/clock.ts'
-import { plainAddress } from '../../base/ip-rules.ts'
+import { fanOut } from '../../base/fan-out.ts'
+import { readEnds } from '../../base/socket-ends.ts'
 import { PENALTIES, Penalties, type PenaltySettings } from '../penalties.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
@@ -62,7 +63,12 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
   let ticking: NodeJS.Timeout | undefined
 
   function accept(socket: Socket): void {
-    const ip = plainAddress(socket.remoteAddress ?? '')
+    const ends = readEnds(socket)
+    if (ends === undefined) {
+      socket.destroy()
+      return
+    }
+    const ip = ends.remoteAddress
     socket.on('error', () => {})
     const leave = penalties.refuses(ip) ? undefined : admission.take(ip)
     if (leave === undefined) {
@@ -70,7 +76,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
       return
     }
     const late = setTimeout(() => socket.destroy(), limits.loginMs)
-    const connection = new SshConnection(socket, ip, {
+    const connection = new SshConnection(socket, ends, {
       ...options,
       clock,
       onAuthenticated() {
@@ -90,7 +96,11 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
   /** One timer for all. A pause of this process counts as one tick, so nobody is cut for our absence. */
   function tick(): void {
     const deadAfter = Math.floor((limits.silenceMs / limits.keepaliveMs) * TICKS)
-    for (const connection of [...connections]) connection.tick(TICKS, deadAfter)
+    fanOut(
+      [...connections],
+      (connection) => connection.tick(TICKS, deadAfter),
+      (err) => options.log.error({ err }, 'SSH connection failed'),
+    )
   }
 
   return {
