@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { trimOws } from '../base/ows.ts'
 import type { BindOpts } from '../protocol/index.ts'
 import type { TunnelDefinition } from './config/definitions.ts'
 import { SpecError } from './spec-error.ts'
@@ -106,7 +107,7 @@ const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 function headers(key: string, value: TunnelDefinition['request_header']) {
   if (!value?.add?.length && !value?.remove?.length) return undefined
   for (const line of value.add ?? []) {
-    const name = line.slice(0, Math.max(line.indexOf(':'), 0)).trim()
+    const name = trimOws(line.slice(0, Math.max(line.indexOf(':'), 0)))
     if (!FIELD_NAME.test(name) || /[\r\n\0]/.test(line)) {
       throw new SpecError(key, `"${line.slice(0, 60)}" in "${key}.add" must be name:value`)
     }

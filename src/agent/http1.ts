@@ -1,4 +1,6 @@
 import { ByteQueue } from '../base/byte-queue.ts'
+import { trimOws } from '../base/ows.ts'
+
 /** How the bytes after a head are framed; `stop` says that what follows is no HTTP (upgrades, nonsense). */
 export type Framing = number | 'chunked' | 'close' | 'stop'
 
@@ -215,13 +217,13 @@ export function readHead(bytes: Buffer): Head {
     const length = colon - start
     if (length !== 14 && length !== 17) continue
     const name = text.slice(start, colon).toLowerCase()
-    const value = () => text.slice(colon + 1, end < 0 ? text.length : end).trim()
+    const value = () => trimOws(text.slice(colon + 1, end < 0 ? text.length : end))
     if (name === 'content-length') {
       const digits = value()
       const read = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN
       head.contentLength = head.contentLength === undefined || head.contentLength === read ? read : Number.NaN
     } else if (name === 'transfer-encoding') {
-      head.chunked = /(^|[,\s])chunked$/i.test(value())
+      head.chunked = /(^|[, \t])chunked$/i.test(value())
     }
   }
   return head
@@ -254,7 +256,7 @@ export function headerFields(head: Buffer): [name: string, value: string][] {
   const fields: [string, string][] = []
   for (const line of lines.slice(1)) {
     const colon = line.indexOf(':')
-    if (colon > 0) fields.push([line.slice(0, colon).trim(), line.slice(colon + 1).trim()])
+    if (colon > 0) fields.push([trimOws(line.slice(0, colon)), trimOws(line.slice(colon + 1))])
   }
   return fields
 }

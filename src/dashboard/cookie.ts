@@ -1,3 +1,5 @@
+import { trimOws } from '../base/ows.ts'
+
 /** Whether browsers come over TLS: the address they are told decides, whatever a header says. */
 export function isSecure(apiUrl: string): boolean {
   return apiUrl.startsWith('https:')
@@ -19,7 +21,7 @@ export function readCookie(header: string | undefined, name: string): string | u
   if (header === undefined) return undefined
   for (const pair of header.split(';')) {
     const [key, value] = pair.split('=', 2)
-    if (key!.trim() === name) return value?.trim()
+    if (trimOws(key!) === name) return value === undefined ? undefined : trimOws(value)
   }
   return undefined
 }

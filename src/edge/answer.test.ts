@@ -14,7 +14,7 @@ test('every refusal has a number of its own and a status that refuses', () => {
 
 test('a page shows hostile text as text, and can load or run nothing', () => {
   const evil = '"><script>alert(1)</script><img src=//evil.example>\r\nSet-Cookie: a=b'
-  const { fields, body } = answerRefusal(refusal('upstream_refused', evil, evil), 'text/html')
+  const { fields, body } = answerRefusal(refusal('upstream_broken', evil, evil), 'text/html')
   const html = body.toString()
 
   assert.ok(!/<script|<img|<link|<iframe/i.test(html))

@@ -177,6 +177,9 @@ export abstract class Exchange {
   refuse(refusal: Refusal): void {
     if (this.over) return
     this.#refusal = refusal
+    const { upstream: address, code, text } = refusal
+    if (address !== undefined)
+      this.core.log.debug({ host: this.head.host, upstream: address, code, reason: text }, 'upstream failed')
     if (this.route !== undefined) this.route.counters.refusals++
     const { upstream } = this
     if (this.responded) {

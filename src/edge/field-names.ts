@@ -75,6 +75,24 @@ export class FieldNames {
  */
 const TRUST_PREFIXES = ['x-forwarded-', 'adit-', 'ngrok-auth-', 'ngrok-mtls-', 'proxy-']
 
+/**
+ * Fields that upstreams take for a proxy's word about the visitor's address or about which resource is meant, and `Proxy`,
+ * which CGI programs find as HTTP_PROXY. Whoever needs one adds it by `request_headers`.
+ */
+const UNCHECKED = [
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'x-original-url',
+  'x-original-uri',
+  'x-original-host',
+  'x-rewrite-url',
+  'proxy',
+]
+
 export const requestNames = new FieldNames(
   [
     ...HOP,
@@ -83,6 +101,7 @@ export const requestNames = new FieldNames(
     ['forwarded', Meaning.drop],
     ['x-forwarded', Meaning.drop],
     ['http2-settings', Meaning.drop],
+    ...UNCHECKED.map((name): [string, Meaning] => [name, Meaning.drop]),
   ],
   TRUST_PREFIXES,
 )

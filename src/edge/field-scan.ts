@@ -1,3 +1,4 @@
+import { trimOws } from '../base/ows.ts'
 import { FIELD_VALUE, ODD_IN_NAME, TOKEN } from './ascii.ts'
 import { type FieldNames, Meaning } from './field-names.ts'
 
@@ -86,7 +87,7 @@ export function scanFields(
       const meaning = names.meaning(name)
       if (meaning === Meaning.none) continue
       if (meaning !== Meaning.drop) {
-        const fault = read(meaning, text.slice(valueStart, valueEnd).trimEnd(), facts)
+        const fault = read(meaning, trimOws(text.slice(valueStart, valueEnd)), facts)
         if (fault !== undefined) return fault
       }
     }
@@ -128,7 +129,7 @@ function read(meaning: Meaning, value: string, facts: FieldFacts): FieldFault | 
       else facts.expectOther = true
       return undefined
     case Meaning.te:
-      if (/(^|[,\s])trailers($|[,;\s])/i.test(value)) facts.trailers = true
+      if (/(^|[, \t])trailers($|[,; \t])/i.test(value)) facts.trailers = true
       return undefined
     default:
       return undefined
@@ -143,7 +144,7 @@ function readConnection(value: string, facts: FieldFacts): void {
     return
   }
   for (const part of value.toLowerCase().split(',')) {
-    const option = part.trim()
+    const option = trimOws(part)
     if (option === 'close') facts.close = true
     else if (option === 'keep-alive') facts.keepAlive = true
     else if (option === 'upgrade') facts.upgrading = true

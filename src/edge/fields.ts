@@ -1,3 +1,4 @@
+import { trimOws } from '../base/ows.ts'
 import { isFieldValue, isToken } from './ascii.ts'
 
 /** One field line. */
@@ -81,7 +82,7 @@ export class Fields {
       this.#list.push({
         name: this.#text.slice(p, colon).toLowerCase(),
         line: this.#text.slice(p, next),
-        value: this.#text.slice(colon + 1, next - 2).trim(),
+        value: trimOws(this.#text.slice(colon + 1, next - 2)),
       })
       p = next
     }

@@ -213,9 +213,13 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       this.#partial.searched = all.length
       return undefined
     }
-    this.#partial.clear()
     const head = parseResponseHead(all.toString('latin1', 0, size))
     if (typeof head === 'string') return this.#broken(head)
+    if (!this.reused && isCutDialReport(head, all.length - size)) {
+      if (this.#partial.size === 0) this.#partial.append(bytes)
+      return undefined
+    }
+    this.#partial.clear()
     const rest = all.length === size ? undefined : all.subarray(size)
     if (head.status < 200) return this.#takeInterim(head, rest, exchange)
     return this.#takeFinal(head, rest, exchange)
@@ -326,11 +330,11 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     const exchange = this.#exchange!
     this.#release()
     this.close()
-    exchange.refuse(refusal('upstream_broken', this.#target.name, why))
+    exchange.refuse(refusal('upstream_broken', exchange.head.host, why).of(this.#target.name))
   }
 
   #refused(exchange: Exchange): Refusal {
-    return refusal('upstream_refused', exchange.head.host, this.#target.name)
+    return refusal('upstream_refused', exchange.head.host).of(this.#target.name)
   }
 
   #writeChunk(piece: Buffer): boolean {
@@ -349,6 +353,11 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
 }
 
 const CRLF = Buffer.from('\r\n')
+
+/** True while it cannot be told yet whether a 502 is an agent's report of a failed dial, which names the upstream. */
+function isCutDialReport({ status, facts }: ResponseHead, received: number): boolean {
+  return status === 502 && facts.length >= DIAL_FAILED.length && received < DIAL_FAILED.length
+}
 
 function startsWith(bytes: Buffer, prefix: Buffer): boolean {
   return bytes.length >= prefix.length && bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0

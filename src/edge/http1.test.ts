@@ -197,7 +197,7 @@ test('a visitor that half-closes still gets its answer', async (t) => {
   assert.match(client.text, /late$/)
 })
 
-test('an upstream that refuses is named in a 502', async (t) => {
+test('an upstream that refuses becomes a 502', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.destroy())
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
 
@@ -205,7 +205,6 @@ test('an upstream that refuses is named in a 502', async (t) => {
 
   await client.untilText('ERR_ADIT_8012\n')
   assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway/)
-  assert.ok(client.text.includes(`http://127.0.0.1:${upstream}`))
 })
 
 test('a kept upstream connection that died is replaced without the visitor noticing', async (t) => {

@@ -9,8 +9,9 @@ import { Exchange } from './exchange.ts'
 import { requestNames } from './field-names.ts'
 import { FieldFacts, scanFields } from './field-scan.ts'
 import { toHeaders } from './http2-fields.ts'
+import { isHttp2Field } from './http2-head.ts'
 import { refusal } from './refusals.ts'
-import type { RequestHead } from './request-head.ts'
+import { MAX_FIELDS, type RequestHead } from './request-head.ts'
 
 /** An exchange whose visitor speaks HTTP/2. */
 export class Http2Exchange extends Exchange {
@@ -145,10 +146,15 @@ export class Http2Exchange extends Exchange {
   #onTrailers(raw: unknown): void {
     if (!Array.isArray(raw)) return
     let lines = ''
-    for (let at = 0; at < raw.length; at += 2) lines += `${raw[at]}: ${raw[at + 1]}\r\n`
+    let sound = true
+    for (let at = 0; at < raw.length; at += 2) {
+      sound &&= isHttp2Field(raw[at], raw[at + 1])
+      lines += `${raw[at]}: ${raw[at + 1]}\r\n`
+    }
     const facts = new FieldFacts()
-    if (scanFields(`${lines}\r\n`, 0, requestNames, 100, facts) === undefined)
+    if (sound && scanFields(`${lines}\r\n`, 0, requestNames, MAX_FIELDS, facts) === undefined)
       this.#requestTrailers = facts.kept
+    else this.refuse(refusal('bad_request', 'its trailers are malformed'))
   }
 
   #touch(): void {

@@ -1,4 +1,5 @@
 import { parseHostPort } from '../base/hostport.ts'
+import { trimOws } from '../base/ows.ts'
 import { isFieldValue, isToken, TARGET } from './ascii.ts'
 import { requestNames } from './field-names.ts'
 import { FieldFacts, scanFields } from './field-scan.ts'
@@ -24,7 +25,7 @@ export function readHttp2Head(
     if (name.startsWith(':')) {
       if (pseudo.has(name)) return bad(`it has ${name} twice`)
       pseudo.set(name, value)
-    } else if (!isToken(name) || !isFieldValue(value)) return bad('a header field has a forbidden character')
+    } else if (!isHttp2Field(name, value)) return bad('a header field has a forbidden character')
     else {
       if (++count > MAX_FIELDS) return refusal('head_too_large')
       // RFC 9113 section 8.2.3: the pieces of a cookie are one field again.
@@ -76,6 +77,11 @@ function withHost(
     authority: host.port === undefined ? host.host : `${host.host}:${host.port}`,
     facts,
   }
+}
+
+/** RFC 9113 section 8.2.1: no upper case in names, no blanks around values. */
+export function isHttp2Field(name: string, value: string): boolean {
+  return isToken(name) && name === name.toLowerCase() && isFieldValue(value) && trimOws(value) === value
 }
 
 function isTarget(target: string, method: string): boolean {

@@ -18,7 +18,7 @@ import { responseNames } from './field-names.ts'
 import { FieldFacts, scanFields } from './field-scan.ts'
 import { toHeaders } from './http2-fields.ts'
 import { IDEMPOTENT } from './methods.ts'
-import { refusal } from './refusals.ts'
+import { type Refusal, refusal } from './refusals.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Response bytes of one exchange that may wait here for a slow visitor. */
@@ -162,7 +162,7 @@ class Http2Upstream implements Upstream {
     const facts = readFields(raw)
     const status = statusOf(raw)
     if (facts === undefined || facts.chunked || !(status > 199 && status < 600)) {
-      this.#exchange.refuse(refusal('upstream_broken', this.#target.name, 'its head is malformed'))
+      this.#exchange.refuse(this.#broken('its head is malformed'))
       return
     }
     const hasBody = this.#exchange.head.method !== 'HEAD' && status !== 204 && status !== 304
@@ -191,9 +191,13 @@ class Http2Upstream implements Upstream {
     if (this.#ended) return
     this.#ended = true
     const exchange = this.#exchange
-    const otherwise = refusal('upstream_refused', exchange.head.host, this.#target.name)
+    const otherwise = refusal('upstream_refused', exchange.head.host).of(this.#target.name)
     if (this.#answered || !IDEMPOTENT.has(exchange.head.method)) exchange.refuse(otherwise)
     else tryAgain(exchange, this.#target, this.reused ? 'stale' : 'unanswered', otherwise)
+  }
+
+  #broken(why: string): Refusal {
+    return refusal('upstream_broken', this.#exchange.head.host, why).of(this.#target.name)
   }
 
   #guarded(act: () => void): void {

@@ -268,6 +268,46 @@ test('raw frames with fields Node would not send change nothing either', async (
   }
 })
 
+test('a field that the HTTP/2 library lets through and HTTP/2 forbids is refused, not mended', async (t) => {
+  let asked = 0
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () => {
+      asked++
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    })
+  })
+  const { tlsPort, ca } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const base: [string, string][] = [
+    [':method', 'GET'],
+    [':scheme', 'https'],
+    [':authority', HOST],
+    [':path', '/x'],
+  ]
+
+  for (const value of [' a', 'a ', '\ta', 'a\t', ' ', '\xa0 ']) {
+    const socket = connectTls({
+      port: tlsPort,
+      host: '127.0.0.1',
+      servername: HOST,
+      ca,
+      ALPNProtocols: ['h2'],
+    })
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    let answered = Buffer.alloc(0)
+    socket.on('data', (chunk: Buffer) => {
+      answered = Buffer.concat([answered, chunk])
+    })
+    await once(socket, 'secureConnect')
+    socket.write(
+      Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame([...base, ['x-a', value]])]),
+    )
+
+    await eventually(() => answered.includes('forbidden character'), `${JSON.stringify(value)} is refused`)
+  }
+  assert.equal(asked, 0)
+})
+
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {

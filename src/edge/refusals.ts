@@ -143,18 +143,18 @@ const kinds = {
   upstream_refused: {
     code: 8012,
     status: 502,
-    text: (host: string, upstream: string) =>
-      `The agent serves ${host} but could not get an answer from its upstream ${upstream}. Check that it is running.`,
+    text: (host: string) =>
+      `The agent serves ${host} but could not get an answer from its upstream. Check that it is running.`,
   },
   upstream_broken: {
     code: 8013,
     status: 502,
-    text: (upstream: string, why: string) => `The upstream ${upstream} did not answer in valid HTTP: ${why}.`,
+    text: (host: string, why: string) => `The upstream of ${host} did not answer in valid HTTP: ${why}.`,
   },
   upstream_timeout: {
     code: 8014,
     status: 504,
-    text: (upstream: string) => `The upstream ${upstream} did not answer in time.`,
+    text: (host: string) => `The upstream of ${host} did not answer in time.`,
   },
   too_busy: {
     code: 8015,
@@ -179,6 +179,8 @@ export class Refusal {
   readonly text: string
   /** Seconds after which it makes sense to come back, for those who should. */
   retryAfter = 5
+  /** The upstream that failed. Its address is private: it goes to the log, never to the visitor. */
+  upstream: string | undefined
 
   constructor(name: RefusalName, text: string) {
     this.name = name
@@ -188,6 +190,12 @@ export class Refusal {
   /** The same, with another time to come back. */
   for(seconds: number): this {
     this.retryAfter = seconds
+    return this
+  }
+
+  /** The same, about this upstream. */
+  of(upstream: string): this {
+    this.upstream = upstream
     return this
   }
 

@@ -62,6 +62,10 @@ test('request lines that are not exactly one are refused', () => {
     [505, 'GET / HTTP/0.9'],
     [505, 'PRI * HTTP/2.0'],
     [405, 'CONNECT h.example:443 HTTP/1.1'],
+    [405, 'CONNECT / HTTP/1.1'],
+    [405, 'CONNECT /a?b HTTP/1.1'],
+    [405, 'CONNECT http://h.example/ HTTP/1.1'],
+    [405, 'CONNECT * HTTP/1.1'],
     [400, `${'M'.repeat(33)} / HTTP/1.1`],
   ]
   for (const [status, line] of lines) refusedWith(status, `${line}\r\nHost: h.example\r\n\r\n`)

@@ -43,6 +43,8 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   let target = text.slice(start, p)
   const minor = versionAt(text, p + 1)
   if (typeof minor !== 'number') return minor
+  // Whatever its target looks like: a reader behind us may take what follows for a tunnel (P29).
+  if (method === 'CONNECT') return refusal('method_refused', method)
   const facts = new FieldFacts()
   const fault = scanFields(text, p + 11, requestNames, MAX_FIELDS, facts)
   if (fault !== undefined) {
@@ -96,7 +98,6 @@ function versionAt(text: string, at: number): number | Refusal {
 const ABSOLUTE = /^(https?):\/\/([^/?]*)(.*)$/is
 
 function originForm(method: string, target: string, scheme: string, host: string): string | Refusal {
-  if (method === 'CONNECT') return refusal('method_refused', method)
   if (target === '*') return method === 'OPTIONS' ? target : bad('its target is not valid')
   const match = ABSOLUTE.exec(target)
   if (match === null) return bad('its target is not valid')

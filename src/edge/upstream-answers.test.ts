@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
+import { pino } from 'pino'
 import { startEdge, startTcp } from './testing/edge.ts'
 import { rawClient } from './testing/raw-client.ts'
 import { localTunnel, TestTunnels } from './testing/tunnels.ts'
@@ -157,6 +159,70 @@ test('the agent’s word that it could not dial is shown as such', async (t) => 
   const client = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 0\r\n\r\n`)
 
   await client.untilText('ERR_ADIT_8012\n')
+})
+
+/** Upstreams that fail, each in its own way; what they say names an address, as an agent does. */
+const failures: Record<string, (socket: Socket) => void> = {
+  'it refuses': (socket) => void socket.destroy(),
+  'it says nonsense': (socket) => void socket.write('nonsense\r\n\r\n'),
+  'the agent could not dial it': (socket) => void socket.end(dialReport('10.1.2.3:8080')),
+  'the agent could not dial it, told in pieces': (socket) => {
+    const report = dialReport('10.1.2.3:8080')
+    const middle = report.indexOf('\r\n\r\n') + 4
+    socket.write(report.slice(0, middle), () =>
+      setImmediate(() => {
+        socket.write(report.slice(middle, middle + 3), () =>
+          setImmediate(() => socket.end(report.slice(middle + 3))),
+        )
+      }),
+    )
+  },
+}
+
+function dialReport(address: string): string {
+  const body = `failed to dial backend: connect ECONNREFUSED ${address}\n`
+  return `HTTP/1.1 502 Bad Gateway\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
+}
+
+for (const [what, fail] of Object.entries(failures)) {
+  test(`a visitor is not shown the private address of an upstream, the log is: ${what}`, async (t) => {
+    const upstream = await startTcp(t, (socket) => {
+      socket.setNoDelay(true)
+      socket.once('data', () => fail(socket))
+    })
+    const lines: string[] = []
+    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
+    const tunnels = new TestTunnels().add(HOST, localTunnel(upstream))
+    const { port } = await startEdge(t, tunnels, {}, { log })
+
+    for (const accept of ['text/html', 'application/json', '*/*']) {
+      const client = rawClient(t, port).write(
+        `POST / HTTP/1.1\r\nHost: ${HOST}\r\nAccept: ${accept}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      )
+      await client.untilClosed()
+
+      assert.match(client.text, /^HTTP\/1\.1 502 [\s\S]*ERR_ADIT_801[23]/)
+      assert.ok(!/10\.1\.2\.3|127\.0\.0\.1/.test(client.text), client.text)
+    }
+    assert.ok(lines.some((line) => line.includes(`http://127.0.0.1:${upstream}`)))
+  })
+}
+
+test('a 502 of the upstream itself is passed on, also when its body comes later', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.setNoDelay(true)
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 502 Own\r\nContent-Length: 30\r\n\r\n', () =>
+        setImmediate(() => socket.write('x'.repeat(30))),
+      ),
+    )
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await client.untilText('x'.repeat(30))
+
+  assert.equal(client.text, `HTTP/1.1 502 Own\r\nContent-Length: 30\r\n\r\n${'x'.repeat(30)}`)
 })
 
 test('a request that may not be repeated is not', async (t) => {

@@ -1,3 +1,4 @@
+import { trimOws } from '../base/ows.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import type { Getter, GetterOf } from './filter.ts'
 
@@ -160,7 +161,7 @@ function readFields(lines: string): Record<string, string[]> {
     const colon = line.indexOf(':')
     if (colon <= 0) continue
     const name = line.slice(0, colon).toLowerCase()
-    const value = HIDDEN.has(name) ? '[hidden]' : line.slice(colon + 1).trim()
+    const value = HIDDEN.has(name) ? '[hidden]' : trimOws(line.slice(colon + 1))
     const values = fields[name]
     if (values === undefined) fields[name] = [value]
     else values.push(value)

@@ -1,4 +1,5 @@
 import { parseCidr } from '../base/cidr.ts'
+import { trimOws } from '../base/ows.ts'
 import { type BindOpts, refusal } from '../protocol/index.ts'
 import { OAUTH_PROVIDERS, WEBHOOK_PROVIDERS } from '../resources/index.ts'
 import type { EndpointOptions, TunnelProto } from './tunnel.ts'
@@ -134,9 +135,9 @@ function headers(field: string, { add = [], remove = [] }: { add?: string[]; rem
       const colon = line.indexOf(':')
       if (colon < 1)
         throw refusal('options_invalid', `${field}: "${line.slice(0, 80)}" is not of the form name:value.`)
-      return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]
+      return [trimOws(line.slice(0, colon)).toLowerCase(), trimOws(line.slice(colon + 1))]
     }),
-    remove: remove.map((name) => name.trim().toLowerCase()),
+    remove: remove.map((name) => trimOws(name).toLowerCase()),
   }
 }
 

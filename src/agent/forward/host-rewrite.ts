@@ -1,3 +1,4 @@
+import { trimOws } from '../../base/ows.ts'
 import type { ByteStream } from '../../base/stream.ts'
 import { type Head, MessageScanner, requestFraming, responseFraming, statusOf } from '../http1.ts'
 import { StreamLayer } from './stream-layer.ts'
@@ -87,7 +88,7 @@ function rewriteHost(bytes: Buffer, host: string): Buffer {
   const lines = bytes.toString('latin1').split('\r\n')
   const at = lines.findIndex((line, index) => index > 0 && /^host[ \t]*:/i.test(line))
   if (at < 0) return bytes
-  const original = lines[at]!.slice(lines[at]!.indexOf(':') + 1).trim()
+  const original = trimOws(lines[at]!.slice(lines[at]!.indexOf(':') + 1))
   lines[at] = `Host: ${host}`
   if (!lines.some((line) => /^x-forwarded-host[ \t]*:/i.test(line))) {
     lines.splice(at + 1, 0, `X-Forwarded-Host: ${original}`)

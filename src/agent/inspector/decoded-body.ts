@@ -8,6 +8,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { ByteQueue } from '../../base/byte-queue.ts'
+import { trimOws } from '../../base/ows.ts'
 import { headerFields, MessageScanner, requestFraming, responseFraming } from '../http1.ts'
 import type { Capture } from './capture-store.ts'
 
@@ -42,7 +43,7 @@ export async function decodedBody(capture: Capture, side: 'request' | 'response'
   const encodings = headerFields(message.head)
     .filter(([name]) => name.toLowerCase() === 'content-encoding')
     .flatMap(([, value]) => value.toLowerCase().split(','))
-    .map((name) => name.trim())
+    .map(trimOws)
     .filter((name) => name !== '' && name !== 'identity')
   let body = withoutFraming(capture, side)
   const decoded: string[] = []

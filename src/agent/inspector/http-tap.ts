@@ -214,5 +214,5 @@ function isEventStream(head: Buffer): boolean {
   if (!head.includes('event-stream')) return false
   const fields = new Map(headerFields(head).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]))
   const plain = /^(identity)?$/.test(fields.get('content-encoding') ?? '')
-  return plain && /^text\/event-stream\s*(;|$)/.test(fields.get('content-type') ?? '')
+  return plain && /^text\/event-stream[ \t]*(;|$)/.test(fields.get('content-type') ?? '')
 }

@@ -1,3 +1,4 @@
+import { trimOws } from '../../base/ows.ts'
 import { MessageCopy } from './message-copy.ts'
 
 /** A copy of a head in which the values of the named fields (lower case) are replaced, so that secrets are never stored. */
@@ -7,7 +8,7 @@ export function redactHead(head: Buffer, names: ReadonlySet<string>): MessageCop
   const lines = head.toString('latin1').split('\r\n')
   for (let index = 1; index < lines.length; index++) {
     const colon = lines[index]!.indexOf(':')
-    if (colon > 0 && names.has(lines[index]!.slice(0, colon).trim().toLowerCase())) {
+    if (colon > 0 && names.has(trimOws(lines[index]!.slice(0, colon)).toLowerCase())) {
       found = true
       lines[index] = `${lines[index]!.slice(0, colon)}: [redacted]`
     }

@@ -140,7 +140,7 @@ function inflatersOf(head: Buffer): Readonly<Record<FrameSource, MessageInflater
     .filter(([name]) => name.toLowerCase() === 'sec-websocket-extensions')
     .map(([, value]) => value.toLowerCase())
     .join(',')
-  if (!/(^|,)\s*permessage-deflate\s*(;|,|$)/.test(extensions)) return NONE
+  if (!/(^|,)[ \t]*permessage-deflate[ \t]*(;|,|$)/.test(extensions)) return NONE
   return {
     client: new MessageInflater(!extensions.includes('client_no_context_takeover')),
     server: new MessageInflater(!extensions.includes('server_no_context_takeover')),

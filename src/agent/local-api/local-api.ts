@@ -210,7 +210,7 @@ function decodeName(part: string): string {
 
 async function readJson(request: IncomingMessage, most = MOST_BODY): Promise<unknown> {
   // Forms and plain text can be posted by any web page without asking; JSON cannot.
-  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+  if (!/^application\/json[ \t]*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw problem.malformed('the Content-Type must be application/json', 415)
   }
   const held = new ByteQueue(most)

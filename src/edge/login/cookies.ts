@@ -1,3 +1,4 @@
+import { trimOws } from '../../base/ows.ts'
 import type { Exchange } from '../exchange.ts'
 
 /** The cookies of one request. */
@@ -10,7 +11,7 @@ export class Cookies {
     const all: string[] = []
     for (const line of exchange.fields.getAll('cookie'))
       for (const piece of line.split(';')) {
-        const cookie = piece.trim()
+        const cookie = trimOws(piece)
         if (cookie !== '') all.push(cookie)
       }
     this.#all = all

@@ -1,3 +1,5 @@
+import { trimOws } from '../../base/ows.ts'
+
 /**
  * The coding a visitor likes best (RFC 9110 section 12.5.3), the earlier in the list at equal liking; undefined when it
  * takes none of them, or would rather have the plain form.
@@ -5,7 +7,7 @@
 export function acceptedCoding<C extends string>(accept: string, codings: readonly C[]): C | undefined {
   const weights = new Map<string, number>()
   for (const item of accept.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = item.split(';').map((part) => part.trim())
+    const [name = '', ...parameters] = item.split(';').map(trimOws)
     if (name === '') continue
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
     const value =

@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream'
 import { constants, createBrotliCompress, createDeflate, createGzip } from 'node:zlib'
+import { trimOws } from '../../base/ows.ts'
 import { Compression, type Settings } from '../../resources/index.ts'
 import type { Exchange, Response } from '../exchange.ts'
 import { defineModule } from '../module.ts'
@@ -11,7 +12,7 @@ const MIN_LENGTH = 256
 
 /** Text in its many forms. Images, films, archives and most fonts bring their own compression. */
 const COMPRESSIBLE =
-  /^(?:text\/[\w.+-]+|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/(?:javascript|x-javascript|x-ndjson|ndjson|wasm|yaml|x-yaml|toml|sql)|image\/(?:svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)|font\/(?:ttf|otf))\s*(?:;|$)/i
+  /^(?:text\/[\w.+-]+|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/(?:javascript|x-javascript|x-ndjson|ndjson|wasm|yaml|x-yaml|toml|sql)|image\/(?:svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)|font\/(?:ttf|otf))[ \t]*(?:;|$)/i
 
 const CODINGS = ['br', 'gzip', 'deflate'] as const
 type Coding = (typeof CODINGS)[number]
@@ -71,12 +72,15 @@ function isCompressible({ status, fields, length }: Response): boolean {
   }
   const untouchable = fields
     .getAll('cache-control')
-    .some((value) => /(^|[,\s])no-transform($|[,\s])/i.test(value))
+    .some((value) => /(^|[, \t])no-transform($|[, \t])/i.test(value))
   return !untouchable && COMPRESSIBLE.test(fields.get('content-type') ?? '')
 }
 
 function addVary({ fields }: Response): void {
   const vary = fields.getAll('vary').join(',').toLowerCase()
-  const named = vary.split(',').some((name) => name.trim() === 'accept-encoding' || name.trim() === '*')
+  const named = vary
+    .split(',')
+    .map(trimOws)
+    .some((name) => name === 'accept-encoding' || name === '*')
   if (!named) fields.add('Vary', 'Accept-Encoding')
 }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { trimOws } from '../../base/ows.ts'
 import { sameText, type WebhookMessage } from './webhook-message.ts'
 import { Broken, type World } from './world.ts'
 
@@ -121,7 +122,7 @@ function readList(
 ): [name: string, value: string][] {
   return field.split(betweenItems).map((item) => {
     const end = item.indexOf(afterName)
-    return [item.slice(0, end).trim(), item.slice(end + 1).trim()]
+    return [trimOws(item.slice(0, end)), trimOws(item.slice(end + 1))]
   })
 }
 

@@ -35,7 +35,7 @@ export class WebhookMessage {
   /** The parameters of a form, in the body. Throws when there are too many: without them a signature means less. */
   form(): [name: string, value: string][] {
     const type = this.field('content-type') ?? ''
-    if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return []
+    if (!/^application\/x-www-form-urlencoded[ \t]*(;|$)/i.test(type)) return []
     const text = this.body.toString()
     if (text.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS)
       throw refusal('webhook_denied', `its form has more than ${MAX_PARAMETERS} parameters`)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash, createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { trimOws } from '../../base/ows.ts'
 import { isChallenge } from './webhook-challenges.ts'
 import { hmac, type WebhookScheme } from './webhook-hmac.ts'
 import { sameText, type WebhookMessage } from './webhook-message.ts'
@@ -50,7 +51,7 @@ export const plivo: WebhookScheme = (secret) => (message) => {
     (name) => message.field(name)?.split(',') ?? [],
   )
   if (given.length === 0) return `it has no x-plivo-signature-${version} field`
-  return given.some((signature) => sameText(signature.trim(), wanted)) ? undefined : MISMATCH
+  return given.some((signature) => sameText(trimOws(signature), wanted)) ? undefined : MISMATCH
 }
 
 /** The address with its parameters in order, and those of the form behind a full stop. */
@@ -113,15 +114,12 @@ export const graphcms: WebhookScheme = (secret) => (message, now) => {
 
 /** Contentful signs method, path, a list of fields and the body. */
 export const contentful: WebhookScheme = (secret) => (message, now) => {
-  const names = (message.field('x-contentful-signed-headers') ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
+  const names = (message.field('x-contentful-signed-headers') ?? '').toLowerCase().split(',').map(trimOws)
   // A time that is not signed could be any.
   if (!names.includes('x-contentful-timestamp')) return 'its time is not signed'
   const time = Number(message.field('x-contentful-timestamp'))
   if (!(Math.abs(now - time) <= TOLERANCE)) return TOO_OLD
-  const fields = names.map((name) => `${name}:${(message.field(name) ?? '').trim()}`).join(';')
+  const fields = names.map((name) => `${name}:${message.field(name) ?? ''}`).join(';')
   const signed = Buffer.concat([
     Buffer.from(`${message.method}\n${message.target}\n${fields}\n`),
     message.body,

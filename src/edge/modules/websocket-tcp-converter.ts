@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Timed } from '../../base/deadlines.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import { prefixOf } from '../../base/id.ts'
+import { trimOws } from '../../base/ows.ts'
 import type { ByteStream, StreamSink } from '../../base/stream.ts'
 import { HttpsEdge, type Settings, WebsocketTcpConverter } from '../../resources/index.ts'
 import { isAnswer, type Pool, type Target } from '../backend.ts'
@@ -58,7 +59,7 @@ function agreement({ fields }: Exchange): string {
   const offered = fields
     .getAll('sec-websocket-protocol')
     .flatMap((value) => value.split(','))
-    .map((name) => name.trim())
+    .map(trimOws)
   const protocol = offered.includes('binary') ? 'binary' : offered[0]
   return `Sec-WebSocket-Accept: ${accept}\r\n${protocol ? `Sec-WebSocket-Protocol: ${protocol}\r\n` : ''}`
 }

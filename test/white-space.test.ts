@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { glob, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { headerFields, readHead } from '../src/agent/http1.ts'
+import { trimOws } from '../src/base/ows.ts'
+import { readCookie } from '../src/dashboard/cookie.ts'
+import { Fields } from '../src/edge/fields.ts'
+import { acceptedCoding } from '../src/edge/modules/accepted-coding.ts'
+import { Refusal } from '../src/edge/refusals.ts'
+import { parseRequestHead } from '../src/edge/request-head.ts'
+import { parseResponseHead } from '../src/edge/response-head.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** What Unicode calls white space and HTTP does not, as far as it can stand in a field value. */
+const NBSP = '\xa0'
+
+const request = (field: string) =>
+  parseRequestHead(`POST / HTTP/1.1\r\nHost: h.example\r\n${field}\r\n\r\n`, 'http')
+const response = (field: string) => parseResponseHead(`HTTP/1.1 200 OK\r\n${field}\r\n\r\n`)
+const headOf = (field: string) => Buffer.from(`GET / HTTP/1.1\r\n${field}\r\n\r\n`, 'latin1')
+
+test('only SP and HTAB around a value are optional white space', () => {
+  assert.equal(trimOws(' \t a b\t '), 'a b')
+  assert.equal(trimOws(' \t '), '')
+  for (const kept of [NBSP, '\v', '\f', '\n', '\r', '\u2003', '\ufeff'])
+    assert.equal(trimOws(` ${kept}a${kept}\t`), `${kept}a${kept}`)
+})
+
+test('a framing field or Host with other white space around its value is refused', () => {
+  for (const [before, after] of [
+    ['', NBSP],
+    [NBSP, ''],
+    [` ${NBSP}`, ''],
+    ['', `${NBSP} `],
+  ]) {
+    for (const field of [
+      `Transfer-Encoding: ${before}chunked${after}`,
+      `Content-Length: ${before}5${after}`,
+    ]) {
+      assert.ok(request(field) instanceof Refusal, field)
+      assert.equal(typeof response(field), 'string', field)
+    }
+    const host = `GET / HTTP/1.1\r\nHost: ${before}h.example${after}\r\n\r\n`
+    assert.ok(parseRequestHead(host, 'http') instanceof Refusal, host)
+  }
+})
+
+test('other white space makes another word of it: options, codings, cookies, what agents look at', () => {
+  const head = request(`Connection: close${NBSP}\r\nTE: trailers${NBSP}`)
+  assert.ok(!(head instanceof Refusal))
+  assert.deepEqual([head.facts.close, head.facts.trailers], [false, false])
+  assert.equal(new Fields(`X: ${NBSP}a${NBSP} \r\n`).get('x'), `${NBSP}a${NBSP}`)
+  assert.equal(acceptedCoding(`gzip${NBSP}`, ['gzip']), undefined)
+  assert.equal(readCookie(`${NBSP}adit_session=a`, 'adit_session'), undefined)
+  assert.equal(readHead(headOf(`Transfer-Encoding: chunked${NBSP}`)).chunked, false)
+  assert.equal(readHead(headOf(`Transfer-Encoding: gzip${NBSP}chunked`)).chunked, false)
+  assert.equal(readHead(headOf(`Content-Length: 5${NBSP}`)).contentLength, Number.NaN)
+  assert.deepEqual(headerFields(headOf(`X: a${NBSP}`)), [['X', `a${NBSP}`]])
+})
+
+test('whatever reads HTTP fields takes no other white space away', async () => {
+  const wrong: string[] = []
+  // XML has white space of its own, and so have settings, which are no fields.
+  const others = /\.test\.ts$|\/testing\/|login\/(saml|xml|oauth)|inspector\/capture-store/
+  for await (const file of glob(
+    [
+      'src/edge/**/*.ts',
+      'src/agent/http1.ts',
+      'src/agent/{forward,inspector}/*.ts',
+      'src/dashboard/cookie.ts',
+    ],
+    { cwd: root },
+  )) {
+    if (others.test(file)) continue
+    const source = await readFile(join(root, file), 'utf8')
+    if (/\.trim(Start|End)?\(\)/.test(source)) wrong.push(file)
+  }
+
+  assert.deepEqual(wrong, [])
+})
