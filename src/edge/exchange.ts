@@ -117,7 +117,7 @@ export abstract class Exchange {
     if (this.over || this.responded) return
     this.responded = true
     if (this.#onResponse !== undefined) {
-      this.#respondThroughSteps(this.#onResponse, status, reason, fields, length, hasBody)
+      this.#respondThroughSteps(status, reason, fields, length, hasBody)
       return
     }
     this.#begin(status)
@@ -158,9 +158,13 @@ export abstract class Exchange {
 
   /** The upstream agreed to WebSocket: from here on bytes pass as they are. `fields` are those of its 101. */
   upgrade(reason: string, fields: string): void {
+    if (this.over || this.responded) return
     this.responded = true
+    const lines =
+      this.#onResponse === undefined ? fields : this.#throughSteps(101, fields, -1, false).fields.text
     this.#begin(101)
-    this.writeUpgrade(reason, fields)
+    if (this.watch !== undefined) this.watch.responseFields = lines
+    this.writeUpgrade(reason, lines)
   }
 
   /** Gives a whole answer of our own. */
@@ -263,16 +267,21 @@ export abstract class Exchange {
     )
   }
 
+  /** What the modules make of a response. */
+  #throughSteps(status: number, fields: string, length: number, hasBody: boolean): Response {
+    const response: Response = { status, fields: new Fields(fields), length, hasBody, through: undefined }
+    for (const step of this.#onResponse!) step(response)
+    return response
+  }
+
   #respondThroughSteps(
-    steps: readonly ((response: Response) => void)[],
     status: number,
     reason: string,
     fields: string,
     length: number,
     hasBody: boolean,
   ): void {
-    const response: Response = { status, fields: new Fields(fields), length, hasBody, through: undefined }
-    for (const step of steps) step(response)
+    const response = this.#throughSteps(status, fields, length, hasBody)
     this.#begin(response.status)
     const lines = response.fields.text
     if (this.watch !== undefined) this.watch.responseFields = lines

@@ -9,7 +9,7 @@ import { requestText } from './forwarded.ts'
 import { HeadBuffer, headLength } from './head-buffer.ts'
 import { IDEMPOTENT } from './methods.ts'
 import { type Refusal, refusal } from './refusals.ts'
-import { MAX_RESPONSE_HEAD, parseResponseHead, type ResponseHead } from './response-head.ts'
+import { MAX_INTERIMS, MAX_RESPONSE_HEAD, parseResponseHead, type ResponseHead } from './response-head.ts'
 import type { Upstream } from './upstream.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 import { acceptsWebSocket } from './websocket.ts'
@@ -46,6 +46,8 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   #answered = false
   #keep = false
   #trailers = ''
+  /** Interim answers to the current request. */
+  #interims = 0
   #idleSince = 0
 
   constructor(pool: UpstreamPool, target: Target, identity: string, stream: ByteStream) {
@@ -70,6 +72,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     this.#state = State.head
     this.#requestDone = !exchange.hasBody
     this.#answered = false
+    this.#interims = 0
     this.#pool.core.deadlines.clear(this)
     const text = requestText(exchange)
     const size = scratch.write(text, 'latin1')
@@ -232,6 +235,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   ): Buffer | undefined {
     if (status !== 101) {
       if (facts.length > 0 || facts.chunked) return this.#broken('an interim answer has a body')
+      if (++this.#interims > MAX_INTERIMS) return this.#broken('it has too many interim answers')
       exchange.writeInterim(status, reason, facts.kept)
       return rest
     }

@@ -19,10 +19,14 @@ import { FieldFacts, scanFields } from './field-scan.ts'
 import { toHeaders } from './http2-fields.ts'
 import { IDEMPOTENT } from './methods.ts'
 import { type Refusal, refusal } from './refusals.ts'
+import { MAX_INTERIMS, MAX_RESPONSE_FIELDS, MAX_RESPONSE_HEAD } from './response-head.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Response bytes of one exchange that may wait here for a slow visitor. */
 const WINDOW = 64 * 1024
+
+/** How a stream ends whose answer the HTTP/2 library itself found to be malformed or too large. */
+const BROKEN = new Set([constants.NGHTTP2_PROTOCOL_ERROR, constants.NGHTTP2_ENHANCE_YOUR_CALM])
 
 /** A connection to an upstream that wants HTTP/2 with prior knowledge; many exchanges share it. */
 export class Http2Connection extends Timed {
@@ -31,6 +35,7 @@ export class Http2Connection extends Timed {
   readonly #onOver: () => void
   #exchanges = 0
   #used = false
+  #retired = false
 
   constructor(core: Core, stream: ByteStream, onOver: () => void) {
     super()
@@ -38,7 +43,8 @@ export class Http2Connection extends Timed {
     this.#onOver = onOver
     this.#session = connect('http://upstream', {
       createConnection: () => new StreamDuplex(stream),
-      settings: { enablePush: false, initialWindowSize: WINDOW },
+      settings: { enablePush: false, initialWindowSize: WINDOW, maxHeaderListSize: MAX_RESPONSE_HEAD },
+      maxHeaderListPairs: MAX_RESPONSE_FIELDS,
     })
     this.#session.on('error', () => {})
     this.#session.on('close', () => this.#over())
@@ -53,7 +59,10 @@ export class Http2Connection extends Timed {
 
   /** Sends the request of this exchange. */
   start(exchange: Exchange, target: Target): Upstream {
-    const upstream = new Http2Upstream(this.#session, exchange, target, this.#used, () => this.#done())
+    const upstream = new Http2Upstream(this.#session, exchange, target, this.#used, {
+      over: () => this.#done(),
+      broken: () => this.#retire(),
+    })
     this.#used = true
     this.#exchanges++
     this.#core.deadlines.clear(this)
@@ -66,12 +75,23 @@ export class Http2Connection extends Timed {
 
   /** Nobody used it for long. */
   onDeadline(): void {
+    this.#retire()
+  }
+
+  /**
+   * What answers badly gets no further request; those under way may finish (P30). Not `session.close()`: that one waits
+   * until the upstream has ended its side, which it need not ever do.
+   */
+  #retire(): void {
+    this.#retired = true
     this.#onOver()
-    this.#session.close()
+    if (this.#exchanges === 0) this.close()
   }
 
   #done(): void {
-    if (--this.#exchanges === 0) this.#core.deadlines.set(this, this.#core.limits.upstreamIdle)
+    if (--this.#exchanges > 0) return
+    if (this.#retired) this.close()
+    else this.#core.deadlines.set(this, this.#core.limits.upstreamIdle)
   }
 
   #over(): void {
@@ -87,10 +107,12 @@ class Http2Upstream implements Upstream {
   readonly #exchange: Exchange
   readonly #target: Target
   readonly #stream: ClientHttp2Stream
+  readonly #events: { over(): void; broken(): void }
   #answered = false
   #ended = false
   #unread = 0
   #paused = false
+  #interims = 0
   #requestTrailers = ''
   #trailers = ''
 
@@ -99,8 +121,9 @@ class Http2Upstream implements Upstream {
     exchange: Exchange,
     target: Target,
     reused: boolean,
-    onOver: () => void,
+    events: { over(): void; broken(): void },
   ) {
+    this.#events = events
     this.#exchange = exchange
     this.#target = target
     this.reused = reused
@@ -124,8 +147,8 @@ class Http2Upstream implements Upstream {
     this.#stream.on('drain', () => exchange.resumeBody())
     this.#stream.on('error', () => {})
     this.#stream.on('close', () => {
-      onOver()
       this.#onClose()
+      events.over()
     })
   }
 
@@ -153,8 +176,12 @@ class Http2Upstream implements Upstream {
   #onInterim(raw: unknown): void {
     const status = statusOf(raw)
     const facts = readFields(raw)
-    if (facts !== undefined && status > 99 && status < 200)
-      this.#exchange.writeInterim(status, '', facts.kept)
+    // RFC 9113 section 8.6: HTTP/2 has no 101, and in HTTP/1 it would end the framing.
+    if (facts === undefined || !(status > 99 && status < 200) || status === 101)
+      this.#exchange.refuse(this.#broken('an interim answer is malformed'))
+    else if (++this.#interims > MAX_INTERIMS)
+      this.#exchange.refuse(this.#broken('it has too many interim answers'))
+    else this.#exchange.writeInterim(status, '', facts.kept)
   }
 
   #onHead(raw: unknown): void {
@@ -188,6 +215,7 @@ class Http2Upstream implements Upstream {
   }
 
   #onClose(): void {
+    if (BROKEN.has(this.#stream.rstCode ?? 0)) this.#events.broken()
     if (this.#ended) return
     this.#ended = true
     const exchange = this.#exchange
@@ -197,6 +225,7 @@ class Http2Upstream implements Upstream {
   }
 
   #broken(why: string): Refusal {
+    this.#events.broken()
     return refusal('upstream_broken', this.#exchange.head.host, why).of(this.#target.name)
   }
 
@@ -239,5 +268,7 @@ function readFields(raw: unknown): FieldFacts | undefined {
     if (!list[at]!.startsWith(':')) lines += `${list[at]}: ${list[at + 1]}\r\n`
   }
   const facts = new FieldFacts()
-  return scanFields(`${lines}\r\n`, 0, responseNames, 256, facts) === undefined ? facts : undefined
+  return scanFields(`${lines}\r\n`, 0, responseNames, MAX_RESPONSE_FIELDS, facts) === undefined
+    ? facts
+    : undefined
 }

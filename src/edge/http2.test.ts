@@ -238,6 +238,10 @@ test('raw frames with fields Node would not send change nothing either', async (
       [':path', '/x'],
     ],
     [...base, ['cookie', 'a\r\nb']],
+    [...base.slice(1), [':method', 'CONNECT']],
+    [...base.slice(1), [':method', 'CONNECT'], [':protocol', 'websocket']],
+    [...base, [':protocol', 'websocket']],
+    [...base, ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='], ['upgrade', 'websocket']],
   ]
   for (const fields of sets) {
     seen = ''

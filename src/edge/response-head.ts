@@ -4,7 +4,10 @@ import { FieldFacts, scanFields } from './field-scan.ts'
 
 /** Limits of an upstream's head; more generous than for requests, cookies and policies being what they are. */
 export const MAX_RESPONSE_HEAD = 64 * 1024
-const MAX_RESPONSE_FIELDS = 256
+export const MAX_RESPONSE_FIELDS = 256
+
+/** Interim answers (1xx) to one request. They are passed on at once, so an upstream must not send them without end. */
+export const MAX_INTERIMS = 32
 
 /** The start of an upstream's answer. */
 export interface ResponseHead {

@@ -24,6 +24,12 @@ export interface TlsListenerOptions {
   readonly admission: AdmissionLimits
 }
 
+/**
+ * The part of all places that one source may have in handshakes under way. They cost the most and prove nothing yet (P22);
+ * large enough for a balancer that passes everybody on.
+ */
+const MAX_HANDSHAKE_SHARE = 1 / 8
+
 /** The HTTPS and TLS listener, not yet listening: looks at each ClientHello and decides what becomes of it. */
 export function createTlsListener(core: Core, options: TlsListenerOptions): Server {
   const terminators = new WeakMap<TlsPolicy, TlsTerminator>()
@@ -34,10 +40,15 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
     terminators.set(policy, terminator)
     return terminator
   }
+  const { total, isShared } = options.admission
   const admission = new Admission(options.admission)
+  const handshakes = new Admission({ total, perSource: Math.ceil(total * MAX_HANDSHAKE_SHARE), isShared })
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const ends = admission.admit(socket)
-    if (ends !== undefined) new Arrival(core, socket, ends, options, terminatorOf)
+    if (ends === undefined) return
+    const leave = handshakes.take(ends.remoteAddress)
+    if (leave === undefined) socket.destroy()
+    else new Arrival(core, socket, ends, leave, options, terminatorOf)
   })
   server.maxConnections = options.admission.total
   return server
@@ -48,6 +59,7 @@ class Arrival extends Timed implements Live {
   readonly #core: Core
   readonly #socket: Socket
   readonly #ends: SocketEnds
+  readonly #leave: () => void
   readonly #options: TlsListenerOptions
   readonly #terminatorOf: (policy: TlsPolicy) => TlsTerminator
   readonly #reader = new HelloReader()
@@ -57,6 +69,7 @@ class Arrival extends Timed implements Live {
     core: Core,
     socket: Socket,
     ends: SocketEnds,
+    leave: () => void,
     options: TlsListenerOptions,
     terminatorOf: (policy: TlsPolicy) => TlsTerminator,
   ) {
@@ -64,6 +77,7 @@ class Arrival extends Timed implements Live {
     this.#core = core
     this.#socket = socket
     this.#ends = ends
+    this.#leave = leave
     this.#options = options
     this.#terminatorOf = terminatorOf
     this.#startedAt = core.clock.now()
@@ -191,6 +205,7 @@ class Arrival extends Timed implements Live {
   }
 
   #over(): void {
+    this.#leave()
     this.#core.live.delete(this)
     this.#core.deadlines.clear(this)
   }

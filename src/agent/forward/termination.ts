@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto'
 import { createServer } from 'node:tls'
 import type { ByteStream } from '../../base/stream.ts'
 import { asByteStream, asDuplex } from './duplex.ts'
@@ -27,6 +28,7 @@ export function terminateTls(
     key,
     ...(clientCas === undefined ? {} : { ca: clientCas, requestCert: true, rejectUnauthorized: true }),
     handshakeTimeout: HANDSHAKE_MS,
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     allowHalfOpen: true,
   })
   const wire = asDuplex(stream)

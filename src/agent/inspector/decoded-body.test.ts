@@ -75,3 +75,14 @@ test('several encodings are undone in order, and an unknown one says so', async 
   assert.deepEqual([none.body.toString(), none.decoded, none.problem], ['plain', [], undefined])
   assert.equal(request.body.length, 0)
 })
+
+test('a body that names very many encodings is unpacked a few times only', async () => {
+  const names = Array.from({ length: 5000 }, () => 'gzip').join(', ')
+  let body: Buffer = Buffer.from('inside')
+  for (let n = 0; n < 6; n++) body = gzipSync(body)
+
+  const decoded = await decodedBody(answered(`Content-Encoding: ${names}\r\n`, body), 'response')
+
+  assert.equal(decoded.decoded.length, 4)
+  assert.match(decoded.problem ?? '', /only 4 encodings/)
+})

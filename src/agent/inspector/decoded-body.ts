@@ -24,6 +24,9 @@ export interface DecodedBody {
 /** More is not unpacked: a few kilobytes can be made to unpack into gigabytes. */
 const MOST_DECODED = 8 * 1024 * 1024
 
+/** Encodings that are undone. A body that unpacks to itself could name thousands. */
+const MAX_ENCODINGS = 4
+
 /** RFC 9659: a decoder of the web need not remember more than 8 MiB. */
 const ZSTD_WINDOW_LOG = 23
 
@@ -49,6 +52,8 @@ export async function decodedBody(capture: Capture, side: 'request' | 'response'
   const decoded: string[] = []
   let problem = message.truncated ? 'only the beginning of the body was kept' : undefined
   for (const name of encodings.reverse()) {
+    if (decoded.length === MAX_ENCODINGS)
+      return { body, decoded, problem: `only ${MAX_ENCODINGS} encodings are undone` }
     const decoder = DECODERS.get(name)
     if (!decoder) return { body, decoded, problem: `the encoding ${name.slice(0, 50)} is not known` }
     if (body.length === 0) break

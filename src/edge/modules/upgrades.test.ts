@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { request as requestTls } from 'node:https'
+import { type TestContext, test } from 'node:test'
+import type { ConnectionOptions } from 'node:tls'
+import { CertificateAuthority, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../../resources/index.ts'
+import { clientAuthority } from '../testing/client-certificates.ts'
+import { startTcp } from '../testing/edge.ts'
+import { HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { localTunnel } from '../testing/tunnels.ts'
+import type { ModuleName } from './index.ts'
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+const UPGRADE = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': KEY }
+
+/** What became of a request, whether it asked for WebSocket or not. */
+interface Outcome {
+  /** 200 for a request and 101 for an upgrade that were let in; 0 when there was no answer. */
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+}
+
+interface World extends HttpsEdgeWorld {
+  /** The heads that the upstream got. */
+  readonly heads: string[]
+  visit(kind: Kind, path?: string, tls?: ConnectionOptions): Promise<Outcome>
+}
+
+type Kind = 'request' | 'upgrade'
+const LET_IN = { request: 200, upgrade: 101 } as const
+
+/** An edge whose upstream answers requests and agrees to WebSocket; both fail below `/fails`. */
+async function startWorld(t: TestContext): Promise<World> {
+  const world = await startHttpsEdge(t)
+  const heads: string[] = []
+  const port = await startTcp(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      const head = chunk.toString('latin1')
+      heads.push(head)
+      if (head.includes(' /fails '))
+        socket.write('HTTP/1.1 500 Oh\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+      else if (head.includes('Upgrade: websocket'))
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+            `X-Inner: 1\r\nContent-Type: text/plain\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`,
+        )
+      else
+        socket.write(
+          'HTTP/1.1 200 OK\r\nX-Inner: 1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok',
+        )
+    })
+  })
+  world.tunnels.tunnels.push(localTunnel(port, { labels: { app: 'socket' } }))
+  const backend_id = world.config.create(TunnelGroupBackend, { labels: { app: 'socket' } })
+  world.config.update(world.routeId, { backend: { backend_id } })
+
+  async function visit(kind: Kind, path = '/', tls: ConnectionOptions = {}): Promise<Outcome> {
+    const request = requestTls({
+      port: world.tlsPort,
+      host: '127.0.0.1',
+      servername: HOST,
+      ca: world.ca,
+      agent: false,
+      path,
+      headers: { host: HOST, 'user-agent': 'curl/8', ...(kind === 'upgrade' ? UPGRADE : {}) },
+      ...tls,
+    })
+    t.after(() => request.destroy())
+    request.end()
+    try {
+      const [response] = await Promise.race([once(request, 'response'), once(request, 'upgrade')])
+      response.socket.on('error', () => {})
+      response.resume()
+      return { status: response.statusCode, headers: response.headers }
+    } catch {
+      return { status: 0, headers: {} }
+    }
+  }
+
+  return { ...world, heads, visit }
+}
+
+interface Case {
+  readonly on?: 'edge'
+  settings(world: World): Promise<Record<string, unknown>> | Record<string, unknown>
+  check(world: World, kind: Kind): Promise<void>
+}
+
+/** A module that turns everybody away, with this code. */
+function refusing(code: string, settings: Case['settings']): Case {
+  return {
+    settings,
+    async check({ visit, heads }, kind) {
+      const { headers } = await visit(kind)
+      assert.equal(headers['adit-error-code'], code)
+      assert.deepEqual(heads, [], 'the upstream was not asked')
+    },
+  }
+}
+
+/** A module of the handshake that nobody here fits. */
+function failing(settings: Case['settings'], tls: ConnectionOptions): Case {
+  return {
+    on: 'edge',
+    settings,
+    async check({ visit, heads }, kind) {
+      assert.equal((await visit(kind, '/', tls)).status, 0)
+      assert.deepEqual(heads, [], 'the upstream was not asked')
+    },
+  }
+}
+
+const login = { cookie_prefix: '', inactivity_timeout: 0, maximum_duration: 0, options_passthrough: false }
+
+const cases: Record<ModuleName, Case> = {
+  ip_restriction: refusing('ERR_ADIT_3203', ({ config }) => {
+    const id = config.create(IpPolicy, {})
+    config.create(IpPolicyRule, { ip_policy_id: id, cidr: '10.0.0.0/8', action: 'allow' })
+    return { ip_policy_ids: [id] }
+  }),
+  mutual_tls: failing(async ({ config }) => {
+    const { ca } = await clientAuthority('somebody else')
+    return { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: ca })] }
+  }, {}),
+  tls_termination: failing(() => ({ min_version: '1.3' }), { maxVersion: 'TLSv1.2' }),
+  user_agent_filter: refusing('ERR_ADIT_3211', () => ({ deny: ['curl'] })),
+  webhook_verification: refusing('ERR_ADIT_3204', () => ({ provider: 'github', secret: 'one' })),
+  // Nobody can sign in here, so whoever would have to is turned away.
+  oauth: refusing('ERR_ADIT_3212', () => ({
+    ...login,
+    provider: { google: { client_id: 'a', client_secret: 'b' } },
+  })),
+  oidc: refusing('ERR_ADIT_3212', () => ({
+    ...login,
+    issuer: 'https://id.test',
+    client_id: 'a',
+    client_secret: 'b',
+  })),
+  saml: refusing('ERR_ADIT_3212', () => ({ ...login, idp_metadata_url: 'https://id.test/metadata' })),
+  compression: {
+    settings: () => ({}),
+    async check({ visit }, kind) {
+      const { status, headers } = await visit(kind)
+      assert.deepEqual([status, headers['content-encoding']], [LET_IN[kind], undefined])
+    },
+  },
+  response_headers: {
+    settings: () => ({ add: { 'X-Given': 'yes' }, remove: ['x-inner'] }),
+    async check({ visit }, kind) {
+      const { status, headers } = await visit(kind)
+      assert.deepEqual([status, headers['x-given'], headers['x-inner']], [LET_IN[kind], 'yes', undefined])
+    },
+  },
+  request_headers: {
+    settings: () => ({ add: { 'X-Given': 'yes', Host: 'inside.test' }, remove: ['user-agent'] }),
+    async check({ visit, heads }, kind) {
+      assert.equal((await visit(kind)).status, LET_IN[kind])
+      assert.match(heads[0]!, /^GET \/ HTTP\/1\.1\r\nHost: inside\.test\r\n/)
+      assert.match(heads[0]!, /\r\nx-given: yes\r\n/i)
+      assert.ok(!/user-agent/i.test(heads[0]!))
+    },
+  },
+  circuit_breaker: {
+    settings: () => ({ volume_threshold: 2, error_threshold_percentage: 0.5, tripped_duration: 60 }),
+    async check({ visit }, kind) {
+      const outcomes: number[] = []
+      for (const path of ['/fails', '/fails', '/']) outcomes.push((await visit(kind, path)).status)
+      assert.deepEqual(outcomes, [500, 500, 503])
+    },
+  },
+  websocket_tcp_converter: {
+    settings: () => ({}),
+    async check({ visit, heads }, kind) {
+      const { status, headers } = await visit(kind)
+      if (kind === 'upgrade') assert.equal(status, 101)
+      else assert.equal(headers['adit-error-code'], 'ERR_ADIT_3206')
+      assert.deepEqual(heads, [], 'the upstream gets no HTTP')
+    },
+  },
+}
+
+for (const [name, { on, settings, check }] of Object.entries(cases)) {
+  for (const kind of ['request', 'upgrade'] as const) {
+    test(`${name} acts on a WebSocket as on any request: ${kind}`, async (t) => {
+      const world = await startWorld(t)
+      const { config, edgeId, routeId } = world
+      config.update(on === 'edge' ? edgeId : routeId, { [name]: await settings(world) })
+      await config.applied()
+
+      await check(world, kind)
+    })
+  }
+}
+
+test('a WebSocket that was agreed to counts for the circuit breaker at once, not when it ends', async (t) => {
+  const world = await startWorld(t)
+  const { config, routeId, visit } = world
+  const circuit_breaker = { volume_threshold: 4, error_threshold_percentage: 1, tripped_duration: 60 }
+  config.update(routeId, { circuit_breaker })
+  await config.applied()
+
+  // It stays open; were it not counted, the four failures alone would open the breaker.
+  assert.equal((await visit('upgrade')).status, 101)
+  const outcomes: number[] = []
+  for (let n = 0; n < 5; n++) outcomes.push((await visit('request', '/fails')).status)
+
+  assert.deepEqual(outcomes, [500, 500, 500, 500, 500])
+})
