@@ -134,7 +134,7 @@ test('a node is dialled at what it advertises, and one that cannot be dialled ha
 
 test('a node that the list forgets for a while keeps its link, and is linked once when it is named again', async (t) => {
   const nodes = createNodes()
-  const limits = { silenceMs: 200 }
+  const limits = { silenceMs: 1000 }
   const first = await startNode(t, nodes, 'one', { limits })
   const own = session('ts_1')
   first.registry.addSession(own)
@@ -146,9 +146,9 @@ test('a node that the list forgets for a while keeps its link, and is linked onc
   const beats = countBeats(nodes)
 
   nodes.hidden.add('one')
-  await beats.more(100)
+  await beats.more(300)
   nodes.hidden.clear()
-  await beats.more(100)
+  await beats.more(300)
 
   assert.equal(shown(), tunnel, 'the same mirror, over the same link')
   assert.deepEqual(own.ended, [])

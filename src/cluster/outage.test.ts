@@ -12,8 +12,8 @@ import { silentLog } from '../base/log.ts'
 import { openNodes, openStore } from '../store/index.ts'
 import { session, startNode, tunnelAt } from './testing/node.ts'
 
-/** A tenth of what nodes use: rows live for 0.6 s. */
-const LIMITS = { beatMs: 100, silenceMs: 600 }
+/** A sixth of what nodes use: rows live for 1 s. */
+const LIMITS = { beatMs: 150, silenceMs: 1000 }
 const NAMES = ['one', 'two', 'three']
 const PATIENCE_MS = 30_000
 
@@ -74,7 +74,7 @@ interface Outage {
 }
 
 for (const [manner, create] of Object.entries(outages))
-  for (const lasting of [300, 1200])
+  for (const lasting of [500, 2000])
     test(`three nodes whose database is ${manner} for ${lasting / LIMITS.silenceMs} lives of a row lose no session and no route`, async (t) => {
       const outage = await create(t)
       const nodes: Awaited<ReturnType<typeof startBoundNode>>[] = []
