@@ -204,7 +204,8 @@ function openForWriting(file: string, durable: boolean): SqliteConnection {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
     const journal = connection.get('PRAGMA journal_mode = WAL')?.journal_mode
     if (journal !== 'wal') throw new Error(`its journal mode is ${journal} and cannot be made wal`)
-    database.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${CACHE_KIB};
+    // What a savepoint may have to take back stays in memory: nothing is written outside of the data directory (P61).
+    database.exec(`PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${CACHE_KIB};
       PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     // Anything less may lose acknowledged writes when the power fails (P2).
     const synchronous = connection.get('PRAGMA synchronous')?.synchronous

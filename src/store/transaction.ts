@@ -1,3 +1,4 @@
+import { failpoint } from '../base/failpoint.ts'
 import { type ChainEnd, chainEnd, nextRecord } from './audit.ts'
 import type { PendingChange } from './changes.ts'
 import { requireLease } from './leases.ts'
@@ -76,6 +77,7 @@ export class CallTransaction implements Transaction {
     const references = unique(draft.references, (ref) => JSON.stringify([ref.field, ref.target]))
     await this.#checkTargets(draft, references)
     const sealed = await this.#seal(draft)
+    failpoint('store.insert.sealed')
     const data = JSON.stringify(draft.data)
     const revision = this.#revision + 1
     const changes: SqlChange[] = [
@@ -87,6 +89,7 @@ export class CallTransaction implements Transaction {
     if (references.length > 0) changes.push(referenceRows(draft, references))
     if (claims.length > 0) changes.push(claimRows(draft, claims))
     const counts = await sql.apply(...changes)
+    failpoint('store.insert.applied')
     const claimed = claims.length > 0 ? counts.at(-1)! : 0
     if (claimed < claims.length) {
       // Taken back here as well, so that the call may go on with another name.
@@ -108,8 +111,11 @@ export class CallTransaction implements Transaction {
     if (!old) throw new NoSuchRow(draft.kind, draft.id)
     const createdAt = old.created_at as number
     const sealed = await this.#seal(draft)
+    failpoint('store.update.sealed')
     await this.#replaceClaims(draft)
+    failpoint('store.update.claimed')
     await this.#replaceReferences(draft)
+    failpoint('store.update.referenced')
     const data = JSON.stringify(draft.data)
     const revision = this.#log('updated', draft, data, createdAt)
     await sql.run(
@@ -121,6 +127,7 @@ export class CallTransaction implements Transaction {
       draft.kind,
       draft.id,
     )
+    failpoint('store.update.applied')
     return rowOf(draft, revision, createdAt)
   }
 
@@ -144,6 +151,7 @@ export class CallTransaction implements Transaction {
       if (!doomed.has(by.id)) throw new StillReferenced(target, by)
     }
     for (const each of [...doomed.values()].reverse()) await this.#delete(each)
+    failpoint('store.remove.applied')
     return true
   }
 
@@ -157,6 +165,7 @@ export class CallTransaction implements Transaction {
       group.chains.set(entry.account, end)
     }
     this.#audit = nextRecord(auditKey, end, entry, now)
+    failpoint('store.audit.recorded')
   }
 
   namesUsedByOthers(account: string, query: NameUseQuery, spans: NameSpans): Promise<string[]> {
@@ -186,6 +195,7 @@ export class CallTransaction implements Transaction {
     group.audits.push(this.#audit)
     group.auditCount += 1
     group.chains.set(this.#audit.account, this.#audit)
+    failpoint('store.call.finished')
   }
 
   #log(

@@ -1,3 +1,4 @@
+import { failpoint } from '../base/failpoint.ts'
 import { auditChanges } from './audit.ts'
 import { CHANGE_COLUMNS } from './changes.ts'
 import type {
@@ -89,6 +90,7 @@ export class WriteQueue {
       for (const call of this.#waiting.splice(0)) call.reject(this.#failure)
       return
     }
+    failpoint('store.group.begun')
     const group = this.#beginGroup(session.head)
     const taken: Call[] = []
     const answers: (() => void)[] = []
@@ -115,10 +117,12 @@ export class WriteQueue {
       for (const call of taken) call.reject(this.#failure)
       return
     }
+    failpoint('store.group.committed')
     this.#last = group
     // A commit of reads alone proves nothing.
     if (wrote) this.#failure = undefined
     for (const answer of answers) answer()
+    failpoint('store.group.answered')
     if (group.changes.length > 0) this.#onCommit()
   }
 
@@ -162,6 +166,7 @@ async function finishGroup(session: WriteTransaction, group: Group): Promise<voi
   const gathered = session.apply(...work)
   // The commit speaks for what was sent before it, also when the answers are lost on the way.
   if (gathered instanceof Promise) gathered.catch(() => {})
+  failpoint('store.group.gathered')
   await session.commit(revision > session.head.revision)
 }
 

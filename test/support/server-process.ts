@@ -22,9 +22,18 @@ export interface ServerProcess {
   readonly credentials: TestPlatform['credentials']
   /** Everything it has printed and logged so far. */
   readonly said: () => string
+  /** Resolves when it has ended, however that came. */
+  ended(): Promise<void>
   /** Ends it at once, as a crash would. */
   kill(): Promise<void>
   stop(): Promise<void>
+}
+
+/** How a server's process differs from an ordinary one. */
+export interface ProcessOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  /** A program that runs the server, such as a tracer, with its own arguments. */
+  readonly wrapper?: readonly string[]
 }
 
 /** Starts a server on a data directory and waits until it says that it is ready. */
@@ -32,9 +41,11 @@ export async function startServerProcess(
   t: TestContext,
   dataDir: string,
   flags: readonly string[] = [],
+  { environment = {}, wrapper = [] }: ProcessOptions = {},
 ): Promise<ServerProcess> {
-  const child = spawn(adit, ['server', '--data-dir', dataDir, ...ANY_PORTS, ...flags], {
-    env: { PATH: process.env.PATH, HOME: dataDir } as NodeJS.ProcessEnv,
+  const [program, ...args] = [...wrapper, adit, 'server', '--data-dir', dataDir, ...ANY_PORTS, ...flags]
+  const child = spawn(program!, args, {
+    env: { PATH: process.env.PATH, HOME: dataDir, ...environment } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit')
@@ -60,6 +71,7 @@ export async function startServerProcess(
     authtoken: credentials.authtoken,
     credentials,
     said,
+    ended: () => exited.then(() => undefined),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   }

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { openStore } from '../../src/store/index.ts'
+import { createClient, tempDir } from './api.ts'
+import { checkTables } from './check-tables.ts'
+import { createRandom } from './random.ts'
+import { startServerProcess } from './server-process.ts'
+import { WriteHistory } from './write-history.ts'
+
+/** Only what takes calls: nothing else writes meanwhile, and it starts soon. */
+export const API_ONLY = [
+  ...['--roles', 'api', '--log-level', 'error', '--api-rate-limit', '0'],
+  ...['--tcp-ports', '20000-60000'],
+]
+
+/** How large a run is, and on which database. */
+export interface KillOptions {
+  readonly kills: number
+  readonly writers: number
+  /** Acknowledged writes in all, at least. */
+  readonly writes: number
+  /** PostgreSQL instead of the embedded database. */
+  readonly databaseUrl?: string
+}
+
+/** Kills a server under writers again and again; whatever it has acknowledged must be there afterwards (P1). */
+export async function killUnderWriters(t: TestContext, options: KillOptions): Promise<void> {
+  const { kills, writers, writes, databaseUrl } = options
+  const random = createRandom()
+  t.diagnostic(`SEED=${random.seed}`)
+  const dataDir = await tempDir(t)
+  const history = new WriteHistory(random)
+  const flags = databaseUrl === undefined ? API_ONLY : [...API_ONLY, '--database-url', databaseUrl]
+  const tables = databaseUrl === undefined ? { file: join(dataDir, 'adit.db') } : { url: databaseUrl }
+  let slowest = 0
+  let server = await startServerProcess(t, dataDir, flags)
+
+  for (let kill = 1; kill <= kills; kill++) {
+    const call = createClient(server.url, server.apiKey)
+    const writing = Array.from({ length: writers }, async () => {
+      while (await history.step(call));
+    })
+    await delay(50 + random.below(350))
+    while (history.acknowledged < (writes * kill) / kills) await delay(5)
+    await server.kill()
+    await Promise.all(writing)
+    if (kill % 5 === 0) await checkTables(tables)
+
+    const before = performance.now()
+    server = await startServerProcess(t, dataDir, flags)
+    slowest = Math.max(slowest, performance.now() - before)
+    await history.verify(createClient(server.url, server.apiKey))
+  }
+
+  await server.stop()
+  t.diagnostic(
+    `${history.acknowledged} acknowledged writes, ready again after ${Math.round(slowest)} ms at most`,
+  )
+  assert.ok(history.acknowledged >= writes, `only ${history.acknowledged} writes`)
+  await checkTables(tables)
+  const store = await openStore({
+    url: databaseUrl,
+    dataDir,
+    masterKeyFile: join(dataDir, 'master.key'),
+    clock: systemClock,
+    log: silentLog,
+  })
+  const [account] = await store.scan('accounts', { limit: 1 })
+  assert.equal(await store.verifyAudit(account!.id), undefined, 'the audit chain is whole')
+  await store.close()
+}
