@@ -49,6 +49,33 @@ test('a node that starts knows at once what is online elsewhere, with the ids it
   )
 })
 
+for (const [what, fences] of Object.entries({
+  'the newer claim': [3, 8],
+  'the older tunnel, where no claim is stored,': [0, 0],
+}))
+  test(`of two nodes with one name ${what} counts on both`, async (t) => {
+    const nodes = createNodes()
+    const first = await startNode(t, nodes, 'one')
+    const [one, other] = [session('ts_1'), session('ts_2')]
+    first.registry.addSession(one)
+    const second = await startNode(t, nodes, 'two')
+    second.registry.addSession({ ...other, accountId: 'ac_2', credentialId: 'cr_2' })
+    const [lower, higher] = fences as [number, number]
+    // Both bind before either has heard of the other.
+    const older = first.registry.bind(one, { ...spec, known: { id: 'tn_1', startedAt: 1 }, fence: lower })
+    const newer = second.registry.bind(second.registry.session('ac_2', 'ts_2')!, {
+      ...spec,
+      known: { id: 'tn_2', startedAt: 2 },
+      fence: higher,
+    })
+    const winner = higher > lower ? newer : older
+
+    for (const { registry } of [first, second])
+      await until(() => registry.find('http', 'a.example.com')?.id === winner.id)
+    const left = [...first.registry.tunnelsIn(one), ...second.registry.tunnelsOf('ac_2')]
+    assert.ok(left.every(({ id }) => id === winner.id))
+  })
+
 test('what comes and goes is followed, and told to nobody a second time', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')

@@ -468,3 +468,59 @@ test('a session that begins has a higher fence than what its cookie proves and w
   assert.equal(registry.nextFence('cr_1', 'same', 9), 10)
   assert.equal(registry.nextFence('cr_1', 'other', 0), 1)
 })
+
+test('a newer claim takes a name from an older one, whose agent is told and stays connected', () => {
+  const outranked: string[] = []
+  const { registry } = createRegistry({ onOutranked: ({ bindId }) => void outranked.push(bindId) })
+  const older = add(registry)
+  registry.bind(older, named('old', 'a.test', { fence: 5 }))
+  const newer = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
+
+  assert.throws(() => registry.bind(newer, named('new', 'a.test', { fence: 4 })), refused(334))
+  const tunnel = registry.bind(newer, named('new', 'a.test', { fence: 6 }))
+
+  assert.equal(registry.find('https', 'a.test'), tunnel)
+  assert.deepEqual(older.told, ['old'])
+  assert.deepEqual(older.ends, [])
+  assert.deepEqual(outranked, ['old'])
+})
+
+test('a claim that was granted counts more than a name that waits for another credential here', () => {
+  const { registry } = createRegistry()
+  const lost = add(registry)
+  registry.bind(lost, named('old', 'a.test', { fence: 5 }))
+  registry.removeSession(lost, 'lost')
+  const other = add(registry, { credentialId: 'cr_2' })
+
+  assert.throws(() => registry.bind(other, named('new', 'a.test')), refused(334))
+  const tunnel = registry.bind(other, named('new', 'a.test', { fence: 6 }))
+
+  assert.equal(registry.find('https', 'a.test'), tunnel)
+  registry.close()
+})
+
+test('while claims are not verified, names of this node are not served and those of others are', () => {
+  let serving = true
+  const { registry } = createRegistry({ serving: () => serving })
+  registry.bind(add(registry), named('here', 'here.test'))
+  const remote = registry.bind(add(registry, { remote: true }), named('there', 'there.test'))
+  registry.bind(add(registry), onPort('port', 20_000))
+
+  serving = false
+
+  assert.equal(registry.find('https', 'here.test'), undefined)
+  assert.equal(registry.findTcp(20_000), undefined)
+  assert.equal(registry.find('https', 'there.test'), remote)
+})
+
+test('a name that was lost to another session ends its tunnel alone', () => {
+  const { registry } = createRegistry()
+  const agent = add(registry)
+  const lost = registry.bind(agent, named('lost', 'lost.test', { fence: 1 }))
+  const kept = registry.bind(agent, named('kept', 'kept.test', { fence: 2 }))
+
+  registry.revoke('ac_1', agent.id, lost.id)
+
+  assert.deepEqual(agent.told, ['lost'])
+  assert.deepEqual(registry.tunnelsIn(agent), [kept])
+})

@@ -7,10 +7,11 @@ import { type TestContext, test } from 'node:test'
 import type { AgentHandle } from '../../src/agent/index.ts'
 import type { ServerLimits } from '../../src/server/index.ts'
 import { addAccount } from '../support/accounts.ts'
-import { startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
 import { tempDir } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { freshDatabase, startPostgres } from '../support/postgres.ts'
+import { startRelay } from './relay.ts'
 
 /** An agent whose service says which agent it belongs to. */
 interface Contender {
@@ -180,4 +181,39 @@ test('names of a node that was killed or stopped go to others once, and the stop
     assert.equal((await visit(third, host)).body, 'the next holder')
   }
   for (const host of hosts('killed')) assert.equal((await visit(third, host)).body, 'the next holder')
+})
+
+test('while PostgreSQL is away agents keep and take back their names, and wait for new ones', async (t) => {
+  const postgres = await startPostgres()
+  t.after(() => postgres.dispose())
+  const flags = ['--database-url', postgres.url]
+  const made = await startPlatform(t, flags)
+  await made.stop()
+  const node = await startPlatform(t, flags, made.dataDir)
+  const port = await startLocal(t, (_request, response) => response.end('served'))
+  const relay = await startRelay(t, portOf(node.credentials.agent_addr))
+  const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
+  const agent = await startAgent(t, { credentials })
+  await agent.forward({ addr: port, url: 'http://held.adit.localhost' })
+  const late = await startAgent(t, node)
+
+  await postgres.stop()
+  await assert.rejects(late.forward({ addr: port, url: 'http://new.adit.localhost' }), /database is away/)
+  assert.equal((await visit(node, 'held.adit.localhost')).body, 'served')
+  relay.cut()
+  await until(
+    async () => agent.status === 'online' && (await visit(node, 'held.adit.localhost')).body === 'served',
+    20_000,
+  )
+
+  await postgres.start()
+  await until(
+    async () =>
+      late.forward({ addr: port, url: 'http://new.adit.localhost' }).then(
+        () => true,
+        () => false,
+      ),
+    20_000,
+  )
+  assert.equal((await visit(node, 'held.adit.localhost')).body, 'served')
 })

@@ -11,6 +11,8 @@ export interface Relay {
   freeze(): void
   /** New connections pass again; those from before stay dead, as behind a router that forgot them. */
   thaw(): void
+  /** Resets all connections there are; new ones pass. */
+  cut(): void
 }
 
 /** Starts the cable; it is torn out with the test. */
@@ -50,6 +52,9 @@ export async function startRelay(t: TestContext, target: number): Promise<Relay>
     },
     thaw() {
       frozen = false
+    },
+    cut() {
+      for (const socket of sockets) socket.resetAndDestroy()
     },
   }
   return relay
