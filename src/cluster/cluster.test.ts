@@ -71,7 +71,10 @@ for (const [what, fences] of Object.entries({
     const winner = higher > lower ? newer : older
 
     for (const { registry } of [first, second])
-      await until(() => registry.find('http', 'a.example.com')?.id === winner.id)
+      await eventually(
+        () => registry.find('http', 'a.example.com')?.id === winner.id,
+        'both nodes agree on the winner',
+      )
     const left = [...first.registry.tunnelsIn(one), ...second.registry.tunnelsOf('ac_2')]
     assert.ok(left.every(({ id }) => id === winner.id))
   })

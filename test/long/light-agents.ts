@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Backoff } from '../../src/agent/connect/backoff.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 
@@ -18,7 +19,7 @@ const tell = (change: number) => {
 
 async function hold(): Promise<void> {
   // The waiting times of an agent that is not on the server's own machine (docs/protocol.md).
-  const backoff = new Backoff({ firstMs: 1000, mostMs: 30_000 })
+  const backoff = new Backoff({ clock: systemClock })
   let [clientId, cookie] = ['', '']
   for (;;) {
     const closed = Promise.withResolvers<void>()

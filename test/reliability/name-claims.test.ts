@@ -31,7 +31,10 @@ async function startContender(t: TestContext, id: string, node: Node, authtoken:
       agent.forward({ addr: port, url: `http://${host}` }).then(
         () => 'bound' as const,
         (error: Error) => {
-          assert.match(error.message, /already online|used by another account|does not answer|database is away/)
+          assert.match(
+            error.message,
+            /already online|used by another account|does not answer|database is away/,
+          )
           return 'refused' as const
         },
       ),
