@@ -181,3 +181,41 @@ test('a process that was stopped serves nothing before its claims are verified',
   assert.ok(database.changes > 0)
   assert.deepEqual(lost, [gone.tunnel])
 })
+
+test('one failure right after a pause does not pass for an absence of the database', async (t) => {
+  const { guarded, database } = await openRows(t)
+  let failures = 1
+  const broken: NameClaimRows = {
+    ...guarded,
+    async renew(...args) {
+      if (failures-- > 0) throw new StoreUnavailable('The connection is gone.')
+      return guarded.renew(...args)
+    },
+  }
+  const { claims, clock, lost } = await startNode(t, broken)
+  const gone = request({ name: 'test.adit.gone' })
+  await claims.claim(gone, false)
+  await guarded.leave({ id: 'node-a/1', leaseMs: 60_000 })
+  const other = { id: 'node-b/1', leaseMs: 60_000 }
+  const taken = request({ name: 'test.adit.gone', account: 'ac_2' })
+  await guarded.change(other, { claims: [taken], releases: [] }, { graceMs: 0, cooldownMs: 0 })
+
+  clock.offset += 40_000
+
+  await eventually(() => claims.serving, 'the claims are verified')
+  assert.deepEqual(lost, [gone.tunnel])
+  assert.ok(database.changes > 0)
+})
+
+test('a pause while the database is away does not keep names from being served for long', async (t) => {
+  const { guarded, database } = await openRows(t)
+  const { claims, clock, lost } = await startNode(t, guarded)
+  await claims.claim(request(), false)
+  database.away = true
+
+  clock.offset += 40_000
+
+  assert.ok(!claims.serving)
+  await eventually(() => claims.serving, 'they are served again')
+  assert.deepEqual(lost, [])
+})

@@ -67,6 +67,8 @@ const LIMITS: NameClaimLimits = {
 }
 
 const TICK_MS = 250
+/** Attempts to verify claims after a pause before the database counts as away. */
+const MAX_VERIFICATIONS = 4
 /** A batch of the embedded database holds up the event loop for as long as it takes. */
 const MAX_BATCH = 200
 /** The fence of a name that was taken back while the database was away: lower than any that it gives out. */
@@ -111,6 +113,9 @@ export class NameClaims {
   #joined = false
   #away = false
   #verified = true
+  /** Counts pauses, so that an answer from before one does not verify what is held after it. */
+  #stalls = 0
+  #failedVerifications = 0
   #tickedAt: number
   #renewedAt: number
   #timers: NodeJS.Timeout[] = []
@@ -212,7 +217,11 @@ export class NameClaims {
   #tick(): void {
     const now = this.#options.clock.monotonic()
     const { stallMs, retryMs, renewMs } = this.#limits
-    if (now - this.#tickedAt >= stallMs) this.#verified = false
+    if (now - this.#tickedAt >= stallMs) {
+      this.#verified = false
+      this.#stalls++
+      this.#failedVerifications = 0
+    }
     this.#tickedAt = now
     const due = now - this.#renewedAt >= (this.#away ? retryMs : renewMs)
     if (!this.#verified || (due && (this.#away || this.#held.size > 0))) void this.#renew()
@@ -227,6 +236,7 @@ export class NameClaims {
 
   async #renewOnce(): Promise<void> {
     const { rows, nodeId, log, clock } = this.#options
+    const stalls = this.#stalls
     try {
       // The first contact takes back what a former process of this node has left behind.
       const { lost } = this.#joined
@@ -239,11 +249,13 @@ export class NameClaims {
       else if (this.#reclaim === 'nothing') this.#reclaim = 'provisional'
       this.#work()
       await this.settled()
+      if (stalls === this.#stalls) this.#verified = true
     } catch (error) {
       this.#failed(error)
+      // The connections of a process that was stopped are broken, which says nothing about the database yet.
+      if (++this.#failedVerifications >= MAX_VERIFICATIONS) this.#verified = true
     }
     this.#renewedAt = clock.monotonic()
-    this.#verified = true
   }
 
   #failed(error: unknown): void {

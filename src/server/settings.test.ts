@@ -60,3 +60,15 @@ test('the help names every flag with its variable', () => {
   assert.match(help, /--outbound-allow LIST/)
   assert.match(help, /ADIT_OUTBOUND_ALLOW/)
 })
+
+test('a duration is a number with its unit, or 0', () => {
+  const cooldown = (text: string) => readSettings(['--name-cooldown', text], {}).nameCooldown
+
+  assert.equal(readSettings([], {}).nameCooldown, 86_400_000)
+  assert.deepEqual(
+    ['0', '90s', '15m', '24h', '7d'].map(cooldown),
+    [0, 90_000, 900_000, 86_400_000, 604_800_000],
+  )
+  for (const wrong of ['24', '1w', '-1h', 'soon'])
+    assert.throws(() => cooldown(wrong), /--name-cooldown is ".+"; write a number with s, m, h or d/)
+})
