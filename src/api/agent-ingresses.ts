@@ -1,4 +1,4 @@
-import { isWithin, reversed } from '../base/domain.ts'
+import { isWithin } from '../base/domain.ts'
 import { isPlatformName } from '../naming/index.ts'
 import { AgentIngress } from '../resources/index.ts'
 import { crud } from './crud.ts'
@@ -33,10 +33,5 @@ export const agentIngresses = crud(AgentIngress, {
   async commit(record, committing) {
     if (committing.before === undefined) await refuseOverlap(record.domain, committing)
     return record
-  },
-
-  async remove(row, { tx }) {
-    const name = reversed(row.data.domain as string)
-    await tx.releaseName(row.account, { name, listener: 'https', id: row.id })
   },
 })

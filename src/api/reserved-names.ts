@@ -177,7 +177,9 @@ export const reservedDomains = crud(ReservedDomain, {
         if (covers(domain, hostOf(hostport)) && !(await isReserved(hostOf(hostport), call, row.id)))
           throw problem('in_use', 'reserved domain', row.id, `the edge ${edge.id}`)
     }
-    await call.tx.releaseName(row.account, { name: reversed(domain), listener: 'https', id: row.id })
+    // Decision 125: a custom domain moves between accounts with its DNS, which is its owner's.
+    if (isWithin(domain, call.config.domain))
+      await call.tx.releaseName(row.account, { name: reversed(domain), listener: 'https', id: row.id })
   },
 })
 

@@ -159,7 +159,8 @@ function readConnection(value: string, facts: FieldFacts): void {
 function withoutNamed(kept: string, named: ReadonlySet<string>): string {
   let rest = ''
   for (let p = 0; p < kept.length; ) {
-    const next = kept.indexOf('\r\n', p) + 2
+    const end = kept.indexOf('\r\n', p)
+    const next = end < 0 ? kept.length : end + 2
     if (!named.has(kept.slice(p, kept.indexOf(':', p)).toLowerCase())) rest += kept.slice(p, next)
     p = next
   }
