@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { startSink } from '../../src/events/testing/sink.ts'
+import { portOf, startAgent, startLocal } from '../support/agents.ts'
+import { createClient, tempDir } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+
+const HOST = 'slow.adit.localhost'
+const VISITORS = 40
+/** Visitors at the same time, fewer than one source may have. */
+const ROUND = 10
+
+/** The part of an event's object that a visitor's connection decides. */
+interface Facts {
+  readonly conn?: { readonly server_ip?: string; readonly server_port?: number }
+  readonly tls?: { readonly version?: string; readonly cipher_suite?: string }
+}
+
+/** A server, an agent with a slow HTTPS and a slow TCP service, and what subscriptions with these fields deliver. */
+async function startSlowPlatform(t: TestContext, type: string, fields: readonly (string[] | undefined)[]) {
+  const server = await startServerProcess(t, await tempDir(t), ['--outbound-allow', '127.0.0.1'])
+  const call = createClient(server.url, server.apiKey)
+  const sink = await startSink(t, () => ({ status: 204 }))
+  for (const [index, names] of fields.entries()) {
+    const { id } = await call.create('/event_destinations', {
+      target: { webhook: { url: `${sink.url}/${index}`, secret: `whsec_${'MDEy'.repeat(11)}` } },
+    })
+    await call.create('/event_subscriptions', {
+      sources: [names === undefined ? { type } : { type, fields: names }],
+      destination_ids: [id],
+    })
+  }
+  const agent = await startAgent(t, server)
+  const port = await startLocal(t, (request, response) => {
+    if (request.url === '/') response.end('whole')
+    else response.writeHead(200, { 'content-length': '100' }).write('x')
+  })
+  await agent.forward({ addr: port, url: `https://${HOST}` })
+  const delivered = (index: number): Facts[] =>
+    sink.arrivals
+      .filter(({ path }) => path === `/${index}`)
+      .flatMap(({ body }) => JSON.parse(body.toString()))
+      .filter(({ event_type }) => event_type === type)
+      .map(({ object }) => object)
+  return { server, agent, port, delivered }
+}
+
+/** Makes many visits, some at a time, and resets each connection as soon as its answer has begun. */
+async function leaveEarly(t: TestContext, begin: () => Promise<Socket>): Promise<void> {
+  for (let left = VISITORS; left > 0; left -= ROUND) {
+    const transports = await Promise.all(Array.from({ length: ROUND }, begin))
+    for (const transport of transports) transport.resetAndDestroy()
+  }
+  t.diagnostic(`${VISITORS} visitors have reset their connections`)
+}
+
+async function dial(t: TestContext, port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+async function staysUp(server: ServerProcess, ended: Promise<void>): Promise<void> {
+  const answer = await Promise.race([fetch(`${server.url}/healthz`), ended])
+  assert.equal(answer?.status, 200, server.said())
+}
+
+test('visitors that reset their TLS connections end no server and lose no event', async (t) => {
+  const { server, delivered } = await startSlowPlatform(t, 'http_request_complete.v0', [
+    ['tls.version'],
+    undefined,
+    ['tls.cipher_suite'],
+  ])
+  const ended = server.ended()
+  const ca = await readFile(server.credentials.ca_file)
+  const port = portOf(server.credentials.https_url)
+
+  await leaveEarly(t, async () => {
+    const transport = await dial(t, port)
+    const secure = connectTls({ socket: transport, servername: HOST, ca, ALPNProtocols: ['http/1.1'] })
+    secure.on('error', () => {})
+    secure.write(`GET /slow HTTP/1.1\r\nHost: ${HOST}:${port}\r\n\r\n`)
+    await Promise.race([once(secure, 'data'), ended])
+    return transport
+  })
+  await staysUp(server, ended)
+
+  for (const index of [0, 1, 2])
+    await eventually(() => delivered(index).length >= VISITORS, `the events of subscription ${index}`, 30_000)
+  assert.deepEqual(
+    delivered(0),
+    Array.from({ length: VISITORS }, () => ({ tls: { version: 'TLSv1.3' } })),
+  )
+  assert.equal(delivered(1).length, VISITORS)
+  assert.deepEqual(
+    delivered(2).map(({ tls }) => /^TLS_/.test(tls?.cipher_suite ?? '')),
+    Array.from({ length: VISITORS }, () => true),
+  )
+})
+
+test('the event of a TCP connection that was reset names the address and port it came to', async (t) => {
+  const { server, agent, port, delivered } = await startSlowPlatform(t, 'tcp_connection_closed.v0', [
+    undefined,
+    ['conn.server_ip', 'conn.server_port'],
+  ])
+  const ended = server.ended()
+  const { url } = await agent.forward({ addr: port, proto: 'tcp' })
+  const publicPort = portOf(url)
+
+  await leaveEarly(t, async () => {
+    const transport = await dial(t, publicPort)
+    transport.write(`GET /slow HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    await Promise.race([once(transport, 'data'), ended])
+    return transport
+  })
+  await staysUp(server, ended)
+
+  for (const index of [0, 1])
+    await eventually(() => delivered(index).length >= VISITORS, `the events of subscription ${index}`, 30_000)
+  for (const { conn } of [...delivered(0), ...delivered(1)])
+    assert.deepEqual([conn?.server_ip, conn?.server_port], ['127.0.0.1', publicPort])
+})
