@@ -44,7 +44,7 @@ export class MessageScanner {
   #state: State = 'head'
   /** The beginning of a head whose end has not come yet. */
   readonly #held = new ByteQueue()
-  /** Body or chunk bytes still to come. */
+  /** Body or chunk bytes still to come, or bytes that trailers may still take. */
   #left = 0
   /** The hexadecimal digits of the chunk size so far, and the length of the line they or a trailer stand on. */
   #size = ''
@@ -180,8 +180,10 @@ export class MessageScanner {
     const size = Number.parseInt(this.#size, 16)
     this.#size = ''
     this.#line = 0
-    if (size === 0) this.#state = 'trailer'
-    else {
+    if (size === 0) {
+      this.#state = 'trailer'
+      this.#left = MAX_HEAD
+    } else {
       this.#state = 'data'
       this.#left = size + 2 // The line end after the data belongs to it.
     }
@@ -189,13 +191,14 @@ export class MessageScanner {
   }
 
   #trailerByte(byte: number): 'end' | 'broken' | undefined {
+    if (--this.#left < 0) return 'broken'
     if (byte === LF) {
       const blank = this.#line === 0
       this.#line = 0
       return blank ? 'end' : undefined
     }
     if (byte !== CR) this.#line++
-    return this.#line > MAX_LINE ? 'broken' : undefined
+    return undefined
   }
 }
 

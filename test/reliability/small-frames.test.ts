@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
+import { residentMiB } from '../support/process-memory.ts'
 import { startLocal, startWorld, until, type World } from './world.ts'
 
 /** What a server may grow by; a list of pieces took several times as much. */
@@ -170,11 +171,6 @@ function http2Frame(type: number, flags: number, id: number, payload: Buffer = B
 function postHead(authority: string, path: string): Buffer {
   const literal = (index: number, value: string) => Buffer.from([index, value.length, ...Buffer.from(value)])
   return Buffer.concat([Buffer.from([0x83, 0x87]), literal(0x01, authority), literal(0x04, path)])
-}
-
-async function residentMiB(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / KIB
 }
 
 /** Waits until a process has read next to nothing for half a second. */

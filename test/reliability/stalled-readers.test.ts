@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { residentMiB } from '../support/process-memory.ts'
 import { startLocal, startWorld, until, type World } from './world.ts'
 
 const READERS = 200
@@ -148,11 +149,6 @@ async function speed(world: World, scheme: string, enough: number): Promise<numb
   for (let tries = 0; tries < 3 || (best < enough && tries < 10); tries++)
     best = Math.max(best, await download(world, scheme))
   return best
-}
-
-async function residentMiB(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024
 }
 
 /** Waits until a process has written next to nothing for half a second. */

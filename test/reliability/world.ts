@@ -26,7 +26,7 @@ export interface World {
   server: Program
   /** Starts the server again where it was. */
   restart(): Promise<void>
-  startAgent(args: readonly string[], env?: Record<string, string>): Program
+  startAgent(args: readonly string[], env?: Record<string, string>, webAddr?: string): Program
   /** One GET at the public listener; the body is read by the caller. */
   ask(host: string, path?: string): Promise<IncomingMessage>
   /** A list of the management API. */
@@ -65,8 +65,8 @@ export async function startWorld(t: TestContext, flags: readonly string[] = []):
     async restart() {
       world.server = await start(ports)
     },
-    startAgent: (args, more = {}) =>
-      startProgram(t, [...args, '--web-addr=false'], { env: { ...env, ...more } }),
+    startAgent: (args, more = {}, webAddr = 'false') =>
+      startProgram(t, [...args, `--web-addr=${webAddr}`], { env: { ...env, ...more } }),
     async ask(host, path = '/') {
       const headers = { Host: `${host}:${httpPort}` }
       const request = get({ host: '127.0.0.1', port: httpPort, path, headers, agent: false })

@@ -5,6 +5,8 @@ import { MessageScanner, responseFraming, statusOf } from '../http1.ts'
 import type { TunnelSpec } from '../tunnel-spec.ts'
 
 const PATIENCE_MS = 300_000
+/** As many interim answers as a client of the platform is passed. */
+const MAX_INTERIMS = 32
 const REPLAYER = '127.0.0.1:0'
 
 /**
@@ -29,19 +31,22 @@ class ReplayStream implements ByteStream {
 
   constructor(method: string) {
     let interim = false
+    let interims = 0
     this.#scanner = new MessageScanner({
       head: (_bytes, head) => {
         const status = statusOf(head.line)
         interim = status >= 100 && status < 200 && status !== 101
         const framing = responseFraming(head, method)
         if (framing === 'stop') this.#leave()
+        else if (interim && ++interims > MAX_INTERIMS) this.reset(new Error('The answer never comes.'))
         return framing
       },
       body() {},
       end: () => {
         if (!interim) this.#leave()
       },
-      raw() {},
+      // A head, trailers or chunk sizes that make no sense or have no end.
+      raw: () => this.reset(new Error('The answer is not HTTP.')),
     })
   }
 

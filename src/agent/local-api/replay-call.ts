@@ -31,6 +31,11 @@ export function replayFrom({ captures, tunnels }: Agent, body: unknown): void {
   if (tunnel.spec.kind !== 'http' && tunnel.spec.kind !== 'labelled') {
     throw problem.notReplayable(`the tunnel "${target}" does not speak HTTP`)
   }
+  if (tunnel.spec.forwardsProto === 'http2') {
+    throw problem.notReplayable(
+      `the upstream of the tunnel "${target}" speaks HTTP/2, and requests are captured as HTTP/1`,
+    )
+  }
   const why = unsendable(capture.request, changes)
   if (why !== undefined) throw problem.notReplayable(why)
   replay(changes ? applied(() => changedRequest(capture.request, changes)) : capture.request.raw(), tunnel)

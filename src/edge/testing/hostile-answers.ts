@@ -1,0 +1,158 @@
+import type { Socket } from 'node:net'
+import { MAX_INTERIMS } from '../response-head.ts'
+
+/** How an upstream answers a request on a connection of its own. */
+export interface HostileAnswer {
+  /** The upstream speaks HTTP/2. */
+  readonly http2?: true
+  /** Called with each connection once the request has come. */
+  answer(socket: Socket): void
+}
+
+/** Repeats a piece for as long as the other side takes it. */
+function forever(socket: Socket, start: string | Buffer, again: string | Buffer): void {
+  const repeat = () => {
+    while (!socket.destroyed && socket.write(again)) {}
+  }
+  socket.on('drain', repeat)
+  socket.write(start)
+  setImmediate(repeat)
+}
+
+const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
+const OK = [':status', '200'] as const
+/** Answers that no client can be given; each must end in a 502 or a reset, and cost little. */
+export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
+  'a head without an end': {
+    answer: (socket) => forever(socket, 'HTTP/1.1 200 OK\r\nX: ', 'a'.repeat(16_384)),
+  },
+  'fields without an end': {
+    answer: (socket) => forever(socket, 'HTTP/1.1 200 OK\r\n', 'X-A: b\r\n'.repeat(1000)),
+  },
+  'interim answers without an end': {
+    answer: (socket) => forever(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100)),
+  },
+  'interim answers in one piece': {
+    answer: (socket) => void socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(MAX_INTERIMS + 1)),
+  },
+  'trailers without an end': {
+    answer: (socket) =>
+      forever(
+        socket,
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n',
+        'X-A: b\r\n'.repeat(1000),
+      ),
+  },
+  'a head of very many fields': {
+    answer: (socket) =>
+      void socket.write(`HTTP/1.1 200 OK\r\n${'X-A: b\r\n'.repeat(7000)}Content-Length: 0\r\n\r\n`),
+  },
+  'two lengths': {
+    answer: (socket) =>
+      void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok'),
+  },
+  'a length and chunks': {
+    answer: (socket) =>
+      void socket.write(
+        'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+      ),
+  },
+  'a chunk size without an end': {
+    answer: (socket) =>
+      forever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '0'.repeat(16_384)),
+  },
+  'chunk extensions without an end': {
+    answer: (socket) =>
+      forever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(16_384)),
+  },
+  'an HTTP/2 head of many fields': {
+    http2: true,
+    answer: (socket) =>
+      void socket.write(
+        Buffer.concat([
+          SETTINGS,
+          ...headers([OK, ...Array.from({ length: 300 }, () => ['x-a', 'b'] as const)]),
+        ]),
+      ),
+  },
+  'an HTTP/2 head that decompresses to megabytes': {
+    http2: true,
+    answer: (socket) => {
+      // A field that enters the dynamic table, and then one byte for each time it is named again.
+      const entry = Buffer.concat([Buffer.from([0x40]), text('x-a'), text('b'.repeat(126))])
+      const bomb = Buffer.concat([block([OK]), entry, Buffer.alloc(16_000, 0xbe)])
+      socket.write(Buffer.concat([SETTINGS, frame(1, 4, 1, bomb)]))
+    },
+  },
+  'an HTTP/2 head that continues without an end': {
+    http2: true,
+    answer: (socket) =>
+      forever(
+        socket,
+        Buffer.concat([SETTINGS, frame(1, 0, 1, block([OK]))]),
+        frame(9, 0, 1, block(Array.from({ length: 100 }, () => ['x-a', 'b'.repeat(100)] as const))),
+      ),
+  },
+  'interim answers without an end over HTTP/2': {
+    http2: true,
+    answer: (socket) => forever(socket, SETTINGS, Buffer.concat(headers([[':status', '103']]))),
+  },
+  'a change of protocol over HTTP/2': {
+    http2: true,
+    answer: (socket) => void socket.write(Buffer.concat([SETTINGS, ...headers([[':status', '101']])])),
+  },
+  'a body longer than declared over HTTP/2': {
+    http2: true,
+    answer: (socket) =>
+      void socket.write(
+        Buffer.concat([
+          SETTINGS,
+          ...headers([OK, ['content-length', '2']]),
+          frame(0, 1, 1, Buffer.from('much more')),
+        ]),
+      ),
+  },
+  'a body shorter than declared over HTTP/2': {
+    http2: true,
+    answer: (socket) =>
+      void socket.write(
+        Buffer.concat([
+          SETTINGS,
+          ...headers([OK, ['content-length', '20']]),
+          frame(0, 1, 1, Buffer.from('x')),
+        ]),
+      ),
+  },
+  'framing of HTTP/1 over HTTP/2': {
+    http2: true,
+    answer: (socket) =>
+      void socket.write(Buffer.concat([SETTINGS, ...headers([OK, ['transfer-encoding', 'chunked']])])),
+  },
+  'nonsense over HTTP/2': {
+    http2: true,
+    answer: (socket) => forever(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(16_384)),
+  },
+}
+
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head[3] = type
+  head[4] = flags
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+
+function text(value: string): Buffer {
+  return Buffer.concat([Buffer.from([value.length]), Buffer.from(value, 'latin1')])
+}
+
+/** Literal fields without indexing or Huffman coding. */
+function block(fields: readonly (readonly [string, string])[]): Buffer {
+  return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
+}
+
+/** A whole head of the first stream, without an end of the stream. */
+function headers(fields: readonly (readonly [string, string])[]): Buffer[] {
+  return [frame(1, 4, 1, block(fields))]
+}
