@@ -1,18 +1,40 @@
 import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import { connect } from 'node:net'
+import { duplexPair } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import fastify from 'fastify'
+import type { ClientChannel } from 'ssh2'
 import { CaptureStore } from '../src/agent/inspector/capture-store.ts'
 import { startAgent } from '../src/agent/testing/agent.ts'
 import { TestGateway } from '../src/agent/testing/gateway.ts'
+import { systemClock } from '../src/base/clock.ts'
 import { Deadlines, Timed } from '../src/base/deadlines.ts'
 import { fanOut } from '../src/base/fan-out.ts'
 import { silentLog } from '../src/base/log.ts'
+import { silentSink } from '../src/base/stream.ts'
 import { Turn } from '../src/base/turn.ts'
 import { Inventory } from '../src/certs/inventory.ts'
+import { Offers } from '../src/cluster/offers.ts'
+import { session } from '../src/cluster/testing/node.ts'
+import { PeerStream } from '../src/cluster/wire.ts'
+import { type LiveSources, mountLive } from '../src/dashboard/live.ts'
+import { Http1Visitor } from '../src/edge/http1.ts'
+import { Http1Upstream } from '../src/edge/http1-upstream.ts'
 import type { Observer } from '../src/edge/index.ts'
 import { startEdge, startUpstream } from '../src/edge/testing/edge.ts'
 import { rawClient } from '../src/edge/testing/raw-client.ts'
 import { localTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
+import { call, MuxSession, MuxStream, typeBytes } from '../src/protocol/index.ts'
 import { listeners, observers } from '../src/server/observers.ts'
+import { AgentConnection } from '../src/sessions/agent-connection.ts'
+import { Channels } from '../src/sessions/ssh/channels.ts'
+import { SshConnection } from '../src/sessions/ssh/ssh-connection.ts'
+import { connectLibrary } from './ssh/openssh.ts'
+import { portOf, startAgent as startPlatformAgent } from './support/agents.ts'
+import { startPlatform } from './support/platform.ts'
+
+const HOST = 'app.adit.localhost'
 
 /**
  * Everything that tells several receivers of the same thing. Each `tell` connects the receivers with its subject and
@@ -97,6 +119,132 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
       await rawClient(t, port).write(ask).untilText('hello')
       last!()
     },
+
+    'connections that an edge checks again': async (t, receivers) => {
+      const { edge } = await startVisitedEdge(t, receivers.length)
+      const calls = callAfter(t, Http1Visitor.prototype, 'recheck', receivers)
+      edge.follower.change([])
+      await calls
+    },
+
+    'connections that an edge drains': async (t, receivers) => {
+      const { edge } = await startVisitedEdge(t, receivers.length)
+      const calls = callAfter(t, Http1Visitor.prototype, 'drain', receivers)
+      await Promise.all([edge.stop(), calls])
+    },
+
+    'connections that an edge ends': async (t, receivers) => {
+      // A connection inside of a request outlives the drain.
+      const { edge } = await startVisitedEdge(t, receivers.length, 'half')
+      const calls = callAfter(t, Http1Visitor.prototype, 'destroy', receivers)
+      await Promise.all([edge.stop(), calls])
+    },
+
+    'idle upstreams of an edge that stops': async (t, receivers) => {
+      const { edge } = await startVisitedEdge(t, receivers.length)
+      const calls = callAfter(t, Http1Upstream.prototype, 'close', receivers)
+      await Promise.all([edge.stop(), calls])
+    },
+
+    'SSH channels whose connection is lost': (_t, receivers) => {
+      const { channels } = startChannels()
+      for (const onClose of receivers) openChannel(channels).sink = { ...silentSink, onClose }
+      channels.close(new Error('The connection is gone.'))
+    },
+
+    'SSH channels that wait for room': (_t, receivers) => {
+      const { channels, socket } = startChannels()
+      for (const receiver of receivers) {
+        const channel = openChannel(channels)
+        channel.flush = receiver
+        channels.wait(channel)
+      }
+      socket.emit('drain')
+    },
+
+    'terminals of an SSH client': async (t, receivers) => {
+      const platform = await startPlatform(t)
+      const client = await connectLibrary(t, platform)
+      const shells: ClientChannel[] = []
+      for (const _ of receivers)
+        shells.push(await new Promise((resolve) => client.shell(false, (_error, shell) => resolve(shell))))
+      // The library's channels of both sides are of one class; only those of a server have an exit status to send.
+      const calls = callAfter(t, Object.getPrototypeOf(shells[0]), 'exit', receivers)
+      const [{ id }] = (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions
+      await platform.call('POST', `/tunnel_sessions/${id}/stop`, { body: {} })
+      await calls
+    },
+
+    'SSH clients that are looked after': async (t, receivers) => {
+      const { credentials } = await startPlatform(t)
+      await dialSilently(t, credentials.ssh_addr, receivers.length)
+      await callAfter(t, SshConnection.prototype, 'tick', receivers)
+    },
+
+    'SSH clients of a server that stops': async (t, receivers) => {
+      const platform = await startPlatform(t)
+      await dialSilently(t, platform.credentials.ssh_addr, receivers.length)
+      const calls = callAfter(t, SshConnection.prototype, 'end', receivers)
+      await Promise.all([platform.stop(), calls])
+    },
+
+    'agents of a server that stops': async (t, receivers) => {
+      const platform = await startPlatform(t)
+      for (const _ of receivers) await startPlatformAgent(t, platform)
+      const calls = callAfter(t, AgentConnection.prototype, 'end', receivers)
+      await Promise.all([platform.stop(), calls])
+    },
+
+    'nodes that watch another one': async (t, receivers) => {
+      const { offers } = await startOffers(t, receivers.length)
+      const calls = callAfter(t, MuxStream.prototype, 'write', receivers)
+      offers.onLive({ what: 'session_started', session: session('ts_1') })
+      // What the nodes write besides counts for none of them.
+      t.mock.reset()
+      await calls
+    },
+
+    'nodes whose peer stops': async (t, receivers) => {
+      const { offers } = await startOffers(t, receivers.length)
+      const calls = callAfter(t, MuxSession.prototype, 'close', receivers)
+      offers.close()
+      await calls
+    },
+
+    'live views': async (t, receivers) => {
+      const accounts = new Map(receivers.map((receiver, index) => [`ac_${index}`, receiver]))
+      let isCounting = false
+      const http = fastify()
+      mountLive(http, {
+        authenticate: async (request) => {
+          request.principal = { accountId: String(request.headers.account) } as never
+        },
+        sources: {
+          traffic: {
+            totals(accountId) {
+              if (isCounting) accounts.get(accountId)!()
+              return {}
+            },
+          },
+          places: { countsOf: () => [], brokenIn: () => [] },
+          online: { sessionsOf: () => [], tunnelsOf: () => [] },
+          changes: { of: () => 0, deletions: () => 0 } as never,
+        } satisfies LiveSources,
+        log: silentLog,
+      })
+      t.after(() => http.close())
+      const url = await http.listen({ host: '127.0.0.1', port: 0 })
+      const views = []
+      for (const account of accounts.keys()) {
+        const { body } = await fetch(`${url}/dashboard/api/live`, { headers: { account } })
+        const reader = body!.getReader()
+        await reader.read()
+        views.push(reader)
+      }
+      isCounting = true
+      await views.at(-1)!.read()
+      for (const view of views) await view.cancel()
+    },
   }
 
 for (const [what, tell] of Object.entries(subjects)) {
@@ -131,4 +279,87 @@ function timed(onDeadline: () => void) {
       onDeadline()
     }
   }
+}
+
+/** Each object that the method is called on gets a receiver, called after it; resolves once all have been called. */
+function callAfter<T extends object>(
+  t: TestContext,
+  prototype: T,
+  method: keyof T & string,
+  receivers: readonly (() => void)[],
+): Promise<void> {
+  const known = new Map<T, (() => void) | undefined>()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const original = prototype[method] as (...args: unknown[]) => unknown
+  t.mock.method(
+    prototype,
+    method as never,
+    function (this: T, ...args: unknown[]) {
+      const result = original.apply(this, args)
+      if (!known.has(this)) known.set(this, receivers[known.size])
+      if (known.size === receivers.length) resolve()
+      known.get(this)?.()
+      return result
+    } as never,
+  )
+  return promise
+}
+
+/** An edge with this many visitors at once, whose requests were answered or have come by half. */
+async function startVisitedEdge(t: TestContext, visitors: number, how: 'answered' | 'half' = 'answered') {
+  const waiting: (() => void)[] = []
+  const upstream = await startUpstream(t, (_request, response) => {
+    waiting.push(() => response.end('hello'))
+    // All at the same time, so that each takes an upstream connection of its own.
+    if (waiting.length === visitors) for (const answer of waiting) answer()
+  })
+  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream))
+  const { edge, port } = await startEdge(t, tunnels)
+  const clients = Array.from({ length: visitors }, () =>
+    rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
+  )
+  for (const client of clients) await client.untilText('hello')
+  if (how === 'half') for (const client of clients) client.write('GET / HTTP/1.1\r\n')
+  return { edge }
+}
+
+/** Channels of a connection that takes everything. */
+function startChannels() {
+  const client = Object.assign(new EventEmitter(), {
+    _protocol: { _handlers: {}, _kexinit: undefined, forwardedTcpip() {} },
+  })
+  const socket = Object.assign(new EventEmitter(), { writableLength: 0, cork() {}, uncork() {} })
+  return { channels: new Channels(client as never, socket as never, () => {}), socket }
+}
+
+function openChannel(channels: Channels) {
+  return channels.open({ boundAddr: '', boundPort: 80, remoteAddr: '192.0.2.1', remotePort: 1 })
+}
+
+/** Opens connections that say nothing, and waits until each of them was greeted. */
+async function dialSilently(t: TestContext, address: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left--) {
+    const socket = connect(portOf(address), '127.0.0.1')
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'data')
+  }
+}
+
+/** What a node offers, with this many others that watch it. */
+async function startOffers(t: TestContext, watchers: number) {
+  const secret = Buffer.alloc(32, 7)
+  const offers = new Offers({ id: 'nd_1', silenceMs: 60_000, secret, clock: systemClock, log: silentLog })
+  for (let left = watchers; left > 0; left--) {
+    const [near, far] = duplexPair()
+    offers.serve(far)
+    const link = new MuxSession(near, { role: 'client', onStream() {}, onClose() {} })
+    t.after(() => link.destroy())
+    await call(link, PeerStream.Hello, { secret: secret.toString('base64') }, 5000)
+    const watch = link.open(typeBytes(PeerStream.Watch))
+    await new Promise<void>((resolve) => {
+      watch.sink = { ...silentSink, onData: () => resolve() }
+    })
+  }
+  return { offers }
 }

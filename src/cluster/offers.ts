@@ -122,7 +122,11 @@ export class Offers {
   }
 
   close(): void {
-    for (const link of this.#links) link.close()
+    fanOut(
+      [...this.#links],
+      (link) => link.close(),
+      (err) => this.#options.log.error({ err }, 'link of a peer failed'),
+    )
   }
 
   #isPeer(secret: unknown): boolean {

@@ -5,6 +5,7 @@ import { Admission } from '../base/admission.ts'
 import type { BufferPool } from '../base/buffer-pool.ts'
 import { ByteBudgets, type ByteLimits } from '../base/byte-budget.ts'
 import { systemClock } from '../base/clock.ts'
+import { fanOut } from '../base/fan-out.ts'
 import { readEnds, type SocketEnds } from '../base/socket-ends.ts'
 import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
@@ -177,7 +178,11 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     async close() {
       const closed = server.listening ? once(server, 'close') : undefined
       if (server.listening) server.close()
-      for (const connection of [...connections]) connection.end('The server is shutting down.')
+      fanOut(
+        [...connections],
+        (connection) => connection.end('The server is shutting down.'),
+        (err) => options.log.error({ err }, 'agent connection failed'),
+      )
       for (const socket of handshaking) socket.destroy()
       await closed
     },

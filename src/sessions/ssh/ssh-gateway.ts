@@ -93,14 +93,12 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     connections.add(connection)
   }
 
+  const onError = (err: unknown) => options.log.error({ err }, 'SSH connection failed')
+
   /** One timer for all. A pause of this process counts as one tick, so nobody is cut for our absence. */
   function tick(): void {
     const deadAfter = Math.floor((limits.silenceMs / limits.keepaliveMs) * TICKS)
-    fanOut(
-      [...connections],
-      (connection) => connection.tick(TICKS, deadAfter),
-      (err) => options.log.error({ err }, 'SSH connection failed'),
-    )
+    fanOut([...connections], (connection) => connection.tick(TICKS, deadAfter), onError)
   }
 
   return {
@@ -118,7 +116,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
       clearInterval(ticking)
       const closed = server.listening ? once(server, 'close') : undefined
       if (server.listening) server.close()
-      for (const connection of [...connections]) connection.end('The server is shutting down.')
+      fanOut([...connections], (connection) => connection.end('The server is shutting down.'), onError)
       await closed
     },
   }
