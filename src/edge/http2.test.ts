@@ -324,15 +324,82 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
 }
 
 /** Literal fields without indexing or Huffman coding, so that any byte can be said. */
-function headersFrame(fields: readonly (readonly [string, string])[], stream = 1): Buffer {
+function headersFrame(fields: readonly (readonly [string, string])[], stream = 1, flags = 5): Buffer {
   const text = (value: string) => {
     const bytes = Buffer.from(value, 'latin1')
     assert.ok(bytes.length < 127)
     return Buffer.concat([Buffer.from([bytes.length]), bytes])
   }
   const block = Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
-  return frame(1, 5, stream, block)
+  return frame(1, flags, stream, block)
 }
+
+/** A POST of one byte with these trailers, on a connection of its own, and what comes back. */
+async function postWithTrailers(
+  t: TestContext,
+  { tlsPort: port, ca }: { tlsPort: number; ca: string },
+  trailers: readonly (readonly [string, string])[],
+) {
+  const socket = connectTls({ port, host: '127.0.0.1', servername: HOST, ca, ALPNProtocols: ['h2'] })
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  const client = { answer: Buffer.alloc(0) }
+  socket.on('data', (chunk: Buffer) => {
+    client.answer = Buffer.concat([client.answer, chunk])
+  })
+  await once(socket, 'secureConnect')
+  const fields = [
+    [':method', 'POST'],
+    [':scheme', 'https'],
+    [':authority', HOST],
+    [':path', '/x'],
+  ] as const
+  const END_HEADERS = 4
+  socket.write(
+    Buffer.concat([
+      PREFACE,
+      frame(4, 0, 0, Buffer.alloc(0)),
+      headersFrame(fields, 1, END_HEADERS),
+      frame(0, 0, 1, Buffer.from('x')),
+      headersFrame(trailers),
+    ]),
+  )
+  return client
+}
+
+test('trailers over HTTP/2 arrive with the body, and malformed ones are refused with 400', async (t) => {
+  let seen = ''
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      seen += chunk.toString('latin1')
+      if (seen.endsWith('\r\n\r\n') && seen.includes('\r\n0\r\n'))
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole')
+    })
+  })
+  const edge = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+
+  const sound = await postWithTrailers(t, edge, [['x-sum', 'a']])
+  await eventually(() => sound.answer.includes('whole'), 'the sound one is answered')
+  assert.match(seen, /\r\n1\r\nx\r\n0\r\nx-sum: a\r\n\r\n$/)
+
+  const malformed: Record<string, readonly (readonly [string, string])[]> = {
+    'a space before a value': [['x-sum', ' a']],
+    'a tab after a value': [['x-sum', 'a\t']],
+    'one malformed field among others': [
+      ['x-sum', 'a'],
+      ['x-more', 'b '],
+    ],
+  }
+  for (const [what, trailers] of Object.entries(malformed)) {
+    seen = ''
+    const client = await postWithTrailers(t, edge, trailers)
+
+    await eventually(() => client.answer.includes('its trailers are malformed'), `${what} is refused`)
+    // RFC 7541: `:status: 400` is field 12 of the static table.
+    assert.ok(client.answer.includes(0x8c), `the answer to ${what} is 400`)
+    assert.doesNotMatch(seen, /x-sum|x-more|\r\n0\r\n/)
+  }
+})
 
 test('a body longer or shorter than declared reaches the upstream as broken, never as whole', async (t) => {
   let ended = 0

@@ -231,12 +231,8 @@ test('an open WebSocket ends with its session, and not before', { concurrency: t
   const cases = Object.entries(endings).map(([what, end]) =>
     t.test(`by ${what}`, async (t) => {
       const place = await start(t, { maximum_duration: 1000, inactivity_timeout: 500 })
-      const { signIn, visit, tunnels, config, routeId } = place
-      const upstream = await startTcp(t, (socket) => socket.once('data', () => socket.write(AGREE)))
-      tunnels.tunnels.push(localTunnel(upstream, { labels: { app: 'ws' } }))
-      const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'ws' } })
-      config.update(routeId, { backend: { backend_id } })
-      await config.applied()
+      const { signIn, visit } = place
+      await leadToWebSocket(t, place)
       const { cookies } = await signIn()
       const stays = await openSocket(t, place, (await signIn()).cookies)
       const socket = await openSocket(t, place, cookies)
@@ -252,6 +248,37 @@ test('an open WebSocket ends with its session, and not before', { concurrency: t
   await Promise.all(cases)
 })
 
+test('the answer that begins a WebSocket carries the renewed cookie of its session', async (t) => {
+  const place = await start(t, { inactivity_timeout: 60 })
+  const { signIn, visit, time, cookiesOf } = place
+  const { cookies } = await signIn()
+  await leadToWebSocket(t, place)
+  time.now += 59_000
+
+  const { head } = await openSocket(t, place, cookies)
+
+  const lines = Array.from(head.matchAll(/^Set-Cookie: (.+)\r$/gim), ([, line]) => line!)
+  assert.deepEqual(
+    lines.map((line) => line.replace(/=[^;]+/, '=')),
+    ['adit.session=; Path=/; HttpOnly; SameSite=Lax; Secure'],
+  )
+  time.now += 2_000
+  assert.equal((await visit(cookies)).status, 302, 'the cookie of before')
+  assert.notEqual((await visit([...cookiesOf(lines), cookies[1]!])).status, 302, 'the renewed one')
+})
+
+/** From here on the route leads to an upstream that agrees to WebSocket, whatever it is asked. */
+async function leadToWebSocket(
+  t: TestContext,
+  { tunnels, config, routeId }: Awaited<ReturnType<typeof start>>,
+): Promise<void> {
+  const upstream = await startTcp(t, (socket) => socket.once('data', () => socket.write(AGREE)))
+  tunnels.tunnels.push(localTunnel(upstream, { labels: { app: 'ws' } }))
+  const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'ws' } })
+  config.update(routeId, { backend: { backend_id } })
+  await config.applied()
+}
+
 async function openSocket(
   t: TestContext,
   { tlsPort, ca }: { tlsPort: number; ca: string },
@@ -265,7 +292,7 @@ async function openSocket(
     ALPNProtocols: ['http/1.1'],
   })
   t.after(() => socket.destroy())
-  const seen = { closed: false }
+  const seen = { closed: false, head: '' }
   socket.on('error', () => {})
   socket.on('close', () => {
     seen.closed = true
@@ -276,6 +303,7 @@ async function openSocket(
       `Sec-WebSocket-Key: ${KEY}\r\nCookie: ${cookies.join('; ')}\r\n\r\n`,
   )
   const [head] = (await once(socket, 'data')) as [Buffer]
-  assert.match(head.toString(), /^HTTP\/1\.1 101 /)
+  seen.head = head.toString()
+  assert.match(seen.head, /^HTTP\/1\.1 101 /)
   return seen
 }

@@ -137,7 +137,8 @@ export function createGate(options: GateOptions): Gate {
     open.touch(session.id, at)
     if (exchange.upgrading)
       open.watch(exchange, { ...session, seen: at }, (seen) => isAlive({ ...session, seen }))
-    else if (settings.inactivity_timeout > 0 && at > session.seen) {
+    // RFC 6455 section 4.2.2: the answer that begins a WebSocket may set cookies too.
+    if (settings.inactivity_timeout > 0 && at > session.seen) {
       const fresh = sessionCookie({ ...session, seen: at }, isSecure(exchange))
       exchange.whenAnswered(({ fields }) => fields.add('Set-Cookie', fresh.slice('Set-Cookie: '.length, -2)))
     }
