@@ -7,20 +7,20 @@ import { sourceOf } from './source.ts'
 /** Takes places for a source until there is none; how many it got. */
 function takeAll(admission: Admission, ip: string): number {
   let count = 0
-  while (admission.take(ip) !== undefined) count++
+  while (admission.takeSource(ip) !== undefined) count++
   return count
 }
 
 test('a source gets its places and no more, and gets them back', () => {
-  const admission = new Admission({ total: 10, perSource: 2 })
-  const first = admission.take('192.0.2.1')
-  admission.take('192.0.2.1')
+  const admission = new Admission({ total: 10, perHolder: 2 })
+  const first = admission.takeSource('192.0.2.1')
+  admission.takeSource('192.0.2.1')
 
-  const third = admission.take('192.0.2.1')
-  const other = admission.take('192.0.2.2')
+  const third = admission.takeSource('192.0.2.1')
+  const other = admission.takeSource('192.0.2.2')
   first!()
   first!()
-  const again = [admission.take('192.0.2.1'), admission.take('192.0.2.1')]
+  const again = [admission.takeSource('192.0.2.1'), admission.takeSource('192.0.2.1')]
 
   assert.equal(third, undefined)
   assert.notEqual(other, undefined)
@@ -38,7 +38,7 @@ for (const sources of [1, 2, 8, 50]) {
     for (let any = true; any; ) {
       any = false
       for (let source = 1; source <= sources; source++) {
-        if (admission.take(`192.0.2.${source}`) === undefined) continue
+        if (admission.takeSource(`192.0.2.${source}`) === undefined) continue
         any = true
         taken++
       }
@@ -57,18 +57,26 @@ test('a source that came first gets no more than half, also of what others give 
 
   assert.equal(first, 50)
   assert.equal(second, 25)
-  assert.equal(admission.take('192.0.2.1'), undefined)
-  assert.notEqual(admission.take('192.0.2.3'), undefined)
+  assert.equal(admission.takeSource('192.0.2.1'), undefined)
+  assert.notEqual(admission.takeSource('192.0.2.3'), undefined)
 })
 
 test('an address that many share takes nearly all, and others still get in', () => {
   const isShared = compileRules([{ cidr: '10.0.0.0/8', action: 'allow' }])
-  const admission = new Admission({ total: 160, perSource: 2, isShared })
+  const admission = new Admission({ total: 160, perHolder: 2, isShared })
 
   const shared = takeAll(admission, '10.1.2.3')
 
   assert.equal(shared, 150)
-  assert.notEqual(admission.take('192.0.2.1'), undefined)
+  assert.notEqual(admission.takeSource('192.0.2.1'), undefined)
+})
+
+test('accounts share places as sources do, each under its own id', () => {
+  const admission = new Admission({ total: 4 })
+  const taken = ['ac_1', 'ac_1', 'ac_1', 'ac_2', 'ac_2'].map((id) => admission.take(id) !== undefined)
+
+  assert.deepEqual(taken, [true, true, false, true, false])
+  assert.deepEqual([admission.has('ac_2'), admission.has('ac_3')], [true, false])
 })
 
 const same: [one: string, other: string, expected: boolean][] = [

@@ -8,16 +8,16 @@ const RESERVED = 1 / 16
 export interface AdmissionLimits {
   /** Connections at once. */
   readonly total: number
-  /** Connections of one source, however few others there are. */
-  readonly perSource?: number
+  /** Connections of one holder, however few others there are. */
+  readonly perHolder?: number
   /** Addresses that many clients come from, as those of a load balancer: they have no share, only the total. */
   readonly isShared?: ((ip: string) => boolean) | undefined
 }
 
 /**
- * Decides which connections a listener takes, so that no source keeps others out (P22): a source may hold as many as are
- * still free. One source alone gets half of the places, two get a third each, N one of N + 1 parts each, and as much is
- * always free for the next. An IPv6 source is its /64: a single customer has that many addresses.
+ * Decides which connections are admitted, so that no holder keeps others out (P22): it may hold as many as are still free.
+ * One holder alone gets half of the places, two get a third each, N one of N + 1 parts each, and as much is always free
+ * for the next. A holder is whatever the caller counts by: a source (`sourceOf`) before a login, an account after it.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
@@ -28,15 +28,15 @@ export class Admission {
     this.#limits = limits
   }
 
-  /** Whether a connection of this source has a place. */
-  has(ip: string): boolean {
-    return this.#counts.has(sourceOf(ip))
+  /** Whether the holder has a place. */
+  has(holder: string): boolean {
+    return this.#counts.has(holder)
   }
 
   /** Gives a connection a place until it is closed and copies its ends; closes it when there is no place for it. */
   admit(socket: Socket): SocketEnds | undefined {
     const ends = readEnds(socket)
-    const leave = ends && this.take(ends.remoteAddress)
+    const leave = ends && this.takeSource(ends.remoteAddress)
     if (leave === undefined) {
       socket.destroy()
       return undefined
@@ -45,28 +45,32 @@ export class Admission {
     return ends
   }
 
+  /** Takes a place for the source of this address, as `take` does. */
+  takeSource(ip: string): (() => void) | undefined {
+    return this.take(sourceOf(ip), this.#limits.isShared?.(ip))
+  }
+
   /** Takes a place; undefined when there is none. Call the answer once to give it back. */
-  take(ip: string): (() => void) | undefined {
-    const source = sourceOf(ip)
-    const count = this.#counts.get(source) ?? 0
-    if (!this.#mayTake(ip, count)) return undefined
-    this.#counts.set(source, count + 1)
+  take(holder: string, isShared = false): (() => void) | undefined {
+    const count = this.#counts.get(holder) ?? 0
+    if (!this.#mayTake(count, isShared)) return undefined
+    this.#counts.set(holder, count + 1)
     this.#sum++
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
       this.#sum--
-      const left = this.#counts.get(source)! - 1
-      if (left === 0) this.#counts.delete(source)
-      else this.#counts.set(source, left)
+      const left = this.#counts.get(holder)! - 1
+      if (left === 0) this.#counts.delete(holder)
+      else this.#counts.set(holder, left)
     }
   }
 
-  #mayTake(ip: string, count: number): boolean {
-    const { total, perSource = Number.POSITIVE_INFINITY, isShared } = this.#limits
+  #mayTake(count: number, isShared: boolean): boolean {
+    const { total, perHolder = Number.POSITIVE_INFINITY } = this.#limits
     const free = total - this.#sum
-    if (isShared?.(ip) === true) return free > total * RESERVED
-    return count < free && count < perSource
+    if (isShared) return free > total * RESERVED
+    return count < free && count < perHolder
   }
 }

@@ -14,7 +14,7 @@ const MESSAGE_LIMIT = 4096
 
 /** Serves length-prefixed messages (RFC 7766): any number on one connection, answered in order. */
 export function createTcpServer(answer: (query: Buffer) => Buffer | undefined, limits: TcpLimits): Server {
-  const admission = new Admission({ total: limits.connections, perSource: limits.connectionsPerSource })
+  const admission = new Admission({ total: limits.connections, perHolder: limits.connectionsPerSource })
   const server = createServer((socket) => {
     socket.on('error', () => {}) // A peer that breaks off is no event; 'close' follows.
     if (admission.admit(socket)) serve(socket, answer, limits.idleMs)

@@ -42,11 +42,11 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
   }
   const { total, isShared } = options.admission
   const admission = new Admission(options.admission)
-  const handshakes = new Admission({ total, perSource: Math.ceil(total * MAX_HANDSHAKE_SHARE), isShared })
+  const handshakes = new Admission({ total, perHolder: Math.ceil(total * MAX_HANDSHAKE_SHARE), isShared })
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const ends = admission.admit(socket)
     if (ends === undefined) return
-    const leave = handshakes.take(ends.remoteAddress)
+    const leave = handshakes.takeSource(ends.remoteAddress)
     if (leave === undefined) socket.destroy()
     else new Arrival(core, socket, ends, leave, options, terminatorOf)
   })

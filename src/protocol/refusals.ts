@@ -38,6 +38,11 @@ export const refusals = {
     () =>
       'The authtoken is not valid: it is unknown, was deleted or was replaced. Create a new one in the dashboard.',
   ),
+  too_many_sessions: kind(
+    108,
+    () =>
+      'The account holds as many sessions of agents and SSH clients as the server has room for. Stop some of them, or try again later.',
+  ),
   auth_undecodable: kind(109, (why: string) => `The Auth message cannot be read: ${why}`),
   heartbeat_interval: kind(111, () => 'The heartbeat interval must be at least 1 s.'),
   heartbeat_tolerance: kind(112, () => 'The heartbeat tolerance must be at least 1 s.'),
@@ -135,11 +140,12 @@ export const refusals = {
 
 /**
  * Refusals that end by themselves, with how long it makes sense to ask again: until a session that does not answer
- * must have expired, and for as long as a database may be away.
+ * must have expired, for as long as a database may be away, and until other sessions of the account have ended.
  */
 export const RETRYABLE_REFUSALS: ReadonlyMap<number | undefined, number> = new Map([
   [refusals.name_expiring.number, 60_000],
   [refusals.names_unavailable.number, Number.POSITIVE_INFINITY],
+  [refusals.too_many_sessions.number, Number.POSITIVE_INFINITY],
 ])
 
 type Refusals = typeof refusals

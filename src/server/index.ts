@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { createApi, createProbeListener, createShowing } from '../api/index.ts'
 import { createAuth, createIpRestrictions, firstAccount } from '../auth/index.ts'
+import { Admission } from '../base/admission.ts'
 import { systemClock } from '../base/clock.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { createDial } from '../base/guarded-dial.ts'
@@ -284,6 +285,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     })
     const requestLog = new RequestLog()
     const places = placesFor(await openFilesLimit())
+    const sessionPlaces = new Admission({ total: places.sessions })
     const edge = createEdge({
       tunnels: registry,
       observe: observers(log, events.observer, requestLog),
@@ -360,6 +362,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       admits,
       secureContext: certificate.context,
       namedContext: agentContexts(certs),
+      sessions: sessionPlaces,
       isShared: settings.sharedSources,
       ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
       region: settings.region,
@@ -386,6 +389,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),
       admits,
       requestLog,
+      sessions: sessionPlaces,
       isShared: settings.sharedSources,
       region: settings.region,
       clock,

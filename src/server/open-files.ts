@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises'
 /** As many as are usual where nobody can say. */
 const USUAL = 65_536
 const MOST_PLACES = 16_384
+/** Half of it is there for one account alone, twice over while its agents come back and their old sessions expire. */
+const MAX_SESSIONS = 65_536
 const FEWEST_PLACES = 32
 
 /** How many files and sockets this process may have open. */
@@ -13,10 +15,14 @@ export async function openFilesLimit(): Promise<number> {
 }
 
 /**
- * How many connections each of HTTP, HTTPS and all TCP ports takes, and the API: together less than half of what may be
- * open, since a process without descriptors serves nobody (P22).
+ * How many connections each of HTTP, HTTPS and all TCP ports takes, the API, and sessions of agents and SSH clients:
+ * together less than three quarters of what may be open, since a process without descriptors serves nobody (P22).
  */
-export function placesFor(openFiles: number): { visitors: number; calls: number } {
+export function placesFor(openFiles: number): { visitors: number; calls: number; sessions: number } {
   const places = (share: number) => Math.max(Math.floor(openFiles * share), FEWEST_PLACES)
-  return { visitors: Math.min(places(0.125), MOST_PLACES), calls: Math.min(places(0.08), MOST_PLACES) }
+  return {
+    visitors: Math.min(places(0.125), MOST_PLACES),
+    calls: Math.min(places(0.08), MOST_PLACES),
+    sessions: Math.min(places(0.25), MAX_SESSIONS),
+  }
 }

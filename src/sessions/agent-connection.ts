@@ -77,6 +77,8 @@ export interface AgentConnectionOptions {
   probeMs?: number
   /** How long the check of a token is put off now. */
   holdBackMs(): number
+  /** Takes a place for a session of the account; false when it may hold no more. */
+  takePlace(accountId: string): boolean
   /** The token was nobody's. */
   onUnknown(): void
   onAuthenticated(): void
@@ -326,6 +328,7 @@ export class AgentConnection implements LiveSession {
     this.#requireIngress(principal.accountId)
     const account = await this.#options.describeAccount?.(principal.accountId)
     if (this.#served.over) throw refusal('unavailable')
+    if (!this.#options.takePlace(principal.accountId)) throw refusal('too_many_sessions')
 
     const { credentialId } = principal
     const proved = request.ClientId

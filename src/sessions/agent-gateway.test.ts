@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
+import { Admission } from '../base/admission.ts'
 import { Secret } from '../base/secret.ts'
 import {
   type AgentSession,
@@ -103,6 +104,30 @@ test('only our own agent is told where the nodes are: others would open a connec
     connectAddresses().map((ServerAddr) => ({ Region: 'us', ServerAddr })),
   )
   assert.deepEqual(other.welcome.Extra.ConnectAddresses, [])
+})
+
+test('an account may hold as many sessions as are free, so that others still get in', async (t) => {
+  const sessions = new Admission({ total: 4 })
+  const platform = await startPlatform(t, { gateway: { sessions } })
+  const other = `${'b'.repeat(27)}_${'1'.repeat(43)}`
+  const neighbour = { accountId: 'ac_2', credentialId: 'cr_2', ownerId: 'usr_2', acl: [] }
+  platform.credentials.set(other, neighbour)
+  const first = await platform.agent(t)
+  await platform.agent(t)
+
+  await assert.rejects(platform.agent(t), { number: 108, message: /as many sessions/ })
+  await platform.agent(t, { identity: agentIdentity({ authtoken: new Secret(other) }) })
+  const during = [platform.registry.sessionsOf('ac_1').length, platform.registry.sessionsOf('ac_2').length]
+  first.close()
+  await eventually(() => platform.registry.sessionsOf('ac_1').length === 1, 'the session has ended')
+
+  assert.deepEqual(during, [2, 1])
+  await eventually(() => {
+    const release = sessions.take('ac_1')
+    release?.()
+    return release !== undefined
+  }, 'the place is free again')
+  await platform.agent(t)
 })
 
 test('an agent that comes back has a higher fence each time, whatever the clock says', async (t) => {

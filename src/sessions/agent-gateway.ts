@@ -7,6 +7,7 @@ import { ByteBudgets, type ByteLimits } from '../base/byte-budget.ts'
 import { systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import { readEnds, type SocketEnds } from '../base/socket-ends.ts'
+import { sourceOf } from '../base/source.ts'
 import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
 import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
@@ -16,6 +17,7 @@ export interface AgentGatewayOptions
     AgentConnectionOptions,
     | 'holdBackMs'
     | 'onUnknown'
+    | 'takePlace'
     | 'onAuthenticated'
     | 'onClose'
     | 'clock'
@@ -30,6 +32,8 @@ export interface AgentGatewayOptions
   namedContext?(serverName: string): Promise<SecureContext | undefined>
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
+  /** The places of all sessions that are logged in, held by accounts; the SSH gateway has the same. */
+  sessions: Admission
   limits?: Partial<GatewayLimits>
   /** Addresses that many agents come from, as those of a load balancer. */
   isShared?: ((ip: string) => boolean) | undefined
@@ -73,7 +77,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const pool = options.pool ?? createLinkPool(64)
   const admission = new Admission({
     total: limits.unauthenticated,
-    perSource: limits.unauthenticatedPerSource,
+    perHolder: limits.unauthenticatedPerSource,
     isShared: options.isShared,
   })
   const budgets = new ByteBudgets({ ...limits.held, isShared: options.isShared })
@@ -92,8 +96,8 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     }
     const ip = ends.remoteAddress
     // Agents behind the address of one that keeps failing must get in, if only slowly.
-    const refused = penalties.refuses(ip) && !known.has(ip)
-    const leave = refused ? undefined : admission.take(ip)
+    const refused = penalties.refuses(ip) && !known.has(sourceOf(ip))
+    const leave = refused ? undefined : admission.takeSource(ip)
     raw.on('error', () => {})
     const fallback = options.secureContext()
     if (leave === undefined || fallback === undefined) {
@@ -148,10 +152,16 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       budget: budgets.of(ip),
       holdBackMs: () => (penalties.refuses(ip) ? limits.holdBackMs : 0),
       onUnknown: () => penalties.failed(ip),
+      takePlace(accountId) {
+        const release = options.sessions.take(accountId)
+        // Until its descriptor is free, whatever becomes of the session.
+        if (release !== undefined) socket.once('close', release)
+        return release !== undefined
+      },
       onAuthenticated() {
         clearTimeout(late)
         leave()
-        gone = known.take(ip)
+        gone = known.takeSource(ip)
       },
       onClose() {
         clearTimeout(late)

@@ -234,6 +234,21 @@ test('a session may have so many tunnels and no more, but may bind an old one ag
   assert.equal(platform.registry.tunnelsOf('ac_1').length, 2)
 })
 
+test('binds that are asked for in one moment count against the limit of a session too', async (t) => {
+  const platform = await startWorld(t, { maxTunnelsPerSession: 2 })
+  const agent = await platform.agent(t)
+
+  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => agent.bind(https({}))))
+
+  const refused = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+  assert.deepEqual(
+    refused.map(({ reason }) => reason.number),
+    new Array(6).fill(324),
+  )
+  assert.equal(platform.registry.tunnelsOf('ac_1').length, 2)
+  await assert.rejects(agent.startTunnelWithLabel({ Labels: { app: 'web' } }), { number: 324 })
+})
+
 test('the answer repeats the options with the address given, and keeps an id that was asked for', async (t) => {
   const platform = await startWorld(t, {})
   const agent = await platform.agent(t)

@@ -57,6 +57,15 @@ export function createBinder(options: BinderOptions): Binder {
   const { registry, names, address, resume, claims } = options
   const clock = options.clock ?? systemClock
   const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
+  /** Binds under way: they count as tunnels, since any number can be asked for in one moment. */
+  const binding = new WeakMap<LiveSession, number>()
+
+  function requireRoom(session: LiveSession, bindId: string | undefined): void {
+    const tunnels = registry.tunnelsIn(session)
+    if (tunnels.length + (binding.get(session) ?? 0) < maxTunnels) return
+    if (tunnels.some((tunnel) => tunnel.bindId === bindId)) return
+    throw refusal('too_many_tunnels', String(maxTunnels))
+  }
 
   async function placeName(
     session: LiveSession,
@@ -185,39 +194,52 @@ export function createBinder(options: BinderOptions): Binder {
     if (outcomes.includes('unknown')) throw refusal('name_expiring', spec.url)
   }
 
+  async function bindOnce(
+    session: LiveSession,
+    request: BindRequest,
+    open: TunnelSpec['open'],
+  ): Promise<LiveTunnel> {
+    const proto = readProto(request.Proto)
+    requirePublic(request)
+    const before = resume.boundUrl(request.Extra?.Token ?? '', session.credentialId)
+    const opts = withFormerAddress(proto, request.Opts ?? {}, before)
+    const described = {
+      bindId: request.Id || randomUUID(),
+      proto,
+      name: limited('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
+      description: limited('Description', request.Extra?.Description, MAX_DESCRIPTION_BYTES),
+      metadata: limited('Metadata', request.Extra?.Metadata, MAX_METADATA_BYTES),
+      forwardsTo: limited('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
+      forwardsProto: forwardsProto(request.ForwardsProto),
+      poolingEnabled: request.Extra?.PoolingEnabled ?? false,
+      options: endpointOptions(proto, opts),
+      open,
+    }
+
+    const place =
+      proto === 'tcp' ? await placeAddress(session, opts, before) : await placeName(session, proto, opts)
+    const startedAt = clock.now()
+    const spec = { ...described, ...place, known: { id: newId('tn', startedAt), startedAt } }
+    const heldBefore = before === place.url
+    try {
+      return await bringOnline(session, spec, heldBefore).catch(async (error) => {
+        await handOver(session, spec, error)
+        return bringOnline(session, spec, heldBefore)
+      })
+    } catch (error) {
+      if (proto === 'tcp') registry.releasePort(place.port!)
+      throw asRefusal(error, place.url)
+    }
+  }
+
   return {
     async bind(session, request, open) {
-      const proto = readProto(request.Proto)
-      requireRoom(registry, session, request.Id, maxTunnels)
-      requirePublic(request)
-      const before = resume.boundUrl(request.Extra?.Token ?? '', session.credentialId)
-      const opts = withFormerAddress(proto, request.Opts ?? {}, before)
-      const described = {
-        bindId: request.Id || randomUUID(),
-        proto,
-        name: limited('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
-        description: limited('Description', request.Extra?.Description, MAX_DESCRIPTION_BYTES),
-        metadata: limited('Metadata', request.Extra?.Metadata, MAX_METADATA_BYTES),
-        forwardsTo: limited('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
-        forwardsProto: forwardsProto(request.ForwardsProto),
-        poolingEnabled: request.Extra?.PoolingEnabled ?? false,
-        options: endpointOptions(proto, opts),
-        open,
-      }
-
-      const place =
-        proto === 'tcp' ? await placeAddress(session, opts, before) : await placeName(session, proto, opts)
-      const startedAt = clock.now()
-      const spec = { ...described, ...place, known: { id: newId('tn', startedAt), startedAt } }
-      const heldBefore = before === place.url
+      requireRoom(session, request.Id)
+      binding.set(session, (binding.get(session) ?? 0) + 1)
       try {
-        return await bringOnline(session, spec, heldBefore).catch(async (error) => {
-          await handOver(session, spec, error)
-          return bringOnline(session, spec, heldBefore)
-        })
-      } catch (error) {
-        if (proto === 'tcp') registry.releasePort(place.port!)
-        throw asRefusal(error, place.url)
+        return await bindOnce(session, request, open)
+      } finally {
+        binding.set(session, binding.get(session)! - 1)
       }
     },
 
@@ -232,7 +254,7 @@ export function createBinder(options: BinderOptions): Binder {
     },
 
     bindLabels(session, request, open) {
-      requireRoom(registry, session, undefined, maxTunnels)
+      requireRoom(session, undefined)
       const labels = Object.entries(request.Labels)
       if (labels.length === 0) throw refusal('options_invalid', 'a labelled tunnel needs at least one label.')
       for (const [key, value] of labels) {
@@ -300,17 +322,6 @@ function requirePlace(session: LiveSession, { host, port, hostport }: NamedSpec)
   if (host !== undefined) requireName(session, host)
   else if (!session.acl.allowsAnyAddress())
     requireAddress(session, hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
-}
-
-function requireRoom(
-  registry: Registry,
-  session: LiveSession,
-  bindId: string | undefined,
-  most: number,
-): void {
-  const tunnels = registry.tunnelsIn(session)
-  if (tunnels.length < most || tunnels.some((tunnel) => tunnel.bindId === bindId)) return
-  throw refusal('too_many_tunnels', String(most))
 }
 
 /** Only public tunnels exist here: one meant to be internal must not become public by mistake. */

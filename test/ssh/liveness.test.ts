@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { Admission } from '../../src/base/admission.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { Secret } from '../../src/base/secret.ts'
 import {
@@ -28,7 +29,7 @@ const KEEPALIVE_MS = 200
 const SILENCE_MS = 500
 
 /** The gateway alone, with hearts that beat faster; one key may come in. */
-async function startGateway(t: TestContext) {
+async function startGateway(t: TestContext, sessions = new Admission({ total: 100 })) {
   const keyFile = join(await tempDir(t), 'id')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
   const [, blob = ''] = (await readFile(`${keyFile}.pub`, 'utf8')).split(' ')
@@ -54,6 +55,7 @@ async function startGateway(t: TestContext) {
         : undefined,
     region: 'us',
     log: silentLog,
+    sessions,
     limits: { keepaliveMs: KEEPALIVE_MS, silenceMs: SILENCE_MS, loginMs: 400 },
   })
   const { port } = await gateway.listen(0, '127.0.0.1')
@@ -130,6 +132,32 @@ test('a connection that does not log in is closed in time', async (t) => {
   await once(socket, 'close')
 
   await eventually(() => gateway.connections === 0, 'the gateway has forgotten it')
+})
+
+test('an account with too many sessions is refused with the reason, and gets in when one has ended', {
+  skip,
+}, async (t) => {
+  const sessions = new Admission({ total: 2 })
+  const leave = sessions.take('ac_1')
+  const { registry, gateway, port, keyFile } = await startGateway(t, sessions)
+
+  // More often than a source may fail: this is no failed login.
+  for (let count = 0; count < 5; count++) {
+    const refused = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+    await refused.says(/as many sessions of agents and SSH clients[\s\S]*ERR_NGROK_108/)
+    await refused.ended()
+  }
+  const before = registry.sessionsOf('ac_1').length
+  leave!()
+  const admitted = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await urlShownBy(admitted)
+  const isHeld = sessions.has('ac_1')
+  admitted.process.kill('SIGKILL')
+  await eventually(() => gateway.connections === 0, 'the client is gone')
+
+  assert.equal(before, 0)
+  assert.equal(isHeld, true)
+  await eventually(() => !sessions.has('ac_1'), 'its place is free')
 })
 
 test('stopping the gateway tells clients why and ends them', { skip }, async (t) => {

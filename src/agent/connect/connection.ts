@@ -9,6 +9,7 @@ import {
   type AuthResponse,
   type HeartbeatTimes,
   type ProxyHeader,
+  RETRYABLE_REFUSALS,
   Refusal,
   startAgentSession,
 } from '../../protocol/index.ts'
@@ -371,9 +372,9 @@ export class Connection {
   }
 }
 
-/** A numbered refusal says that the server knows us and says no. */
+/** A numbered refusal says that the server knows us and says no, and most of them stay. */
 function isRefused(error: unknown): boolean {
-  return error instanceof Refusal && error.number !== undefined
+  return error instanceof Refusal && error.number !== undefined && !RETRYABLE_REFUSALS.has(error.number)
 }
 
 /** An untrusted certificate will not mend itself either. */

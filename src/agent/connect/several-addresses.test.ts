@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
-import { Refusal } from '../../protocol/index.ts'
+import { Refusal, refusal } from '../../protocol/index.ts'
 import { recordedLog, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { Connection } from './connection.ts'
@@ -100,6 +100,19 @@ test('a refused token is final: it is not tried at the other addresses', async (
   await assert.rejects(ended, (error) => error instanceof Refusal && error.number === 107)
 
   assert.deepEqual([first.auths.length, second.auths.length], [1, 0])
+})
+
+test('an agent whose account has too many sessions tries other addresses, and then again, until there is room', async (t) => {
+  const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
+  first.refuseAuths = second.refuseAuths = refusal('too_many_sessions')
+  const { connection, lines } = startConnection(t, [locationOf(first), locationOf(second)])
+  await first.until(() => first.auths.length >= 2 && second.auths.length >= 1)
+
+  second.refuseAuths = undefined
+  await connection.session(20_000)
+
+  assert.equal(connection.status, 'online')
+  assert.match(lines.join(''), /as many sessions/)
 })
 
 test('a certificate that cannot be trusted is final only when no address has a better one', async (t) => {

@@ -24,6 +24,8 @@ export class TestGateway {
   readonly auths: Record<string, unknown>[] = []
   readonly calls: { type: number; message: Record<string, unknown> }[] = []
   readonly bound = new Map<string, Bound>()
+  /** Refuses logins with this sentence and number while set. */
+  refuseAuths: Refusal | undefined
   /** Refuses binds with this sentence and number while set. */
   refuseBinds: Refusal | undefined
   /** Refuses the next bind alone. */
@@ -187,6 +189,7 @@ export class TestGateway {
     await this.gate
     this.auths.push(message)
     const extra = message.Extra as Record<string, unknown>
+    if (this.refuseAuths) throw this.refuseAuths
     if (extra.Authtoken !== this.token) throw new Refusal('The authtoken is not valid.', 107)
     this.session = session
     session.trust(25_000, true)

@@ -6,6 +6,7 @@ import { ByteQueue } from '../../base/byte-queue.ts'
 import { releasePiece } from '../../base/release.ts'
 import { readCipherLists } from './cipher-lists.ts'
 import { deviceSignatureHolds, isSecurityKey } from './security-key.ts'
+import { wire } from './wire.ts'
 
 /**
  * The parts of the `ssh2` package the gateway stands on. Its public server takes neither host certificates nor smaller
@@ -108,10 +109,19 @@ export interface Protocol {
   parse?(bytes: Buffer, from: number, to: number): void
   /** What is offered at each key exchange. */
   _offer: object
+  readonly _packetRW: { readonly write: PacketWriter }
   /** Replaced by each key exchange. */
   readonly _cipher: { encrypt(packet: Buffer): void }
   /** Takes the pieces of encrypted packets; each cipher remembers the one of its time. */
   _onWrite(piece: Uint8Array): void
+}
+
+/** Makes packets that leave room for what the cipher adds. */
+interface PacketWriter {
+  /** Where the payload begins. */
+  readonly allocStart: number
+  alloc(payloadBytes: number): Buffer
+  finalize(packet: Buffer): Buffer
 }
 
 /** Where messages about channels arrive; replaced for the channels the gateway opens itself. */
@@ -183,6 +193,20 @@ export function speakSsh(
   hearFirst(client._protocol, socket, offer)
   if (!bindingAvailable) giveMemoryBack(client, socket)
   return client
+}
+
+/** Number of the message, RFC 4252 section 6. */
+const USERAUTH_BANNER = 53
+
+/** Shows text to a client that is not logged in yet (RFC 4252 section 5.4); the package sends a banner at the start only. */
+export function sendBanner({ _protocol: protocol }: IncomingClient, text: string): void {
+  // Nothing but the key exchange may be sent while keys are exchanged.
+  if (protocol._kexinit !== undefined) return
+  const payload = Buffer.concat([Buffer.from([USERAUTH_BANNER]), wire(text.replaceAll('\n', '\r\n'), '')])
+  const { write } = protocol._packetRW
+  const packet = write.alloc(payload.length)
+  payload.copy(packet, write.allocStart)
+  protocol._cipher.encrypt(write.finalize(packet))
 }
 
 function kexInit(offer: Offer, toServer: readonly string[], toClient: readonly string[]): object {

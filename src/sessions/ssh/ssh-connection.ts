@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { newId } from '../../base/id.ts'
 import type { SocketEnds } from '../../base/socket-ends.ts'
-import { proxyProtocolHeader, Refusal } from '../../protocol/index.ts'
+import { proxyProtocolHeader, Refusal, refusal } from '../../protocol/index.ts'
 import type { Binder } from '../bind.ts'
 import {
   type Command,
@@ -29,6 +29,7 @@ import {
   type IncomingClient,
   type SessionChannel,
   type SessionRequests,
+  sendBanner,
   speakSsh,
 } from './library.ts'
 import { Login, type LoginOptions } from './login.ts'
@@ -46,6 +47,8 @@ export interface SshConnectionOptions extends LoginOptions {
   clock: Clock
   /** How long a client may take to give a sign of life when its name is asked for. */
   probeMs?: number
+  /** Takes a place for a session of the account; false when it may hold no more. */
+  takePlace(accountId: string): boolean
   onAuthenticated(): void
   onClose(): void
 }
@@ -88,6 +91,8 @@ export class SshConnection implements LiveSession {
   readonly #forwards: Forwards
   readonly #screens = new Set<Screen>()
   #principal: TunnelPrincipal | undefined
+  /** A key was proved whose account may hold no more sessions. */
+  #refusedSession = false
   #startedAt = 0
   #opening = 0
   #command: SshCommand | undefined
@@ -131,9 +136,9 @@ export class SshConnection implements LiveSession {
     return this.#principal !== undefined
   }
 
-  /** True when somebody tried to log in here and did not get in. */
+  /** True when a client tried to log in here and proved no key that may. */
   get failedLogin(): boolean {
-    return !this.authenticated && this.#login.tried
+    return !this.authenticated && !this.#refusedSession && this.#login.tried
   }
 
   get accountId(): string {
@@ -229,9 +234,14 @@ export class SshConnection implements LiveSession {
     })
   }
 
-  /** The holder of the key becomes a session; false when the credential is gone since. */
+  /** The holder of the key becomes a session; false when the credential is gone since, or its account has too many. */
   #welcome(principal: TunnelPrincipal): boolean {
     if (this.#over) return false
+    if (!this.#options.takePlace(principal.accountId)) {
+      this.#refusedSession = true
+      sendBanner(this.#client, refusal('too_many_sessions').text)
+      return false
+    }
     this.#principal = principal
     this.#startedAt = this.#options.clock.now()
     this.acl = compileAcl(principal.acl)

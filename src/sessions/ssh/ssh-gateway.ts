@@ -8,8 +8,10 @@ import { PENALTIES, Penalties, type PenaltySettings } from '../penalties.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
 export interface SshGatewayOptions
-  extends Omit<SshConnectionOptions, 'onAuthenticated' | 'onClose' | 'clock'> {
+  extends Omit<SshConnectionOptions, 'takePlace' | 'onAuthenticated' | 'onClose' | 'clock'> {
   clock?: SshConnectionOptions['clock']
+  /** The places of all sessions that are logged in, held by accounts; the agent gateway has the same. */
+  sessions: Admission
   limits?: Partial<SshLimits>
   /** Addresses that many clients come from, as those of a load balancer. */
   isShared?: ((ip: string) => boolean) | undefined
@@ -53,7 +55,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
   const clock = options.clock ?? systemClock
   const admission = new Admission({
     total: limits.unauthenticated,
-    perSource: limits.unauthenticatedPerSource,
+    perHolder: limits.unauthenticatedPerSource,
     isShared: options.isShared,
   })
   const penalties = new Penalties(clock, options.penalties ?? PENALTIES)
@@ -70,7 +72,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     }
     const ip = ends.remoteAddress
     socket.on('error', () => {})
-    const leave = penalties.refuses(ip) ? undefined : admission.take(ip)
+    const leave = penalties.refuses(ip) ? undefined : admission.takeSource(ip)
     if (leave === undefined) {
       socket.destroy()
       return
@@ -79,6 +81,11 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     const connection = new SshConnection(socket, ends, {
       ...options,
       clock,
+      takePlace(accountId) {
+        const release = options.sessions.take(accountId)
+        if (release !== undefined) socket.once('close', release)
+        return release !== undefined
+      },
       onAuthenticated() {
         clearTimeout(late)
         leave()

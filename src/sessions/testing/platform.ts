@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { createSecureContext } from 'node:tls'
 import { createTestCa } from '../../../test/support/test-ca.ts'
 import type { TunnelPrincipal } from '../../auth/index.ts'
+import { Admission } from '../../base/admission.ts'
 import { covers, isWithin } from '../../base/domain.ts'
 import { silentLog } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
@@ -97,6 +98,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     region: 'us',
     serverVersion: '0.1.0',
     log: silentLog,
+    sessions: new Admission({ total: 1000 }),
     ...options.gateway,
   })
   const { port } = await gateway.listen(options.port ?? 0, '127.0.0.1')
