@@ -49,6 +49,21 @@ test('a node that starts knows at once what is online elsewhere, with the ids it
   )
 })
 
+test('a tunnel whose description is longer than the window of a stream is known elsewhere too', async (t) => {
+  const nodes = createNodes()
+  const first = await startNode(t, nodes, 'one')
+  const second = await startNode(t, nodes, 'two')
+  const own = session('ts_1')
+  const metadata = 'm'.repeat(600 * 1024)
+  first.registry.addSession(own)
+
+  first.registry.bind(own, { ...spec, metadata })
+  first.registry.bind(own, tunnelAt('b'))
+
+  await eventually(() => second.registry.find('http', 'b.example.com') !== undefined, 'both tunnels are known')
+  assert.equal(second.registry.tunnelsOf('ac_1')[0]?.metadata, metadata)
+})
+
 for (const [what, fences] of Object.entries({
   'the newer claim': [3, 8],
   'the older tunnel, where no claim is stored,': [0, 0],

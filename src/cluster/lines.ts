@@ -35,6 +35,8 @@ export class LineReader<T> implements StreamSink {
 
   onData(chunk: Buffer): void {
     const searched = this.#held.length
+    // Granted as soon as it is held: a line may be longer than the window of the stream.
+    let granted = searched
     let bytes = this.#held.join(chunk)
     for (let end = bytes.indexOf(LINE_END, searched); end !== -1; end = bytes.indexOf(LINE_END)) {
       let value: T
@@ -44,7 +46,8 @@ export class LineReader<T> implements StreamSink {
         this.#stream.reset(error as Error)
         return
       }
-      this.#stream.consumed(end + 1)
+      this.#stream.consumed(end + 1 - granted)
+      granted = 0
       clearTimeout(this.#late)
       this.#late = undefined
       // The queue lets go of its memory, which `bytes` goes on using.
@@ -59,6 +62,7 @@ export class LineReader<T> implements StreamSink {
     if (bytes.length > MAX_LINE_BYTES) this.#stream.reset(new RangeError('A line is too long.'))
     else if (bytes.length > 0) {
       this.#held.keep(bytes)
+      this.#stream.consumed(bytes.length - granted)
       this.#late ??= setTimeout(
         () => this.#stream.reset(new Error('A line was not completed in time.')),
         this.#timeoutMs,
