@@ -27,7 +27,6 @@ const MEASURED: readonly string[] = [
 
 /** Expressions that are put together at run time, with what they are made of. */
 const COMPOSED: Readonly<Record<string, string>> = {
-  'src/sessions/endpoint-options.ts': 'is compiled to see whether it can be, and never run',
   'src/server/settings.ts': 'is made of constants, and looks at names in the own environment',
   'src/api/refusals.ts': 'is made of the paths of the API: [^/]+ between slashes, from start to end',
 }

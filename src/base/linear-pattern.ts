@@ -37,6 +37,14 @@ export function compileLinearPattern(source: string): LinearPattern {
   return (text) => search(steps, start, text)
 }
 
+/** Compiles patterns into one search for any of them, so that their size is bounded together. Throws as for one. */
+export function compileAnyOf(patterns: readonly string[]): LinearPattern {
+  if (patterns.length === 0) return () => false
+  // Each by itself first: joined, two broken ones could make a whole one.
+  for (const pattern of patterns) compileLinearPattern(pattern)
+  return compileLinearPattern(patterns.map((pattern) => `(?:${pattern})`).join('|'))
+}
+
 /** Adds the steps of a node, which go on at `next`; answers with the first of them. */
 function emit(node: Node, next: number, add: (step: Step) => number, steps: Step[]): number {
   switch (node.kind) {

@@ -1,4 +1,5 @@
 import { parseCidr } from '../base/cidr.ts'
+import { compileAnyOf } from '../base/linear-pattern.ts'
 import { trimOws } from '../base/ows.ts'
 import { type BindOpts, refusal } from '../protocol/index.ts'
 import { OAUTH_PROVIDERS, WEBHOOK_PROVIDERS } from '../resources/index.ts'
@@ -142,12 +143,10 @@ function headers(field: string, { add = [], remove = [] }: { add?: string[]; rem
 }
 
 function patterns(texts: readonly string[]): readonly string[] {
-  for (const text of texts) {
-    try {
-      new RegExp(text)
-    } catch {
-      throw refusal('options_invalid', `UserAgentFilter: "${text.slice(0, 80)}" is not a regular expression.`)
-    }
+  try {
+    compileAnyOf(texts)
+  } catch (error) {
+    throw refusal('options_invalid', `UserAgentFilter: ${(error as Error).message}`)
   }
   return texts
 }

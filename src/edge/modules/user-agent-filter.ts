@@ -1,4 +1,4 @@
-import { compileLinearPattern, type LinearPattern, SearchTooLong } from '../../base/linear-pattern.ts'
+import { compileAnyOf, type LinearPattern, SearchTooLong } from '../../base/linear-pattern.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
 import { defineModule } from '../module.ts'
 import { refusal } from '../refusals.ts'
@@ -46,13 +46,9 @@ export const userAgentFilter = defineModule(UserAgentFilter, {
   },
 })
 
-/** All patterns in one search, so that their number is bounded together. */
 function compileAny(patterns: readonly string[]): LinearPattern {
-  if (patterns.length === 0) return () => false
   try {
-    // Each by itself first: joined, two broken ones could make a whole one.
-    for (const pattern of patterns) compileLinearPattern(pattern)
-    return compileLinearPattern(patterns.map((pattern) => `(?:${pattern})`).join('|'))
+    return compileAnyOf(patterns)
   } catch (error) {
     throw new Broken((error as Error).message)
   }
