@@ -141,6 +141,32 @@ test('a name whose release could not be stored yet is given back to its credenti
   await claims.claim(request({ name: 'test.adit.app' }), false)
 })
 
+test('agents that come back while the database is away cost no more each, however many there are', async (t) => {
+  const { guarded, database } = await openRows(t)
+  const { claims } = await startNode(t, guarded)
+  let reads = 0
+  /** A claim that counts how often its name is looked at. */
+  const counted = (changes: Partial<NameClaimRequest>) =>
+    Object.defineProperty(request(changes), 'name', {
+      get: () => {
+        reads++
+        return changes.name
+      },
+      enumerable: true,
+    })
+  const names = Array.from({ length: 1000 }, (_, index) => `test.adit.back${index}`)
+  const before = names.map((name) => counted({ name }))
+  await Promise.all(before.map((each) => claims.claim(each, false)))
+  database.away = true
+  await assert.rejects(claims.claim(request(), false))
+  for (const { tunnel } of before) claims.release(tunnel, true)
+  reads = 0
+
+  await Promise.all(names.map((name) => claims.claim(counted({ name }), false)))
+
+  assert.ok(reads <= 10 * names.length, `${reads} looks at names for ${names.length} claims`)
+})
+
 test('of two nodes that gave a name away while one was cut off, the one without the claim loses it', async (t) => {
   const { rows, guarded, database } = await openRows(t)
   const cutOff = await startNode(t, guarded, 'node-a')

@@ -9,6 +9,7 @@ import {
   type NameSpans,
   StoreUnavailable,
 } from '../store/index.ts'
+import { Releases } from './releases.ts'
 
 /** How long the names of a lost session wait for its credential. */
 export const GRACE_MS = 60_000
@@ -86,13 +87,6 @@ interface Held {
   fence: number
 }
 
-interface Release {
-  readonly request: NameClaimRequest
-  readonly kept: boolean
-  /** False for a claim of which the database may not have said that it took hold. */
-  readonly wasHeld: boolean
-}
-
 /**
  * The public names that this node holds. A name is claimed in the database before it is served; claims that arrive
  * together share one transaction, and one lease of the node keeps all of them. While the database is away only names that
@@ -103,7 +97,7 @@ export class NameClaims {
   readonly #limits: NameClaimLimits
   readonly #node: { readonly id: string; readonly leaseMs: number }
   readonly #held = new Map<string, Held>()
-  readonly #releases = new Map<string, Release>()
+  readonly #releases = new Releases()
   /** Those that were claimed again since `#reclaim` was set. */
   readonly #reclaimed = new Set<string>()
   #waiting: Waiting[] = []
@@ -176,7 +170,7 @@ export class NameClaims {
     const held = this.#held.get(tunnel)
     if (held === undefined) return
     this.#held.delete(tunnel)
-    this.#releases.set(tunnel, { request: held.request, kept, wasHeld: true })
+    this.#releases.add({ request: held.request, kept, wasHeld: true })
     if (!this.#away) this.#work()
   }
 
@@ -287,7 +281,7 @@ export class NameClaims {
     while (!this.#away && this.#hasWork()) {
       const waiting = this.#waiting.splice(0, MAX_BATCH)
       const again = this.#nextReclaims(MAX_BATCH - waiting.length)
-      const releases = [...this.#releases].slice(0, MAX_BATCH)
+      const releases = this.#releases.first(MAX_BATCH)
       try {
         const { outcomes, lost } = await this.#options.rows.change(
           this.#node,
@@ -297,8 +291,7 @@ export class NameClaims {
           },
           this.#options.spans,
         )
-        for (const [tunnel, release] of releases)
-          if (this.#releases.get(tunnel) === release) this.#releases.delete(tunnel)
+        for (const [tunnel, release] of releases) this.#releases.delete(tunnel, release)
         for (const [index, held] of again.entries()) this.#settleReclaim(held, outcomes[index]!)
         for (const [index, each] of waiting.entries()) this.#settle(each, outcomes[again.length + index]!)
         if (lost && this.#held.size > 0) this.#reclaimAll()
@@ -306,8 +299,7 @@ export class NameClaims {
         this.#failed(error)
         const refused = waiting.filter((each) => !this.#settleWithoutDatabase(each))
         // Whether a claim took hold may be unknown, so that it is given back as soon as the database can be told.
-        for (const { request } of refused)
-          this.#releases.set(request.tunnel, { request, kept: false, wasHeld: false })
+        for (const { request } of refused) this.#releases.add({ request, kept: false, wasHeld: false })
         if (again.length > 0) this.#reclaimAll()
       }
     }
@@ -356,7 +348,7 @@ export class NameClaims {
     if (this.#held.get(request.tunnel) !== held) {
       // Released meanwhile, and with that perhaps claimed again.
       if (outcome.granted && !this.#held.has(request.tunnel))
-        this.#releases.set(request.tunnel, { request, kept: false, wasHeld: true })
+        this.#releases.add({ request, kept: false, wasHeld: true })
     } else if (outcome.granted) {
       held.fence = outcome.fence
       onConfirmed(request, outcome.fence)
@@ -370,12 +362,7 @@ export class NameClaims {
 
   /** False when the claim is refused. */
   #settleWithoutDatabase({ request, heldBefore, resolve, reject }: Waiting): boolean {
-    const { name, listener, credential } = request
-    const isHeldHere = [...this.#releases.values()].some(
-      ({ request: old, wasHeld }) =>
-        wasHeld && old.name === name && old.listener === listener && old.credential === credential,
-    )
-    if (!heldBefore && !isHeldHere) {
+    if (!heldBefore && !this.#releases.includesHolder(request)) {
       reject(new ClaimRefused('unavailable'))
       return false
     }
