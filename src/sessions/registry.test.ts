@@ -180,6 +180,32 @@ test('an agent that comes back takes its name from its ghost, and the ghost’s 
   ])
 })
 
+test('an agent comes back at the same cost, however many its credential has', () => {
+  const { registry } = createRegistry()
+  let reads = 0
+  /** A session that counts how often its agent is looked at. */
+  const counted = (clientId: string) =>
+    Object.defineProperty(session({ clientId }), 'clientId', {
+      get: () => {
+        reads++
+        return clientId
+      },
+    })
+  const clients = Array.from({ length: 500 }, (_, index) => `agent-${index}`)
+  for (const clientId of clients) registry.addSession(counted(clientId))
+  reads = 0
+
+  for (const clientId of clients) {
+    const fence = registry.nextFence('cr_1', clientId, 0)
+    const back = counted(clientId)
+    assert.ok(fence > 1)
+    registry.addSession(back)
+  }
+
+  assert.ok(reads <= 10 * clients.length, `${reads} looks for ${clients.length} agents`)
+  registry.close()
+})
+
 test('a ghost goes as soon as everything it had has come back, labels included', () => {
   const { registry } = createRegistry()
   const ghost = add(registry, { clientId: 'same' })

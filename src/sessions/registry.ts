@@ -63,6 +63,8 @@ export class Registry implements TunnelLookup {
   readonly #sessions = new Map<string, LiveSession>()
   readonly #byAccount = new Map<string, Set<LiveSession>>()
   readonly #byCredential = new Map<string, Set<LiveSession>>()
+  /** The connections of each agent: one credential may have thousands of agents, which all come back at once. */
+  readonly #byAgent = new Map<string, Set<LiveSession>>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
   readonly #seats = new Seats()
   readonly #labels = new LabelIndex()
@@ -137,9 +139,7 @@ export class Registry implements TunnelLookup {
 
   /** A fence above those of all sessions of this agent that are known here. */
   nextFence(credentialId: string, clientId: string, proved: number): number {
-    const known = [...(this.#byCredential.get(credentialId) ?? [])].filter(
-      (each) => each.clientId === clientId,
-    )
+    const known = [...(this.#byAgent.get(agentKey({ credentialId, clientId })) ?? [])]
     return Math.max(proved, ...known.map(({ fence = 0 }) => fence)) + 1
   }
 
@@ -154,13 +154,14 @@ export class Registry implements TunnelLookup {
       if (change.rules === undefined) throw refusal('credential_revoked')
       session.acl = compileAcl(change.rules)
     }
-    for (const old of this.#byCredential.get(session.credentialId) ?? []) {
+    for (const old of this.#byAgent.get(agentKey(session)) ?? []) {
       if (isSuccessor(session, old)) this.#supersede(old, session)
     }
     this.#sessions.set(session.id, session)
     this.#tunnels.set(session, new Map())
     addTo(this.#byAccount, session.accountId, session)
     addTo(this.#byCredential, session.credentialId, session)
+    addTo(this.#byAgent, agentKey(session), session)
     this.#emit({ what: 'session_started', session })
   }
 
@@ -176,6 +177,7 @@ export class Registry implements TunnelLookup {
     this.#sessions.delete(session.id)
     removeFrom(this.#byAccount, session.accountId, session)
     removeFrom(this.#byCredential, session.credentialId, session)
+    removeFrom(this.#byAgent, agentKey(session), session)
     this.#emit({ what: 'session_stopped', session, error })
   }
 
@@ -297,7 +299,7 @@ export class Registry implements TunnelLookup {
     const known = this.#sessions.get(mirror.id)
     if (known !== undefined && !known.remote) return false
     if (known !== undefined) this.removeSession(known, 'lost')
-    const sessions = [...(this.#byCredential.get(mirror.credentialId) ?? [])]
+    const sessions = [...(this.#byAgent.get(agentKey(mirror)) ?? [])]
     const successor = sessions.find((session) => isSuccessor(session, mirror))
     if (successor !== undefined && !successor.remote) mirror.end(SUPERSEDED)
     return successor === undefined
@@ -409,6 +411,10 @@ export class Registry implements TunnelLookup {
 /** Same credential and same, proved, ClientId: one agent in two connections. */
 function isSameAgent(one: LiveSession, other: LiveSession): boolean {
   return one.credentialId === other.credentialId && one.clientId === other.clientId
+}
+
+function agentKey({ credentialId, clientId }: Pick<LiveSession, 'credentialId' | 'clientId'>): string {
+  return `${credentialId} ${clientId}`
 }
 
 /**
