@@ -275,7 +275,8 @@ function pairsOf(headers: Readonly<Record<string, string | string[] | undefined>
   )
 }
 
-async function readBody(
+/** Reads an answer, up to the limit. */
+export async function readBody(
   body: AsyncIterable<Uint8Array>,
   limit: number,
   url: URL,

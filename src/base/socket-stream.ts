@@ -1,16 +1,23 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { ByteQueue } from './byte-queue.ts'
 import { packReads } from './packed-reads.ts'
 import { releasePiece } from './release.ts'
 import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 
 const WINDOW = 256 * 1024
+/** Pieces of this size are worth an object of their own. */
+const LARGE = 4096
 
 /** A socket as a `ByteStream`: for upstreams dialled directly and for whatever else already is a Node stream. */
 export class SocketStream implements ByteStream {
   sink: StreamSink = silentSink
   readonly #socket: Duplex
+  /** Small pieces that wait until the socket has taken what it was given: Node would keep a list of them. */
+  readonly #packed = new ByteQueue()
+  #unwritten = 0
+  #isBlocked = false
   #unread = 0
   #paused = false
   #ended = false
@@ -32,7 +39,14 @@ export class SocketStream implements ByteStream {
 
   write(chunk: Buffer): boolean {
     if (this.#ended) return true
-    return this.#socket.write(Buffer.from(chunk))
+    if (this.#unwritten > 0 && chunk.length < LARGE) {
+      this.#packed.push(chunk)
+      const { writableLength, writableHighWaterMark } = this.#socket
+      this.#isBlocked = this.#packed.length + writableLength >= writableHighWaterMark
+      return !this.#isBlocked
+    }
+    this.#flush()
+    return this.#send(Buffer.from(chunk))
   }
 
   end(): void {
@@ -40,7 +54,9 @@ export class SocketStream implements ByteStream {
     this.#ended = true
     // In the next moment, so that a reset that follows at once is still one.
     process.nextTick(() => {
-      if (!this.#reset) this.#socket.end()
+      if (this.#reset) return
+      this.#flush()
+      this.#socket.end()
     })
   }
 
@@ -49,6 +65,7 @@ export class SocketStream implements ByteStream {
     this.#error ??= error
     this.#ended = true
     this.#reset = true
+    this.#packed.clear()
     if (this.#socket instanceof Socket) resetSocket(this.#socket)
     else this.#socket.destroy()
   }
@@ -58,6 +75,24 @@ export class SocketStream implements ByteStream {
     if (!this.#paused || this.#unread > WINDOW / 2) return
     this.#paused = false
     this.#socket.resume()
+  }
+
+  #send(bytes: Buffer): boolean {
+    this.#unwritten++
+    return this.#socket.write(bytes, this.#onWritten)
+  }
+
+  #flush(): void {
+    if (this.#packed.length > 0) this.#send(this.#packed.take())
+  }
+
+  readonly #onWritten = (error?: Error | null): void => {
+    this.#unwritten--
+    if (error) this.#packed.clear()
+    else if (this.#unwritten === 0) this.#flush()
+    if (error || !this.#isBlocked || this.#socket.writableNeedDrain || this.#packed.length > 0) return
+    this.#isBlocked = false
+    this.sink.onDrain()
   }
 
   #onData(chunk: Buffer): void {

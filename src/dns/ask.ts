@@ -51,16 +51,21 @@ async function overTcp(
     const length = Buffer.alloc(2)
     length.writeUInt16BE(query.length)
     socket.write(Buffer.concat([length, query]))
-    const received = new ByteQueue()
-    for await (const piece of socket as AsyncIterable<Buffer>) {
-      received.push(piece)
-      const { bytes } = received
-      if (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0))
-        return bytes.subarray(2, 2 + bytes.readUInt16BE(0))
-    }
-    throw new Error('the connection was closed without an answer')
+    return await readMessage(socket)
   } finally {
     socket.on('error', () => {})
     socket.destroy()
   }
+}
+
+/** Reads one length-prefixed message (RFC 7766). */
+export async function readMessage(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const received = new ByteQueue()
+  for await (const piece of pieces) {
+    received.push(piece)
+    const { bytes } = received
+    if (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0))
+      return bytes.subarray(2, 2 + bytes.readUInt16BE(0))
+  }
+  throw new Error('the connection was closed without an answer')
 }

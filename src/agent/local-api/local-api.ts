@@ -208,7 +208,8 @@ function decodeName(part: string): string {
   }
 }
 
-async function readJson(request: IncomingMessage, most = MOST_BODY): Promise<unknown> {
+/** Reads a JSON body, up to `most` bytes. */
+export async function readJson(request: IncomingMessage, most = MOST_BODY): Promise<unknown> {
   // Forms and plain text can be posted by any web page without asking; JSON cannot.
   if (!/^application\/json[ \t]*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw problem.malformed('the Content-Type must be application/json', 415)

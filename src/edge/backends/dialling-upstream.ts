@@ -16,6 +16,7 @@ export class DiallingUpstream implements Upstream, BodySource {
   constructor(exchange: Exchange, inner: Upstream, stream: DialledStream) {
     this.#inner = inner
     stream.onConnected = () => {
+      this.sendTo(inner)
       this.#kept = undefined
       exchange.resumeBody()
     }
@@ -30,14 +31,14 @@ export class DiallingUpstream implements Upstream, BodySource {
   }
 
   body(piece: Buffer): boolean {
-    const room = this.#inner.body(piece)
-    this.#kept?.push(piece)
-    return room && this.#kept === undefined
+    if (this.#kept === undefined) return this.#inner.body(piece)
+    this.#kept.push(piece)
+    return false
   }
 
   end(trailers: string): void {
-    this.#trailers = trailers
-    this.#inner.end(trailers)
+    if (this.#kept === undefined) this.#inner.end(trailers)
+    else this.#trailers = trailers
   }
 
   abort(): void {

@@ -4,9 +4,12 @@ import { DialFailed, type Target } from '../backend.ts'
 import type { Visitor } from '../tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'
 
+/** What is kept of a visitor whose target is being dialled before it is asked to stop. */
+const MAX_KEPT = 64 * 1024
+
 /**
- * A raw connection that goes on to the next target when one cannot be dialled. Until somebody is there, what the visitor
- * sends is kept: little, since a socket that is not connected soon asks its source to stop.
+ * A raw connection that goes on to the next target when one cannot be dialled. Until one is connected, what the visitor
+ * sends is kept here alone.
  */
 export class FallbackStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
@@ -30,17 +33,18 @@ export class FallbackStream implements ByteStream, StreamSink {
   }
 
   write(chunk: Buffer): boolean {
-    this.#kept?.push(chunk)
-    return this.#inner.write(chunk)
+    if (this.#kept === undefined) return this.#inner.write(chunk)
+    this.#kept.push(chunk)
+    return this.#kept.length < MAX_KEPT
   }
 
   end(): void {
     this.#ended = true
-    this.#inner.end()
+    if (this.#kept === undefined) this.#inner.end()
   }
 
   reset(error?: Error): void {
-    this.#settle()
+    this.#kept = undefined
     this.#inner.reset(error)
   }
 
@@ -49,7 +53,6 @@ export class FallbackStream implements ByteStream, StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    this.#settle()
     this.sink.onData(chunk)
   }
 
@@ -69,7 +72,7 @@ export class FallbackStream implements ByteStream, StreamSink {
     this.#tried.push(target)
     const stream = target.open(this.#visitor)
     stream.sink = this
-    if (stream instanceof DialledStream) stream.onConnected = () => this.#settle()
+    if (stream instanceof DialledStream) stream.onConnected = () => this.#connected()
     return stream
   }
 
@@ -84,17 +87,16 @@ export class FallbackStream implements ByteStream, StreamSink {
         // Gone since it was chosen; it counts as tried.
         continue
       }
-      if (this.#kept !== undefined && this.#kept.length > 0) this.#inner.write(this.#kept.bytes)
-      if (this.#ended) this.#inner.end()
-      if (!(this.#inner instanceof DialledStream)) this.#settle()
-      // Whoever waited for the first one to take more may go on.
-      this.sink.onDrain()
+      if (!(this.#inner instanceof DialledStream)) this.#connected()
       return true
     }
   }
 
-  /** Somebody is there: what was kept has been sent. */
-  #settle(): void {
+  #connected(): void {
+    const kept = this.#kept?.take()
     this.#kept = undefined
+    const room = kept === undefined || kept.length === 0 || this.#inner.write(kept)
+    if (this.#ended) this.#inner.end()
+    else if (room) this.sink.onDrain()
   }
 }
