@@ -60,7 +60,10 @@ test('a tunnel whose description is longer than the window of a stream is known 
   first.registry.bind(own, { ...spec, metadata })
   first.registry.bind(own, tunnelAt('b'))
 
-  await eventually(() => second.registry.find('http', 'b.example.com') !== undefined, 'both tunnels are known')
+  await eventually(
+    () => second.registry.find('http', 'b.example.com') !== undefined,
+    'both tunnels are known',
+  )
   assert.equal(second.registry.tunnelsOf('ac_1')[0]?.metadata, metadata)
 })
 
