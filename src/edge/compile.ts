@@ -8,7 +8,7 @@ import { compilePaths } from './compile-paths.ts'
 import { compileRoute, deniedRoute } from './compile-route.ts'
 import { Broken } from './modules/world.ts'
 import type { Kept, Snapshot } from './snapshot.ts'
-import { type HttpEntry, newCounters, type RawEntry } from './table.ts'
+import { type HttpEntry, newCounters, type RawEntry, type Route } from './table.ts'
 import type { TlsPolicy, TlsSettings } from './tls-policy.ts'
 
 /** An edge as it serves. */
@@ -19,6 +19,8 @@ export interface CompiledEdge {
   readonly secure: HttpEntry | RawEntry
   /** What plain HTTP gets under its names. */
   readonly plain: HttpEntry | undefined
+  /** The routes of an HTTPS edge that could be read. */
+  readonly routes: readonly Route[]
   /** Routes and edges that count, for the metrics. */
   readonly places: readonly { readonly id: string; readonly counters: RawEntry['counters'] }[]
   readonly broken: readonly BrokenPlace[]
@@ -33,12 +35,13 @@ export function compileHttpsEdge(edge: Kept<typeof HttpsEdge>, parts: CompilerPa
   const routes = parts.snapshot.routesOf(id)
   const traffic = parts.core.traffic.of(accountId)
   const entry = { kind: 'http', id, accountId, traffic, redirectToHttps: false } as const
-  const finish = (secure: HttpEntry, places: CompiledEdge['places']): CompiledEdge => ({
+  const finish = (secure: HttpEntry, compiled: readonly Route[]): CompiledEdge => ({
     names,
     ports: [],
     secure,
     plain: { ...secure, policy: undefined, redirectToHttps: true },
-    places,
+    routes: compiled,
+    places: compiled,
     broken: making.broken,
     uses: making.uses,
   })
@@ -66,7 +69,7 @@ export function denyEdge(before: CompiledEdge, error: unknown): CompiledEdge {
   const { secure, plain, names, ports } = before
   const { module, message } = new BrokenModule('configuration', error)
   const broken = [{ placeId: secure.id, module, reason: message }]
-  const denied = { names, ports, broken, uses: new Set<string>() }
+  const denied = { names, ports, routes: [], broken, uses: new Set<string>() }
   if (secure.kind === 'raw') {
     const entry: RawEntry = { ...secure, policy: undefined, admission: [denyAll(module)] }
     return { ...denied, secure: entry, plain, places: [entry] }
@@ -91,7 +94,7 @@ export function compileTlsEdge(edge: Kept<typeof TlsEdge>, parts: CompilerParts)
     return parts.policies.get({ http: false, ...tlsSettings(edge, making) })
   })
   const { broken, uses } = making
-  return { names, ports: [], secure, plain: undefined, places: [secure], broken, uses }
+  return { names, ports: [], secure, plain: undefined, routes: [], places: [secure], broken, uses }
 }
 
 export function compileTcpEdge(edge: Kept<typeof TcpEdge>, parts: CompilerParts): CompiledEdge {
@@ -101,7 +104,7 @@ export function compileTcpEdge(edge: Kept<typeof TcpEdge>, parts: CompilerParts)
   )
   const secure = rawEntry(edge, 'tcp-edge', making, () => undefined)
   const { broken, uses } = making
-  return { names: [], ports, secure, plain: undefined, places: [secure], broken, uses }
+  return { names: [], ports, secure, plain: undefined, routes: [], places: [secure], broken, uses }
 }
 
 function rawEntry(

@@ -3,7 +3,7 @@ import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, de
 import type { BrokenPlace, CompilerParts } from './compile-making.ts'
 import { NameIndex } from './edge-table-names.ts'
 import type { EdgeChange, EdgeFollower, EdgeRow, Snapshot } from './snapshot.ts'
-import type { EntryCounters, HttpEntry, RawEntry, Table } from './table.ts'
+import type { EntryCounters, HttpEntry, RawEntry, Route, Table } from './table.ts'
 import type { Tunnel, TunnelLookup } from './tunnels.ts'
 
 /** Changes that come close together are applied together, after this many milliseconds. */
@@ -78,6 +78,12 @@ export class EdgeTable implements Table, EdgeFollower {
   tcp(port: number): RawEntry | undefined {
     const edge = this.#ports.get(port)
     return edge === undefined ? this.#parts.agents.tcp(port) : (edge.secure as RawEntry)
+  }
+
+  route(id: string): Route | undefined {
+    const edgeId = this.#snapshot.routes.get(id)?.edge_id
+    const edge = edgeId === undefined ? undefined : this.#compiled.get(edgeId)
+    return edge?.routes.find((route) => route.id === id)
   }
 
   reset(rows: readonly EdgeRow[]): void {

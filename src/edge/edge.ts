@@ -18,7 +18,7 @@ import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
 import { type PortRange, TcpPorts } from './ports.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
-import type { HttpEntry, Table } from './table.ts'
+import { EMPTY_TABLE, type HttpEntry, type Table } from './table.ts'
 import { createTlsListener } from './tls-listener.ts'
 import { TlsPolicies, type TlsPolicy } from './tls-policy.ts'
 import type { CertificateLookup } from './tls-terminator.ts'
@@ -112,7 +112,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     challenge: dependencies.challenge,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
-    table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
+    table: EMPTY_TABLE,
     draining: false,
   }
   const policies = new TlsPolicies()
@@ -189,6 +189,7 @@ function withLoginHost(
     },
     tls: (name) => (name === host.name ? secure : table.tls(name)),
     tcp: (port) => table.tcp(port),
+    route: (id) => table.route(id),
   }
 }
 

@@ -21,5 +21,7 @@ export function endpointTable(tunnels: TunnelLookup, endpoints: Endpoints): Tabl
       const tunnel = tunnels.findTcp(port)
       return tunnel === undefined ? undefined : endpoints.raw(tunnel)
     },
+    // Endpoints have no routes.
+    route: () => undefined,
   }
 }

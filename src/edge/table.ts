@@ -64,6 +64,16 @@ export interface Table {
   tls(serverName: string): HttpEntry | RawEntry | undefined
   /** Who gets connections to this public port. */
   tcp(port: number): RawEntry | undefined
+  /** The route of an edge with this id, whatever hosts it serves. */
+  route(id: string): Route | undefined
+}
+
+/** Serves nothing. */
+export const EMPTY_TABLE: Table = {
+  http: () => undefined,
+  tls: () => undefined,
+  tcp: () => undefined,
+  route: () => undefined,
 }
 
 export function newCounters(): EntryCounters {

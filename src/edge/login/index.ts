@@ -67,8 +67,7 @@ export function createLogins(options: LoginOptions): LoginPart {
   const shared = { seal, handOver, once, ledger, endings, clock, maxProviderMs, ...sessions }
   // Weakly, so that gates go with the routes they stand on.
   const gates = new WeakMap<RequestStep, Gate>()
-  // Weakly, so that those of deleted routes go with them.
-  const places = new Map<string, WeakRef<SamlPlace>>()
+  const samlPlaces = new WeakMap<RequestStep, SamlPlace>()
   const thread = createSamlThread()
   const limit = createCallbackLimit({ perMinute: options.callbackLimit ?? 0, clock })
 
@@ -129,7 +128,7 @@ export function createLogins(options: LoginOptions): LoginPart {
         const { signIn, step } = gate(place, settings, EVERYONE, (version) =>
           createSamlPlace({ ...parts, placeId, version, settings }),
         )
-        places.set(placeId, new WeakRef<SamlPlace>(signIn))
+        samlPlaces.set(step, signIn)
         return step
       } catch (error) {
         throw new Broken((error as Error).message)
@@ -143,6 +142,6 @@ export function createLogins(options: LoginOptions): LoginPart {
 
     close: () => thread.close(),
 
-    host: (policy) => loginHost({ policy, handOver, once, gates, places, limit, maxProviderMs }),
+    host: (policy) => loginHost({ policy, handOver, once, gates, samlPlaces, limit, maxProviderMs }),
   }
 }

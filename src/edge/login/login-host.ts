@@ -31,12 +31,13 @@ export function loginHost(options: {
   once: Once
   /** The gate that a step of a route belongs to. */
   gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
-  places: ReadonlyMap<string, WeakRef<SamlPlace>>
+  /** The service provider that a step of a route belongs to. */
+  samlPlaces: Pick<WeakMap<RequestStep, SamlPlace>, 'get'>
   limit: CallbackLimit
   /** How long a visitor waits for the provider. */
   maxProviderMs: number
 }): HttpEntry {
-  const { handOver, once, gates, places, limit, maxProviderMs } = options
+  const { handOver, once, gates, samlPlaces, limit, maxProviderMs } = options
   const route: Route = {
     id: 'login',
     admission: undefined,
@@ -54,8 +55,8 @@ export function loginHost(options: {
       if (method !== 'GET') throw refusal('method_refused', method)
       return redirect(303, await redeem(exchange.core, url))
     }
-    const [, placeId, part] = SAML_PATH.exec(url.pathname) ?? []
-    const place = placeId === undefined ? undefined : places.get(placeId)?.deref()
+    const [, routeId, part] = SAML_PATH.exec(url.pathname) ?? []
+    const place = routeId === undefined ? undefined : samlPlaceOf(exchange.core, routeId)
     if (place === undefined) throw refusal('endpoint_not_found', exchange.head.host)
     if (part === undefined && method === 'GET')
       return {
@@ -101,6 +102,12 @@ export function loginHost(options: {
       throw new SignInRefused('this sign-in was completed already; open the page again')
     const identity = await withinDeadline(gate.signIn.complete({ path, query }, state), maxProviderMs)
     return handOver.ticketUrl(state, identity)
+  }
+
+  /** The service provider of a route, if the routing table has both right now. */
+  function samlPlaceOf({ table }: Core, routeId: string): SamlPlace | undefined {
+    const steps = table.route(routeId)?.steps ?? []
+    return steps.map((step) => samlPlaces.get(step)).find((place) => place !== undefined)
   }
 
   /** The gate that stands at an address of this edge right now. */

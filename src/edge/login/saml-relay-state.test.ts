@@ -38,6 +38,7 @@ async function start(t: TestContext) {
     entity_id: `https://${IDP}/saml/${id}`,
     assertion_consumer_service_url: `https://${IDP}/saml/${id}/acs`,
     single_logout_url: `https://${IDP}/saml/${id}/slo`,
+    request_signing_certificate_pem: certificatePem,
     request_signing_key_pem: key,
   })
 
@@ -191,3 +192,42 @@ for (const [what, change] of Object.entries(changes))
       assert.ok(initiated === 403 || initiated === 404, 'nor one begun there')
     assert.notEqual(await use(ticket, early.cookies), 303)
   })
+
+const removals: Record<string, (world: World) => void> = {
+  'the module is switched off': ({ protect, routeId }) => protect(routeId, { enabled: false }),
+  'the module is gone': ({ config, routeId }) => config.update(routeId, { saml: null }),
+  'the route is gone': ({ config, routeId }) => config.remove(routeId),
+  'the edge is gone': ({ config, routeId, edgeId }) => {
+    config.remove(routeId)
+    config.remove(edgeId)
+  },
+}
+
+for (const [what, remove] of Object.entries(removals))
+  test(`the addresses of a service provider answer 404 as soon as ${what}`, async (t) => {
+    const world = await start(t)
+    const { routeId, otherId, ask, config } = world
+    const statuses = async (id: string) => [
+      (await ask({ host: IDP, path: `/saml/${id}` })).status,
+      (await ask({ host: IDP, path: `/saml/${id}/slo?SAMLRequest=x` })).status,
+      (await ask({ host: IDP, path: `/saml/${id}/acs`, method: 'POST' })).status,
+    ]
+    assert.deepEqual(await statuses(routeId), [200, 403, 403])
+
+    remove(world)
+    await config.applied()
+
+    assert.deepEqual(await statuses(routeId), [404, 404, 404])
+    assert.deepEqual(await statuses(otherId), [200, 403, 403], 'another route keeps its own')
+  })
+
+test('a service provider publishes its metadata before its edge has a host', async (t) => {
+  const { config, edgeId, routeId, ask } = await start(t)
+
+  config.update(edgeId, { hostports: [] })
+  await config.applied()
+
+  const { status, text } = await ask({ host: IDP, path: `/saml/${routeId}` })
+  assert.equal(status, 200)
+  assert.match(text, new RegExp(`entityID="https://${IDP}/saml/${routeId}"`))
+})

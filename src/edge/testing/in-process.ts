@@ -13,6 +13,7 @@ import { endpointTable } from '../endpoint-table.ts'
 import { HELD_BODIES } from '../held-body.ts'
 import { Http1Visitor } from '../http1.ts'
 import { defaultLimits, limitsInTicks } from '../limits.ts'
+import { EMPTY_TABLE } from '../table.ts'
 import { TlsPolicies } from '../tls-policy.ts'
 import { Traffic } from '../traffic.ts'
 import { IdleBudgets } from '../tunnel-target.ts'
@@ -45,7 +46,7 @@ export class InProcessEdge {
       challenge: undefined,
       publicHttpsPort: 443,
       publicHttpPort: 80,
-      table: { http: () => undefined, tls: () => undefined, tcp: () => undefined },
+      table: EMPTY_TABLE,
       draining: false,
     }
     const endpoints = new Endpoints(core, new IdleBudgets(), new TlsPolicies(), () => ({
