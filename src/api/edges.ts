@@ -1,4 +1,6 @@
-import { createSelfSigned } from '../certs/index.ts'
+import { X509Certificate } from 'node:crypto'
+import { Secret } from '../base/secret.ts'
+import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../certs/index.ts'
 import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { Committing, Writing } from './call.ts'
 import { crud, show } from './crud.ts'
@@ -86,14 +88,7 @@ export const httpsRoutes = crud(HttpsRoute, {
     const { saml } = record
     if (saml === null) return { record }
     const url = `${writing.config.idpUrl()}/saml/${writing.id}`
-    const before = writing.before?.data.saml as typeof saml | undefined
-    const signing =
-      before?.request_signing_certificate_pem && writing.before?.secrets?.['saml.request_signing_key_pem']
-        ? {
-            certPem: before.request_signing_certificate_pem,
-            keyPem: writing.before.secrets['saml.request_signing_key_pem'],
-          }
-        : await signingPair(writing.id)
+    const { certificatePem, privateKeyPem } = await requestSigning(writing)
     return {
       record: {
         ...record,
@@ -103,17 +98,26 @@ export const httpsRoutes = crud(HttpsRoute, {
           metadata_url: url,
           assertion_consumer_service_url: `${url}/acs`,
           single_logout_url: `${url}/slo`,
-          request_signing_certificate_pem: signing.certPem,
-          request_signing_key_pem: signing.keyPem,
+          request_signing_certificate_pem: certificatePem,
+          request_signing_key_pem: privateKeyPem.reveal(),
         },
       },
     }
   },
 })
 
-async function signingPair(id: string) {
-  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: id })
-  return { certPem: certificatePem, keyPem: privateKeyPem.reveal() }
+/** The key that signs requests of a SAML module stays the same; a certificate of wrong dates is replaced (decision 148). */
+async function requestSigning({ id, before, clock }: Writing): Promise<KeyedCertificate> {
+  const saml = before?.data.saml as { request_signing_certificate_pem?: string } | null | undefined
+  const certificatePem = saml?.request_signing_certificate_pem
+  const keyPem = before?.secrets?.['saml.request_signing_key_pem']
+  if (!certificatePem || !keyPem) return createSelfSigned({ commonName: id })
+  const stored = { certificatePem, privateKeyPem: new Secret(keyPem) }
+  const { validFromDate, validToDate } = new X509Certificate(certificatePem)
+  const now = clock.now()
+  return validFromDate.getTime() <= now && now <= validToDate.getTime()
+    ? stored
+    : renewSelfSigned(stored, { commonName: id })
 }
 
 export const httpsEdges = crud(HttpsEdge, {

@@ -5,7 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect, createServer } from 'node:tls'
 import { Secret } from '../base/secret.ts'
-import { createAuthority, createSelfSigned, type KeyedCertificate, loadAuthority } from './authority.ts'
+import {
+  createAuthority,
+  createSelfSigned,
+  type KeyedCertificate,
+  loadAuthority,
+  renewSelfSigned,
+} from './authority.ts'
 import { CertificateProblem } from './problem.ts'
 import { readCertificateAuthority, readTlsCertificate } from './x509.ts'
 
@@ -158,15 +164,24 @@ test('the private key does not show when the material is printed', async () => {
   assert.doesNotMatch(JSON.stringify(root) + String(root.privateKeyPem), /PRIVATE KEY/)
 })
 
-test('the certificate for signing SAML requests is RSA-2048 and lives about 35 years', async () => {
-  const now = Date.UTC(2026, 0, 1)
-  const made = await createSelfSigned({ commonName: 'adit saml', now })
+test('the certificate for signing SAML requests is RSA-2048 and valid whatever the clock says', async () => {
+  const made = await createSelfSigned({ commonName: 'adit saml' })
 
   const facts = readTlsCertificate(made.certificatePem, made.privateKeyPem.reveal())
 
   const { publicKey } = new X509Certificate(made.certificatePem)
   assert.equal(publicKey.asymmetricKeyDetails?.modulusLength, 2048)
   assert.equal(facts.subject_common_name, 'adit saml')
-  assert.equal(facts.not_after.slice(0, 4), '2060')
+  assert.deepEqual([facts.not_before, facts.not_after], ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])
   assert.deepEqual(facts.key_usages, ['digital_signature'])
+})
+
+test('a self-signed certificate is renewed with the same key', async () => {
+  const before = await createSelfSigned({ commonName: 'adit saml', notAfter: new Date(DAY) })
+
+  const after = await renewSelfSigned(before, { commonName: 'adit saml' })
+
+  assert.equal(after.privateKeyPem.reveal(), before.privateKeyPem.reveal())
+  const facts = readTlsCertificate(after.certificatePem, before.privateKeyPem.reveal())
+  assert.deepEqual([facts.subject_common_name, facts.not_after], ['adit saml', '9999-12-31T23:59:59Z'])
 })

@@ -27,6 +27,9 @@ const { subtle } = crypto
 const DAY = 24 * 60 * 60 * 1000
 // Machines whose clocks are a little behind must take a certificate made this moment (P54).
 export const BACKDATE = 60 * 1000
+const EARLIEST = new Date(0)
+// RFC 5280 section 4.1.2.5: the date of a certificate that has no well-defined end.
+const NO_END = new Date('9999-12-31T23:59:59Z')
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const RSA = {
   name: 'RSASSA-PKCS1-v1_5',
@@ -150,19 +153,41 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
   }
 }
 
-/** A self-signed RSA-2048 certificate that only carries a signing key, as SAML identity providers want it. */
-export async function createSelfSigned(options: {
+/** Whose key a self-signed certificate carries, and when it is valid: always, unless told otherwise. */
+export interface SelfSignedOptions {
   commonName: string
-  years?: number
-  now?: number
-}): Promise<KeyedCertificate> {
-  const { commonName, years = 35, now = Date.now() } = options
-  const keys = await subtle.generateKey(RSA, true, ['sign', 'verify'])
+  notBefore?: Date
+  notAfter?: Date
+}
+
+/**
+ * A self-signed RSA-2048 certificate that only carries a signing key, as SAML identity providers want it. Its dates do not
+ * depend on the clock, which may be wrong.
+ */
+export async function createSelfSigned(options: SelfSignedOptions): Promise<KeyedCertificate> {
+  return selfSign(await subtle.generateKey(RSA, true, ['sign', 'verify']), options)
+}
+
+/** Another certificate for the same key, so that whoever trusts the key goes on doing so. */
+export async function renewSelfSigned(
+  { privateKeyPem }: Pick<KeyedCertificate, 'privateKeyPem'>,
+  options: SelfSignedOptions,
+): Promise<KeyedCertificate> {
+  const pem = privateKeyPem.reveal()
+  const publicKey = createPublicKey(pem).toCryptoKey(RSA, true, ['verify']) as CryptoKey
+  const privateKey = createPrivateKey(pem).toCryptoKey(RSA, true, ['sign']) as CryptoKey
+  return selfSign({ publicKey, privateKey }, options)
+}
+
+async function selfSign(
+  keys: { publicKey: CryptoKey; privateKey: CryptoKey },
+  { commonName, notBefore = EARLIEST, notAfter = NO_END }: SelfSignedOptions,
+): Promise<KeyedCertificate> {
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
     name: [{ CN: [commonName] }],
-    notBefore: new Date(now - BACKDATE),
-    notAfter: new Date(now + years * 365 * DAY),
+    notBefore,
+    notAfter,
     signingAlgorithm: RSA,
     keys,
     extensions: [

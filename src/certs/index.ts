@@ -7,6 +7,7 @@ export {
   type LeafRequest,
   loadAuthority,
   renewAuthority,
+  renewSelfSigned,
 } from './authority.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './job.ts'

@@ -11,7 +11,7 @@ const CERT_URL = 'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-
 type Fields = Record<string, unknown>
 
 /** Amazon SNS as far as a receiver sees it: a key, its certificate at an address, and signed messages. */
-async function createSender(options: { years?: number; now?: number } = {}) {
+async function createSender(options: { notBefore?: Date; notAfter?: Date } = {}) {
   const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'sns.test', ...options })
   const fetched: string[] = []
   const answer = { status: 200, text: certificatePem }
@@ -141,8 +141,8 @@ test('certificates are fetched from nowhere but SNS', async (t) => {
 
 test('a certificate that is missing, unreadable, expired or of another kind opens nothing', async () => {
   const clock = { now: () => Date.now(), monotonic: () => 0 }
-  const past = await createSender({ years: 1, now: Date.now() - 3 * 365 * 86_400_000 })
-  const future = await createSender({ now: Date.now() + 86_400_000 * 30 })
+  const past = await createSender({ notAfter: new Date(Date.now() - 86_400_000) })
+  const future = await createSender({ notBefore: new Date(Date.now() + 86_400_000 * 30) })
   const missing = await createSender()
   missing.answer.status = 404
   const unreadable = await createSender()
