@@ -31,7 +31,6 @@ export async function startProvider(t: TestContext, redirectUri: string) {
       redirect_uris: [redirectUri],
     })),
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
-    conformIdTokenClaims: false,
     findAccount: (_context: unknown, id: string) => ({
       accountId: id,
       claims: async () => ({ sub: id, name: 'Ada', email: `${id}@example.com`, email_verified: true }),

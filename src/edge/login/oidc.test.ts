@@ -96,6 +96,18 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   'a page instead of its keys': { publish: (response) => void response.end('<html>') },
   'a list instead of its keys': { publish: (response) => void response.end('[]') },
   'keys that are none': { publish: (response) => void response.end('{"keys":[null,1,{},{"kid":"first"}]}') },
+  'a page instead of what it knows about somebody': {
+    ...without('email'),
+    inform: (response) => void response.end('<html>'),
+  },
+  'a redirect instead of what it knows about somebody': {
+    ...without('email'),
+    inform: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+  },
+  'an address of a script instead of that of its UserInfo endpoint': {
+    ...without('email'),
+    description: { userinfo_endpoint: 'javascript:alert(1)' },
+  },
   'a redirect instead of its keys': {
     publish: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
   },
@@ -114,9 +126,9 @@ for (const [what, manners] of Object.entries(misbehaviours))
 
 for (const [what, behave] of Object.entries(faults))
   test(`a provider that ${what} is told apart from one that is wrong, whatever it was asked for`, async (t) => {
-    for (const part of ['describe', 'publish', 'token'] as const) {
+    for (const part of ['describe', 'publish', 'token', 'inform'] as const) {
       const provider = await start(t)
-      Object.assign(provider.manners, { [part]: behave })
+      Object.assign(provider.manners, without('email'), { [part]: behave })
 
       await assert.rejects(provider.attempt(), ProviderUnavailable, part)
     }
@@ -229,12 +241,31 @@ test('a code is taken once, and an answer of another issuer or an error is none'
   await assert.rejects(attempt(signIn, { error: 'access_denied' }), /cancelled/)
 })
 
-test('an address that is not verified is none', async (t) => {
+test('an address that is not verified is none, whether the token or the UserInfo endpoint says so', async (t) => {
   const { attempt, manners } = await start(t)
   for (const email_verified of [false, 'false']) {
     Object.assign(manners, changed({ email_verified }))
     assert.equal((await attempt()).identity.email, '')
+    const userinfo = { sub: 'ada', email: 'ada@example.com', email_verified }
+    Object.assign(manners, without('email'), { userinfo })
+    assert.equal((await attempt()).identity.email, '')
   }
+})
+
+test('the UserInfo endpoint is asked for what scopes asked for and the token lacks, and overrides nothing', async (t) => {
+  const { attempt, manners, told } = await start(t)
+  manners.userinfo = { sub: 'ada', name: 'Eve', email: 'ada@example.com', groups: ['staff'] }
+
+  await attempt()
+  assert.deepEqual(told.userinfo, [])
+  Object.assign(manners, without('email'))
+  const { identity } = await attempt()
+
+  assert.equal(told.userinfo.length, 1)
+  assert.deepEqual([identity.name, identity.email, identity.groups], ['Ada', 'ada@example.com', ['staff']])
+  manners.description = { userinfo_endpoint: undefined }
+  assert.equal((await attempt()).identity.email, '')
+  assert.equal(told.userinfo.length, 1, 'a provider without such an endpoint is not asked')
 })
 
 test('a new key is fetched when a token names it, and made-up keys cost one request a minute', async (t) => {

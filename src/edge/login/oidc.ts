@@ -40,7 +40,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         issuer,
         clientId,
         { client_secret: clientSecret, [client.clockTolerance]: CLOCK_SKEW_SECONDS },
-        undefined,
+        authenticateWith(clientSecret),
         {
           [client.customFetch]: documents.fetchForSignIn() as client.CustomFetch,
           // The guarded client lets plain http through only to hosts the operator listed.
@@ -57,6 +57,19 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     config.serverMetadata().authorization_response_iss_parameter_supported === true
       ? SHARED_CALLBACK
       : callbackOfIssuer(issuer)
+
+  /** OpenID Connect Core, 5.4: what scopes ask for comes from the UserInfo endpoint; many providers put it into the token too. */
+  async function furtherClaims(
+    config: client.Configuration,
+    accessToken: string,
+    claims: client.IDToken,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const isMissing = scopes.some((scope) =>
+      CLAIMS_OF_SCOPE.get(scope)?.every((name) => claims[name] === undefined),
+    )
+    if (!isMissing || config.serverMetadata().userinfo_endpoint === undefined) return {}
+    return client.fetchUserInfo(config, accessToken, claims.sub).catch(refused)
+  }
 
   return {
     label: clientId,
@@ -98,7 +111,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         refused(new Error('the token comes from the future'))
       if (claims.azp !== undefined && claims.azp !== clientId)
         refused(new Error('the token was given to somebody else'))
-      return identityOf(claims)
+      return identityOf({ ...(await furtherClaims(config, tokens.access_token, claims)), ...claims })
     },
 
     async logoutUrl() {
@@ -106,6 +119,19 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
       return client.buildEndSessionUrl(config, {}).href
     },
+  }
+}
+
+/**
+ * Authenticates the client to the token endpoint in a way that the provider takes. OpenID Connect Discovery, section 3: one
+ * that lists none takes HTTP Basic.
+ */
+function authenticateWith(secret: string): client.ClientAuth {
+  if (secret === '') return client.None()
+  const [post, basic] = [client.ClientSecretPost(secret), client.ClientSecretBasic(secret)]
+  return (server, ...request) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? []
+    return (methods.includes('client_secret_post') ? post : basic)(server, ...request)
   }
 }
 
@@ -117,6 +143,13 @@ function refused(error: unknown): never {
     isCancelled ? 'the sign-in was cancelled' : 'the answer of the identity provider was not valid',
   )
 }
+
+/** Claims that a scope asks for; one of them is enough. */
+const CLAIMS_OF_SCOPE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['profile', ['name', 'preferred_username']],
+  ['email', ['email']],
+  ['groups', ['groups']],
+])
 
 /** Claims that only serve the protocol. */
 const PROTOCOL_CLAIMS = new Set([

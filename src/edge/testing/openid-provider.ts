@@ -11,12 +11,17 @@ export const IDP_URL = 'https://idp.adit.localhost'
 /** A signing key of the provider. */
 export interface Key {
   readonly kid: string
+  readonly alg: 'RS256' | 'ES256'
   readonly publicKey: KeyObject
   readonly privateKey: KeyObject
 }
 
-export function newKey(kid: string): Key {
-  return { kid, ...generateKeyPairSync('rsa', { modulusLength: 2048 }) }
+export function newKey(kid: string, alg: Key['alg'] = 'RS256'): Key {
+  const pair =
+    alg === 'RS256'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { kid, alg, ...pair }
 }
 
 export const [first, second] = [newKey('first'), newKey('second')]
@@ -30,9 +35,12 @@ export interface Manners {
   signer: (input: string, key: Key) => Buffer
   description: Record<string, unknown>
   token: (response: ServerResponse, idToken: string) => void
-  /** Set to answer for the description or the keys in another way. */
+  /** What the UserInfo endpoint says. */
+  userinfo: Record<string, unknown>
+  /** Set to answer for the description, the keys or the UserInfo endpoint in another way. */
   describe: ((response: ServerResponse) => void) | undefined
   publish: ((response: ServerResponse) => void) | undefined
+  inform: ((response: ServerResponse) => void) | undefined
 }
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -49,13 +57,27 @@ export async function startOpenidProvider(t: TestContext) {
     header: {},
     key: first,
     published: [first],
-    signer: (input, { privateKey }) => sign('sha256', Buffer.from(input), privateKey),
+    // RFC 7518 section 3.4: ECDSA signatures are the two numbers, one after the other.
+    signer: (input, { privateKey }) =>
+      sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
     description: {},
     token: tokenAnswer,
+    userinfo: { sub: 'ada', name: 'Ada', email: 'ada@example.com' },
     describe: undefined,
     publish: undefined,
+    inform: undefined,
   }
-  const told = { tokenRequests: 0, nonce: '', keyRequests: 0, descriptions: 0, form: new URLSearchParams() }
+  const told = {
+    tokenRequests: 0,
+    nonce: '',
+    keyRequests: 0,
+    descriptions: 0,
+    form: new URLSearchParams(),
+    /** How the client authenticated at the token endpoint, if in the head. */
+    tokenAuthorization: undefined as string | undefined,
+    /** Requests to the UserInfo endpoint. */
+    userinfo: [] as { url: string; authorization: string | undefined }[],
+  }
   const usedCodes = new Set<string>()
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '', 'http://x').pathname
@@ -70,6 +92,7 @@ export async function startOpenidProvider(t: TestContext) {
             authorization_endpoint: `${issuer}/auth`,
             token_endpoint: `${issuer}/token`,
             jwks_uri: `${issuer}/keys`,
+            userinfo_endpoint: `${issuer}/userinfo`,
             response_types_supported: ['code'],
             id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
             end_session_endpoint: `${issuer}/end`,
@@ -82,15 +105,16 @@ export async function startOpenidProvider(t: TestContext) {
         manners.publish(response)
         return
       }
-      const keys = manners.published.map(({ kid, publicKey }) => ({
+      const keys = manners.published.map(({ kid, alg, publicKey }) => ({
         ...publicKey.export({ format: 'jwk' }),
         kid,
-        alg: 'RS256',
+        alg,
         use: 'sig',
       }))
       response.end(JSON.stringify({ keys }))
     } else if (path === '/token') {
       told.tokenRequests++
+      told.tokenAuthorization = request.headers.authorization
       const pieces: Buffer[] = []
       request.on('data', (piece: Buffer) => pieces.push(piece))
       request.on('end', () => {
@@ -113,10 +137,15 @@ export async function startOpenidProvider(t: TestContext) {
           name: 'Ada',
           email: 'ada@example.com',
         })
-        const header = { alg: 'RS256', kid: manners.key.kid, ...manners.header }
+        const { alg, kid } = manners.key
+        const header = { alg, kid, ...manners.header }
         const input = `${encoded(header)}.${encoded(claims)}`
         manners.token(response, `${input}.${manners.signer(input, manners.key).toString('base64url')}`)
       })
+    } else if (path === '/userinfo') {
+      told.userinfo.push({ url: request.url ?? '', authorization: request.headers.authorization })
+      if (manners.inform !== undefined) manners.inform(response)
+      else response.end(JSON.stringify(manners.userinfo))
     } else response.writeHead(404).end('{}')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { createHmac, sign } from 'node:crypto'
+import { test } from 'node:test'
+import { SignInRefused } from '../../src/edge/login/sign-in.ts'
+import {
+  first,
+  type Manners,
+  newKey,
+  second,
+  startOpenidProvider as start,
+} from '../../src/edge/testing/openid-provider.ts'
+
+/*
+ * The cases of the OpenID Foundation's conformance plan for relying parties, under the names of the plan, as far as they
+ * concern a relying party with the code flow, discovery and a client secret. The other cases do not apply:
+ *
+ * rp-response_type-id_token, -id_token+token, -code+id_token, -code+token, -code+id_token+token, rp-response_mode-form_post,
+ * rp-id_token-bad-at_hash, -bad-c_hash, rp-nonce-unless-code-flow: implicit and hybrid flow, which are not offered.
+ * rp-token_endpoint-client_secret_jwt, -private_key_jwt, rp-key-rotation-rp-sign-key: the module has a client secret and no key.
+ * rp-id_token-sig+enc, rp-userinfo-enc, rp-userinfo-sig+enc, rp-key-rotation-rp-enc-key, rp-key-rotation-op-enc-key: no
+ * encryption key is registered, so a provider has nothing to encrypt for.
+ * rp-userinfo-sig: signed answers are sent only to clients that register for them.
+ * rp-userinfo-bearer-body: the alternative to rp-userinfo-bearer-header, one of which is demanded.
+ * rp-discovery-webfinger-url, -webfinger-acct, -webfinger-unknown-member, -webfinger-http-href, rp-self-issued: the owner of a
+ * route names its issuer, visitors do not choose one.
+ * rp-registration-dynamic, -uses-https-endpoints, -well-formed-jwk: the owner registers the client at the provider.
+ * rp-request_uri-unsigned, -sig, -enc, -sig+enc, rp-claims_request-id_token, -userinfo: optional request parameters, not used.
+ * rp-claims-aggregated, -distributed: optional claim types, not used.
+ * rp-support-3rd-party-init-login: sign-ins begin at the page itself.
+ * rp-frontchannel-*, rp-backchannel-*, rp-sess-mgmt-*: log-outs that a provider begins are offered for SAML alone.
+ */
+
+type Provider = Awaited<ReturnType<typeof start>>
+type SignedIn = Awaited<ReturnType<Provider['attempt']>>
+
+interface Case {
+  /** What the plan demands of the relying party. */
+  readonly demand: string
+  /** How the provider of the case behaves. */
+  readonly provider?: Partial<Manners>
+  readonly outcome: 'accepts' | 'refuses'
+  /** What else has to hold after the sign-in was accepted. */
+  check?(provider: Provider, signedIn: SignedIn): unknown
+}
+
+const elliptic = newKey('elliptic', 'ES256')
+const claims = (change: Record<string, unknown>): Partial<Manners> => ({
+  claims: (right) => ({ ...right, ...change }),
+})
+/** An ID token without what `profile` and `email` ask for, as the specification describes it for the code flow. */
+const bareToken = claims({ name: undefined, email: undefined })
+const withMethods = (...methods: string[]): Partial<Manners> => ({
+  description: { token_endpoint_auth_methods_supported: methods },
+})
+const ecdsa: Partial<Manners> = {
+  description: { id_token_signing_alg_values_supported: ['RS256', 'ES256'] },
+  key: elliptic,
+  published: [first, elliptic],
+}
+
+const cases: Record<string, Case> = {
+  'rp-response_type-code': {
+    demand: 'requests response_type=code and redeems the code',
+    outcome: 'accepts',
+    check({ told }, { url }) {
+      assert.equal(url.searchParams.get('response_type'), 'code')
+      assert.equal(told.form.get('grant_type'), 'authorization_code')
+      assert.match(told.form.get('code') ?? '', /^code-/)
+    },
+  },
+  'rp-scope-openid': {
+    demand: 'asks for the scope openid',
+    outcome: 'accepts',
+    check: (_, { url }) => assert.ok(url.searchParams.get('scope')?.split(' ').includes('openid')),
+  },
+  'rp-scope-userinfo-claims': {
+    demand: 'asks for claims by scope and gets them from the UserInfo endpoint or the ID token',
+    provider: bareToken,
+    outcome: 'accepts',
+    check(_, { url, identity }) {
+      assert.equal(url.searchParams.get('scope'), 'openid profile email')
+      assert.deepEqual([identity.name, identity.email], ['Ada', 'ada@example.com'])
+    },
+  },
+  'rp-nonce-invalid': {
+    demand: 'refuses an ID token whose nonce is not the one sent',
+    provider: claims({ nonce: 'invalid' }),
+    outcome: 'refuses',
+  },
+  'rp-token_endpoint-client_secret_basic': {
+    demand: 'authenticates with HTTP Basic',
+    provider: withMethods('client_secret_basic'),
+    outcome: 'accepts',
+    check({ told }) {
+      const expected = `Basic ${Buffer.from('app:app-secret').toString('base64')}`
+      // RFC 6749 section 2.3.1: both parts are form-encoded first.
+      assert.equal(decodeURIComponent(decodedBasic(told.tokenAuthorization)), decodedBasic(expected))
+      assert.equal(told.form.get('client_secret'), null)
+    },
+  },
+  'rp-token_endpoint-client_secret_basic, by default': {
+    demand: 'authenticates with HTTP Basic where the provider lists no method',
+    outcome: 'accepts',
+    check: ({ told }) => assert.match(told.tokenAuthorization ?? '', /^Basic /),
+  },
+  'rp-token_endpoint-client_secret_post': {
+    demand: 'authenticates in the form',
+    provider: withMethods('private_key_jwt', 'client_secret_post'),
+    outcome: 'accepts',
+    check({ told }) {
+      assert.deepEqual(
+        [told.form.get('client_id'), told.form.get('client_secret'), told.tokenAuthorization],
+        ['app', 'app-secret', undefined],
+      )
+    },
+  },
+  'rp-id_token-sig-rs256': { demand: 'accepts a token signed with RS256', outcome: 'accepts' },
+  'rp-id_token-sig-es256': {
+    demand: 'accepts a token signed with ES256',
+    provider: ecdsa,
+    outcome: 'accepts',
+  },
+  'rp-id_token-sig-hs256': {
+    demand: 'may accept a token signed with HS256, and refuses it here: whoever holds the secret could sign',
+    provider: {
+      header: { alg: 'HS256', kid: undefined },
+      signer: (input) => createHmac('sha256', 'app-secret').update(input).digest(),
+    },
+    outcome: 'refuses',
+  },
+  'rp-id_token-sig-none': {
+    demand: 'may accept an unsigned token of the code flow, and refuses it here',
+    provider: { header: { alg: 'none', kid: undefined }, signer: () => Buffer.alloc(0) },
+    outcome: 'refuses',
+  },
+  'rp-id_token-bad-sig-rs256': {
+    demand: 'refuses a token whose RS256 signature is not valid',
+    provider: { signer: (input) => sign('sha256', Buffer.from(`${input}x`), first.privateKey) },
+    outcome: 'refuses',
+  },
+  'rp-id_token-bad-sig-es256': {
+    demand: 'refuses a token whose ES256 signature is not valid',
+    provider: { ...ecdsa, signer: () => Buffer.alloc(64, 1) },
+    outcome: 'refuses',
+  },
+  'rp-id_token-bad-sig-hs256': {
+    demand: 'refuses a token whose HS256 signature is not valid',
+    provider: { header: { alg: 'HS256' }, signer: () => Buffer.alloc(32, 1) },
+    outcome: 'refuses',
+  },
+  'rp-id_token-issuer-mismatch': {
+    demand: 'refuses a token whose iss is not the issuer',
+    provider: claims({ iss: 'https://example.org/' }),
+    outcome: 'refuses',
+  },
+  'rp-id_token-sub': {
+    demand: 'refuses a token without sub',
+    provider: claims({ sub: undefined }),
+    outcome: 'refuses',
+  },
+  'rp-id_token-aud': {
+    demand: 'refuses a token whose aud is not the client id',
+    provider: claims({ aud: 'https://example.org/' }),
+    outcome: 'refuses',
+  },
+  'rp-id_token-aud, absent': {
+    demand: 'refuses a token without aud',
+    provider: claims({ aud: undefined }),
+    outcome: 'refuses',
+  },
+  'rp-id_token-iat': {
+    demand: 'refuses a token without iat',
+    provider: claims({ iat: undefined }),
+    outcome: 'refuses',
+  },
+  'rp-id_token-kid-absent-single-jwks': {
+    demand: 'accepts a token without kid if the provider publishes one key',
+    provider: { header: { kid: undefined } },
+    outcome: 'accepts',
+  },
+  'rp-id_token-kid-absent-multiple-jwks': {
+    demand: 'refuses a token without kid if several keys fit (it may also try them all)',
+    provider: { header: { kid: undefined }, published: [first, second] },
+    outcome: 'refuses',
+  },
+  'rp-userinfo-bearer-header': {
+    demand: 'sends the access token to the UserInfo endpoint as a bearer token in the head',
+    provider: bareToken,
+    outcome: 'accepts',
+    check: ({ told }) =>
+      assert.deepEqual(
+        told.userinfo.map(({ authorization }) => authorization),
+        ['Bearer x'],
+      ),
+  },
+  'rp-userinfo-not-query': {
+    demand: 'sends no access token in the query',
+    provider: bareToken,
+    outcome: 'accepts',
+    check: ({ told }) =>
+      assert.deepEqual(
+        told.userinfo.map(({ url }) => url),
+        ['/userinfo'],
+      ),
+  },
+  'rp-userinfo-bad-sub-claim': {
+    demand: 'refuses what the UserInfo endpoint says of another sub than that of the ID token',
+    provider: { ...bareToken, userinfo: { sub: 'eve', email: 'ada@example.com' } },
+    outcome: 'refuses',
+  },
+  'rp-userinfo-bad-sub-claim, absent': {
+    demand: 'refuses what the UserInfo endpoint says without a sub',
+    provider: { ...bareToken, userinfo: { email: 'ada@example.com' } },
+    outcome: 'refuses',
+  },
+  'rp-discovery-openid-configuration': {
+    demand: 'uses the endpoints of /.well-known/openid-configuration',
+    outcome: 'accepts',
+    check({ told, issuer }, { url }) {
+      assert.equal(`${url.origin}${url.pathname}`, `${issuer}/auth`)
+      assert.equal(told.descriptions, 1)
+    },
+  },
+  'rp-discovery-jwks_uri-keys': {
+    demand: 'uses the keys at jwks_uri',
+    outcome: 'accepts',
+    check: ({ told }) => assert.equal(told.keyRequests, 1),
+  },
+  'rp-discovery-issuer-not-matching-config': {
+    demand: 'refuses a configuration whose issuer is another than the one asked',
+    provider: { description: { issuer: 'https://example.org/' } },
+    outcome: 'refuses',
+  },
+}
+
+function decodedBasic(authorization = ''): string {
+  return Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString()
+}
+
+for (const [name, { demand, provider: manners = {}, outcome, check }] of Object.entries(cases))
+  test(`${name}: the relying party ${demand}`, async (t) => {
+    const provider = await start(t)
+    Object.assign(provider.manners, manners)
+
+    if (outcome === 'refuses') {
+      await assert.rejects(provider.attempt(), SignInRefused)
+      return
+    }
+    const signedIn = await provider.attempt()
+    assert.equal(signedIn.identity.id, 'ada')
+    check?.(provider, signedIn)
+  })
+
+for (const [name, published] of Object.entries({
+  'rp-key-rotation-op-sign-key': [second],
+  'rp-key-rotation-op-sign-key, with the old key still published': [first, second],
+}))
+  test(`${name}: the relying party fetches the new key and accepts a token signed with it`, async (t) => {
+    const { manners, attempt, make, told } = await start(t)
+    const signIn = make()
+    await attempt(signIn)
+
+    Object.assign(manners, { key: second, published })
+
+    assert.equal((await attempt(signIn)).identity.id, 'ada')
+    assert.equal(told.keyRequests, 2)
+  })
+
+test('rp-init-logout: the relying party sends the visitor to the end_session_endpoint', async (t) => {
+  const { make, attempt, issuer } = await start(t)
+  const { identity } = await attempt()
+
+  const url = new URL((await make().logoutUrl?.(identity)) ?? '')
+
+  assert.equal(`${url.origin}${url.pathname}`, `${issuer}/end`)
+  assert.equal(url.searchParams.get('client_id'), 'app')
+})
