@@ -1,38 +1,10 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type Forged, forge, statusCode, wrappings } from './saml-forge.ts'
+import { type Change, outcomeOf, startForging as start } from './forged-answers.ts'
+import { forge, statusCode, wrappings } from './saml-forge.ts'
 import { samlPlace } from './saml-place.ts'
-
-type Change = Partial<Forged>
-
-async function start(t: TestContext) {
-  const place = await samlPlace(t)
-  const { platform, url, idp, saml } = place
-  const right = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
-
-  /** Begins in a browser of its own, answers as told, and says who came in, or with which status nobody did. */
-  async function attempt(change: Change = {}, spoil = (xml: string) => xml): Promise<string | number> {
-    const client = new CookieClient(platform)
-    const begun = await client.once(`${url}/page`)
-    const asked = await idp.request(begun.headers.get('location') ?? '')
-    const xml = spoil(forge({ ...right, requestId: asked.id, ...change }))
-    return outcome(await place.post(xml, asked.relayState, client))
-  }
-
-  /** The same without a request. */
-  async function initiate(change: Change = {}, spoil = (xml: string) => xml): Promise<string | number> {
-    const xml = spoil(forge({ ...right, ...change }))
-    return outcome(await place.post(xml, `${url}/page`, new CookieClient(platform)))
-  }
-
-  return { ...place, right, attempt, initiate }
-}
-
-function outcome({ status, text }: { status: number; text: string }): string | number {
-  return status === 200 ? String(JSON.parse(text)['adit-auth-user-id']) : status
-}
 
 test('what was made for us comes in, up to a minute beside the clock', async (t) => {
   const { attempt, initiate } = await start(t)
@@ -203,7 +175,7 @@ test('an answer in XML that can be read in two ways signs nobody in', async (t) 
 
 test('an assertion is used once, whatever is written around it', async (t) => {
   const { right, post, platform, url } = await start(t)
-  const deliver = async (xml: string) => outcome(await post(xml, `${url}/page`, new CookieClient(platform)))
+  const deliver = async (xml: string) => outcomeOf(await post(xml, `${url}/page`, new CookieClient(platform)))
   const whole = forge({ ...right, sign: 'both' })
   const outer = /<Signature\b[\s\S]*?<\/Signature>/.exec(whole)?.[0] ?? ''
 
@@ -230,7 +202,7 @@ test('groups are compared exactly', async (t) => {
   const { platform, url, idp, saml } = place
   const right = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
   const enter = async (groups: string[]) =>
-    outcome(await place.post(forge({ ...right, groups }), `${url}/page`, new CookieClient(platform)))
+    outcomeOf(await place.post(forge({ ...right, groups }), `${url}/page`, new CookieClient(platform)))
 
   for (const group of ['Admins', 'admins ', ' admins', 'admins2', 'admin', 'staff,admins', 'admins&#10;', ''])
     assert.equal(await enter([group]), 403, JSON.stringify(group))

@@ -27,17 +27,34 @@ export interface Answering {
   signatureAlgorithm?: string
   lifetimeInSeconds?: number
   groups?: string[]
+  /** Encrypts the assertion for this certificate. */
+  encryptionCert?: string
+  encryptionPublicKey?: string
+}
+
+/** What an identity provider says of itself, with the certificates, as PEM, of its keys. */
+export function idpMetadata({
+  signing,
+  encryption = [],
+}: {
+  signing: readonly string[]
+  encryption?: readonly string[]
+}): string {
+  const descriptor = (use: string) => (pem: string) =>
+    `<KeyDescriptor use="${use}"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data>
+    <X509Certificate>${pem.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>`
+  const keys = [...signing.map(descriptor('signing')), ...encryption.map(descriptor('encryption'))]
+  return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor
+    protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${keys.join('')}
+    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/>
+    <SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/></IDPSSODescriptor></EntityDescriptor>`
 }
 
 /** A real identity provider package, asked for one answer at a time so that each test can spoil it in its own way. */
 async function createIdp() {
   const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
   const pem = { cert: certificatePem, key: privateKeyPem.reveal() }
-  const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor
-    protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
-    <X509Data><X509Certificate>${pem.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/>
-    <SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/></IDPSSODescriptor></EntityDescriptor>`
+  const metadata = idpMetadata({ signing: [pem.cert] })
 
   async function request(url: string) {
     const query = Object.fromEntries(new URL(url).searchParams)

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { test } from 'node:test'
+import { createSelfSigned } from '../../src/certs/index.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { type Change, outcomeOf, startForging } from './forged-answers.ts'
+import { forge, statusCode, wrappings } from './saml-forge.ts'
+import { idpMetadata } from './saml-place.ts'
+
+/*
+ * What SAML 2.0 Web Browser SSO (profiles, section 4.1) and the known attacks on it demand of a service provider, one case
+ * each; saml-attacks.test.ts has their variants, saml.test.ts single logout. These do not apply: HTTP-Artifact and PAOS
+ * bindings (only HTTP-Redirect for requests and HTTP-POST for answers are offered), and encrypted names and attributes (no
+ * encryption key is published).
+ */
+
+async function createKey(commonName: string) {
+  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName })
+  return { cert: certificatePem, key: privateKeyPem.reveal() }
+}
+
+const current = await createKey('current')
+const next = await createKey('next')
+const encryption = await createKey('encryption')
+const stranger = await createKey('stranger')
+
+type Place = Awaited<ReturnType<typeof startForging>>
+
+interface Case {
+  readonly outcome: 'accepts' | 'refuses'
+  /** How the answer differs from the right one. */
+  readonly answer?: Change
+  /** How the answer is changed after it was signed. */
+  readonly spoil?: (xml: string) => string
+  /** Another way than to begin at the page and post one answer. */
+  readonly deliver?: (place: Place) => Promise<string | number>
+}
+
+const accepts = (answer: Change = {}): Case => ({ outcome: 'accepts', answer })
+const refuses = (answer: Change, spoil?: Case['spoil']): Case => ({
+  outcome: 'refuses',
+  answer,
+  ...(spoil && { spoil }),
+})
+
+/** Posts an answer that the provider sends by itself. */
+async function initiate({ post, platform, url }: Place, xml: string): Promise<string | number> {
+  return outcomeOf(await post(xml, `${url}/page`, new CookieClient(platform)))
+}
+
+const cases: Record<string, Case> = {
+  // Signatures
+  'assertion signed, response not': accepts({ sign: 'assertion' }),
+  'response signed, assertion not': accepts({ sign: 'response' }),
+  'response and assertion signed': accepts({ sign: 'both' }),
+  'nothing signed': refuses({ sign: 'none' }),
+  'signature removed': refuses({}, (xml) => xml.replace(/<Signature\b[\s\S]*?<\/Signature>/, '')),
+  'content changed after signing': refuses({}, (xml) => xml.replace('>ada-id<', '>root<')),
+  'signed by an unknown certificate': refuses({ key: stranger.key }),
+  'signed by the provider’s encryption key': refuses({ key: encryption.key }),
+  'SHA-1 signature': refuses({ signatureAlgorithm: 'sha1' }),
+  'SHA-1 digest': refuses({ digestAlgorithm: 'sha1' }),
+  'key rollover: signed by the first of two certificates in the metadata': accepts({ key: current.key }),
+  'key rollover: signed by the second of two certificates in the metadata': accepts({ key: next.key }),
+  ...Object.fromEntries(
+    Object.entries(wrappings).flatMap(([name, wrap]) =>
+      (['assertion', 'response', 'both'] as const).map((sign) => [
+        `${name} (signed: ${sign})`,
+        refuses({ sign }, wrap),
+      ]),
+    ),
+  ),
+
+  // Times
+  'expired conditions': refuses({ notOnOrAfter: -70, issued: -300 }),
+  'expired confirmation': refuses({ confirmedUntil: -70, issued: -300 }),
+  'not yet valid': refuses({ notBefore: 70 }),
+  'expired within the tolerance for clocks': accepts({
+    notOnOrAfter: -50,
+    confirmedUntil: -50,
+    issued: -300,
+  }),
+  'not yet valid within the tolerance for clocks': accepts({ notBefore: 50, issued: 50 }),
+
+  // Parties
+  'wrong issuer': refuses({ issuer: 'urn:other:idp' }),
+  'wrong audience': refuses({ audience: 'urn:other:sp' }),
+  'no audience': refuses({ audience: null }),
+  'wrong recipient': refuses({ recipient: 'https://other.example/acs' }),
+  'no recipient': refuses({ recipient: null }),
+  'wrong destination': refuses({ destination: 'https://other.example/acs' }),
+  'confirmation method other than bearer': refuses({
+    method: 'urn:oasis:names:tc:SAML:2.0:cm:holder-of-key',
+  }),
+
+  // Requests
+  'wrong InResponseTo in the response': refuses({ requestId: '_other' }),
+  'wrong InResponseTo in the assertion': refuses({ subjectRequestId: '_other' }),
+  'no InResponseTo where there was a request': refuses({ requestId: null }),
+  'unsolicited response': {
+    outcome: 'accepts',
+    deliver: (place) => initiate(place, forge(place.right)),
+  },
+  'unsolicited response with an InResponseTo': {
+    outcome: 'refuses',
+    deliver: (place) => initiate(place, forge({ ...place.right, requestId: '_other' })),
+  },
+  'replayed assertion': {
+    outcome: 'refuses',
+    async deliver(place) {
+      const xml = forge(place.right)
+      assert.equal(await initiate(place, xml), 'ada-id')
+      return initiate(place, xml)
+    },
+  },
+  'replayed assertion in another response': {
+    outcome: 'refuses',
+    async deliver(place) {
+      const assertionId = '_replayed'
+      assert.equal(await initiate(place, forge({ ...place.right, assertionId })), 'ada-id')
+      return initiate(place, forge({ ...place.right, assertionId }))
+    },
+  },
+
+  // Contents
+  'status Requester': refuses({ status: statusCode('Requester') }),
+  'status Responder with AuthnFailed': refuses({ status: statusCode('Responder', 'AuthnFailed') }),
+  'no status': refuses({ status: '' }),
+  'no NameID': refuses({ nameId: null }),
+  'comment in NameID after signing': refuses({}, (xml) => xml.replace('>ada-id<', '>ada<!-- -->-id<')),
+  'comment in NameID before signing': refuses({ nameId: 'ada<!-- -->-id' }),
+  'document type declaration': refuses({}, (xml) => `<!DOCTYPE r [<!ENTITY e "x">]>${xml}`),
+  'encrypted assertion': {
+    outcome: 'refuses',
+    async deliver(place) {
+      const { idp, saml } = place
+      const { publicKey } = new X509Certificate(saml.request_signing_certificate_pem)
+      const xml = await idp.respond(saml.entity_id, saml.assertion_consumer_service_url, {
+        ...current,
+        encryptionCert: saml.request_signing_certificate_pem,
+        encryptionPublicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      })
+      assert.match(xml, /<[\w:]*EncryptedAssertion\b/)
+      return initiate(place, xml)
+    },
+  },
+}
+
+test('a service provider of SAML 2.0 Web SSO', async (t) => {
+  const metadata = idpMetadata({ signing: [current.cert, next.cert], encryption: [encryption.cert] })
+  const place = await startForging(t, { idp_metadata: metadata })
+  place.right.key = current.key
+
+  for (const [name, { outcome, answer, spoil, deliver }] of Object.entries(cases))
+    await t.test(`${outcome}: ${name}`, async () => {
+      const result = await (deliver?.(place) ?? place.attempt(answer, spoil))
+      assert.equal(result, outcome === 'accepts' ? 'ada-id' : 403)
+    })
+})
