@@ -115,9 +115,14 @@ for (const manner of ['is stopped', 'does not answer']) {
     const key = await create('/api_keys', {})
     await until(async () => isKnown(dataDir, key.id), 'the local copy has the key')
 
-    await database.leave(dataDir)
     const port = await startLocal(t, (_request, response) => response.end('served'))
-    const agent = world.startAgent(['http', String(port), `--url=http://${NAME}`])
+    const startAgent = () => world.startAgent(['http', String(port), `--url=http://${NAME}`])
+    const former = startAgent()
+    await former.until(({ stdout }) => stdout.includes('Forwarding'))
+
+    await database.leave(dataDir)
+    former.child.kill('SIGKILL')
+    const agent = startAgent()
     await agent.until(({ stdout }) => stdout.includes('Forwarding'))
     assert.equal(await textOf(await world.ask(NAME)), 'served')
 
