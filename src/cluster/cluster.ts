@@ -201,6 +201,11 @@ export function createCluster(options: ClusterOptions) {
       return [...new Set(all.filter((each) => each !== undefined))]
     },
 
+    /** Tells the others at once that something about this node has changed. */
+    async announce(): Promise<void> {
+      await beat().catch((error) => log.debug({ err: error }, 'node not announced'))
+    },
+
     async start(): Promise<void> {
       stopped = false
       await open()

@@ -551,6 +551,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
           if (settings.agentAddr === undefined || !has('gateway')) return
           const { port } = await gateway.listen(settings.agentAddr.port, settings.agentAddr.host)
           agentAddr = joinHostPort(settings.agentAddr.host, port)
+          await cluster?.announce()
         },
         async stop() {
           await gateway.close()

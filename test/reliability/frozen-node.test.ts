@@ -5,6 +5,8 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { Secret } from '../../src/base/secret.ts'
+import { connectAgentSession } from '../../src/protocol/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
@@ -30,6 +32,30 @@ async function startNodes(t: TestContext) {
   return { first: { ...first, credentials: one! }, second: { ...second, credentials: two! } }
 }
 
+/** The addresses that a node names to an agent that comes to it now. */
+async function addressesNamedBy({
+  credentials: { agent_addr, ca_file, authtoken },
+}: {
+  credentials: Credentials
+}) {
+  const session = await connectAgentSession({
+    host: '127.0.0.1',
+    port: Number(agent_addr.split(':')[1]),
+    servername: 'localhost',
+    ca: readFileSync(ca_file, 'utf8'),
+    identity: {
+      ...{ version: '1', userAgent: 'adit/1', clientType: 'adit', os: 'linux', arch: 'x64' },
+      ...{ authtoken: new Secret(authtoken), clientId: '', cookie: '' },
+      commands: { restart: 'no', stop: 'no', update: 'no' },
+    },
+    onProxy: (_header, stream) => stream.reset(),
+    onCommand: async () => {},
+    onClose: () => {},
+  })
+  session.close()
+  return (session.welcome.Extra?.ConnectAddresses ?? []).map(({ ServerAddr }) => ServerAddr)
+}
+
 async function visit({ credentials }: { credentials: Credentials }): Promise<string> {
   const port = Number(new URL(credentials.http_url).port)
   const request = get({ host: '127.0.0.1', port, headers: { Host: NAME }, agent: false, timeout: 5000 })
@@ -42,6 +68,11 @@ test('an agent that knows one node is at the other when that one freezes, and al
   const { first, second } = await startNodes(t)
   const port = await startLocal(t, (_request, response) => response.end('served'))
   const { agent_addr, ca_file, authtoken } = first.credentials
+  await until(
+    async () => (await addressesNamedBy(first)).includes(second.credentials.agent_addr),
+    'the first node names the second',
+    PATIENCE_MS,
+  )
   const agent = startProgram(t, ['http', String(port), `--url=http://${NAME}`, '--web-addr=false'], {
     env: {
       ...cleanEnv(makeHome(t)),
