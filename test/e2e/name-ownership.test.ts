@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { addAccount } from '../support/accounts.ts'
 import { startAgent, startLocal, until, visit } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
+import { createSecondAccount } from '../support/second-account.ts'
 
 /** Where agents connect, and where another account calls the API: one node, or two of one database. */
 const platforms = {
   async 'one node on SQLite'(t: TestContext, flags: string[] = []) {
     const node = await startPlatform(t, flags)
-    const other = await addAccount(node)
+    const other = await createSecondAccount(node)
     return { node, own: node.call, other }
   },
   async 'two nodes on PostgreSQL'(t: TestContext, flags: string[] = []) {
@@ -20,7 +21,7 @@ const platforms = {
     const node = await startPlatform(t, all)
     const second = await startPlatform(t, [...all, '--master-key-file', join(node.dataDir, 'master.key')])
     const { api_url } = second.credentials
-    const other = await addAccount(node, url)
+    const other = await createSecondAccount(node, url)
     return {
       node,
       own: createClient(api_url, node.credentials.api_key),
@@ -104,7 +105,7 @@ for (const [where, start] of Object.entries(platforms)) {
   })
 
   test(`TCP ports of another account are neither reserved nor given away: ${where}`, async (t) => {
-    const first = 30_000 + Math.floor(Math.random() * 25_000)
+    const first = await freePorts(3)
     const { node, own, other } = await start(t, ['--tcp-ports', `${first}-${first + 2}`])
     const agent = await startAgent(t, node)
     const online = await agent.forward({ addr: 9, proto: 'tcp' })
@@ -130,7 +131,7 @@ for (const [where, start] of Object.entries(platforms)) {
 }
 
 test('a port that is reserved by another account is not given to a tunnel that asks for any', async (t) => {
-  const first = 30_000 + Math.floor(Math.random() * 25_000)
+  const first = await freePorts(3)
   const { node, other } = await platforms['one node on SQLite'](t, ['--tcp-ports', `${first}-${first + 1}`])
   const { addr } = await other.call.create('/reserved_addrs', {})
   const agent = await startAgent(t, node)

@@ -75,7 +75,7 @@ async function startTenants(t: TestContext) {
     const agent = await connect({
       env: cleanEnv(makeHome(t), {}),
       connectUrl: platform.credentials.agent_addr,
-      authtoken: other.authtoken.reveal(),
+      authtoken: other.authtoken,
       rootCas: platform.credentials.ca_file,
     })
     t.after(() => agent.close())

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { AgentHandle } from '../../src/agent/index.ts'
 import type { ServerLimits } from '../../src/server/index.ts'
-import { addAccount } from '../support/accounts.ts'
 import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
 import { tempDir } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { freshDatabase, startPostgres } from '../support/postgres.ts'
+import { createSecondAccount } from '../support/second-account.ts'
 import { startRelay } from './relay.ts'
 
 /** An agent whose service says which agent it belongs to. */
@@ -72,11 +72,11 @@ const platforms = {
     const first = await startPlatform(t, ['--database-url', url])
     const flags = ['--database-url', url, '--master-key-file', join(first.dataDir, 'master.key')]
     const others = [await startPlatform(t, flags), await startPlatform(t, flags)]
-    return { nodes: [first, ...others], other: await addAccount(first, url) }
+    return { nodes: [first, ...others], other: await createSecondAccount(first, url) }
   },
   async 'one node on SQLite'(t: TestContext) {
     const node = await startPlatform(t)
-    return { nodes: [node, node, node], other: await addAccount(node) }
+    return { nodes: [node, node, node], other: await createSecondAccount(node) }
   },
 }
 
@@ -152,7 +152,7 @@ test('names of a node that was killed or stopped go to others once, and the stop
   const flags = [...common, '--master-key-file', join(killed.dataDir, 'master.key')]
   const [stopped, third] = [await startNode(t, flags), await startNode(t, flags)]
   const { authtoken } = killed.credentials
-  const other = await addAccount(killed, url)
+  const other = await createSecondAccount(killed, url)
   const former = {
     killed: await startContender(t, 'on the killed node', killed, authtoken),
     stopped: await startContender(t, 'on the stopped node', stopped, authtoken),

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createAccount, type NewAccount } from '../../src/auth/index.ts'
+import { createAccount } from '../../src/auth/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { openStore } from '../../src/store/index.ts'
@@ -10,7 +10,7 @@ import type { TestPlatform } from './platform.ts'
 export async function createSecondAccount(
   { dataDir, credentials }: Pick<TestPlatform, 'dataDir' | 'credentials'>,
   url?: string,
-): Promise<NewAccount & { call: ApiClient }> {
+): Promise<{ accountId: string; call: ApiClient; apiKey: string; authtoken: string }> {
   const masterKeyFile = join(dataDir, 'master.key')
   const store = await openStore({ url, dataDir, masterKeyFile, clock: systemClock, log: silentLog })
   const account = await createAccount(store, {
@@ -19,5 +19,11 @@ export async function createSecondAccount(
     clock: systemClock,
   })
   await store.close()
-  return { ...account, call: createClient(credentials.api_url, account.apiKey.reveal()) }
+  const apiKey = account.apiKey.reveal()
+  return {
+    accountId: account.accountId,
+    call: createClient(credentials.api_url, apiKey),
+    apiKey,
+    authtoken: account.authtoken.reveal(),
+  }
 }

@@ -25,8 +25,7 @@ async function startNodes(t: TestContext) {
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
   const stranger = await createSecondAccount(first, url)
-  const strangeAt = ({ credentials }: TestPlatform) =>
-    createClient(credentials.api_url, stranger.apiKey.reveal())
+  const strangeAt = ({ credentials }: TestPlatform) => createClient(credentials.api_url, stranger.apiKey)
   return {
     first,
     second,
@@ -135,7 +134,7 @@ test('events of an account reach its own destinations alone, from either node', 
     await call('DELETE', `/ip_policies/${id}`)
   }
   await startAgent(t, first, first.credentials.authtoken, port)
-  await startAgent(t, second, stranger.authtoken.reveal(), port)
+  await startAgent(t, second, stranger.authtoken, port)
   const { account_id: ownId } = await accountOf(first)
 
   await eventually(() => ours.accounts().length >= 6, 'our events arrive', 30_000)
