@@ -36,7 +36,7 @@ export function createProbes(ready: () => Promise<void>): Probes {
 const NOT_FOUND: ProbeAnswer = { status: 404, body: { status: 'not found' } }
 
 const MAX_CONNECTIONS = 64
-/** A probe is one short request; whoever takes longer is none. */
+/** A probe is one short request; a connection that takes longer is closed. */
 const PROBE_MS = 5_000
 
 /** A listener for probes alone: whatever happens to the one of the API, an orchestrator gets its answer. */

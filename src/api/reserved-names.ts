@@ -107,7 +107,7 @@ function refuseUnusable(domain: string, { config }: Writing): void {
   refusePublicSuffix(domain, config.domain)
 }
 
-/** Decision 127: below a public suffix live unrelated parties, so that nobody may own all of it. */
+/** Decision 127: names below a public suffix belong to unrelated parties, so no account may own the suffix. */
 export function refusePublicSuffix(domain: string, platform: string): void {
   const plain = domain.replace(/^\*\./, '')
   if (isWithin(plain, platform) || !isPublicSuffix(plain)) return

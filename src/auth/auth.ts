@@ -55,7 +55,7 @@ type Holder = Awaited<ReturnType<Reader['holder']>>
 /** Looks a credential up, in the database or in its local copy. */
 type FindHolder = (reader: Reader) => Promise<Holder>
 
-/** The holder of an SSH key that a user name means. Ids grow with time, so nobody takes the place of an earlier one. */
+/** The holder of an SSH key that a user name selects. Ids grow with time, so a later account never displaces an earlier one. */
 function namedHolder(holders: NonNullable<Holder>[], userName: string): Holder {
   if (NAMES_A_HOLDER.test(userName))
     return holders.find(({ account, id }) => account === userName || id === userName)

@@ -23,7 +23,7 @@ const OFFERED_BYTES = 5 * MIB
  */
 const MAX_MIB = 64
 const MAX_TLS_MIB = 80
-const MAX_UPLOAD_MIB = 96
+const MAX_UPLOAD_MIB = 112
 /** The default of `inspect_db_size`: what captures may take besides. */
 const INSPECTED_MIB = 50
 

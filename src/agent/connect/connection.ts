@@ -226,7 +226,7 @@ export class Connection {
       return
     }
     spent.ms = clock.monotonic() - began
-    // An address with a certificate of somebody else says little while others are merely unreachable.
+    // An untrusted certificate at one address is not final while other addresses are merely unreachable.
     throw failures.findLast((error) => !(error instanceof UntrustedServer)) ?? failures.at(-1)!
   }
 
