@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/byte-queue.ts'
-import { trimOws } from '../base/ows.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
+import { trimOws } from '../base/optional-white-space.ts'
 
 /** How the bytes after a head are framed; `stop` says that what follows is no HTTP (upgrades, nonsense). */
 export type Framing = number | 'chunked' | 'close' | 'stop'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
-import type { ByteStream } from '../base/stream.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import { type AgentSession, type ProxyHeader, RETRYABLE_REFUSALS, Refusal } from '../protocol/index.ts'
 import type { Connection } from './connect/connection.ts'
 import type { Forwarder } from './forward/forwarder.ts'

@@ -1,4 +1,4 @@
-import { endOfString, hasAtMostValues } from '../base/json-values.ts'
+import { endOfString, hasAtMostValues } from '../base/json-size.ts'
 
 const MAX_DEPTH = 32
 /** More than any body here needs; each costs time before a schema can refuse it. */

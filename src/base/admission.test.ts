@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Admission } from './admission.ts'
+import { sourceOf } from './client-key.ts'
 import { compileRules } from './ip-rules.ts'
-import { sourceOf } from './source.ts'
 
 /** Takes places for a source until there is none; how many it got. */
 function takeAll(admission: Admission, ip: string): number {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { readEnds, type SocketEnds } from './socket-ends.ts'
-import { sourceOf } from './source.ts'
+import { sourceOf } from './client-key.ts'
+import { readEnds, type SocketEnds } from './io/socket-ends.ts'
 
 /** Shared sources leave this part of the places to those that are not. */
 const RESERVED = 1 / 16

@@ -1,5 +1,5 @@
 import type { Client } from 'acme-client'
-import { type Outbound, OutboundProblem } from '../base/outbound.ts'
+import { type Outbound, OutboundProblem } from '../base/outbound/outbound.ts'
 
 /** The authority said no, for the reason it names. */
 export class AcmeRefused extends Error {

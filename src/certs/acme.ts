@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Authorization, Client, Order } from 'acme-client'
-import type { Outbound } from '../base/outbound.ts'
+import type { Outbound } from '../base/outbound/outbound.ts'
 import { Secret } from '../base/secret.ts'
 import type { Store } from '../store/index.ts'
 import { AcmeRefused, AcmeUnavailable, guardClient } from './acme-wire.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { Outbound } from '../base/outbound.ts'
+import type { Outbound } from '../base/outbound/outbound.ts'
 import type { Store } from '../store/index.ts'
 import { Acme, type AcmeSettings } from './acme.ts'
 import { announceAuthority, announceRegion } from './announce.ts'

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { compileAcl } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import type { Logger } from '../base/log.ts'
-import type { ByteStream } from '../base/stream.ts'
 import { call, Heartbeat, MuxSession, Refusal, typeBytes, Watchdog } from '../protocol/index.ts'
 import type {
   Command,

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
+import { Joined } from '../base/io/stream-relay.ts'
 import type { Logger } from '../base/log.ts'
 import {
   CallReader,
@@ -18,7 +19,6 @@ import {
   Watchdog,
 } from '../protocol/index.ts'
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
-import { Joined } from './join-streams.ts'
 import { LineReader, writeLine } from './lines.ts'
 import { type Note, type OpenHeader, PeerStream, sessionNote, tunnelNote } from './wire.ts'
 

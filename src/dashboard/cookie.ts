@@ -1,4 +1,4 @@
-import { trimOws } from '../base/ows.ts'
+import { trimOws } from '../base/optional-white-space.ts'
 
 /** Whether browsers come over TLS: the address they are told decides, whatever a header says. */
 export function isSecure(apiUrl: string): boolean {

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type RecordType } from 'dns-packet'
-import { ByteQueue } from '../base/byte-queue.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** What one server says about one question, without anybody in between. */
 export interface DirectAnswer {

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Admission } from '../base/admission.ts'
-import { ByteQueue } from '../base/byte-queue.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** Limits on connections, which cost more than datagrams. */
 export interface TcpLimits {

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../base/stream.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import type { Answer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { Visitor } from './tunnels.ts'

@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/byte-queue.ts'
 import { isHostName } from '../base/hostport.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** The largest ClientHello read, and the most bytes it may be spread over with its record headers. */
 const MAX_HELLO = 16 * 1024

@@ -1,4 +1,4 @@
-import type { Dial } from '../base/guarded-dial.ts'
+import type { Dial } from '../base/outbound/guarded-dial.ts'
 import type { Target } from './backend.ts'
 import { type Choice, nobody } from './backends/choice.ts'
 import { findBackend } from './backends/index.ts'

@@ -1,4 +1,4 @@
-import type { Dial } from '../base/guarded-dial.ts'
+import type { Dial } from '../base/outbound/guarded-dial.ts'
 import { Choices } from './compile-backends.ts'
 import { compileEndpoint } from './compile-endpoint.ts'
 import { RuleSets } from './compile-rules.ts'

@@ -1,4 +1,4 @@
-import { trimOws } from '../base/ows.ts'
+import { trimOws } from '../base/optional-white-space.ts'
 import { FIELD_VALUE, ODD_IN_NAME, TOKEN } from './ascii.ts'
 import { type FieldNames, Meaning } from './field-names.ts'
 

@@ -1,4 +1,4 @@
-import { ByteQueue } from '../base/byte-queue.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** Collects a head that arrives in several pieces, and remembers how far it was searched. */
 export class HeadBuffer {

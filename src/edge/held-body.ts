@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/byte-queue.ts'
-import { Timed } from '../base/deadlines.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
+import { Timed } from '../base/io/timer-wheel.ts'
 import type { Exchange } from './exchange.ts'
 import { refusal } from './refusals.ts'
 import type { Upstream } from './upstream.ts'

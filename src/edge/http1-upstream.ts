@@ -1,5 +1,5 @@
-import { Timed } from '../base/deadlines.ts'
-import type { ByteStream, StreamSink } from '../base/stream.ts'
+import type { ByteStream, StreamSink } from '../base/io/stream.ts'
+import { Timed } from '../base/io/timer-wheel.ts'
 import { DialFailed, type Target } from './backend.ts'
 import { ChunkedBody, chunkedEnd, chunkStart } from './chunked.ts'
 import { tryAgain, turnAway } from './dispatch.ts'

@@ -1,5 +1,5 @@
 import { parseHostPort } from '../base/hostport.ts'
-import { trimOws } from '../base/ows.ts'
+import { trimOws } from '../base/optional-white-space.ts'
 import { isFieldValue, isToken, TARGET } from './ascii.ts'
 import { requestNames } from './field-names.ts'
 import { FieldFacts, scanFields } from './field-scan.ts'

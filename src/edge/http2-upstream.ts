@@ -5,11 +5,11 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2'
-import { Timed } from '../base/deadlines.ts'
-import { litter } from '../base/litter.ts'
-import { packReads } from '../base/packed-reads.ts'
-import type { ByteStream } from '../base/stream.ts'
-import { StreamDuplex } from '../base/stream-duplex.ts'
+import { litter } from '../base/io/gc-pressure.ts'
+import { packReads } from '../base/io/packed-reads.ts'
+import type { ByteStream } from '../base/io/stream.ts'
+import { StreamDuplex } from '../base/io/stream-duplex.ts'
+import { Timed } from '../base/io/timer-wheel.ts'
 import type { Target } from './backend.ts'
 import type { Core } from './core.ts'
 import { tryAgain, turnAway } from './dispatch.ts'

@@ -7,7 +7,7 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Timed } from '../base/deadlines.ts'
+import { Timed } from '../base/io/timer-wheel.ts'
 import { answerRefusal } from './answer.ts'
 import type { Connection } from './connection.ts'
 import type { Core, Live } from './core.ts'

@@ -1,4 +1,4 @@
-import type { Deadlines } from '../base/deadlines.ts'
+import type { Deadlines } from '../base/io/timer-wheel.ts'
 
 /** How long a visitor may take, in milliseconds; tests give shorter ones. */
 export interface LimitSettings {

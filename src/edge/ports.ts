@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from '../base/admission.ts'
-import { resetSocket } from '../base/reset.ts'
+import { resetSocket } from '../base/io/reset.ts'
 import type { Core } from './core.ts'
 import { admit, RawVisitor } from './raw-visitor.ts'
 import { SocketConnection } from './socket-connection.ts'

@@ -1,4 +1,4 @@
-import type { SocketEnds } from '../base/socket-ends.ts'
+import type { SocketEnds } from '../base/io/socket-ends.ts'
 import type { Connection, TlsFacts } from './connection.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 

@@ -1,8 +1,8 @@
 import { constants, type X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
 import type { Secret } from '../base/secret.ts'
-import { readEnds, type SocketEnds } from '../base/socket-ends.ts'
 import type { PeerCertificate, TlsFacts } from './connection.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 

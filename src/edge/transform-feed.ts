@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream'
-import { ByteQueue } from '../base/byte-queue.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** Hands a body to a transform, one write at a time: a transform that is busy would keep a list of pieces. */
 export class TransformFeed {

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../base/stream.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import type { Target } from './backend.ts'
 import type { Core } from './core.ts'
 import type { Tunnel, Visitor } from './tunnels.ts'

@@ -9,7 +9,7 @@ import {
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createDial } from '../base/guarded-dial.ts'
+import { createDial } from '../base/outbound/guarded-dial.ts'
 import { StaticBackend } from '../resources/index.ts'
 import { askPlainly } from './testing/client.ts'
 import { startUpstream } from './testing/edge.ts'

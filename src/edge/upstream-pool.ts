@@ -1,5 +1,5 @@
 import { joinHostPort } from '../base/hostport.ts'
-import type { ByteStream } from '../base/stream.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import type { Target } from './backend.ts'
 import type { Core } from './core.ts'
 import type { Exchange } from './exchange.ts'

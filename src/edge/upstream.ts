@@ -1,4 +1,4 @@
-import type { Source } from '../base/out.ts'
+import type { Source } from '../base/io/coalescing-writer.ts'
 
 /** The far side of one exchange: where the request goes and what can be done about it. */
 export interface Upstream extends Source {

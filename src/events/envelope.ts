@@ -1,5 +1,5 @@
 import { timestamp } from '../base/clock.ts'
-import type { RunningIds } from '../base/running-ids.ts'
+import type { RunningIds } from '../base/sequential-ids.ts'
 import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
 import type { Change } from '../store/index.ts'
 

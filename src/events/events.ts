@@ -3,8 +3,8 @@ import type { Registry } from 'prom-client'
 import { type Clock, systemClock, timestamp } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
-import type { Outbound } from '../base/outbound.ts'
-import { RunningIds } from '../base/running-ids.ts'
+import type { Outbound } from '../base/outbound/outbound.ts'
+import { RunningIds } from '../base/sequential-ids.ts'
 import {
   type DeadEvent,
   type DurableStore,

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { prefixOf } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
-import type { RunningIds } from '../base/running-ids.ts'
+import type { RunningIds } from '../base/sequential-ids.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
 import { type EventPrincipal, objectOf, sealEvent, uriOf } from './envelope.ts'

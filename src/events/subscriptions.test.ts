@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLog } from '../base/log.ts'
-import { RunningIds } from '../base/running-ids.ts'
+import { RunningIds } from '../base/sequential-ids.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const HTTP = 'http_request_complete.v0'

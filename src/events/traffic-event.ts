@@ -1,4 +1,4 @@
-import type { RunningIds } from '../base/running-ids.ts'
+import type { RunningIds } from '../base/sequential-ids.ts'
 import type { Parcel } from './targets/target.ts'
 import type { TrafficKind } from './traffic.ts'
 

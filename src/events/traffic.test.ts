@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RunningIds } from '../base/running-ids.ts'
+import { RunningIds } from '../base/sequential-ids.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficKinds } from './traffic.ts'
 import { TrafficTaker } from './traffic-event.ts'

@@ -1,4 +1,4 @@
-import { trimOws } from '../base/ows.ts'
+import { trimOws } from '../base/optional-white-space.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import type { Getter, GetterOf } from './filter.ts'
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
-import type { BufferPool } from '../base/buffer-pool.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
+import type { BufferPool } from '../base/io/buffer-pool.ts'
 import type { Secret } from '../base/secret.ts'
 import { decode } from './decode.ts'
 import { ErrorCode, MuxError } from './frame.ts'

@@ -1,5 +1,5 @@
-import type { ByteBudget } from '../base/byte-budget.ts'
-import { ByteQueue } from '../base/byte-queue.ts'
+import type { ByteBudget } from '../base/io/byte-budget.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** Larger messages are refused: the largest real ones (binds with certificates and policies) have some 100 KiB. */
 export const MAX_MESSAGE_BYTES = 262_144

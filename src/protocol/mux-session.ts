@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
-import { BlockWriter } from '../base/block-writer.ts'
-import { BufferPool } from '../base/buffer-pool.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
-import { litter } from '../base/litter.ts'
+import { BlockWriter } from '../base/io/block-writer.ts'
+import { BufferPool } from '../base/io/buffer-pool.ts'
+import { litter } from '../base/io/gc-pressure.ts'
 import {
   ErrorCode,
   Flag,

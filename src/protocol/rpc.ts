@@ -1,5 +1,5 @@
-import type { ByteBudget } from '../base/byte-budget.ts'
-import type { StreamSink } from '../base/stream.ts'
+import type { ByteBudget } from '../base/io/byte-budget.ts'
+import type { StreamSink } from '../base/io/stream.ts'
 import { ErrorCode, MuxError } from './frame.ts'
 import { JsonReader, MAX_MESSAGE_BYTES } from './json-reader.ts'
 import type { MuxSession } from './mux-session.ts'

@@ -1,6 +1,6 @@
 import { systemClock, timestamp } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { createOutbound } from '../base/outbound.ts'
+import { createOutbound } from '../base/outbound/outbound.ts'
 import { describeCertificates, reportCertificates } from '../certs/index.ts'
 import { createPasswords } from '../dashboard/index.ts'
 import { createEvents, type Events } from '../events/index.ts'

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as setTimer } from 'node:timers/promises'
 import { type Acl, compileAcl, isTokenShaped, type TunnelPrincipal } from '../auth/index.ts'
-import type { BufferPool } from '../base/buffer-pool.ts'
-import type { ByteBudget } from '../base/byte-budget.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
+import type { BufferPool } from '../base/io/buffer-pool.ts'
+import type { ByteBudget } from '../base/io/byte-budget.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import type { Logger } from '../base/log.ts'
-import type { ByteStream } from '../base/stream.ts'
 import {
   AuthRequest,
   type AuthResponse,

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../base/stream.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import {
   ErrorCode,
   MuxError,

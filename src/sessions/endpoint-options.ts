@@ -1,6 +1,6 @@
 import { parseCidr } from '../base/cidr.ts'
 import { compileAnyOf } from '../base/linear-pattern.ts'
-import { trimOws } from '../base/ows.ts'
+import { trimOws } from '../base/optional-white-space.ts'
 import { type BindOpts, refusal } from '../protocol/index.ts'
 import { OAUTH_PROVIDERS, WEBHOOK_PROVIDERS } from '../resources/index.ts'
 import type { EndpointOptions, TunnelProto } from './tunnel.ts'

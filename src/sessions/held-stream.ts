@@ -1,5 +1,5 @@
-import { ByteQueue } from '../base/byte-queue.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../base/stream.ts'
+import { ByteQueue } from '../base/io/byte-queue.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.ts'
 import { ErrorCode, MuxError, type MuxStream, type ProxyHeader } from '../protocol/index.ts'
 
 /** What a visitor may send ahead while its stream waits. */

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../base/stream.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import type { LiveSession } from './live-session.ts'
 import type { EndpointOptions, Tunnel, TunnelProto, Visitor } from './tunnel.ts'
 

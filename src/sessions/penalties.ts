@@ -1,5 +1,5 @@
+import { sourceOf } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
-import { sourceOf } from '../base/source.ts'
 
 export interface PenaltySettings {
   /** Added for each connection that failed to log in. */

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../base/stream.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 
 /** The protocols a tunnel can be bound with; labelled tunnels have none, their edge decides. */
 export type TunnelProto = 'http' | 'https' | 'tcp' | 'tls'

@@ -1,7 +1,7 @@
 // A node of its own process that only works on certificates, for tests that kill it.
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
-import { createOutbound } from '../../src/base/outbound.ts'
+import { createOutbound } from '../../src/base/outbound/outbound.ts'
 import { createAuthority, createCerts, createResolver, loadAuthority } from '../../src/certs/index.ts'
 import { nameServersOf } from '../../src/dns/index.ts'
 import { openStore } from '../../src/store/index.ts'

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createLog, silentLog } from '../../src/base/log.ts'
-import { createOutbound } from '../../src/base/outbound.ts'
+import { createOutbound } from '../../src/base/outbound/outbound.ts'
 import {
   type Certs,
   type CertsOptions,

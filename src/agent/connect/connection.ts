@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import { joinHostPort } from '../../base/hostport.ts'
-import type { ByteStream } from '../../base/stream.ts'
+import type { ByteStream } from '../../base/io/stream.ts'
 import {
   type AgentCommand,
   type AgentIdentity,

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
-import { ByteQueue } from '../../base/byte-queue.ts'
-import type { Deadlines } from '../../base/deadlines.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
+import type { Deadlines } from '../../base/io/timer-wheel.ts'
 import { StallGuard } from './stall-guard.ts'
 
 /**

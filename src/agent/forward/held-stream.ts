@@ -1,5 +1,5 @@
-import { ByteQueue } from '../../base/byte-queue.ts'
-import { StreamLayer } from './stream-layer.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { StreamLayer } from '../../base/io/stream-layer.ts'
 
 /** Keeps what comes until somebody is there to take it; at most one window, since nothing is consumed meanwhile. */
 export class HeldStream extends StreamLayer {

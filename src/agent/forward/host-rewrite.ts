@@ -1,7 +1,7 @@
-import { trimOws } from '../../base/ows.ts'
-import type { ByteStream } from '../../base/stream.ts'
+import type { ByteStream } from '../../base/io/stream.ts'
+import { StreamLayer } from '../../base/io/stream-layer.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { type Head, MessageScanner, requestFraming, responseFraming, statusOf } from '../http1.ts'
-import { StreamLayer } from './stream-layer.ts'
 
 /** The names a rewritten connection goes by on its two sides. */
 export interface HostNames {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Deadlines } from '../../base/deadlines.ts'
+import { Deadlines } from '../../base/io/timer-wheel.ts'
 import { silentAgentLog } from '../log/log.ts'
 import { startRoute, startService, visit } from './testing.ts'
 

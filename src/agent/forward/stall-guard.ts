@@ -1,4 +1,4 @@
-import { type Deadlines, Timed } from '../../base/deadlines.ts'
+import { type Deadlines, Timed } from '../../base/io/timer-wheel.ts'
 
 /** Five minutes, as long as the server gives its visitors (P16), looked at every half minute. */
 const LOOK_MS = 30_000

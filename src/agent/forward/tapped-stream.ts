@@ -1,6 +1,6 @@
-import type { ByteStream } from '../../base/stream.ts'
+import type { ByteStream } from '../../base/io/stream.ts'
+import { StreamLayer } from '../../base/io/stream-layer.ts'
 import type { HttpTap } from '../inspector/http-tap.ts'
-import { StreamLayer } from './stream-layer.ts'
 
 /** Passes everything on first and shows it to a tap afterwards, so that listening never delays a byte. */
 export class TappedStream extends StreamLayer {

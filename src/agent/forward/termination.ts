@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto'
 import { createServer } from 'node:tls'
-import type { ByteStream } from '../../base/stream.ts'
+import type { ByteStream } from '../../base/io/stream.ts'
 import { asByteStream, asDuplex } from './duplex.ts'
 
 const HANDSHAKE_MS = 10_000

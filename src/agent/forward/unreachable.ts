@@ -1,4 +1,4 @@
-import type { ByteStream } from '../../base/stream.ts'
+import type { ByteStream } from '../../base/io/stream.ts'
 
 /** Answers an HTTP request whose upstream cannot be reached, then lets the visitor's side end. */
 export function answerUnreachable(stream: ByteStream, why: string, closed: () => void): void {

@@ -1,5 +1,5 @@
 import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
-import { RunningIds } from '../../base/running-ids.ts'
+import { RunningIds } from '../../base/sequential-ids.ts'
 import { BlockPool } from './block-pool.ts'
 import { Copier } from './copier.ts'
 import { type Frame, FrameLog } from './frame-log.ts'

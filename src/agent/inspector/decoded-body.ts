@@ -7,8 +7,8 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib'
-import { ByteQueue } from '../../base/byte-queue.ts'
-import { trimOws } from '../../base/ows.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { headerFields, MessageScanner, requestFraming, responseFraming } from '../http1.ts'
 import type { Capture } from './capture-store.ts'
 

@@ -1,4 +1,4 @@
-import { ByteQueue } from '../../base/byte-queue.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { MOST_PAYLOAD } from './frame-log.ts'
 
 /** One server-sent event; its data is cut when it is longer than the limit. */

@@ -1,4 +1,4 @@
-import { trimOws } from '../../base/ows.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { MessageCopy } from './message-copy.ts'
 
 /** A copy of a head in which the values of the named fields (lower case) are replaced, so that secrets are never stored. */

@@ -1,4 +1,4 @@
-import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 import { proxyProtocolHeader } from '../../protocol/index.ts'
 import type { Route } from '../forward/forwarder.ts'
 import { MessageScanner, responseFraming, statusOf } from '../http1.ts'

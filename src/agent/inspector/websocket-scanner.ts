@@ -1,5 +1,5 @@
 import { endianness } from 'node:os'
-import { ByteQueue } from '../../base/byte-queue.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { Copier } from './copier.ts'
 import { MOST_PAYLOAD } from './frame-log.ts'
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 import { createTestCa } from '../../../test/support/test-ca.ts'
-import type { ByteStream } from '../../base/stream.ts'
+import type { ByteStream } from '../../base/io/stream.ts'
 import { ErrorCode, Refusal, ServedSession, StreamType } from '../../protocol/index.ts'
 
 interface Bound {

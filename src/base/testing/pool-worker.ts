@@ -1,4 +1,4 @@
-import { serveJobs } from '../worker-jobs.ts'
+import { serveJobs } from '../threads/worker-jobs.ts'
 
 // What the tests of the worker pool ask a thread to do.
 serveJobs<{ kind: string; gate?: Int32Array; text?: string }, unknown>(({ kind, gate, text }) => {

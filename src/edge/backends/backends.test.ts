@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { createDial } from '../../base/guarded-dial.ts'
+import { createDial } from '../../base/outbound/guarded-dial.ts'
 import {
   BACKEND_PREFIXES,
   FailoverBackend,

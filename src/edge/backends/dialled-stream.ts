@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { SocketStream } from '../../base/socket-stream.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { SocketStream } from '../../base/io/socket-stream.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 import { DialFailed } from '../backend.ts'
 
 /** How long an address may take to be connected to. */

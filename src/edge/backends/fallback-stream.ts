@@ -1,5 +1,5 @@
-import { ByteQueue } from '../../base/byte-queue.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 import { DialFailed, type Target } from '../backend.ts'
 import type { Visitor } from '../tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Dial } from '../../base/guarded-dial.ts'
+import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Pool, Target } from '../backend.ts'
 import type { Core } from '../core.ts'
 import type { Visitor } from '../tunnels.ts'

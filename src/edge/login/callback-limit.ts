@@ -1,6 +1,6 @@
-import { createAttempts } from '../../base/attempts.ts'
+import { createAttempts } from '../../base/attempt-limit.ts'
+import { sourceOf } from '../../base/client-key.ts'
 import type { Clock } from '../../base/clock.ts'
-import { sourceOf } from '../../base/source.ts'
 import { refusal } from '../refusals.ts'
 
 /** Runs the work for one message to the login host, if its source has not sent too many in vain. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { RequestStep } from '../module.ts'
 import type { LoginPlace, Logins } from '../modules/login.ts'

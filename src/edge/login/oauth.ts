@@ -1,5 +1,5 @@
 import * as client from 'openid-client'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
 import { callbackOfProvider, SHARED_CALLBACK } from './callback-paths.ts'
 import type { OauthProvider, OauthProviderName } from './oauth-providers.ts'
 import { type Fetch, providerFetch } from './provider-fetch.ts'

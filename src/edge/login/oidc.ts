@@ -1,6 +1,6 @@
 import * as client from 'openid-client'
 import type { Clock } from '../../base/clock.ts'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
 import { callbackOfIssuer, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
 import { failed, type Identity, type SignIn, SignInRefused } from './sign-in.ts'

@@ -1,4 +1,4 @@
-import { Timed } from '../../base/deadlines.ts'
+import { Timed } from '../../base/io/timer-wheel.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Outbound, OutboundRequest } from '../../base/outbound.ts'
+import type { Outbound, OutboundRequest } from '../../base/outbound/outbound.ts'
 import { type Fetch, providerFetch } from './provider-fetch.ts'
 import { ProviderUnavailable } from './sign-in.ts'
 

@@ -1,4 +1,4 @@
-import type { Outbound, OutboundRequest } from '../../base/outbound.ts'
+import type { Outbound, OutboundRequest } from '../../base/outbound/outbound.ts'
 import { ProviderUnavailable } from './sign-in.ts'
 
 /** How long a visitor waits for all answers of a provider together. */

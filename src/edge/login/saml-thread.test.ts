@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { WorkerPoolOptions } from '../../base/worker-pool.ts'
+import type { WorkerPoolOptions } from '../../base/threads/worker-pool.ts'
 import { METADATA_LIMITS } from '../../resources/index.ts'
 import { Refusal } from '../refusals.ts'
 import type { SamlCheck } from './saml-checks.ts'

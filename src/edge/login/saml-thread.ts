@@ -1,4 +1,4 @@
-import { PoolFailure, WorkerPool, type WorkerPoolOptions } from '../../base/worker-pool.ts'
+import { PoolFailure, WorkerPool, type WorkerPoolOptions } from '../../base/threads/worker-pool.ts'
 import { refusal } from '../refusals.ts'
 import type { SamlCheck, SamlCheckResults } from './saml-checks.ts'
 

@@ -1,4 +1,4 @@
-import { serveJobs } from '../../base/worker-jobs.ts'
+import { serveJobs } from '../../base/threads/worker-jobs.ts'
 import { runSamlCheck } from './saml-checks.ts'
 
 // What runs in the threads of `saml-thread.ts`.

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { generateServiceProviderMetadata, type Profile, SAML } from '@node-saml/node-saml'
 import type { Clock } from '../../base/clock.ts'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
 import { METADATA_LIMITS, type Saml, type Settings } from '../../resources/index.ts'
 import { Refusal, refusal } from '../refusals.ts'
 import type { Endings } from './endings.ts'

@@ -1,4 +1,4 @@
-import { trimOws } from '../../base/ows.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 
 /**
  * The coding a visitor likes best (RFC 9110 section 12.5.3), the earlier in the list at equal liking; undefined when it

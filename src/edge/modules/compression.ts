@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream'
 import { constants, createBrotliCompress, createDeflate, createGzip } from 'node:zlib'
-import { trimOws } from '../../base/ows.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { Compression, type Settings } from '../../resources/index.ts'
 import type { Exchange, Response } from '../exchange.ts'
 import { defineModule } from '../module.ts'

@@ -1,6 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
 
 /** The public key behind an address of a signing certificate; throws a reason when there is none to be trusted. */
 export type SigningKeys = (url: string) => Promise<KeyObject>

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
-import { trimOws } from '../../base/ows.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { sameText, type WebhookMessage } from './webhook-message.ts'
 import { Broken, type World } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { hasAtMostValues } from '../../base/json-values.ts'
+import { hasAtMostValues } from '../../base/json-size.ts'
 import type { Exchange } from '../exchange.ts'
 import { refusal } from '../refusals.ts'
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash, createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { trimOws } from '../../base/ows.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { isChallenge } from './webhook-challenges.ts'
 import { hmac, type WebhookScheme } from './webhook-hmac.ts'
 import { sameText, type WebhookMessage } from './webhook-message.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { OutboundRequest } from '../../base/outbound.ts'
+import type { OutboundRequest } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
 import { createLogins, type Ending, type LoginLedger } from '../login/index.ts'
 import type { Reply } from './client.ts'

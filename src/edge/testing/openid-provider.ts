@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { createOutbound } from '../../base/outbound.ts'
+import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createOidcSignIn } from '../login/oidc.ts'
 
 export const IDP_URL = 'https://idp.adit.localhost'

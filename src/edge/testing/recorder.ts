@@ -1,5 +1,5 @@
-import type { ByteStream, StreamSink } from '../../base/stream.ts'
-import { silentSink } from '../../base/stream.ts'
+import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
+import { silentSink } from '../../base/io/stream.ts'
 
 /** One request as some reader of the forwarded bytes understood it. */
 export interface SeenRequest {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { newId } from '../../base/id.ts'
-import { SocketStream } from '../../base/socket-stream.ts'
+import { SocketStream } from '../../base/io/socket-stream.ts'
 import type { EndpointOptions, Tunnel, TunnelLookup, Visitor } from '../tunnels.ts'
 
 /** A tunnel that ends at a port of this machine, and remembers whom it was opened for. */

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
 
 /** What the SDK hands over to be sent. */
 interface SdkRequest {

@@ -14,7 +14,7 @@ import {
 } from '@aws-sdk/client-kinesis'
 import kinesalite from 'kinesalite'
 import { systemClock } from '../../base/clock.ts'
-import { createOutbound } from '../../base/outbound.ts'
+import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createAwsHandler } from '../aws/handler.ts'
 import { json, LONG_TERM, problem, startCloud, xmlProblem } from '../testing/cloud.ts'
 import { type Answer, type Arrival, type Sink, startSink } from '../testing/sink.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Outbound } from '../../base/outbound.ts'
+import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { EventDestination, Stock } from '../../resources/index.ts'
 
 /** One event on its way to one destination; every attempt sends the same bytes. */

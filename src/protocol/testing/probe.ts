@@ -1,4 +1,4 @@
-import type { ByteStream, StreamSink } from '../../base/stream.ts'
+import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 
 /** Records what a stream tells its holder, and lets a test wait for it. */
 export class Probe implements StreamSink {

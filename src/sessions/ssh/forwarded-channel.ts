@@ -1,6 +1,6 @@
-import { ByteQueue } from '../../base/byte-queue.ts'
-import { releaseBlock } from '../../base/release.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { releaseBlock } from '../../base/io/detach-buffer.ts'
+import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 
 /** The most a client may send before it was read (P16). */
 export const WINDOW = 256 * 1024

@@ -4,7 +4,7 @@ import { type Acl, compileAcl, type TunnelPrincipal } from '../../auth/index.ts'
 import type { Clock } from '../../base/clock.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { newId } from '../../base/id.ts'
-import type { SocketEnds } from '../../base/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import { proxyProtocolHeader, Refusal, refusal } from '../../protocol/index.ts'
 import type { Binder } from '../bind.ts'
 import {

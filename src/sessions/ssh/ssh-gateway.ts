@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Admission } from '../../base/admission.ts'
 import { systemClock } from '../../base/clock.ts'
 import { fanOut } from '../../base/fan-out.ts'
-import { readEnds } from '../../base/socket-ends.ts'
+import { readEnds } from '../../base/io/socket-ends.ts'
 import { PENALTIES, Penalties, type PenaltySettings } from '../penalties.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ByteStream, type StreamSink, silentSink } from '../base/stream.ts'
-import { Joined } from './join-streams.ts'
+import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
+import { Joined } from './stream-relay.ts'
 
 /** A stream that notes what is done to it. */
 class Noted implements ByteStream {

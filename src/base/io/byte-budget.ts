@@ -1,4 +1,4 @@
-import { sourceOf } from './source.ts'
+import { sourceOf } from '../client-key.ts'
 
 /** Memory that may be charged up to some limit. */
 export interface ByteBudget {

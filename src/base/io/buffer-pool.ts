@@ -1,4 +1,4 @@
-import { releasePiece } from './release.ts'
+import { releasePiece } from './detach-buffer.ts'
 
 /**
  * Output blocks shared by the connections of one process, so that an idle connection owns none and a busy one allocates

@@ -1,4 +1,4 @@
-import { type ByteStream, type StreamSink, silentSink } from '../../base/stream.ts'
+import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 
 /** A stream laid over another one; layers override what they change. */
 export class StreamLayer implements ByteStream, StreamSink {

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
-import { Out } from './out.ts'
+import { Out } from './coalescing-writer.ts'
+import { releasePiece } from './detach-buffer.ts'
+import type { Turn } from './flush-scheduler.ts'
 import { packReads } from './packed-reads.ts'
-import { releasePiece } from './release.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
-import type { Turn } from './turn.ts'
 
 /** What a finished pipe has carried. */
 export interface PipeResult {

@@ -1,4 +1,4 @@
-import type { ByteStream, StreamSink } from '../base/stream.ts'
+import type { ByteStream, StreamSink } from './stream.ts'
 
 /** Two streams joined until both are over: back-pressure, half-close and breaks pass through. */
 export class Joined {

@@ -1,8 +1,8 @@
 import { lookup as systemLookup } from 'node:dns'
 import { connect, isIP, type LookupFunction, Socket } from 'node:net'
-import { parseAddress } from './cidr.ts'
+import { parseAddress } from '../cidr.ts'
+import { compileAllowList } from './allow-list.ts'
 import { isOwnAddress, notPublic } from './outbound.ts'
-import { compileAllowList } from './outbound-allow.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** Opens a socket to an address that somebody configured; it fails as a socket does when the address is not allowed. */

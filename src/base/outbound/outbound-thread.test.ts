@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { eventually } from '../../test/support/eventually.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { OutboundProblem } from './outbound.ts'
 import { createOutboundThread, type ThreadOptions } from './outbound-thread.ts'
 

@@ -10,7 +10,7 @@ interface Job {
 
 function start(t: TestContext, options: Partial<WorkerPoolOptions> = {}) {
   const pool = new WorkerPool<Job, unknown>({
-    module: new URL('./testing/pool-worker.ts', import.meta.url),
+    module: new URL('../testing/pool-worker.ts', import.meta.url),
     maxThreads: 1,
     maxQueued: 8,
     maxQueuedPerOwner: 8,
@@ -94,7 +94,7 @@ test('two threads work at once', async (t) => {
 })
 
 test('a worker that cannot be started fails the jobs that wait for it', async (t) => {
-  const module = new URL('./testing/broken-worker.ts', import.meta.url)
+  const module = new URL('../testing/broken-worker.ts', import.meta.url)
   const pool = start(t, { module })
 
   const outcomes = await Promise.all(

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from './clock.ts'
 
 const SLOTS = 65_536
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { releaseBlock, releasePiece } from './release.ts'
+import { releaseBlock, releasePiece } from './detach-buffer.ts'
 
 test('a large piece with memory of its own gives it back', () => {
   const piece = Buffer.from(new ArrayBuffer(65_536))

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { Turn } from './flush-scheduler.ts'
 import { Pipe, type PipeResult } from './pipe.ts'
 import { resetSocket } from './reset.ts'
 import { SocketStream } from './socket-stream.ts'
-import { Turn } from './turn.ts'
 
 async function listen(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
   const sockets: Socket[] = []

@@ -6,9 +6,9 @@ import { networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { createSecureContext, getCACertificates, connect as tlsConnect } from 'node:tls'
 import { Agent, type Dispatcher, request } from 'undici'
-import { ByteQueue } from './byte-queue.ts'
-import { parseAddress } from './cidr.ts'
-import { compileAllowList } from './outbound-allow.ts'
+import { parseAddress } from '../cidr.ts'
+import { ByteQueue } from '../io/byte-queue.ts'
+import { compileAllowList } from './allow-list.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** Why an outbound call was refused or failed. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAttempts } from './attempts.ts'
+import { createAttempts } from './attempt-limit.ts'
 
 function start(limits: { burst: number; perMinute: number }) {
   let now = 0

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { type Cidr, parseAddress, parseCidr } from './cidr.ts'
+import { type Cidr, parseAddress, parseCidr } from '../cidr.ts'
 
 // The IANA registry of special-purpose IPv4 addresses, the relays of 6to4, and the one public address behind which a cloud
 // (Azure) keeps the services of its virtual machines; those of other clouds are link-local or private.

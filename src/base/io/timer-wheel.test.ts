@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadlines, Timed } from './deadlines.ts'
+import { Deadlines, Timed } from './timer-wheel.ts'
 
 class Item extends Timed {
   fired = 0

@@ -12,7 +12,7 @@ import type { AddressInfo, Server } from 'node:net'
 import os from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { request as undiciRequest } from 'undici'
-import { makeTls } from '../../test/support/tls.ts'
+import { makeTls } from '../../../test/support/tls.ts'
 import { createOutbound, type Outbound, type OutboundOptions, OutboundProblem } from './outbound.ts'
 
 const { ca, cert, key } = await makeTls(['localhost', 'inside.test'])

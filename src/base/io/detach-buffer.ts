@@ -1,4 +1,4 @@
-import { litter, passed } from './litter.ts'
+import { litter, passed } from './gc-pressure.ts'
 
 const LARGE = 16 * 1024
 

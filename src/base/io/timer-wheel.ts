@@ -1,5 +1,5 @@
-import type { Clock } from './clock.ts'
-import { fanOut, type OnReceiverError, throwLater } from './fan-out.ts'
+import type { Clock } from '../clock.ts'
+import { fanOut, type OnReceiverError, throwLater } from '../fan-out.ts'
 
 /** Something that must have happened by a certain time. */
 export abstract class Timed {

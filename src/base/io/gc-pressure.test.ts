@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { test } from 'node:test'
-import { litter } from './litter.ts'
+import { litter } from './gc-pressure.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { plainAddress } from './ip-rules.ts'
+import { plainAddress } from '../ip-rules.ts'
 
 /** Both ends of a TCP connection. IPv4 addresses are in their plain form. */
 export interface SocketEnds {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseCidr } from './cidr.ts'
+import { parseCidr } from '../cidr.ts'
 import { contains, isPublicAddress } from './public-address.ts'
 
 const isPublic = [

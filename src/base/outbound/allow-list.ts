@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { type Cidr, parseAddress, parseCidr } from './cidr.ts'
-import { covers } from './domain.ts'
-import { parseHostPort } from './hostport.ts'
+import { type Cidr, parseAddress, parseCidr } from '../cidr.ts'
+import { covers } from '../domain.ts'
+import { parseHostPort } from '../hostport.ts'
 import { contains } from './public-address.ts'
 
 /** What the operator lets outbound calls reach beside the public Internet. */

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ByteQueue } from './byte-queue.ts'
+import { releasePiece } from './detach-buffer.ts'
 import { packReads } from './packed-reads.ts'
-import { releasePiece } from './release.ts'
 import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ksuid, prefixOf } from './id.ts'
-import { RunningIds } from './running-ids.ts'
+import { RunningIds } from './sequential-ids.ts'
 
 test('ids are well-formed, differ and sort by time, over blocks and seconds', () => {
   const ids = new RunningIds('ev')

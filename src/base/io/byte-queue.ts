@@ -1,5 +1,5 @@
 import type { ByteBudget } from './byte-budget.ts'
-import { releasePiece } from './release.ts'
+import { releasePiece } from './detach-buffer.ts'
 
 /** The first allocation for small pieces. */
 const MIN_CAPACITY = 64

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { Out } from './out.ts'
-import { Turn } from './turn.ts'
+import { Out } from './coalescing-writer.ts'
+import { Turn } from './flush-scheduler.ts'
 
 /** A socket whose kernel takes bytes only when told to. */
 class Slow extends Writable {

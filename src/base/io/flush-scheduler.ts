@@ -1,5 +1,5 @@
+import { fanOut, type OnReceiverError, throwLater } from '../fan-out.ts'
 import { BufferPool } from './buffer-pool.ts'
-import { fanOut, type OnReceiverError, throwLater } from './fan-out.ts'
 
 /** Large enough that a system call for each costs little, small enough that a slow reader's last one wastes little. */
 const BLOCK_BYTES = 64 * 1024

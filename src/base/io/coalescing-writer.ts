@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { BlockWriter } from './block-writer.ts'
-import type { Flushable, Turn } from './turn.ts'
+import type { Flushable, Turn } from './flush-scheduler.ts'
 
 /** Where the bytes written to an `Out` came from: it is told when they have left our memory. */
 export interface Source {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { eventually } from '../../test/support/eventually.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { SocketStream } from './socket-stream.ts'
 import { silentSink } from './stream.ts'
 
