@@ -87,7 +87,7 @@ test('parts enter each other by the front door', async () => {
 /** The files that may ask a socket what it knows of its connection, each when the connection is made. */
 const SOCKET_READERS = [
   'src/base/io/socket-ends.ts',
-  'src/edge/tls-terminator.ts',
+  'src/edge/listeners/tls-terminator.ts',
   // As a client, of a connection it has just made itself.
   'src/agent/commands/diagnose.ts',
   'src/agent/forward/forwarder.ts',

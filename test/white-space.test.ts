@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { headerFields, readHead } from '../src/agent/http1.ts'
 import { trimOws } from '../src/base/optional-white-space.ts'
 import { readCookie } from '../src/dashboard/cookie.ts'
-import { Fields } from '../src/edge/fields.ts'
+import { Refusal } from '../src/edge/errors.ts'
+import { Fields } from '../src/edge/message/fields.ts'
+import { parseRequestHead } from '../src/edge/message/request-head.ts'
+import { parseResponseHead } from '../src/edge/message/response-head.ts'
 import { acceptedCoding } from '../src/edge/modules/accepted-coding.ts'
-import { Refusal } from '../src/edge/refusals.ts'
-import { parseRequestHead } from '../src/edge/request-head.ts'
-import { parseResponseHead } from '../src/edge/response-head.ts'
 
 const root = join(import.meta.dirname, '..')
 

@@ -1,8 +1,8 @@
 import type { ByteStream } from '../base/io/stream.ts'
-import type { Answer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
+import type { Answer } from './response.ts'
 import type { Visitor } from './tunnels.ts'
-import type { Upstream } from './upstream.ts'
+import type { Upstream } from './upstream/upstream.ts'
 
 /** Sends requests to one target, on connections it keeps or makes. */
 export interface Pool {

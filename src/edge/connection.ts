@@ -1,4 +1,4 @@
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy } from './listeners/tls-policy.ts'
 
 /** A client certificate that was checked against the authorities of the policy the connection was made under. */
 export interface PeerCertificate {

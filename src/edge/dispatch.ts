@@ -1,9 +1,9 @@
 import { publicUrl } from '../base/hostport.ts'
 import { newId } from '../base/id.ts'
-import { type Answer, redirect } from './answer.ts'
 import { isAnswer, type Target } from './backend.ts'
+import { Refusal, refusal } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import { Refusal, refusal } from './refusals.ts'
+import { type Answer, redirect } from './response.ts'
 import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'

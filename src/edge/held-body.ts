@@ -1,8 +1,8 @@
 import { ByteQueue } from '../base/io/byte-queue.ts'
 import { Timed } from '../base/io/timer-wheel.ts'
+import { refusal } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import { refusal } from './refusals.ts'
-import type { Upstream } from './upstream.ts'
+import type { Upstream } from './upstream/upstream.ts'
 
 const MIB = 1024 * 1024
 

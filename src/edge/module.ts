@@ -1,8 +1,8 @@
-import type { Answer } from './answer.ts'
 import type { HttpBackend } from './backend.ts'
 import type { Connection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
-import type { TlsSettings } from './tls-policy.ts'
+import type { TlsSettings } from './listeners/tls-policy.ts'
+import type { Answer } from './response.ts'
 
 /** Decides about a connection before anything else; throws a refusal to turn it away. */
 export type ConnectionStep = (connection: Connection) => void

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { catalogue } from '../../src/api/problems.ts'
-import { refusalKinds } from '../../src/edge/refusals.ts'
+import { refusalKinds } from '../../src/edge/errors.ts'
 
 const document = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
 const rows = [...document.matchAll(/^\| `ERR_ADIT_(\d+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(

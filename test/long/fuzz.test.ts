@@ -12,11 +12,17 @@ const root = join(import.meta.dirname, '..', '..')
 const PARSERS: Readonly<Record<string, { file: string; tests: string }>> = {
   'tunnel frames, messages and PROXY headers': { file: 'src/protocol/fuzz.test.ts', tests: 'damaged' },
   'HTTP/1 heads, chunks, HTTP/2 heads and ClientHello': {
-    file: 'src/edge/parser-fuzz.test.ts',
+    file: 'src/edge/message/parser-fuzz.test.ts',
     tests: 'damaged',
   },
-  'HTTP/1 requests against other readers': { file: 'src/edge/guard.test.ts', tests: 'mutations' },
-  'HTTP/1 answers of upstreams': { file: 'src/edge/response-fuzz.test.ts', tests: 'whatever an upstream' },
+  'HTTP/1 requests against other readers': {
+    file: 'src/edge/message/differential.test.ts',
+    tests: 'mutations',
+  },
+  'HTTP/1 answers of upstreams': {
+    file: 'src/edge/upstream/response-fuzz.test.ts',
+    tests: 'whatever an upstream',
+  },
   'HTTP/1 in the agent': { file: 'src/agent/http1.test.ts', tests: 'whatever comes' },
   'DNS messages': { file: 'src/dns/server.test.ts', tests: 'damaged' },
   'the PROXY header in the agent': { file: 'src/agent/forward/preamble.test.ts', tests: 'whatever comes' },

@@ -1,6 +1,6 @@
 import type { FailoverBackend } from '../../resources/index.ts'
-import type { Kept } from '../snapshot.ts'
-import type { BackendBuild } from './world.ts'
+import type { Kept } from '../compile/snapshot.ts'
+import type { BackendBuild } from './context.ts'
 
 /** The first that has somebody online; the next when that one cannot be connected to. A bad answer is an answer. */
 export const failover: BackendBuild<Kept<typeof FailoverBackend>> = ({ backends }, world) => {

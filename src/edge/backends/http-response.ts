@@ -1,9 +1,9 @@
 import type { HttpResponseBackend } from '../../resources/index.ts'
-import type { Answer } from '../answer.ts'
-import { isFieldValue } from '../ascii.ts'
-import type { Kept } from '../snapshot.ts'
-import { nobody } from './choice.ts'
-import type { BackendBuild } from './world.ts'
+import type { Kept } from '../compile/snapshot.ts'
+import { isFieldValue } from '../message/ascii.ts'
+import type { Answer } from '../response.ts'
+import { nobody } from './balancer.ts'
+import type { BackendBuild } from './context.ts'
 
 /** Fields that frame the answer or belong to the connection; the edge writes them. */
 const OURS = new Set([

@@ -1,8 +1,9 @@
 import type { BACKEND_PREFIXES } from '../../resources/index.ts'
-import type { Answer } from '../answer.ts'
 import { type HttpBackend, isAnswer, type RawBackend, type Target } from '../backend.ts'
-import type { Snapshot } from '../snapshot.ts'
-import type { Choice } from './choice.ts'
+import type { Snapshot } from '../compile/snapshot.ts'
+import type { Answer } from '../response.ts'
+import type { Choice } from './balancer.ts'
+import type { BackendWorld } from './context.ts'
 import { failover } from './failover.ts'
 import { FallbackStream } from './fallback-stream.ts'
 import { httpResponse } from './http-response.ts'
@@ -10,7 +11,6 @@ import { staticAddress } from './static-address.ts'
 import { StaticTarget } from './static-target.ts'
 import { tunnelGroup } from './tunnel-group.ts'
 import { weighted } from './weighted.ts'
-import type { BackendWorld } from './world.ts'
 
 /** What each kind of backend compiles to, by the prefix of its ids: one that is missing does not compile. */
 const kinds = {

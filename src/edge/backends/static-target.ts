@@ -4,7 +4,7 @@ import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Pool, Target } from '../backend.ts'
 import type { Core } from '../core.ts'
 import type { Visitor } from '../tunnels.ts'
-import { UpstreamPool } from '../upstream-pool.ts'
+import { UpstreamPool } from '../upstream/pool.ts'
 import { DialledStream } from './dialled-stream.ts'
 import { DiallingUpstream } from './dialling-upstream.ts'
 

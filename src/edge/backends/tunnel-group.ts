@@ -1,8 +1,8 @@
 import type { TunnelGroupBackend } from '../../resources/index.ts'
 import type { Target } from '../backend.ts'
-import type { Kept } from '../snapshot.ts'
+import type { Kept } from '../compile/snapshot.ts'
 import type { Tunnel } from '../tunnels.ts'
-import type { BackendBuild } from './world.ts'
+import type { BackendBuild } from './context.ts'
 
 /** How many tunnels of a group one request is offered to: if two cannot be reached, more will not help. */
 const MAX_TRIES = 2

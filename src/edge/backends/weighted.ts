@@ -1,7 +1,7 @@
 import type { WeightedBackend } from '../../resources/index.ts'
-import type { Kept } from '../snapshot.ts'
-import type { Choice } from './choice.ts'
-import type { BackendBuild } from './world.ts'
+import type { Kept } from '../compile/snapshot.ts'
+import type { Choice } from './balancer.ts'
+import type { BackendBuild } from './context.ts'
 
 interface Share {
   readonly child: Choice

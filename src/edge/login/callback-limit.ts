@@ -1,7 +1,7 @@
 import { createAttempts } from '../../base/attempt-limit.ts'
 import { sourceOf } from '../../base/client-key.ts'
 import type { Clock } from '../../base/clock.ts'
-import { refusal } from '../refusals.ts'
+import { refusal } from '../errors.ts'
 
 /** Runs the work for one message to the login host, if its source has not sent too many in vain. */
 export type CallbackLimit = <T>(remoteAddress: string, work: () => Promise<T>) => Promise<T>

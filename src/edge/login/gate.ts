@@ -1,12 +1,21 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { parseHostPort } from '../../base/hostport.ts'
-import { type Answer, page, pageFields, redirect } from '../answer.ts'
+import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
-import { refusal } from '../refusals.ts'
+import { type Answer, page, pageFields, redirect } from '../response.ts'
 import { Cookies, setCookie } from './cookies.ts'
-import type { Endings } from './endings.ts'
+import type { OpenSessions } from './live-sessions.ts'
+import { type LoginLedger, takeOnce } from './login-store.ts'
+import { withinDeadline } from './provider-fetch.ts'
+import type { Once } from './replay-guard.ts'
+import { locationAt, returnPath } from './return-to.ts'
+import type { Endings } from './revocations.ts'
+import type { Seal } from './seal.ts'
+import { lifetimeOf, type Session, type SessionSettings } from './session.ts'
+import type { OpenedSession, OpenedSessions } from './session-cookie-cache.ts'
+import { type Allowed, denied, type Identity, isAllowed, type SignIn, SignInRefused } from './sign-in.ts'
 import {
   CALLBACK_MARK,
   CALLBACK_PATH,
@@ -14,16 +23,7 @@ import {
   MAX_STATE_SECONDS,
   type State,
   type Ticket,
-} from './hand-over.ts'
-import { type LoginLedger, takeOnce } from './ledger.ts'
-import type { Once } from './once.ts'
-import type { OpenSessions } from './open-sessions.ts'
-import type { OpenedSession, OpenedSessions } from './opened-sessions.ts'
-import { withinDeadline } from './provider-fetch.ts'
-import { locationAt, returnPath } from './return-to.ts'
-import type { Seal } from './seal.ts'
-import { lifetimeOf, type Session, type SessionSettings } from './session.ts'
-import { type Allowed, denied, type Identity, isAllowed, type SignIn, SignInRefused } from './sign-in.ts'
+} from './tickets.ts'
 
 /** What gates share. */
 export interface GateParts {

@@ -1,4 +1,4 @@
-import { type Field, fieldOf } from '../fields.ts'
+import { type Field, fieldOf } from '../message/fields.ts'
 import type { Identity } from './sign-in.ts'
 
 /** What the upstream is told of the visitor. Clients cannot forge these: the edge drops every field that begins with `adit-`. */

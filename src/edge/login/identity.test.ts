@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isFieldValue } from '../ascii.ts'
+import { isFieldValue } from '../message/ascii.ts'
 import { identityFields } from './identity-fields.ts'
 import { fitIdentity, isKeepable } from './identity-size.ts'
 import { isAllowed } from './sign-in.ts'

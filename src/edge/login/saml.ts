@@ -3,17 +3,17 @@ import { generateServiceProviderMetadata, type Profile, SAML } from '@node-saml/
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import { METADATA_LIMITS, type Saml, type Settings } from '../../resources/index.ts'
-import { Refusal, refusal } from '../refusals.ts'
-import type { Endings } from './endings.ts'
-import { CALLBACK_PATH, type HandOver, type Origin } from './hand-over.ts'
-import { type LoginLedger, takeOnce } from './ledger.ts'
-import type { Once } from './once.ts'
+import { Refusal, refusal } from '../errors.ts'
+import { type LoginLedger, takeOnce } from './login-store.ts'
+import type { Once } from './replay-guard.ts'
 import { returnPath } from './return-to.ts'
+import type { Endings } from './revocations.ts'
 import { ASSERTION_MS, type CheckedLogout, type Parties, SKEW_MS } from './saml-checks.ts'
 import { type IdentityProvider, requireUsableMetadata } from './saml-metadata.ts'
-import type { SamlThread } from './saml-thread.ts'
+import type { SamlThread } from './saml-pool.ts'
 import { lifetimeOf } from './session.ts'
 import { type Identity, ProviderUnavailable, type SignIn, SignInRefused } from './sign-in.ts'
+import { CALLBACK_PATH, type HandOver, type Origin } from './tickets.ts'
 
 const REFETCH_MS = 60 * 60 * 1000
 /** A page on the route, or what we gave the provider ourselves. */

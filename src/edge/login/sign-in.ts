@@ -1,4 +1,4 @@
-import { refusal } from '../refusals.ts'
+import { refusal } from '../errors.ts'
 
 /** Who a visitor turned out to be. */
 export interface Identity {

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
-import { refusal } from '../refusals.ts'
-import { Broken } from './world.ts'
+import { Broken } from './context.ts'
 
 /** A name with its password as an agent gave it for its endpoint. */
 export interface BasicCredential {

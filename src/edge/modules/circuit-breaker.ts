@@ -1,8 +1,8 @@
 import { CircuitBreaker, type Settings } from '../../resources/index.ts'
+import { refusal } from '../errors.ts'
 import { defineModule } from '../module.ts'
-import { refusal } from '../refusals.ts'
 import { Breaker } from './breaker.ts'
-import type { World } from './world.ts'
+import type { World } from './context.ts'
 
 /** Stops sending requests to an upstream that keeps failing, and tries it again from time to time. */
 export const circuitBreaker = defineModule(CircuitBreaker, {

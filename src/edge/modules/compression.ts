@@ -5,7 +5,7 @@ import { Compression, type Settings } from '../../resources/index.ts'
 import type { Exchange, Response } from '../exchange.ts'
 import { defineModule } from '../module.ts'
 import { acceptedCoding } from './accepted-coding.ts'
-import type { World } from './world.ts'
+import type { World } from './context.ts'
 
 /** Below this a response gets longer, or not enough shorter to be worth it. */
 const MIN_LENGTH = 256

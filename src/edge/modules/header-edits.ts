@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../message/fields.ts'
+import { Broken } from './context.ts'
 import { compileTemplate } from './template.ts'
-import { Broken } from './world.ts'
 
 /** Fields that frame a message or belong to one connection: the edge writes them itself and nobody else. */
 const OURS = new Set([

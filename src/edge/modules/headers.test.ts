@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { RequestEvent } from '../observe.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { Broken } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 import { variableNames } from './template.ts'
 import { uncheckedProviders, webhookSchemes } from './webhook-schemes.ts'
-import { Broken } from './world.ts'
 
 test('values hold variables of the connection and the request, the same id in both directions', async (t) => {
   const { config, routeId, ask, tlsPort } = await startHttpsEdge(t)

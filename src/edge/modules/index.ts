@@ -2,6 +2,7 @@ import type { HttpsEdge, HttpsRoute, Stock, TcpEdge, TlsEdge } from '../../resou
 import type { EdgeModule } from '../module.ts'
 import { circuitBreaker } from './circuit-breaker.ts'
 import { compression } from './compression.ts'
+import type { World } from './context.ts'
 import { ipRestriction } from './ip-restriction.ts'
 import { oauth, oidc, saml } from './login.ts'
 import { mutualTls } from './mutual-tls.ts'
@@ -11,7 +12,6 @@ import { tlsTermination } from './tls-termination.ts'
 import { userAgentFilter } from './user-agent-filter.ts'
 import { webhookVerification } from './webhook-verification.ts'
 import { websocketTcpConverter } from './websocket-tcp-converter.ts'
-import type { World } from './world.ts'
 
 type ModulesOf<Record> = {
   [K in keyof Record as Record[K] extends { enabled: boolean } | null ? K : never]: NonNullable<Record[K]>

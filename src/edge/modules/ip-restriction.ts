@@ -1,7 +1,7 @@
 import { IpRestrictionModule, type Settings } from '../../resources/index.ts'
+import { refusal } from '../errors.ts'
 import { defineModule, type RequestStep } from '../module.ts'
-import { refusal } from '../refusals.ts'
-import type { World } from './world.ts'
+import type { World } from './context.ts'
 
 /** Admits a connection only from the addresses its IP policies allow. */
 export const ipRestriction = defineModule(IpRestrictionModule, {

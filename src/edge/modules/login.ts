@@ -1,6 +1,6 @@
 import { Oauth, Oidc, Saml, type Settings } from '../../resources/index.ts'
 import { defineModule, type RequestStep } from '../module.ts'
-import { Broken, type World } from './world.ts'
+import { Broken, type World } from './context.ts'
 
 /** Where a sign-in stands: whose it is, the route or tunnel that is protected, and who may pass there. */
 export type LoginPlace = Pick<World, 'accountId' | 'placeId' | 'allowedVisitors' | 'clock' | 'keep'>

@@ -1,7 +1,7 @@
 import { MutualTls, type Settings } from '../../resources/index.ts'
+import { refusal } from '../errors.ts'
 import { defineModule, type RequestStep } from '../module.ts'
-import { refusal } from '../refusals.ts'
-import { Broken, type World } from './world.ts'
+import { Broken, type World } from './context.ts'
 
 /** Admits only clients that show a certificate of one of these authorities; the handshake fails for everyone else. */
 export const mutualTls = defineModule(MutualTls, {

@@ -1,8 +1,8 @@
 import { parseHostPort } from '../../base/hostport.ts'
 import { RequestHeaders, type Settings } from '../../resources/index.ts'
 import { defineModule, type RequestStep } from '../module.ts'
+import { Broken, type World } from './context.ts'
 import { compileEdits } from './header-edits.ts'
-import { Broken, type World } from './world.ts'
 
 /** Adds and removes header fields of requests on their way to the upstream. */
 export const requestHeaders = defineModule(RequestHeaders, {

@@ -1,7 +1,7 @@
 import { ResponseHeaders, type Settings } from '../../resources/index.ts'
 import { defineModule, type RequestStep } from '../module.ts'
+import type { World } from './context.ts'
 import { compileEdits } from './header-edits.ts'
-import type { World } from './world.ts'
 
 /** Adds and removes header fields of responses on their way to the visitor. */
 export const responseHeaders = defineModule(ResponseHeaders, {

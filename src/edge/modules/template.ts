@@ -1,7 +1,7 @@
 import { newId } from '../../base/id.ts'
-import { isFieldValue } from '../ascii.ts'
 import type { Exchange } from '../exchange.ts'
-import { Broken } from './world.ts'
+import { isFieldValue } from '../message/ascii.ts'
+import { Broken } from './context.ts'
 
 const requestIds = new WeakMap<Exchange, string>()
 

@@ -1,7 +1,7 @@
 import { type Settings, TlsTermination } from '../../resources/index.ts'
+import type { MinVersion } from '../listeners/tls-policy.ts'
 import { defineModule } from '../module.ts'
-import type { MinVersion } from '../tls-policy.ts'
-import type { World } from './world.ts'
+import type { World } from './context.ts'
 
 const VERSIONS: Readonly<Record<string, MinVersion>> = {
   '1.0': 'TLSv1',

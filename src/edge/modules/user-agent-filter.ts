@@ -1,8 +1,8 @@
 import { compileAnyOf, type LinearPattern, SearchTooLong } from '../../base/linear-pattern.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
+import { refusal } from '../errors.ts'
 import { defineModule } from '../module.ts'
-import { refusal } from '../refusals.ts'
-import { Broken, type World } from './world.ts'
+import { Broken, type World } from './context.ts'
 
 /** No browser or program has a longer name; searching without a limit would be work for whoever asks for it. */
 const MAX_LENGTH = 1024

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../response.ts'
 import type { WebhookMessage } from './webhook-message.ts'
 
 /** What a service asks of an address before, or while, it sends webhooks there: answered here, not by the upstream. */

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { trimOws } from '../../base/optional-white-space.ts'
+import { Broken, type World } from './context.ts'
 import { sameText, type WebhookMessage } from './webhook-message.ts'
-import { Broken, type World } from './world.ts'
 
 /** Looks at a webhook and says what is wrong with it; undefined when it is genuine. `now` is in milliseconds. */
 export type WebhookCheck = (

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hasAtMostValues } from '../../base/json-size.ts'
+import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { refusal } from '../refusals.ts'
 
 /** No sender has that many, and reading and sorting them comes before the signature can be checked. */
 const MAX_PARAMETERS = 1000

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash, createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { trimOws } from '../../base/optional-white-space.ts'
+import { Broken } from './context.ts'
 import { isChallenge } from './webhook-challenges.ts'
 import { hmac, type WebhookScheme } from './webhook-hmac.ts'
 import { sameText, type WebhookMessage } from './webhook-message.ts'
-import { Broken } from './world.ts'
 
 /** Schemes that are more than a keyed digest of a few parts, each as its service describes it. */
 

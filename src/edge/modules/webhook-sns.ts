@@ -1,7 +1,7 @@
 import { verify } from 'node:crypto'
+import { Broken } from './context.ts'
 import { doubledKey } from './json-keys.ts'
 import type { WebhookScheme } from './webhook-hmac.ts'
-import { Broken } from './world.ts'
 
 const HASHES: Readonly<Record<string, string>> = { 1: 'sha1', 2: 'sha256' }
 /** What is signed of each kind of message, in this order; `Subject` only where there is one. */

@@ -1,13 +1,13 @@
 import { type Settings, WebhookVerification } from '../../resources/index.ts'
-import { type Answer, answerRefusal } from '../answer.ts'
+import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
 import { defineModule } from '../module.ts'
-import { refusal } from '../refusals.ts'
+import { type Answer, answerRefusal } from '../response.ts'
+import { Broken, type World } from './context.ts'
 import { webhookChallenges } from './webhook-challenges.ts'
 import { WebhookMessage } from './webhook-message.ts'
 import { uncheckedProviders, webhookSchemes } from './webhook-schemes.ts'
-import { Broken, type World } from './world.ts'
 
 /** The largest body that is kept back to be checked; webhooks are far smaller. */
 const MAX_BODY = 1024 * 1024

@@ -6,12 +6,12 @@ import { Timed } from '../../base/io/timer-wheel.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { HttpsEdge, type Settings, WebsocketTcpConverter } from '../../resources/index.ts'
 import { isAnswer, type Pool, type Target } from '../backend.ts'
+import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { defineModule } from '../module.ts'
-import { refusal } from '../refusals.ts'
-import type { Upstream } from '../upstream.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { World } from './context.ts'
 import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
-import type { World } from './world.ts'
 
 /** Turns WebSocket connections into plain TCP towards the upstream; anything else is turned away. */
 export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {

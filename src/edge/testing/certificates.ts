@@ -1,5 +1,5 @@
 import { createAuthority, loadAuthority } from '../../certs/index.ts'
-import type { CertificateLookup, ServerCertificate } from '../tls-terminator.ts'
+import type { CertificateLookup, ServerCertificate } from '../listeners/tls-terminator.ts'
 
 /** A private authority with a certificate for every name below these domains, made when first asked for. */
 export async function testCertificates(

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { MAX_INTERIMS } from '../response-head.ts'
+import { MAX_INTERIMS } from '../message/response-head.ts'
 
 /** How an upstream answers a request on a connection of its own. */
 export interface HostileAnswer {

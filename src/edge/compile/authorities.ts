@@ -1,0 +1,30 @@
+import { X509Certificate } from 'node:crypto'
+import { pemBlocks } from '../../base/pem-blocks.ts'
+import { Broken } from '../modules/context.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** The certificates of these authorities; every one of them must be there and readable (P36). */
+export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]): string[] {
+  return ids.flatMap((id) => {
+    const authority = snapshot.authorities.get(id)
+    if (authority === undefined) throw new Broken(`the certificate authority ${id} is missing`)
+    return readAuthorities(authority.ca_pem)
+  })
+}
+
+/**
+ * The certificates in a PEM text. The TLS library passes over what it cannot read, so that a damaged text would admit
+ * fewer than meant, or end as an empty list; here it is an error.
+ */
+export function readAuthorities(pem: string): string[] {
+  const blocks = pemBlocks(pem, 'CERTIFICATE')
+  if (blocks.length === 0) throw new Broken('a certificate authority holds no certificate')
+  for (const block of blocks) {
+    try {
+      new X509Certificate(block)
+    } catch {
+      throw new Broken('a certificate authority cannot be read')
+    }
+  }
+  return blocks
+}

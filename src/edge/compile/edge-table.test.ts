@@ -1,0 +1,417 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import {
+  CertificateAuthority,
+  HttpResponseBackend,
+  HttpsEdge,
+  HttpsRoute,
+  IpPolicy,
+  IpPolicyRule,
+  IpRestriction,
+  ReservedDomain,
+  type Resource,
+  TcpEdge,
+  TlsCertificate,
+  TlsEdge,
+  TunnelGroupBackend,
+} from '../../resources/index.ts'
+import { askPlainly, askSecurely } from '../testing/client.ts'
+import { clientAuthority } from '../testing/client-certificates.ts'
+import { TestConfiguration } from '../testing/configuration.ts'
+import { eventually, startTcp, startUpstream } from '../testing/edge.ts'
+import { echo, HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { RawClient, rawClient } from '../testing/raw-client.ts'
+import { localTunnel } from '../testing/tunnels.ts'
+
+const answering = (text: string) => (_request: unknown, response: { end(text: string): void }) =>
+  response.end(text)
+
+/** Another edge on this name that answers with its name. */
+function fixedEdge({ config }: Pick<HttpsEdgeWorld, 'config'>, name: string): string {
+  const edge_id = config.create(HttpsEdge, { hostports: [`${name}:443`] })
+  const backend = { backend_id: config.create(HttpResponseBackend, { body: name }) }
+  config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
+  return edge_id
+}
+
+test('plain HTTP to the host of an HTTPS edge is sent to https, path and method kept', async (t) => {
+  const { port, tlsPort } = await startHttpsEdge(t)
+
+  const { status, headers } = await askPlainly(port, { host: HOST, path: '/a?b=c', method: 'POST' })
+
+  assert.equal(status, 307)
+  assert.equal(headers.location, `https://${HOST}:${tlsPort}/a?b=c`)
+})
+
+test('the most specific name answers, and at the same name an edge comes before an agent', async (t) => {
+  const world = await startHttpsEdge(t)
+  const { config, tunnels, tlsPort, ca, port } = world
+  for (const name of ['a.adit.localhost', '*.adit.localhost', '*.deep.adit.localhost']) fixedEdge(world, name)
+  const agent = async (name: string) =>
+    tunnels.add(
+      name,
+      localTunnel(await startUpstream(t, answering(`agent ${name}`)), {
+        proto: 'https',
+        hostport: `${name}:443`,
+      }),
+    )
+  for (const name of [
+    'a.adit.localhost',
+    'agent.adit.localhost',
+    '*.deep.adit.localhost',
+    '*.own.adit.localhost',
+  ]) {
+    await agent(name)
+  }
+  await config.applied()
+
+  const answers = {
+    'a.adit.localhost': 'a.adit.localhost',
+    'A.Adit.localhost.': 'a.adit.localhost',
+    'b.adit.localhost': '*.adit.localhost',
+    'x.y.adit.localhost': '*.adit.localhost',
+    'agent.adit.localhost': 'agent agent.adit.localhost',
+    'z.deep.adit.localhost': '*.deep.adit.localhost',
+    'z.own.adit.localhost': 'agent *.own.adit.localhost',
+  }
+  for (const [host, wanted] of Object.entries(answers)) {
+    const { text } = await askSecurely(tlsPort, ca, {
+      host,
+      servername: host.toLowerCase().replace(/\.$/, ''),
+    })
+    assert.equal(text, wanted, host)
+  }
+  const plain = await askPlainly(port, { host: 'a.adit.localhost' })
+  assert.equal(plain.status, 307)
+})
+
+test('a TLS edge closes its name to HTTP and to agents', async (t) => {
+  const { config, tunnels, tlsPort, port, ca } = await startHttpsEdge(t)
+  const upstream = await startUpstream(t, echo)
+  for (const proto of ['http', 'https'] as const) {
+    tunnels.add('tls.adit.localhost', localTunnel(upstream, { proto, hostport: 'tls.adit.localhost:443' }))
+  }
+  config.create(TlsEdge, { hostports: ['tls.adit.localhost:443'] })
+  await config.applied()
+
+  const plain = await askPlainly(port, { host: 'tls.adit.localhost' })
+  const secure = await askSecurely(tlsPort, ca, { host: 'tls.adit.localhost' })
+  const misdirected = await askSecurely(tlsPort, ca, { host: 'tls.adit.localhost', servername: HOST })
+
+  assert.deepEqual([plain.status, secure.status, misdirected.status], [404, 0, 404])
+})
+
+test('TLS edges end TLS or pass it on, and tell certificates apart', async (t) => {
+  const { config, tunnels, tlsPort, ca } = await startHttpsEdge(t)
+  const authority = await clientAuthority('clients')
+  const client = await authority.issue('me')
+  const upstream = await startTcp(t, (socket) => socket.pipe(socket))
+  const tunnel = localTunnel(upstream, { labels: { raw: 'tls' } })
+  tunnels.tunnels.push(tunnel)
+  const backend = { backend_id: config.create(TunnelGroupBackend, { labels: { raw: 'tls' } }) }
+  const host = 'raw.adit.localhost'
+  const edgeId = config.create(TlsEdge, {
+    hostports: [`${host}:443`],
+    backend,
+    tls_termination: { terminate_at: 'edge', min_version: '1.3' },
+  })
+  await config.applied()
+  const connect = (more = {}) => {
+    const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: host, ca, ...more })
+    t.after(() => socket.destroy())
+    return new RawClient(socket).write('hello')
+  }
+
+  await connect().untilText('hello')
+  const old = await connect({ maxVersion: 'TLSv1.2' }).untilClosed()
+  config.update(edgeId, {
+    mutual_tls: {
+      certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: authority.ca })],
+    },
+  })
+  await config.applied()
+  const nobody = await connect().untilClosed()
+  await connect(client).untilText('hello')
+  const visitors = tunnel.visitors.length
+  config.update(edgeId, { mutual_tls: null, tls_termination: null })
+  await config.applied()
+  // Now the other end of TLS would be the upstream, which speaks none: it gets the hello as it is.
+  const passed = await connect().untilClosed()
+
+  assert.deepEqual([old.text, nobody.text, passed.text], ['', '', ''])
+  assert.deepEqual(
+    tunnel.visitors.map(({ via, passthroughTls }) => `${via} ${passthroughTls}`),
+    ['tls-edge false', 'tls-edge false', 'tls-edge true'],
+  )
+  assert.equal(visitors, 2)
+})
+
+test('TCP edges open their port, keep addresses out before a byte is sent, and close it again', async (t) => {
+  const { edge, config } = await startHttpsEdge(t)
+  const port = 21_000 + Math.floor(Math.random() * 8000)
+  const policy = config.create(IpPolicy, {})
+  const rule = config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '127.0.0.0/8', action: 'allow' })
+  const backend = { backend_id: config.create(TunnelGroupBackend, { labels: { none: 'yet' } }) }
+  const edgeId = config.create(TcpEdge, {
+    hostports: [`localhost:${port}`],
+    backend,
+    ip_restriction: { ip_policy_ids: [policy] },
+  })
+  await config.applied()
+  await assert.rejects(() => edge.ports.acquire(port), /taken/)
+  const connect = () => rawClient(t, port).untilClosed()
+  const counted = () => [...edge.places.counts()].find(({ edgeId: id }) => id === edgeId)?.counters
+
+  await eventually(() => counted() !== undefined, 'the edge is compiled')
+  await connect()
+  const admitted = counted()?.connections
+  config.update(rule, { cidr: '10.0.0.0/8' })
+  await config.applied()
+  await connect()
+  const denied = counted()
+  config.remove(edgeId)
+  await config.applied()
+  const gone = await connect()
+
+  assert.equal(admitted, 1)
+  assert.deepEqual([denied?.connections, denied?.refusals], [1, 1])
+  assert.match(String(gone.error), /ECONNREFUSED/)
+  assert.equal(await edge.ports.acquire(port), port)
+})
+
+test('the account’s own restriction holds for all its edges and endpoints, and for nobody else', async (t) => {
+  const world = await startHttpsEdge(t)
+  const { edge, config, tunnels, tlsPort, ca, port, ask } = world
+  const upstream = await startUpstream(t, answering('agent'))
+  tunnels.add('agent.adit.localhost', localTunnel(upstream))
+  const others = new TestConfiguration(edge, 'ac_other')
+  fixedEdge({ config: others }, 'other.adit.localhost')
+  const policy = config.create(IpPolicy, {})
+  config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' })
+  const restriction = config.create(IpRestriction, { type: 'endpoints', ip_policy_ids: [policy] })
+  const api = config.create(IpRestriction, { type: 'api', ip_policy_ids: [policy], enforced: true })
+  const see = async () => {
+    await config.applied()
+    const agent = await askPlainly(port, { host: 'agent.adit.localhost' })
+    const other = await askSecurely(tlsPort, ca, { host: 'other.adit.localhost' })
+    return [(await ask()).status, agent.status, other.status]
+  }
+
+  const announced = await see()
+  config.update(restriction, { enforced: true })
+  const enforced = await see()
+  config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '127.0.0.1/32', action: 'allow' })
+  const widened = await see()
+  config.remove(policy)
+  const broken = await see()
+  config.remove(restriction)
+  const removed = await see()
+
+  assert.ok(api)
+  assert.deepEqual(announced, [200, 200, 200])
+  assert.deepEqual(enforced, [403, 403, 200])
+  assert.deepEqual(widened, [200, 200, 200])
+  assert.deepEqual(broken, [403, 403, 200])
+  assert.deepEqual(removed, [200, 200, 200])
+})
+
+test('a new deny ends connections that are open, and leaves those of others alone', async (t) => {
+  const { config, routeId, edgeId, backendId, tlsPort, ca } = await startHttpsEdge(
+    t,
+    (_request, response) => {
+      response.write('begin ')
+    },
+  )
+  config.create(HttpsRoute, {
+    edge_id: edgeId,
+    match_type: 'path_prefix',
+    match: '/other',
+    backend: { backend_id: backendId },
+  })
+  await config.applied()
+  const start = (path: string) => {
+    const socket = connectTls({
+      port: tlsPort,
+      host: '127.0.0.1',
+      servername: HOST,
+      ca,
+      ALPNProtocols: ['http/1.1'],
+    })
+    t.after(() => socket.destroy())
+    return new RawClient(socket).write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  }
+  const denied = await start('/').untilText('begin ')
+  const other = await start('/other').untilText('begin ')
+
+  const deniedAt = performance.now()
+  const policy = config.create(IpPolicy, {})
+  config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '0.0.0.0/0', action: 'deny' })
+  config.update(routeId, { ip_restriction: { ip_policy_ids: [policy] } })
+  await denied.until(({ closed }) => closed, 'the end of the denied connection')
+
+  assert.ok(performance.now() - deniedAt < 5000)
+  await config.applied()
+  assert.equal(other.closed, false)
+})
+
+test('what is under way finishes as it began, whatever is changed', async (t) => {
+  const waiting: (() => void)[] = []
+  const { config, routeId, edgeId, ask } = await startHttpsEdge(t, (_request, response) => {
+    waiting.push(() => response.end('as it began'))
+  })
+  const slow = ask()
+  await eventually(() => waiting.length === 1, 'the request is under way')
+
+  const other = config.create(HttpResponseBackend, { body: 'new' })
+  config.update(routeId, { backend: { backend_id: other }, response_headers: { add: { x: 'new' } } })
+  await config.applied()
+  const fresh = await ask()
+  config.update(edgeId, { tls_termination: { min_version: '1.3' } })
+  config.remove(routeId)
+  await config.applied()
+  waiting[0]?.()
+
+  const { status, text, headers } = await slow
+  assert.deepEqual([status, text, headers.x], [200, 'as it began', undefined])
+  assert.deepEqual([fresh.text, fresh.headers.x], ['new', 'new'])
+})
+
+/** Material that is not what it should be, on which nobody may get in (P36). */
+const broken: Record<
+  string,
+  (world: HttpsEdgeWorld) => { place: string; settings: Record<string, unknown> } | undefined
+> = {
+  'an IP policy that is missing': ({ routeId }) => ({
+    place: routeId,
+    settings: { ip_restriction: { enabled: true, ip_policy_ids: ['ipp_gone'] } },
+  }),
+  'an IP policy without rules': ({ config, routeId }) => ({
+    place: routeId,
+    settings: { ip_restriction: { enabled: true, ip_policy_ids: [config.create(IpPolicy, {})] } },
+  }),
+  'no IP policy at all': ({ routeId }) => ({
+    place: routeId,
+    settings: { ip_restriction: { enabled: true, ip_policy_ids: [] } },
+  }),
+  'an allowing policy beside a missing one': ({ config, routeId }) => {
+    const policy = config.create(IpPolicy, {})
+    config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '0.0.0.0/0', action: 'allow' })
+    return {
+      place: routeId,
+      settings: { ip_restriction: { enabled: true, ip_policy_ids: [policy, 'ipp_gone'] } },
+    }
+  },
+  'a rule that cannot be read': ({ config, routeId }) => {
+    const policy = config.create(IpPolicy, {})
+    config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '0.0.0.0/0', action: 'allow' })
+    config.write(IpPolicyRule as unknown as Resource, 'ipr_x', {
+      ip_policy_id: policy,
+      cidr: '010.1.2/8',
+      action: 'deny',
+    })
+    return { place: routeId, settings: { ip_restriction: { enabled: true, ip_policy_ids: [policy] } } }
+  },
+  'a certificate authority that is missing': ({ edgeId }) => ({
+    place: edgeId,
+    settings: { mutual_tls: { enabled: true, certificate_authority_ids: ['ca_gone'] } },
+  }),
+  'no certificate authority at all': ({ edgeId }) => ({
+    place: edgeId,
+    settings: { mutual_tls: { enabled: true, certificate_authority_ids: [] } },
+  }),
+  'a certificate authority that cannot be read': ({ config, edgeId }) => {
+    const pem = '-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n'
+    const id = config.create(CertificateAuthority, { ca_pem: pem })
+    return { place: edgeId, settings: { mutual_tls: { enabled: true, certificate_authority_ids: [id] } } }
+  },
+  'a certificate authority that is empty': ({ config, edgeId }) => {
+    const id = config.create(CertificateAuthority, { ca_pem: '' })
+    return { place: edgeId, settings: { mutual_tls: { enabled: true, certificate_authority_ids: [id] } } }
+  },
+  'a chosen certificate that is missing': ({ config, edgeId }) => {
+    config.create(ReservedDomain, { domain: HOST }, 'rd_1')
+    config.write(ReservedDomain as unknown as Resource, 'rd_1', {
+      ...config.record('rd_1'),
+      certificate_id: 'cert_gone',
+    })
+    return { place: edgeId, settings: {} }
+  },
+  'a chosen certificate whose key cannot be unsealed': ({ config, edgeId }) => {
+    config.write(TlsCertificate as unknown as Resource, 'cert_1', {
+      certificate_pem: 'x',
+      private_key_pem: null,
+    })
+    config.create(ReservedDomain, { domain: HOST }, 'rd_1')
+    config.write(ReservedDomain as unknown as Resource, 'rd_1', {
+      ...config.record('rd_1'),
+      certificate_id: 'cert_1',
+    })
+    return { place: edgeId, settings: {} }
+  },
+  'a webhook secret that cannot be unsealed': ({ routeId }) => ({
+    place: routeId,
+    settings: { webhook_verification: { enabled: true, provider: 'github', secret: null } },
+  }),
+  'a webhook provider that cannot be checked': ({ routeId }) => ({
+    place: routeId,
+    settings: { webhook_verification: { enabled: true, provider: 'vmware', secret: 'x' } },
+  }),
+  'a pattern that could take for ever': ({ routeId }) => ({
+    place: routeId,
+    settings: { user_agent_filter: { enabled: true, allow: [], deny: ['(a)\\1'] } },
+  }),
+  'a header that would change the framing': ({ routeId }) => ({
+    place: routeId,
+    settings: { request_headers: { enabled: true, add: { 'transfer-encoding': 'chunked' }, remove: [] } },
+  }),
+  'settings that make no sense': ({ routeId }) => ({
+    place: routeId,
+    settings: { ip_restriction: { enabled: true } },
+  }),
+}
+
+for (const [what, arrange] of Object.entries(broken)) {
+  test(`${what} lets nobody in, and nobody else out`, async (t) => {
+    const world = await startHttpsEdge(t)
+    const { edge, config, ask, tunnel, tlsPort, ca } = world
+    fixedEdge(world, 'fine.adit.localhost')
+    await config.applied()
+    assert.equal((await ask()).status, 200)
+    const visitors = tunnel.visitors.length
+    const kind = (id: string) => (id.startsWith('edghtsrt') ? HttpsRoute : HttpsEdge) as unknown as Resource
+
+    const { place, settings } = arrange(world)!
+    config.write(kind(place), place, { ...config.record(place), ...settings })
+    await config.applied()
+    const denied = await ask({ method: 'POST', body: '{}', headers: { 'user-agent': 'aa' } })
+    const fine = await askSecurely(tlsPort, ca, { host: 'fine.adit.localhost' })
+
+    assert.ok([403, 503].includes(denied.status), `${denied.status}`)
+    assert.equal(tunnel.visitors.length, visitors, 'the upstream is not reached')
+    assert.equal(fine.text, 'fine.adit.localhost')
+    if (denied.status === 503) assert.ok([...edge.places.broken()].some(({ placeId }) => placeId === place))
+  })
+}
+
+test('mutual TLS on a TLS edge that passes TLS on lets nobody in', async (t) => {
+  const { edge, config, tunnels, tlsPort } = await startHttpsEdge(t)
+  const tunnel = localTunnel(1, { labels: { raw: 'tls' } })
+  tunnels.tunnels.push(tunnel)
+  const id = config.create(TlsEdge, {
+    hostports: ['raw.adit.localhost:443'],
+    backend: { backend_id: config.create(TunnelGroupBackend, { labels: { raw: 'tls' } }) },
+    mutual_tls: { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: 'x' })] },
+  })
+  await config.applied()
+
+  const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: 'raw.adit.localhost' })
+  t.after(() => socket.destroy())
+  await new RawClient(socket).untilClosed()
+
+  assert.equal(tunnel.visitors.length, 0)
+  assert.deepEqual(
+    [...edge.places.broken()].map(({ placeId }) => placeId),
+    [id],
+  )
+})

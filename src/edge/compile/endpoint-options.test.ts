@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { testCertificates } from '../testing/certificates.ts'
+import { askPlainly, askSecurely, type Question, type Reply } from '../testing/client.ts'
+import { clientAuthority } from '../testing/client-certificates.ts'
+import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { echo } from '../testing/https-edge.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import type { EndpointOptions } from '../tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+/** An agent's endpoint with these options, over http and https, and how to ask it. */
+async function startEndpoint(t: TestContext, options: Partial<EndpointOptions>) {
+  const upstream = await startUpstream(t, echo)
+  const tunnels = new TestTunnels()
+  for (const proto of ['http', 'https'] as const) tunnels.add(HOST, localTunnel(upstream, { proto, options }))
+  const { ca, lookup } = await testCertificates('adit.localhost')
+  const { port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup })
+  return {
+    ask: (question: Partial<Question> = {}) => askPlainly(port, { host: HOST, ...question }),
+    askSecurely: (question: Partial<Question> = {}) => askSecurely(tlsPort, ca, { host: HOST, ...question }),
+  }
+}
+
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+
+/** What the upstream got. */
+const fieldsOf = ({ text }: Reply) => (JSON.parse(text) as { headers: Record<string, string> }).headers
+
+test('basic_auth asks for a name and password, and takes nothing else', async (t) => {
+  const { ask } = await startEndpoint(t, {
+    basicAuth: [
+      { username: 'ann', password: 'pässword:1' },
+      { username: 'bob', password: 'other-password' },
+    ],
+  })
+
+  const unasked = await ask()
+  const statuses: Record<string, number> = {}
+  for (const text of [
+    'ann:pässword:1',
+    'bob:other-password',
+    'ann:other-password',
+    'ann:',
+    'ann',
+    ':',
+    '',
+    'ANN:pässword:1',
+  ]) {
+    statuses[text] = (await ask({ headers: basic(text) })).status
+  }
+  const twice = await ask({
+    headers: { authorization: [basic('ann:x').authorization, basic('bob:other-password').authorization] },
+  })
+  const bearer = await ask({ headers: { authorization: 'Bearer bob:other-password' } })
+
+  assert.equal(unasked.status, 401)
+  assert.match(String(unasked.headers['www-authenticate']), /^Basic realm="/)
+  assert.match(unasked.text, /401 Unauthorized/)
+  assert.deepEqual(statuses, {
+    'ann:pässword:1': 200,
+    'bob:other-password': 200,
+    'ann:other-password': 401,
+    'ann:': 401,
+    ann: 401,
+    ':': 401,
+    '': 401,
+    'ANN:pässword:1': 401,
+  })
+  assert.deepEqual([twice.status, bearer.status], [401, 401])
+})
+
+test('address rules of an endpoint hold, with everyone allowed where nobody is named', async (t) => {
+  const denied = await startEndpoint(t, { ipRestriction: { allow: [], deny: ['127.0.0.0/8'] } })
+  const elsewhere = await startEndpoint(t, { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } })
+  const open = await startEndpoint(t, { ipRestriction: { allow: [], deny: ['10.0.0.0/8'] } })
+
+  const statuses = [await denied.ask(), await elsewhere.ask(), await open.ask()].map(({ status }) => status)
+
+  assert.deepEqual(statuses, [403, 403, 200])
+})
+
+test('headers, compression, filters and verification of an endpoint act as on edges', async (t) => {
+  const headers = await startEndpoint(t, {
+    requestHeaders: {
+      add: [
+        ['x-a', 'one'],
+        ['x-a', 'two'],
+        ['host', 'inside.test'],
+      ],
+      remove: ['x-mine'],
+    },
+    responseHeaders: {
+      add: [
+        ['set-cookie', 'a=1'],
+        ['set-cookie', 'b=2'],
+      ],
+      remove: ['content-type'],
+    },
+    compression: true,
+  })
+  const filtered = await startEndpoint(t, { userAgentFilter: { allow: [], deny: ['bot'] } })
+  const webhook = await startEndpoint(t, { webhookVerification: { provider: 'GITHUB', secret: 'secret' } })
+  const breaker = await startEndpoint(t, { circuitBreaker: { errorThreshold: 0.5 } })
+  const signature = `sha256=${createHmac('sha256', 'secret').update('x').digest('hex')}`
+
+  const reply = await headers.ask({ headers: { 'x-mine': 'y' } })
+  const bot = await filtered.ask({ headers: { 'user-agent': 'a bot' } })
+  const browser = await filtered.ask({ headers: { 'user-agent': 'a browser' } })
+  const signed = await webhook.ask({
+    method: 'POST',
+    body: 'x',
+    headers: { 'x-hub-signature-256': signature },
+  })
+  const forged = await webhook.ask({
+    method: 'POST',
+    body: 'y',
+    headers: { 'x-hub-signature-256': signature },
+  })
+  const closed = await breaker.ask()
+
+  assert.deepEqual(
+    [fieldsOf(reply)['x-a'], fieldsOf(reply).host, fieldsOf(reply)['x-mine']],
+    ['one, two', 'inside.test', undefined],
+  )
+  assert.deepEqual(reply.headers['set-cookie'], ['a=1', 'b=2'])
+  assert.equal(reply.headers['content-type'], undefined)
+  assert.deepEqual(
+    [bot.status, browser.status, signed.status, forged.status, closed.status],
+    [403, 200, 200, 403, 200],
+  )
+})
+
+test('mutual TLS of an endpoint tells the upstream who the client is', async (t) => {
+  const authority = await clientAuthority('clients')
+  const client = await authority.issue('me', { dns: ['me.test'] })
+  const { askSecurely: ask } = await startEndpoint(t, { mutualTls: { caPem: authority.ca } })
+
+  const nobody = await ask()
+  const known = await ask({ tls: client, headers: { 'adit-mtls-subject-cn': 'forged' } })
+
+  assert.equal(nobody.status, 0)
+  assert.deepEqual(
+    [fieldsOf(known)['adit-mtls-subject-cn'], fieldsOf(known)['adit-mtls-subject-alt-name-dns']],
+    ['me', 'me.test'],
+  )
+})
+
+test('an option that cannot be obeyed lets nobody in', async (t) => {
+  const login = { clientId: 'a', clientSecret: 'b', allowEmails: [], allowDomains: [], scopes: [] }
+  const options: Partial<EndpointOptions>[] = [
+    { basicAuth: [] },
+    { ipRestriction: { allow: ['nonsense'], deny: [] } },
+    { webhookVerification: { provider: 'vmware', secret: 'x' } },
+    { webhookVerification: { provider: 'github', secret: '' } },
+    { userAgentFilter: { allow: [], deny: ['(a)\\1'] } },
+    { requestHeaders: { add: [['content-length', '0']], remove: [] } },
+    { mutualTls: { caPem: 'nonsense' } },
+    { oauth: { provider: 'google', ...login } },
+    { oauth: { provider: 'myspace', ...login } },
+    { oidc: { issuerUrl: 'https://id.test', ...login } },
+  ]
+
+  for (const option of options) {
+    const { ask } = await startEndpoint(t, option)
+    const reply = await ask({ headers: basic('ann:x') })
+    assert.deepEqual(
+      [reply.status, reply.headers['adit-error-code']],
+      [503, 'ERR_ADIT_3212'],
+      JSON.stringify(option),
+    )
+  }
+})
+
+test('address rules keep visitors from raw endpoints before a byte is passed on', async (t) => {
+  let connections = 0
+  const upstream = await startTcp(t, (socket) => {
+    connections++
+    socket.end('hello')
+  })
+  const tunnels = new TestTunnels()
+  const { edge } = await startEdge(t, tunnels)
+  const [open, closed] = [await edge.ports.acquire(), await edge.ports.acquire()]
+  tunnels.ports.set(open, localTunnel(upstream, { proto: 'tcp' }))
+  tunnels.ports.set(
+    closed,
+    localTunnel(upstream, { proto: 'tcp', options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } } }),
+  )
+
+  const welcome = await rawClient(t, open).untilClosed()
+  const denied = await rawClient(t, closed).untilClosed()
+
+  assert.deepEqual([welcome.text, denied.text, connections], ['hello', '', 1])
+})

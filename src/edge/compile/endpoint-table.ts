@@ -1,0 +1,27 @@
+import type { Table } from '../table.ts'
+import type { TunnelLookup } from '../tunnels.ts'
+import type { Endpoints } from './endpoints.ts'
+
+/** The table of agents' own endpoints: whoever is online under a name or port right now. */
+export function endpointTable(tunnels: TunnelLookup, endpoints: Endpoints): Table {
+  return {
+    http(scheme, host) {
+      const tunnel = tunnels.find(scheme, host)
+      if (tunnel !== undefined) return endpoints.http(tunnel)
+      const secure = scheme === 'http' ? tunnels.find('https', host) : undefined
+      return secure === undefined ? undefined : endpoints.redirect(secure)
+    },
+    tls(serverName) {
+      const https = tunnels.find('https', serverName)
+      if (https !== undefined) return endpoints.http(https)
+      const tls = tunnels.find('tls', serverName)
+      return tls === undefined ? undefined : endpoints.raw(tls)
+    },
+    tcp(port) {
+      const tunnel = tunnels.findTcp(port)
+      return tunnel === undefined ? undefined : endpoints.raw(tunnel)
+    },
+    // Endpoints have no routes.
+    route: () => undefined,
+  }
+}

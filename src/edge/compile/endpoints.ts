@@ -1,0 +1,102 @@
+import type { HttpBackend } from '../backend.ts'
+import type { Core } from '../core.ts'
+import type { TlsPolicies } from '../listeners/tls-policy.ts'
+import { type HttpEntry, newCounters, type RawEntry, type Route } from '../table.ts'
+import type { Tunnel } from '../tunnels.ts'
+import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
+import type { EndpointModules } from './endpoint-options.ts'
+import { denyAll } from './module.ts'
+
+/** Compiles the endpoints of agents, each once, for as long as its tunnel is online. */
+export class Endpoints {
+  readonly #core: Core
+  readonly #budgets: IdleBudgets
+  readonly #policies: TlsPolicies
+  readonly #modulesOf: (tunnel: Tunnel) => EndpointModules
+  readonly #http = new WeakMap<Tunnel, HttpEntry>()
+  readonly #raw = new WeakMap<Tunnel, RawEntry>()
+  readonly #redirects = new WeakMap<Tunnel, HttpEntry>()
+
+  constructor(
+    core: Core,
+    budgets: IdleBudgets,
+    policies: TlsPolicies,
+    modulesOf: (tunnel: Tunnel) => EndpointModules,
+  ) {
+    this.#core = core
+    this.#budgets = budgets
+    this.#policies = policies
+    this.#modulesOf = modulesOf
+  }
+
+  /** The endpoint of an http or https tunnel. */
+  http(tunnel: Tunnel): HttpEntry {
+    const known = this.#http.get(tunnel)
+    if (known !== undefined) return known
+    const entry = this.#compileHttp(tunnel)
+    this.#http.set(tunnel, entry)
+    return entry
+  }
+
+  /** What plain HTTP gets where only https is served. */
+  redirect(tunnel: Tunnel): HttpEntry {
+    const known = this.#redirects.get(tunnel)
+    if (known !== undefined) return known
+    const entry = { ...this.http(tunnel), policy: undefined, redirectToHttps: true }
+    this.#redirects.set(tunnel, entry)
+    return entry
+  }
+
+  /** The endpoint of a tcp or tls tunnel. */
+  raw(tunnel: Tunnel): RawEntry {
+    const known = this.#raw.get(tunnel)
+    if (known !== undefined) return known
+    const entry = this.#compileRaw(tunnel)
+    this.#raw.set(tunnel, entry)
+    return entry
+  }
+
+  #compileHttp(tunnel: Tunnel): HttpEntry {
+    const { id, accountId } = tunnel
+    const proto = tunnel.proto === 'https' ? 'https' : 'http'
+    const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(tunnel.sessionId), 'endpoint', proto)
+    const { admission, steps, around, tls } = this.#modulesOf(tunnel)
+    const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
+    const route: Route = {
+      id,
+      admission,
+      steps,
+      backend: around === undefined ? backend : around(backend),
+      counters: newCounters(),
+    }
+    return {
+      kind: 'http',
+      id,
+      accountId,
+      traffic: this.#core.traffic.of(accountId),
+      policy: proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
+      redirectToHttps: false,
+      routeFor: () => route,
+    }
+  }
+
+  #compileRaw(tunnel: Tunnel): RawEntry {
+    const { id, accountId, options, sessionId } = tunnel
+    const terminated = tunnel.proto === 'tls' && options.tlsTermination !== undefined
+    const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(sessionId), 'endpoint', 'http')
+    const { admission, tls } = this.#modulesOf(tunnel)
+    return {
+      kind: 'raw',
+      id,
+      accountId,
+      traffic: this.#core.traffic.of(accountId),
+      via: 'endpoint',
+      policy: terminated ? this.#policies.get({ http: false, ...tls }) : undefined,
+      // A certificate can only be asked for where TLS ends here: the option cannot be obeyed otherwise (P36).
+      admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
+      restricted: options.ipRestriction !== undefined,
+      backend: (tried) => (tried.length === 0 ? target : undefined),
+      counters: newCounters(),
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startEdge, startTcp } from '../testing/edge.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+test('the upstream gets where a request came from, from us alone, and nothing of the hop before', async (t) => {
+  let seen = ''
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      seen = chunk.toString('latin1')
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const forged = [
+    'Connection: X-Hop, X-Forwarded-For, Authorization-Hop',
+    'X-Hop: 1',
+    'Authorization-Hop: 1',
+    'X-Forwarded-For: 6.6.6.6',
+    'X-FORWARDED-PROTO: https',
+    'x_forwarded_host: evil.example',
+    'Forwarded: for=6.6.6.6',
+    'Adit-Auth-User-Email: root@example',
+    'ngrok-mtls-subject-cn: root',
+    'Keep-Alive: timeout=9',
+    'Proxy-Authorization: Basic eA==',
+    'TE: trailers, gzip',
+    'Trailer: X',
+  ]
+
+  const client = rawClient(t, port).write(
+    `GET /p HTTP/1.1\r\nAccept: */*\r\nHost: APP.adit.localhost:81\r\n${forged.join('\r\n')}\r\nCookie: a=b\r\n\r\n`,
+  )
+  await client.untilText('204 No Content')
+
+  assert.equal(
+    seen,
+    `GET /p HTTP/1.1\r\nHost: ${HOST}:81\r\nAccept: */*\r\nCookie: a=b\r\nTE: trailers\r\n` +
+      `X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: ${HOST}:81\r\n\r\n`,
+  )
+})
+
+test('the visitor gets nothing of the hop behind', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () =>
+      socket.write(
+        'HTTP/1.1 200 Fine\r\nConnection: keep-alive, X-Inner\r\nKeep-Alive: timeout=5\r\nX-Inner: 1\r\n' +
+          'Proxy-Authenticate: Basic\r\nUpgrade: h2c\r\nTrailer: X\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n' +
+          'Content-Length: 2\r\nX-Outer: \xe9\r\n\r\nok',
+      ),
+    )
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ok')
+
+  assert.equal(
+    client.text.replace('Ã©', 'é'),
+    'HTTP/1.1 200 Fine\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nX-Outer: é\r\nContent-Length: 2\r\n\r\nok',
+  )
+})
+
+test('the stream is opened for the visitor’s own address', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
+  })
+  const tunnel = localTunnel(upstream)
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+
+  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await client.untilText('204')
+
+  assert.deepEqual(tunnel.visitors, [
+    {
+      clientAddress: `127.0.0.1:${client.socket.localPort}`,
+      serverAddress: `127.0.0.1:${port}`,
+      proto: 'http',
+      via: 'endpoint',
+      passthroughTls: false,
+    },
+  ])
+})
+
+test('an endpoint with the PROXY protocol shares no connection between visitors', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
+  })
+  const tunnel = localTunnel(upstream, { options: { proxyProto: 1 } })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+
+  for (let n = 0; n < 2; n++) {
+    await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('204')
+  }
+
+  assert.equal(tunnel.visitors.length, 2)
+})
+
+test('plain HTTP to a host that only serves https is sent there', async (t) => {
+  const tunnels = new TestTunnels().add(HOST, localTunnel(1, { proto: 'https' }))
+  const { port, tlsPort } = await startEdge(t, tunnels)
+
+  const client = rawClient(t, port).write(`GET /a?b HTTP/1.1\r\nHost: ${HOST}:${port}\r\n\r\n`)
+  await client.untilText('\r\n\r\n')
+
+  assert.match(client.text, /^HTTP\/1\.1 307 /)
+  assert.ok(client.text.includes(`Location: https://${HOST}:${tlsPort}/a?b\r\n`))
+})
+
+test('an address the endpoint denies gets a numbered 403 and nothing reaches the upstream', async (t) => {
+  const tunnel = localTunnel(1, { options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } } })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+
+  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await client.untilText('ERR_ADIT_3203\n')
+
+  assert.match(client.text, /^HTTP\/1\.1 403 /)
+  assert.equal(tunnel.visitors.length, 0)
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { eventually, shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+test('a request reaches the upstream of the tunnel its host names', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => response.end(`hello ${request.url}`))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(`GET /a?b=c HTTP/1.1\r\nHost: ${HOST}:8080\r\n\r\n`)
+
+  await client.untilText('hello /a?b=c')
+  assert.match(client.text, /^HTTP\/1\.1 200 OK\r\n/)
+})
+
+test('an unknown host is told so, in the form it asked for', async (t) => {
+  const { port } = await startEdge(t)
+  const ask = (accept: string) =>
+    rawClient(t, port)
+      .write(`GET / HTTP/1.1\r\nHost: no.example\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`)
+      .untilClosed()
+
+  const page = await ask('text/html,*/*')
+  const json = await ask('application/json')
+  const plain = await ask('*/*')
+
+  for (const { text } of [page, json, plain]) {
+    assert.match(text, /^HTTP\/1\.1 404 Not Found\r\n/)
+    assert.match(text, /\r\nadit-error-code: ERR_ADIT_3200\r\n/)
+    assert.match(text, /Tunnel no\.example not found/)
+  }
+  assert.match(page.text, /Content-Security-Policy: default-src 'none'/)
+  assert.equal(JSON.parse(json.text.split('\r\n\r\n')[1]!).error_code, 'ERR_ADIT_3200')
+})
+
+test('requests of one connection and of several share kept upstream connections', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => response.end('x'))
+  const tunnel = localTunnel(upstream)
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+  const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+
+  for (let visitor = 0; visitor < 3; visitor++) {
+    const client = rawClient(t, port)
+    for (let n = 1; n <= 3; n++) {
+      client.write(request)
+      await client.until(({ text }) => text.split('HTTP/1.1 200').length === n + 1)
+    }
+  }
+
+  assert.equal(tunnel.visitors.length, 1)
+})
+
+test('pipelined requests are answered in order', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    setTimeout(() => response.end(`<${request.url}>`), request.url === '/1' ? 50 : 0)
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port)
+  client.write([1, 2, 3, 4].map((n) => `GET /${n} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).join(''))
+
+  await client.untilText('</4>')
+  assert.deepEqual(client.text.match(/<\/\d>/g), ['</1>', '</2>', '</3>', '</4>'])
+})
+
+test('bodies pass in both directions, by length and in chunks, with trailers', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    const hash = createHash('sha256')
+    request.on('data', (chunk) => hash.update(chunk))
+    request.on('end', () => {
+      response.writeHead(200, { Trailer: 'X-Sum' })
+      response.write('sum ')
+      response.addTrailers({ 'X-Sum': String(request.trailers['x-in']) })
+      response.end(hash.digest('hex'))
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const sum = createHash('sha256').update('hello world').digest('hex')
+
+  const chunked = rawClient(t, port).write(
+    `POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n` +
+      '5;ext=1\r\nhello\r\n6\r\n world\r\n0\r\nX-In: yes\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n',
+  )
+  const sized = rawClient(t, port).write(
+    `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 11\r\nConnection: close\r\n\r\nhello`,
+  )
+  sized.write(' world')
+
+  await chunked.untilClosed()
+  await sized.untilClosed()
+  assert.ok(chunked.text.includes(sum))
+  assert.ok(chunked.text.includes('X-Sum: yes'))
+  assert.ok(sized.text.includes(sum))
+})
+
+test('a HEAD answer has its length and no body, and the connection goes on', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    response.setHeader('Content-Length', 5)
+    response.end(request.method === 'HEAD' ? undefined : 'abcde')
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(
+    `HEAD / HTTP/1.1\r\nHost: ${HOST}\r\n\r\nGET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`,
+  )
+
+  await client.untilClosed()
+  const [head, get] = client.text.split(/(?=HTTP\/1\.1 200)/)
+  assert.match(head!, /Content-Length: 5\r\n\r\n$/)
+  assert.match(get!, /\r\n\r\nabcde$/)
+})
+
+test('HTTP/1.0 visitors get what they understand', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url === '/chunked') response.write('in ')
+    response.end('pieces')
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const plain = rawClient(t, port).write(`GET /chunked HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  const kept = rawClient(t, port).write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\nConnection: keep-alive\r\n\r\n`)
+
+  await plain.untilClosed()
+  await kept.untilText('pieces')
+  assert.match(plain.text, /\r\n\r\nin pieces$/)
+  assert.ok(!/transfer-encoding/i.test(plain.text))
+  assert.match(kept.text, /Connection: keep-alive\r\n/)
+  kept.write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  await kept.untilClosed()
+  assert.equal(kept.text.match(/pieces/g)?.length, 2)
+})
+
+test('100-continue is passed through both ways', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    request.resume()
+    request.on('end', () => response.end('done'))
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(
+    `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n`,
+  )
+  await client.untilText('HTTP/1.1 100 Continue\r\n\r\n')
+  client.write('body')
+
+  await client.untilText('done')
+})
+
+test('an answer that comes before the body ended closes the connection after it', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig'))
+  })
+  const tunnel = localTunnel(upstream)
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+
+  const client = rawClient(t, port).write(
+    `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 100000\r\n\r\nabc`,
+  )
+  await client.untilClosed()
+
+  assert.match(client.text, /^HTTP\/1\.1 413 [\s\S]*Connection: close\r\n\r\nbig$/)
+  const again = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await again.untilText('big')
+  assert.equal(tunnel.visitors.length, 2)
+})
+
+test('a visitor that leaves ends the request at the upstream', async (t) => {
+  let gone = false
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () => {})
+    socket.on('close', () => {
+      gone = true
+    })
+  })
+  const tunnel = localTunnel(upstream)
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel), { limits: shortLimits })
+
+  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  client.socket.end()
+
+  await eventually(() => gone, 'the upstream connection is closed')
+})
+
+test('a visitor that half-closes still gets its answer', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('late'), 50))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  client.socket.end()
+
+  await client.untilClosed()
+  assert.match(client.text, /late$/)
+})
+
+test('an upstream that refuses becomes a 502', async (t) => {
+  const upstream = await startTcp(t, (socket) => socket.destroy())
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+
+  await client.untilText('ERR_ADIT_8012\n')
+  assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway/)
+})
+
+test('a kept upstream connection that died is replaced without the visitor noticing', async (t) => {
+  let connections = 0
+  const upstream = await startTcp(t, (socket) => {
+    connections++
+    socket.on('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      // The first connection dies exactly when the second request arrives on it.
+      if (connections === 1) socket.once('data', () => socket.destroy())
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+
+  const client = rawClient(t, port).write(request)
+  await client.untilText('ok')
+  client.write(request)
+  await client.until(({ text }) => text.split('200 OK').length >= 3)
+
+  assert.ok(!client.text.includes('502'))
+})

@@ -1,0 +1,644 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import type { CertificateLookup } from '../listeners/tls-terminator.ts'
+import { testCertificates } from '../testing/certificates.ts'
+import { eventually, shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { type LocalTunnel, localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+async function startSecure(t: TestContext, tunnel: LocalTunnel, config = {}) {
+  const certificates = await testCertificates('adit.localhost')
+  const lookup: CertificateLookup = certificates.lookup
+  const { tlsPort, edge } = await startEdge(t, new TestTunnels().add(HOST, tunnel), config, {
+    certificates: lookup,
+  })
+  const connect = () => {
+    const session = connectHttp2(`https://${HOST}:${tlsPort}`, {
+      ca: certificates.ca,
+      host: '127.0.0.1',
+      servername: HOST,
+    })
+    session.on('error', () => {})
+    t.after(() => session.destroy())
+    return session
+  }
+  return { edge, connect, tlsPort, ca: certificates.ca }
+}
+
+async function ask(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body?: Buffer,
+): Promise<{
+  headers: IncomingHttpHeaders
+  body: Buffer
+  trailers: IncomingHttpHeaders | undefined
+  code: number
+}> {
+  const stream = session.request(headers, { endStream: body === undefined })
+  let answer: IncomingHttpHeaders = {}
+  let trailers: IncomingHttpHeaders | undefined
+  const pieces: Buffer[] = []
+  stream.on('response', (got) => {
+    answer = got
+  })
+  stream.on('trailers', (got) => {
+    trailers = got
+  })
+  stream.on('data', (piece: Buffer) => pieces.push(piece))
+  stream.on('error', () => {})
+  if (body !== undefined) stream.end(body)
+  await new Promise((resolve) => stream.once('close', resolve))
+  return { headers: answer, body: Buffer.concat(pieces), trailers, code: stream.rstCode ?? -1 }
+}
+
+test('requests of one HTTP/2 connection are answered side by side', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    setTimeout(() => response.end(request.url), request.url === '/0' ? 100 : 0)
+  })
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const session = connect()
+
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => ask(session, { ':path': `/${n}` })))
+
+  assert.deepEqual(
+    answers.map(({ body }) => body.toString()),
+    Array.from({ length: 50 }, (_, n) => `/${n}`),
+  )
+})
+
+test('bodies of an HTTP/2 request arrive exactly, declared or not, with trailers back', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    const hash = createHash('sha256')
+    request.on('data', (piece) => hash.update(piece))
+    request.on('end', () => {
+      response.writeHead(200, { Trailer: 'X-Sum' })
+      response.write(String(request.headers['content-length'] ?? request.headers['transfer-encoding']))
+      response.addTrailers({ 'X-Sum': hash.digest('hex') })
+      response.end()
+    })
+  })
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const session = connect()
+  const payload = randomBytes(700_000)
+  const sum = createHash('sha256').update(payload).digest('hex')
+
+  const chunked = await ask(session, { ':method': 'POST' }, payload)
+  const sized = await ask(session, { ':method': 'POST', 'content-length': payload.length }, payload)
+
+  assert.equal(chunked.body.toString(), 'chunked')
+  assert.equal(chunked.trailers?.['x-sum'], sum)
+  assert.equal(sized.body.toString(), String(payload.length))
+  assert.equal(sized.trailers?.['x-sum'], sum)
+})
+
+const hostile: [string, OutgoingHttpHeaders][] = [
+  ['space in the path', { ':path': '/a b' }],
+  ['line break in the path', { ':path': '/a\r\nX: y' }],
+  ['fragment', { ':path': '/a#b' }],
+  ['no slash', { ':path': 'a' }],
+  ['empty path', { ':path': '' }],
+  ['absolute path', { ':path': 'http://evil.example/' }],
+  ['asterisk', { ':path': '*' }],
+  ['request line in the path', { ':path': '/ HTTP/1.1' }],
+  ['tab in the path', { ':path': '/a\tb' }],
+  ['blank in the method', { ':method': 'GET /smuggled HTTP/1.1' }],
+  ['line break in the method', { ':method': 'GET\r\nX: y' }],
+  ['colon in the method', { ':method': 'GET:' }],
+  ['plain scheme', { ':scheme': 'http' }],
+  ['scheme with an address', { ':scheme': 'https://evil.example/?' }],
+  ['another host', { ':authority': HOST, host: 'evil.example' }],
+  ['another port in host', { ':authority': HOST, host: `${HOST}:1` }],
+  ['host list', { ':authority': `${HOST},evil.example` }],
+  ['user in the authority', { ':authority': `a@${HOST}` }],
+  ['path in the authority', { ':authority': `${HOST}/a` }],
+  ['blank in the authority', { ':authority': `${HOST} x` }],
+  ['line break in the authority', { ':authority': `${HOST}\r\nX: y` }],
+  ['empty authority', { ':authority': '' }],
+  ['length with a sign', { 'content-length': '+5' }],
+  ['length list', { 'content-length': '5, 5' }],
+  ['length of an empty request', { 'content-length': '5' }],
+  ['chunked', { 'transfer-encoding': 'chunked' }],
+  ['connection', { connection: 'close' }],
+  ['upgrade', { upgrade: 'websocket' }],
+  ['proxy-connection', { 'proxy-connection': 'x' }],
+  ['expectation', { expect: '200-ok' }],
+  ['too many fields', Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`x-${n}`, 'a']))],
+  ['too large a field', { 'x-a': 'a'.repeat(17_000) }],
+  ['too long a path', { ':path': `/${'a'.repeat(9_000)}` }],
+  ['CONNECT', { ':method': 'CONNECT', ':authority': `${HOST}:443` }],
+  ['extended CONNECT', { ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/' }],
+]
+
+test('no hostile set of HTTP/2 fields changes the request the upstream gets', async (t) => {
+  let seen = ''
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      seen += chunk.toString('latin1')
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    })
+  })
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+
+  for (const [what, headers] of hostile) {
+    seen = ''
+    const session = connect()
+    let status = 0
+    try {
+      const answer = await ask(session, { ':path': '/x', ...headers })
+      status = Number(answer.headers[':status'] ?? 0)
+    } catch {
+      // Node's client refuses to send some of them at all.
+    }
+    session.destroy()
+
+    assert.ok(status === 0 || (status >= 400 && status < 500), `${what}: ${status}`)
+    assert.equal(seen, '', what)
+  }
+})
+
+test('a value that would break a line never reaches the upstream, nor does anything after it', async (t) => {
+  let seen = ''
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      seen = chunk.toString('latin1')
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    })
+  })
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+
+  // The HTTP/2 library drops such a field without a word before we could refuse the request.
+  for (const value of ['b\r\ncontent-length: 5', 'b\nhost: evil.example', 'b\0c']) {
+    await ask(connect(), { ':path': '/x', 'x-a': value, 'x-b': 'kept' })
+
+    assert.match(
+      seen,
+      /^GET \/x HTTP\/1\.1\r\nHost: app\.adit\.localhost:\d+\r\nx-b: kept\r\nX-Forwarded-For/,
+    )
+  }
+})
+
+test('raw frames with fields Node would not send change nothing either', async (t) => {
+  let seen = ''
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      seen += chunk.toString('latin1')
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    })
+  })
+  const { tlsPort, ca } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const base: [string, string][] = [
+    [':method', 'GET'],
+    [':scheme', 'https'],
+    [':authority', HOST],
+    [':path', '/x'],
+  ]
+  const sets: [string, string][][] = [
+    [...base, ['x-a', 'b\r\nhost: evil.example']],
+    [...base, ['x-a\r\nhost', 'evil.example']],
+    [...base, ['x-a: b\r\n\r\nGET /smuggled HTTP/1.1\r\nhost', 'a']],
+    [...base, ['Host', 'evil.example']],
+    [...base, ['x:y', 'a']],
+    [...base, ['', 'a']],
+    [...base, ['host', 'evil.example']],
+    [...base, ['content-length', '5']],
+    [...base, ['content-length', '0'], ['content-length', '5']],
+    [...base, ['transfer-encoding', 'chunked']],
+    [...base, ['connection', 'content-length']],
+    [...base, ['te', 'gzip']],
+    [...base, [':path', '/y']],
+    [...base, [':authority', 'evil.example']],
+    [['x-a', 'b'], ...base],
+    [...base.slice(0, 3), [':path', '/x HTTP/1.1\r\nX: y']],
+    [...base.slice(1), [':method', 'GET /smuggled HTTP/1.1\r\nX:']],
+    [
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':path', '/x'],
+    ],
+    [
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':authority', `${HOST}\r\nX: y`],
+      [':path', '/x'],
+    ],
+    [...base, ['cookie', 'a\r\nb']],
+    [...base.slice(1), [':method', 'CONNECT']],
+    [...base.slice(1), [':method', 'CONNECT'], [':protocol', 'websocket']],
+    [...base, [':protocol', 'websocket']],
+    [...base, ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='], ['upgrade', 'websocket']],
+  ]
+  for (const fields of sets) {
+    seen = ''
+    const socket = connectTls({
+      port: tlsPort,
+      host: '127.0.0.1',
+      servername: HOST,
+      ca,
+      ALPNProtocols: ['h2'],
+    })
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'secureConnect')
+    socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame(fields)]))
+    // A second, sound request shows that the first has been dealt with.
+    socket.write(headersFrame([...base.slice(0, 3), [':path', '/sound']], 3))
+    await Promise.race([
+      once(socket, 'close'),
+      eventually(() => seen.includes('/sound'), 'the second request arrived', 5_000),
+    ])
+
+    assert.ok(!/evil\.example\r\n|smuggled|X: y/.test(seen), `${JSON.stringify(fields)} gave ${seen}`)
+    // What Node drops silently may pass without it, but only as the request it was otherwise.
+    for (const line of seen.match(/^[A-Z]+ .*$/gm) ?? []) {
+      assert.match(line, /^GET \/(x|sound) HTTP\/1\.1$/m)
+    }
+    socket.destroy()
+  }
+})
+
+test('a field that the HTTP/2 library lets through and HTTP/2 forbids is refused, not mended', async (t) => {
+  let asked = 0
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () => {
+      asked++
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    })
+  })
+  const { tlsPort, ca } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const base: [string, string][] = [
+    [':method', 'GET'],
+    [':scheme', 'https'],
+    [':authority', HOST],
+    [':path', '/x'],
+  ]
+
+  for (const value of [' a', 'a ', '\ta', 'a\t', ' ', '\xa0 ']) {
+    const socket = connectTls({
+      port: tlsPort,
+      host: '127.0.0.1',
+      servername: HOST,
+      ca,
+      ALPNProtocols: ['h2'],
+    })
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    let answered = Buffer.alloc(0)
+    socket.on('data', (chunk: Buffer) => {
+      answered = Buffer.concat([answered, chunk])
+    })
+    await once(socket, 'secureConnect')
+    socket.write(
+      Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame([...base, ['x-a', value]])]),
+    )
+
+    await eventually(() => answered.includes('forbidden character'), `${JSON.stringify(value)} is refused`)
+  }
+  assert.equal(asked, 0)
+})
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head[3] = type
+  head[4] = flags
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+
+/** Literal fields without indexing or Huffman coding, so that any byte can be said. */
+function headersFrame(fields: readonly (readonly [string, string])[], stream = 1, flags = 5): Buffer {
+  const text = (value: string) => {
+    const bytes = Buffer.from(value, 'latin1')
+    assert.ok(bytes.length < 127)
+    return Buffer.concat([Buffer.from([bytes.length]), bytes])
+  }
+  const block = Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
+  return frame(1, flags, stream, block)
+}
+
+/** A POST of one byte with these trailers, on a connection of its own, and what comes back. */
+async function postWithTrailers(
+  t: TestContext,
+  { tlsPort: port, ca }: { tlsPort: number; ca: string },
+  trailers: readonly (readonly [string, string])[],
+) {
+  const socket = connectTls({ port, host: '127.0.0.1', servername: HOST, ca, ALPNProtocols: ['h2'] })
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  const client = { answer: Buffer.alloc(0) }
+  socket.on('data', (chunk: Buffer) => {
+    client.answer = Buffer.concat([client.answer, chunk])
+  })
+  await once(socket, 'secureConnect')
+  const fields = [
+    [':method', 'POST'],
+    [':scheme', 'https'],
+    [':authority', HOST],
+    [':path', '/x'],
+  ] as const
+  const END_HEADERS = 4
+  socket.write(
+    Buffer.concat([
+      PREFACE,
+      frame(4, 0, 0, Buffer.alloc(0)),
+      headersFrame(fields, 1, END_HEADERS),
+      frame(0, 0, 1, Buffer.from('x')),
+      headersFrame(trailers),
+    ]),
+  )
+  return client
+}
+
+test('trailers over HTTP/2 arrive with the body, and malformed ones are refused with 400', async (t) => {
+  let seen = ''
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      seen += chunk.toString('latin1')
+      if (seen.endsWith('\r\n\r\n') && seen.includes('\r\n0\r\n'))
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole')
+    })
+  })
+  const edge = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+
+  const sound = await postWithTrailers(t, edge, [['x-sum', 'a']])
+  await eventually(() => sound.answer.includes('whole'), 'the sound one is answered')
+  assert.match(seen, /\r\n1\r\nx\r\n0\r\nx-sum: a\r\n\r\n$/)
+
+  const malformed: Record<string, readonly (readonly [string, string])[]> = {
+    'a space before a value': [['x-sum', ' a']],
+    'a tab after a value': [['x-sum', 'a\t']],
+    'one malformed field among others': [
+      ['x-sum', 'a'],
+      ['x-more', 'b '],
+    ],
+  }
+  for (const [what, trailers] of Object.entries(malformed)) {
+    seen = ''
+    const client = await postWithTrailers(t, edge, trailers)
+
+    await eventually(() => client.answer.includes('its trailers are malformed'), `${what} is refused`)
+    // RFC 7541: `:status: 400` is field 12 of the static table.
+    assert.ok(client.answer.includes(0x8c), `the answer to ${what} is 400`)
+    assert.doesNotMatch(seen, /x-sum|x-more|\r\n0\r\n/)
+  }
+})
+
+test('a body longer or shorter than declared reaches the upstream as broken, never as whole', async (t) => {
+  let ended = 0
+  const upstream = await startUpstream(t, (request, response) => {
+    request.resume()
+    request.on('end', () => {
+      ended++
+      response.end('whole')
+    })
+    request.on('error', () => {})
+  })
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+
+  for (const length of [4, 6]) {
+    const { code, headers } = await ask(
+      connect(),
+      { ':method': 'POST', 'content-length': length },
+      Buffer.from('hello'),
+    )
+    assert.ok(code !== 0 || Number(headers[':status']) !== 200, `declared ${length}`)
+  }
+  assert.equal(ended, 0)
+})
+
+test('a visitor that resets its stream aborts the request at the upstream at once', async (t) => {
+  let gone = false
+  const upstream = await startUpstream(t, (request) => {
+    request.on('close', () => {
+      gone = true
+    })
+  })
+  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const { connect } = await startSecure(t, tunnel)
+
+  const stream = connect().request({ ':path': '/slow' })
+  stream.on('error', () => {})
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  stream.close(constants.NGHTTP2_CANCEL)
+
+  await eventually(() => gone, 'the upstream request is aborted', 2_000)
+})
+
+test('a visitor that leaves without a word on HTTP/2 aborts its requests at the upstream', async (t) => {
+  let gone = false
+  const upstream = await startUpstream(t, (request) => {
+    request.on('close', () => {
+      gone = true
+    })
+  })
+  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const { tlsPort, ca } = await startSecure(t, tunnel)
+  const socket = connectTls({ host: '127.0.0.1', port: tlsPort, servername: HOST, ca, ALPNProtocols: ['h2'] })
+  const session = connectHttp2(`https://${HOST}:${tlsPort}`, { createConnection: () => socket })
+  session.on('error', () => {})
+  t.after(() => session.destroy())
+
+  session.request({ ':path': '/slow' }).on('error', () => {})
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  socket.end()
+
+  await eventually(() => gone, 'the upstream request is aborted', 2_000)
+})
+
+test('an answer cut short resets the HTTP/2 stream', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'))
+  })
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+
+  const { code } = await ask(connect(), { ':path': '/' })
+
+  assert.equal(code, constants.NGHTTP2_INTERNAL_ERROR)
+})
+
+test('cookies sent in pieces arrive as one field', async (t) => {
+  let cookie = ''
+  const upstream = await startUpstream(t, (request, response) => {
+    cookie = request.rawHeaders.filter((_, at, all) => all[at - 1]?.toLowerCase() === 'cookie').join('|')
+    response.end()
+  })
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+
+  await ask(connect(), { ':path': '/', cookie: ['a=1', 'b=2'] })
+
+  assert.equal(cookie, 'a=1; b=2')
+})
+
+test('a flood of resets ends that connection only', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('ok'), 20))
+  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const calm = connect()
+  const wild = connect()
+  await once(wild, 'connect')
+
+  let closed = false
+  wild.on('close', () => {
+    closed = true
+  })
+  for (let n = 0; n < 3_000 && !wild.destroyed; n++) {
+    const stream = wild.request({ ':path': '/' })
+    stream.on('error', () => {})
+    stream.close(constants.NGHTTP2_CANCEL)
+    if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  await eventually(() => closed, 'the flooding connection is closed')
+  assert.equal((await ask(calm, { ':path': '/' })).body.toString(), 'ok')
+})
+
+test('when the edge stops, requests under way finish and the visitor is told to go', async (t) => {
+  let answer = () => {}
+  const upstream = await startUpstream(t, (_request, response) => {
+    answer = () => response.end('finished')
+  })
+  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const { connect, edge } = await startSecure(t, tunnel, { limits: shortLimits })
+  const session = connect()
+  let goaways = 0
+  session.on('goaway', () => goaways++)
+
+  const asked = ask(session, { ':path': '/' })
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  const stopped = edge.stop()
+  await eventually(() => goaways > 0, 'the visitor is told')
+  setTimeout(() => answer(), 100)
+
+  assert.equal((await asked).body.toString(), 'finished')
+  await stopped
+})
+
+test('a visitor that never ends its head is cut off on HTTP/2 as well', async (t) => {
+  const { socket } = await startRaw(t, localTunnel(1, { proto: 'https' }), shortLimits)
+
+  // HEADERS without END_HEADERS, and nothing after it.
+  socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), frame(1, 0, 1, Buffer.from([0x82]))]))
+
+  await eventually(() => socket.closed, 'the connection is gone')
+})
+
+test('a visitor of a stopping edge is let go soon after its last answer', async (t) => {
+  let answer = () => {}
+  const upstream = await startUpstream(t, (_request, response) => {
+    answer = () => response.end('finished')
+  })
+  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const limits = { ...shortLimits, idle: 60_000, drain: 60_000 }
+  const { edge, socket } = await startRaw(t, tunnel, limits)
+  const fields: [string, string][] = [
+    [':method', 'GET'],
+    [':scheme', 'https'],
+    [':authority', HOST],
+    [':path', '/x'],
+  ]
+  socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame(fields)]))
+  await eventually(() => String(answer).includes('finished'), 'the upstream was asked')
+
+  const stopped = edge.stop()
+  answer()
+
+  await eventually(() => socket.closed, 'the visitor is let go')
+  await stopped
+})
+
+/** A visitor that says nothing by itself. */
+async function startRaw(t: TestContext, tunnel: LocalTunnel, limits: typeof shortLimits) {
+  const { tlsPort, ca, edge } = await startSecure(t, tunnel, { limits })
+  const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca, ALPNProtocols: ['h2'] })
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.resume()
+  await once(socket, 'secureConnect')
+  return { edge, socket }
+}
+
+test('an upstream that wants HTTP/2 is spoken to in HTTP/2, whatever the visitor speaks', async (t) => {
+  const server = createHttp2Server()
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    const hash = createHash('sha256')
+    stream.on('data', (piece) => hash.update(piece))
+    stream.on('end', () => {
+      stream.respond(
+        { ':status': 200, 'x-seen': `${headers['x-forwarded-for']} ${headers[':authority']}` },
+        {
+          waitForTrailers: true,
+        },
+      )
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+      stream.end(`${headers[':path']} ${hash.digest('hex')}`)
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port: upstream } = server.address() as AddressInfo
+  const payload = randomBytes(300_000)
+  const sum = createHash('sha256').update(payload).digest('hex')
+  const tunnel = localTunnel(upstream, { proto: 'https', forwardsProto: 'http2' })
+  const { connect } = await startSecure(t, tunnel)
+  const plain = await startEdge(
+    t,
+    new TestTunnels().add(HOST, localTunnel(upstream, { forwardsProto: 'http2' })),
+  )
+
+  const session = connect()
+  const [first, second] = [
+    await ask(session, { ':path': '/a', ':method': 'POST', te: 'trailers' }, payload),
+    await ask(session, { ':path': '/b' }),
+  ]
+  const client = rawClient(t, plain.port)
+  client
+    .write(`POST /c HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${payload.length}\r\n\r\n`)
+    .write(payload)
+  await client.untilText('grpc-status: 0')
+
+  assert.equal(first.body.toString(), `/a ${sum}`)
+  assert.equal(first.trailers?.['grpc-status'], '0')
+  assert.match(String(first.headers['x-seen']), /^127\.0\.0\.1 app\.adit\.localhost:\d+$/)
+  assert.match(second.body.toString(), /^\/b /)
+  assert.match(client.text, new RegExp(`^HTTP/1\\.1 200 [\\s\\S]*/c ${sum}`))
+  assert.equal(tunnel.visitors.length, 1)
+})
+
+test('an answer of an HTTP/2 upstream begins with its head, also when all of it arrives at once', async (t) => {
+  const server = createHttp2Server()
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    stream.respond({ ':status': 200 })
+    stream.end('whole')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port: upstream } = server.address() as AddressInfo
+  const { port } = await startEdge(
+    t,
+    new TestTunnels().add(HOST, localTunnel(upstream, { forwardsProto: 'http2' })),
+  )
+
+  for (let turn = 0; turn < 5; turn++) {
+    const client = rawClient(t, port)
+    client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    await client.untilText('0\r\n\r\n')
+    assert.match(client.text, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n5\r\nwhole\r\n0\r\n\r\n$/)
+  }
+})

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { eventually, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+test('300 random transfers arrive whole in both directions, and a dying upstream is always noticed', async (t) => {
+  const seed = randomInt(2 ** 31)
+  console.log(`seed ${seed}`)
+  let state = seed
+  const random = (limit: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+  const pool = randomBytes(4 * 1024 * 1024 + 300)
+  // The answer is a slice of the pool, framed one way or another, after the whole request body was hashed.
+  const upstream = await startUpstream(t, (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://upstream')
+    const number = (name: string) => Number(url.searchParams.get(name))
+    const [offset, size, dies] = [number('offset'), number('size'), number('dies')]
+    const hash = createHash('sha256')
+    request.on('data', (piece) => hash.update(piece))
+    request.on('error', () => {})
+    request.on('end', () => {
+      const headers: Record<string, string | number> = { 'X-Sum': hash.digest('hex') }
+      if (url.searchParams.has('sized')) headers['Content-Length'] = size
+      response.writeHead(200, headers)
+      if (dies > 0) {
+        response.write(pool.subarray(offset, offset + Math.floor(size / 2)))
+        setTimeout(() => response.socket?.destroy(), 2)
+      } else response.end(pool.subarray(offset, offset + size))
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const transfer = (n: number) =>
+    new Promise<void>((resolve, reject) => {
+      const small = random(3) === 0
+      const [up, down] = [random(small ? 2000 : 4 * 1024 * 1024), random(small ? 2000 : 4 * 1024 * 1024)]
+      const [offset, dies, sized] = [random(300), n % 10 === 0 ? 1 : 0, random(2)]
+      const body = pool.subarray(offset, offset + up)
+      const request = httpRequest({
+        port,
+        host: '127.0.0.1',
+        method: 'POST',
+        path: `/?offset=${offset}&size=${down}&dies=${dies}${sized ? '&sized' : ''}`,
+        headers: { Host: HOST, ...(random(2) ? { 'Content-Length': up } : {}) },
+        agent: false,
+      })
+      const check = (whole: boolean, why: string) => {
+        if (whole === (dies === 0)) resolve()
+        else reject(new Error(`transfer ${n} (${up} up, ${down} down, dies ${dies}): ${why}`))
+      }
+      request.on('error', (error) => check(false, String(error)))
+      request.on('response', (response) => {
+        const pieces: Buffer[] = []
+        response.on('data', (piece: Buffer) => pieces.push(piece))
+        response.on('error', (error) => check(false, String(error)))
+        response.on('end', () => {
+          try {
+            assert.equal(response.headers['x-sum'], sha(body), 'the upload')
+            if (dies === 0)
+              assert.equal(sha(Buffer.concat(pieces)), sha(pool.subarray(offset, offset + down)))
+            check(response.complete, 'a clean end')
+          } catch (error) {
+            reject(error as Error)
+          }
+        })
+      })
+      request.end(body)
+    })
+  for (let n = 0; n < 300; n += 6) await Promise.all([0, 1, 2, 3, 4, 5].map((m) => transfer(n + m)))
+})
+
+test('200 visitors that never read cost a bounded amount, and a neighbour is served', async (t) => {
+  const block = Buffer.alloc(64 * 1024, 'x')
+  let sent = 0
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', (head: Buffer) => {
+      if (head.includes('/quick')) {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+        return
+      }
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 209715200\r\n\r\n')
+      const pump = () => {
+        while (socket.writable) {
+          sent += block.length
+          if (!socket.write(block)) return
+        }
+      }
+      socket.on('drain', pump)
+      pump()
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const before = process.memoryUsage.rss()
+
+  const stalled: Socket[] = []
+  t.after(() => {
+    for (const socket of stalled) socket.destroy()
+  })
+  for (let n = 0; n < 200; n++) {
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.on('error', () => {})
+    socket.pause()
+    socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    stalled.push(socket)
+  }
+  // The system's own buffers take megabytes for each of them; only ours count.
+  await eventually(() => sent > 200 * 2 * 1024 * 1024, 'every one of them has stalled or will', 30_000)
+  const growth = (process.memoryUsage.rss() - before) / 1024 / 1024
+  const quick = await fetchText(port, '/quick')
+
+  assert.equal(quick, 'ok')
+  assert.ok(growth < 64, `${growth.toFixed(0)} MiB`)
+})
+
+function fetchText(port: number, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ port, host: '127.0.0.1', path, headers: { Host: HOST }, agent: false })
+    request.on('error', reject)
+    request.on('response', async (response) => {
+      let text = ''
+      for await (const piece of response) text += piece
+      resolve(text)
+    })
+    request.end()
+  })
+}

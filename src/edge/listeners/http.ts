@@ -1,0 +1,17 @@
+import { createServer, type Server } from 'node:net'
+import { Admission, type AdmissionLimits } from '../../base/admission.ts'
+import type { Core } from '../core.ts'
+import { Http1Visitor } from '../http/http1-connection.ts'
+import { SocketConnection } from './socket-connection.ts'
+
+/** The plain HTTP listener, not yet listening. */
+export function createHttpListener(core: Core, limits: AdmissionLimits): Server {
+  const admission = new Admission(limits)
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const ends = admission.admit(socket)
+    if (ends !== undefined)
+      new Http1Visitor(core, socket, socket, new SocketConnection(ends, 'http', core.clock.now()))
+  })
+  server.maxConnections = limits.total
+  return server
+}

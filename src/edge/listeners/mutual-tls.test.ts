@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { type TestContext, test } from 'node:test'
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { CertificateAuthority, HttpsEdge, HttpsRoute } from '../../resources/index.ts'
+import { clientAuthority } from '../testing/client-certificates.ts'
+import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { RawClient } from '../testing/raw-client.ts'
+
+/** Edges by the policy that holds for them. */
+const NAMES = {
+  'open.adit.localhost': 'open',
+  'also-open.adit.localhost': 'open',
+  'new-only.adit.localhost': 'new',
+  'locked.adit.localhost': 'ours',
+  '*.locked.adit.localhost': 'ours',
+  'theirs.adit.localhost': 'theirs',
+}
+
+async function startEdges(t: TestContext) {
+  const reached: string[] = []
+  let seen: Record<string, unknown> = {}
+  const world = await startHttpsEdge(t, (request, response) => {
+    reached.push(`${request.headers.host} ${request.headers['adit-mtls-subject-cn'] ?? ''}`)
+    seen = request.headers
+    response.end('ok')
+  })
+  const { config, backendId } = world
+  const ours = await clientAuthority('ours')
+  const theirs = await clientAuthority('theirs')
+  const authorities = {
+    ours: config.create(CertificateAuthority, { ca_pem: ours.ca }),
+    theirs: config.create(CertificateAuthority, { ca_pem: theirs.ca }),
+  }
+  const edges = new Map<string, string>()
+  for (const [name, policy] of Object.entries(NAMES)) {
+    const mutual =
+      policy === 'ours' || policy === 'theirs'
+        ? { mutual_tls: { certificate_authority_ids: [authorities[policy]] } }
+        : {}
+    const termination = policy === 'new' ? { tls_termination: { min_version: '1.3' } } : {}
+    const edge_id = config.create(HttpsEdge, { hostports: [`${name}:443`], ...mutual, ...termination })
+    const backend = { backend_id: backendId }
+    config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
+    edges.set(name, edge_id)
+  }
+  await config.applied()
+  return {
+    ...world,
+    reached,
+    fields: () => seen,
+    ours,
+    theirs,
+    authorities,
+    edges,
+    client: await ours.issue('me'),
+  }
+}
+
+function connect(
+  t: TestContext,
+  { tlsPort, ca }: HttpsEdgeWorld,
+  servername: string,
+  more: ConnectionOptions = {},
+) {
+  const socket = connectTls({
+    port: tlsPort,
+    host: '127.0.0.1',
+    servername,
+    ca,
+    ALPNProtocols: ['http/1.1'],
+    checkServerIdentity: () => undefined,
+    ...more,
+  })
+  t.after(() => socket.destroy())
+  return new RawClient(socket)
+}
+
+const get = (host: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+
+function policyOf(host: string): string | undefined {
+  const name = host.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '')
+  if (name in NAMES) return NAMES[name as keyof typeof NAMES]
+  return name.endsWith('.locked.adit.localhost') ? 'ours' : undefined
+}
+
+test('server name and Host cannot be played off against each other, in 200 combinations (P33)', async (t) => {
+  const world = await startEdges(t)
+  const { reached, client, tlsPort, ca } = world
+  const names = [
+    'open.adit.localhost',
+    'also-open.adit.localhost',
+    'new-only.adit.localhost',
+    'locked.adit.localhost',
+    'any.locked.adit.localhost',
+    'deep.any.locked.adit.localhost',
+    'LOCKED.adit.localhost',
+  ]
+  const hosts = [
+    ...names,
+    'theirs.adit.localhost',
+    'locked.adit.localhost.',
+    'locked.adit.localhost:443',
+    'Any.Locked.Adit.localhost',
+    '127.0.0.1',
+  ]
+  let combinations = 0
+  const judge = (status: number, sni: string, host: string, how: string) => {
+    combinations++
+    const wanted = policyOf(host) === undefined ? 404 : policyOf(host) === policyOf(sni) ? 200 : 421
+    assert.equal(status, wanted, `${sni} then ${host}, ${how}`)
+    assert.equal(reached.length, wanted === 200 ? 1 : 0, `${sni} then ${host}, ${how}`)
+    reached.length = 0
+  }
+
+  for (const sni of names) {
+    for (const host of hosts) {
+      for (const second of [false, true]) {
+        const visitor = connect(t, world, sni, client)
+        if (second) await visitor.write(get(sni)).untilText('ok')
+        reached.length = 0
+        visitor.received = Buffer.alloc(0)
+        await visitor.write(get(host)).until(({ text }) => /\r\n\r\n/.test(text))
+        judge(
+          Number(/^HTTP\/1\.1 (\d+)/.exec(visitor.text)?.[1]),
+          sni,
+          host,
+          second ? 'second request' : 'first',
+        )
+        visitor.socket.destroy()
+      }
+    }
+    for (const host of hosts.slice(0, 8)) {
+      const session = connectHttp2(`https://${sni}:${tlsPort}`, {
+        ca,
+        host: '127.0.0.1',
+        servername: sni,
+        ...client,
+        checkServerIdentity: () => undefined,
+      })
+      session.on('error', () => {})
+      const stream = session.request({ ':authority': host })
+      stream.on('error', () => {})
+      const [headers] = await once(stream, 'response')
+      judge(headers[':status'], sni, host, 'HTTP/2')
+      session.destroy()
+    }
+  }
+
+  assert.ok(combinations >= 200, `${combinations} combinations`)
+})
+
+/** A session that this connection could be resumed with. */
+async function sessionOf(visitor: RawClient): Promise<Buffer | undefined> {
+  const socket = visitor.socket as TLSSocket
+  let session: Buffer | undefined
+  socket.on('session', (ticket: Buffer) => {
+    session = ticket
+  })
+  await visitor.untilText('ok')
+  return session ?? socket.getSession()
+}
+
+test('no session gets in where its client would not, before and after authorities change (P34)', async (t) => {
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const world = await startEdges(t)
+    const { config, reached, client, edges, authorities, theirs } = world
+    const host = 'locked.adit.localhost'
+    const visit = (name: string, more: ConnectionOptions) =>
+      connect(t, world, name, { maxVersion, ...more }).write(get(name))
+    const open = await sessionOf(visit('open.adit.localhost', client))
+    const locked = await sessionOf(visit(host, client))
+    reached.length = 0
+    const refused = async (name: string, more: ConnectionOptions, what: string) => {
+      const visitor = visit(name, more)
+      await visitor.until(({ closed }) => closed, 'the end of the connection')
+      assert.equal(visitor.text, '', `${maxVersion}: ${what}`)
+      assert.equal(reached.length, 0, `${maxVersion}: ${what}`)
+    }
+    const resuming = (session: Buffer | undefined) => (session === undefined ? {} : { session })
+
+    await refused(host, {}, 'no certificate')
+    await refused(host, resuming(open), 'from an open edge')
+    await refused(host, resuming(locked), 'from itself, without a certificate')
+    await refused(
+      'theirs.adit.localhost',
+      { ...client, ...resuming(locked) },
+      'from one authority to another',
+    )
+    config.update(edges.get(host)!, { mutual_tls: { certificate_authority_ids: [authorities.theirs] } })
+    await config.applied()
+    await refused(host, { ...client, ...resuming(locked) }, 'after its authority was removed')
+    const other = await theirs.issue('other')
+    await visit(host, other).untilText('ok')
+
+    assert.deepEqual(reached, [`${host} other`])
+  }
+})
+
+test('expired clients, expired authorities and open connections of a removed authority are turned away', async (t) => {
+  const world = await startEdges(t)
+  const { config, ours, client, edges, reached } = world
+  const host = 'locked.adit.localhost'
+  const expired = await ours.issue('late', { expired: true })
+  const dead = await clientAuthority('dead', { expired: true })
+  const deadClient = await dead.issue('me')
+
+  const late = connect(t, world, host, expired).write(get(host))
+  await late.until(({ closed }) => closed)
+  const kept = connect(t, world, host, client)
+  await kept.write(get(host)).untilText('ok')
+  config.update(edges.get(host)!, {
+    mutual_tls: { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: dead.ca })] },
+  })
+  await config.applied()
+  reached.length = 0
+  const dying = connect(t, world, host, deadClient).write(get(host))
+  await dying.until(({ closed }) => closed)
+  kept.write(get(host))
+  await kept.untilClosed()
+
+  assert.deepEqual([late.text, dying.text, reached.length], ['', '', 0])
+  assert.match(kept.text, /HTTP\/1\.1 421 /)
+})
+
+test('names in a client certificate reach the upstream as they are, however strange', async (t) => {
+  const world = await startEdges(t)
+  const { ours, reached } = world
+  const names: string[] = []
+  for (const commonName of ['plain', 'Jörg → 💡', 'a, b\r\nx: y', '100%']) {
+    const client = await ours.issue(commonName)
+    await connect(t, world, 'locked.adit.localhost', client)
+      .write(get('locked.adit.localhost'))
+      .untilText('ok')
+    names.push(decodeURIComponent(reached.at(-1)!.slice('locked.adit.localhost '.length)))
+  }
+
+  assert.deepEqual(names, ['plain', 'Jörg → 💡', 'a, b\r\nx: y', '100%'])
+})
+
+test('a name in a certificate cannot pass for several', async (t) => {
+  const world = await startEdges(t)
+  const { ours, fields } = world
+  const client = await ours.issue('me', {
+    dns: ['real.test', 'x, DNS:forged.test, y', 'a"b, DNS:forged.test'],
+    emails: ['me@real.test', 'you@real.test'],
+  })
+
+  await connect(t, world, 'locked.adit.localhost', client).write(get('locked.adit.localhost')).untilText('ok')
+
+  const names = String(fields()['adit-mtls-subject-alt-name-dns']).split(',')
+  assert.deepEqual(names.map(decodeURIComponent), [
+    'real.test',
+    'x, DNS:forged.test, y',
+    'a"b, DNS:forged.test',
+  ])
+  assert.equal(fields()['adit-mtls-email-addresses'], 'me@real.test,you@real.test')
+  assert.match(String(fields()['adit-mtls-serial-number']), /^[0-9a-f]+$/)
+})

@@ -1,0 +1,33 @@
+import type { SocketEnds } from '../../base/io/socket-ends.ts'
+import type { Connection, TlsFacts } from '../connection.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+
+/** The facts of an accepted socket. All of them are copies: what is told of a connection is told after its end. */
+export class SocketConnection implements Connection {
+  readonly scheme: Connection['scheme']
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly localAddress: string
+  readonly localPort: number
+  readonly serverName: string | undefined
+  readonly policy: TlsPolicy | undefined
+  readonly tls: TlsFacts | undefined
+  readonly startedAt: number
+
+  constructor(
+    ends: SocketEnds,
+    scheme: Connection['scheme'],
+    startedAt: number,
+    tls?: { serverName: string; policy: TlsPolicy | undefined; facts: TlsFacts | undefined },
+  ) {
+    this.scheme = scheme
+    this.startedAt = startedAt
+    this.remoteAddress = ends.remoteAddress
+    this.remotePort = ends.remotePort
+    this.localAddress = ends.localAddress
+    this.localPort = ends.localPort
+    this.serverName = tls?.serverName
+    this.policy = tls?.policy
+    this.tls = tls?.facts
+  }
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { eventually, startEdge, startTcp } from '../testing/edge.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+test('a public port carries bytes both ways, with half-close', async (t) => {
+  const payload = randomBytes(3 * 1024 * 1024)
+  // Answers only after the visitor has ended, so that half-close has to pass.
+  const upstream = await startTcp(t, (socket) => {
+    const pieces: Buffer[] = []
+    socket.on('data', (piece: Buffer) => pieces.push(piece))
+    socket.on('end', () => socket.end(Buffer.concat(pieces)))
+  })
+  const { edge, tunnels } = await startEdge(t)
+  const port = await edge.ports.acquire()
+  tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp' }))
+
+  const client = rawClient(t, port).write(payload)
+  client.socket.end()
+  await client.untilClosed()
+
+  assert.ok(client.received.equals(payload))
+})
+
+test('an upstream that breaks off is seen as broken, not as a clean end', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.write('half a')
+    socket.once('data', () => socket.resetAndDestroy())
+  })
+  const { edge, tunnels } = await startEdge(t)
+  const port = await edge.ports.acquire()
+  tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp' }))
+
+  const client = await rawClient(t, port).untilText('half a')
+  client.write('go')
+  await client.until(({ closed }) => closed)
+
+  assert.equal(client.error?.code, 'ECONNRESET')
+})
+
+test('a port nobody serves is reset, and a denied address too', async (t) => {
+  const upstream = await startTcp(t, (socket) => socket.end('secret'))
+  const { edge, tunnels } = await startEdge(t)
+  const [empty, denied] = [await edge.ports.acquire(), await edge.ports.acquire()]
+  tunnels.ports.set(
+    denied,
+    localTunnel(upstream, { proto: 'tcp', options: { ipRestriction: { allow: [], deny: ['127.0.0.0/8'] } } }),
+  )
+
+  for (const port of [empty, denied]) {
+    const client = await rawClient(t, port).until(({ closed }) => closed)
+    assert.equal(client.text, '')
+  }
+})
+
+test('ports are opened once, closed with their owner, and rest before a stranger gets them', async (t) => {
+  const { edge } = await startEdge(t, new TestTunnels(), {
+    tcp: { host: '127.0.0.1', first: 24100, last: 24103 },
+  })
+  const { ports } = edge
+  const first = await ports.acquire()
+
+  await assert.rejects(ports.acquire(first), /taken/)
+  await assert.rejects(ports.acquire(80), /not among the public ports/)
+  ports.release(first)
+  const others = [await ports.acquire(), await ports.acquire(), await ports.acquire()]
+  assert.ok(!others.includes(first))
+  assert.equal(await ports.acquire(), first)
+  await assert.rejects(ports.acquire(), /All public ports/)
+  ports.release(first)
+  assert.equal(await ports.acquire(first), first)
+})
+
+test('finished connections are reported with their bytes to whoever wants them', async (t) => {
+  const upstream = await startTcp(t, (socket) => socket.pipe(socket))
+  const events: { entryId: string; bytesIn: number; bytesOut: number }[] = []
+  const observe = {
+    wantsRequests: () => false,
+    onRequest: () => {},
+    wantsConnections: (account: string) => account === 'ac_test',
+    onConnection: (event: (typeof events)[number]) => events.push(event),
+  }
+  const { edge, tunnels } = await startEdge(t, new TestTunnels(), {}, { observe })
+  const port = await edge.ports.acquire()
+  const tunnel = localTunnel(upstream, { proto: 'tcp' })
+  tunnels.ports.set(port, tunnel)
+
+  const client = await rawClient(t, port).write('12345').untilText('12345')
+  client.socket.end()
+  await client.untilClosed()
+  await eventually(() => events.length === 1, 'the connection is reported')
+
+  assert.equal(events[0]?.entryId, tunnel.id)
+  assert.deepEqual([events[0]?.bytesIn, events[0]?.bytesOut], [5, 5])
+})

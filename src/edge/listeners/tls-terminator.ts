@@ -1,0 +1,202 @@
+import { constants, type X509Certificate } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import { readEnds, type SocketEnds } from '../../base/io/socket-ends.ts'
+import type { Secret } from '../../base/secret.ts'
+import type { PeerCertificate, TlsFacts } from '../connection.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+
+/** A certificate chain with its key. */
+export interface ServerCertificate {
+  readonly certificatePem: string
+  readonly privateKeyPem: Secret
+}
+
+/** The certificate for a host name, as good as there is at the moment; the same object until it is replaced. */
+export type CertificateLookup = (
+  serverName: string,
+) => ServerCertificate | undefined | Promise<ServerCertificate | undefined>
+
+/** Called with a socket whose handshake succeeded, and what the handshake agreed on. */
+export type OnSecure = (socket: TLSSocket, facts: TlsFacts) => void
+
+/** AES-128 first: it is the fastest where the processor helps, and as safe here. Forward secrecy and AEAD only (P32). */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+/**
+ * What versions below 1.2 need besides: ciphers they know, still with forward secrecy, and the security level below which
+ * OpenSSL refuses their signatures. Only policies whose owners ask for such a version have it.
+ */
+const OLD_CIPHERS = `${CIPHERS}:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:@SECLEVEL=0`
+
+const { SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_TICKET } = constants
+
+/**
+ * Terminates TLS for one policy with a server object of its own, since session tickets made by one are good for every
+ * name behind it (P34).
+ */
+export class TlsTerminator {
+  readonly #policy: TlsPolicy
+  readonly #server: Server
+  /** The context of a policy with a certificate of its own. */
+  readonly #own: SecureContext | undefined
+  readonly #contexts = new WeakMap<ServerCertificate, SecureContext>()
+  readonly #pending = new Map<string, OnSecure>()
+
+  constructor(policy: TlsPolicy, certificates: CertificateLookup, handshakeTimeout: number) {
+    this.#policy = policy
+    const { clientAuthorities, certificate, http } = policy.settings
+    if (certificate !== undefined) {
+      const { certificatePem: cert, privateKeyPem: key } = certificate
+      this.#own = createSecureContext({ ...this.#contextOptions(), cert, key })
+    }
+    this.#server = createServer({
+      ...this.#contextOptions(),
+      // HTTP/2 is not for old versions (RFC 9113 section 9.2).
+      ...(http ? { ALPNProtocols: this.#isOld ? ['http/1.1'] : ['h2', 'http/1.1'] } : {}),
+      requestCert: clientAuthorities !== undefined,
+      rejectUnauthorized: true,
+      handshakeTimeout,
+      SNICallback: (name, callback) => {
+        this.#context(name, certificates).then(
+          (context) => callback(null, context),
+          (error) => callback(error),
+        )
+      },
+    })
+    this.#server.on('secureConnection', (socket) => {
+      socket.on('error', () => {})
+      const onSecure = this.#take(socket)
+      // Read here and nowhere else: Node asks OpenSSL for them, and to ask for a connection that has closed meanwhile
+      // ends the process.
+      const facts = this.#readFacts(socket)
+      // Node says this from inside of OpenSSL. Whoever ended the connection right there would take away what OpenSSL
+      // returns to, and the process would die of it.
+      setImmediate(() => {
+        if (socket.destroyed) return
+        if (onSecure === undefined || facts === undefined) socket.destroy()
+        else onSecure(socket, facts)
+      })
+    })
+    this.#server.on('tlsClientError', (_error, socket) => socket.destroy())
+    this.#server.on('error', () => {})
+  }
+
+  /** Takes over a paused socket whose first bytes were put back; `onSecure` is called if the handshake succeeds. */
+  accept(transport: Socket, ends: SocketEnds, onSecure: OnSecure): void {
+    const key = keyOf(ends)
+    this.#pending.set(key, onSecure)
+    transport.on('close', () => this.#pending.delete(key))
+    this.#server.emit('connection', transport)
+  }
+
+  #take(socket: TLSSocket): OnSecure | undefined {
+    const ends = readEnds(socket)
+    if (ends === undefined) return undefined
+    const key = keyOf(ends)
+    const onSecure = this.#pending.get(key)
+    this.#pending.delete(key)
+    return onSecure
+  }
+
+  /** What the handshake agreed on; undefined when it lacks a certificate that the policy demands. */
+  #readFacts(socket: TLSSocket): TlsFacts | undefined {
+    const demanded = this.#policy.settings.clientAuthorities !== undefined
+    const certificate = demanded ? socket.getPeerX509Certificate() : undefined
+    // A certificate that was asked for must be there: a flag alone has been wrong before (P34).
+    if (demanded && (certificate === undefined || !socket.authorized || socket.isSessionReused()))
+      return undefined
+    return {
+      version: socket.getProtocol() ?? '',
+      cipher: socket.getCipher().standardName,
+      alpn: socket.alpnProtocol || undefined,
+      peer: certificate && peerOf(certificate),
+    }
+  }
+
+  async #context(name: string, certificates: CertificateLookup): Promise<SecureContext | undefined> {
+    if (this.#own !== undefined) return this.#own
+    const certificate = await certificates(name.toLowerCase().replace(/\.$/, ''))
+    if (certificate === undefined) return undefined
+    const known = this.#contexts.get(certificate)
+    if (known !== undefined) return known
+    const context = createSecureContext({
+      ...this.#contextOptions(),
+      cert: certificate.certificatePem,
+      key: certificate.privateKeyPem.reveal(),
+    })
+    this.#contexts.set(certificate, context)
+    return context
+  }
+
+  /** Client certificates are never judged at the security level that old versions need. */
+  get #isOld(): boolean {
+    const { minVersion, clientAuthorities } = this.#policy.settings
+    return clientAuthorities === undefined && (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
+  }
+
+  #contextOptions() {
+    const { minVersion, clientAuthorities } = this.#policy.settings
+    return {
+      minVersion: this.#isOld || minVersion === 'TLSv1.3' ? minVersion : ('TLSv1.2' as const),
+      ciphers: this.#isOld ? OLD_CIPHERS : CIPHERS,
+      honorCipherOrder: true,
+      // A handshake costs us many times what it costs the client: one for each connection (TLS 1.2 allows more).
+      secureOptions: SSL_OP_NO_RENEGOTIATION,
+      // Both the server and the context chosen by name need it; a context without would trust the system's roots.
+      // Without tickets: a connection that must show a certificate shows it every time (P34).
+      ...(clientAuthorities === undefined
+        ? {}
+        : { ca: [...clientAuthorities], secureOptions: SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET }),
+    }
+  }
+}
+
+/** Both ends of a connection, by which the TLS socket is matched with the transport it was made for. */
+function keyOf({ remoteAddress, remotePort, localAddress, localPort }: SocketEnds): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
+}
+
+function peerOf(certificate: X509Certificate): PeerCertificate {
+  const legacy = certificate.toLegacyObject()
+  const named = alternativeNames(certificate.subjectAltName ?? '')
+  const { CN } = legacy.subject
+  return {
+    commonName: Array.isArray(CN) ? (CN[0] ?? '') : (CN ?? ''),
+    dnsNames: named('DNS'),
+    emailAddresses: named('email'),
+    serialNumber: certificate.serialNumber.toLowerCase(),
+    fingerprint: certificate.fingerprint256,
+  }
+}
+
+/** Kind and name; one that holds a comma or the like is written as a JSON string, so that it cannot pass for several. */
+const ALTERNATIVE_NAME = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
+
+/** The names of one kind in the text form that Node gives to a subject's alternative names. */
+function alternativeNames(text: string): (kind: string) => string[] {
+  const names = [...text.matchAll(ALTERNATIVE_NAME)].map(([, kind, name = '']) => ({
+    kind,
+    name: name.startsWith('"') ? unquoted(name) : name,
+  }))
+  return (kind) => names.filter((one) => one.kind === kind).map(({ name }) => name)
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text))
+  } catch {
+    // A certificate must never end a connection by an exception (P12); a name that cannot be read is none.
+    return ''
+  }
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { testCertificates } from '../testing/certificates.ts'
+import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { RawClient, rawClient } from '../testing/raw-client.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+function tlsClient(t: TestContext, port: number, servername: string, ca: string, more = {}): RawClient {
+  const socket: TLSSocket = connectTls({
+    port,
+    host: '127.0.0.1',
+    servername,
+    ca,
+    ALPNProtocols: ['http/1.1'],
+    ...more,
+  })
+  t.after(() => socket.destroy())
+  return new RawClient(socket)
+}
+
+test('https reaches the upstream over HTTP/1 and HTTP/2', async (t) => {
+  const upstream = await startUpstream(t, (request, response) =>
+    response.end(`${request.url} ${request.headers['x-forwarded-proto']} ${request.headers.host}`),
+  )
+  const certificates = await testCertificates('adit.localhost')
+  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream, { proto: 'https' }))
+  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
+
+  const one = tlsClient(t, tlsPort, HOST, certificates.ca)
+  one.write(`GET /one HTTP/1.1\r\nHost: ${HOST}:${tlsPort}\r\n\r\n`)
+  await one.untilText(`/one https ${HOST}:${tlsPort}`)
+  const session = connectHttp2(`https://${HOST}:${tlsPort}`, {
+    ca: certificates.ca,
+    host: '127.0.0.1',
+    servername: HOST,
+  })
+  t.after(() => session.destroy())
+  const stream = session.request({ ':path': '/two' })
+  stream.setEncoding('utf8')
+  let body = ''
+  for await (const piece of stream) body += piece
+
+  assert.equal(body, `/two https ${HOST}:${tlsPort}`)
+})
+
+test('a name without an endpoint is told so in HTTP when there is a certificate, and by an alert otherwise', async (t) => {
+  const certificates = await testCertificates('adit.localhost')
+  const { tlsPort } = await startEdge(t, new TestTunnels(), {}, { certificates: certificates.lookup })
+
+  const known = tlsClient(t, tlsPort, 'nobody.adit.localhost', certificates.ca)
+  known.write('GET / HTTP/1.1\r\nHost: nobody.adit.localhost\r\n\r\n')
+  await known.untilText('Tunnel nobody.adit.localhost not found')
+  const foreign = tlsClient(t, tlsPort, 'shop.example', certificates.ca)
+  await foreign.untilClosed()
+
+  assert.match(String(foreign.error), /unrecognized name/)
+})
+
+test('a TLS tunnel without termination gets the visitor’s bytes untouched', async (t) => {
+  const certificates = await testCertificates('adit.localhost')
+  const own = await certificates.issue('pass.example')
+  const server = createTlsServer({ cert: own.certificatePem, key: own.privateKeyPem.reveal() }, (socket) =>
+    socket.end(`mine ${(socket as unknown as { servername: string }).servername}`),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const tunnel = localTunnel((server.address() as AddressInfo).port, { proto: 'tls' })
+  const { tlsPort } = await startEdge(t, new TestTunnels().add('pass.example', tunnel))
+
+  const client = await tlsClient(t, tlsPort, 'pass.example', certificates.ca).untilClosed()
+
+  assert.equal(client.text, 'mine pass.example')
+  assert.equal(tunnel.visitors[0]?.passthroughTls, true)
+})
+
+test('a TLS tunnel with termination gets plain bytes, under its own certificate when it has one', async (t) => {
+  const certificates = await testCertificates('adit.localhost')
+  const own = await certificates.issue('own.example')
+  const upstream = await startTcp(t, (socket) => socket.pipe(socket))
+  const tunnels = new TestTunnels()
+    .add(HOST, localTunnel(upstream, { proto: 'tls', options: { tlsTermination: {} } }))
+    .add(
+      'own.example',
+      localTunnel(upstream, {
+        proto: 'tls',
+        options: {
+          tlsTermination: { certPem: own.certificatePem, keyPem: own.privateKeyPem.reveal() },
+        },
+      }),
+    )
+  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
+
+  for (const name of [HOST, 'own.example']) {
+    const client = tlsClient(t, tlsPort, name, certificates.ca, { ALPNProtocols: undefined }).write('hello')
+    await client.untilText('hello')
+    client.socket.end()
+    await client.untilClosed()
+  }
+})
+
+test('garbage and silence on the TLS port are ended', async (t) => {
+  const { tlsPort } = await startEdge(t, new TestTunnels(), { limits: { handshake: 200, drain: 50 } })
+
+  const garbage = rawClient(t, tlsPort).write('GET / HTTP/1.1\r\n\r\n')
+  const silent = rawClient(t, tlsPort)
+
+  await garbage.untilClosed()
+  await silent.untilClosed()
+})
+
+test('an answer cut short is an error inside TLS as well', async (t) => {
+  const certificates = await testCertificates('adit.localhost')
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () =>
+      socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'),
+    )
+  })
+  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream, { proto: 'https' }))
+  const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
+
+  for (const version of ['1.0', '1.1']) {
+    const client = tlsClient(t, tlsPort, HOST, certificates.ca)
+    client.write(`GET / HTTP/${version}\r\nHost: ${HOST}\r\n\r\n`)
+    await client.until(({ closed }) => closed)
+
+    assert.equal(client.error?.code, 'ECONNRESET')
+    assert.equal(client.ended, false)
+  }
+})

@@ -1,0 +1,33 @@
+import { PoolFailure, WorkerPool, type WorkerPoolOptions } from '../../base/threads/worker-pool.ts'
+import { refusal } from '../errors.ts'
+import type { SamlCheck, SamlCheckResults } from './saml-checks.ts'
+
+const POOL: WorkerPoolOptions = {
+  module: new URL('./saml-worker.ts', import.meta.url),
+  maxThreads: 2,
+  maxQueued: 64,
+  maxQueuedPerOwner: 16,
+  deadline: 5000,
+  resourceLimits: { maxOldGenerationSizeMb: 128 },
+}
+
+/** Reads XML of others away from the event loop. */
+export interface SamlThread {
+  /**
+   * Rejects with a reason, or with a refusal when there is no thread for it or it takes too long. `owner` is whose
+   * sign-ins wait if there are too many.
+   */
+  check<C extends SamlCheck>(owner: string, check: C): Promise<SamlCheckResults[C['kind']]>
+  close(): Promise<void>
+}
+
+export function createSamlThread(options: Partial<WorkerPoolOptions> = {}): SamlThread {
+  const pool = new WorkerPool<SamlCheck, unknown>({ ...POOL, ...options })
+  return {
+    check: <C extends SamlCheck>(owner: string, check: C) =>
+      pool.run(owner, check).catch((error: unknown) => {
+        throw error instanceof PoolFailure ? refusal('login_busy') : error
+      }) as Promise<SamlCheckResults[C['kind']]>,
+    close: () => pool.close(),
+  }
+}

@@ -1,0 +1,91 @@
+import { trimOws } from '../../base/optional-white-space.ts'
+import { isFieldValue, isToken } from './ascii.ts'
+
+/** One field line. */
+export interface Field {
+  /** In lower case. */
+  readonly name: string
+  readonly line: string
+  readonly value: string
+}
+
+/** Makes a field line; one that cannot be expressed is an error, never repaired. */
+export function fieldOf(name: string, value: string): Field {
+  if (!isToken(name) || !isFieldValue(value)) throw new TypeError(`The field ${name} cannot be sent.`)
+  return { name: name.toLowerCase(), line: `${name}: ${value}\r\n`, value }
+}
+
+/**
+ * The field lines of a message for those that want to look into them or change them. They stay one string until someone
+ * asks, so that a message nobody looks into costs nothing.
+ */
+export class Fields {
+  #text: string
+  #list: Field[] | undefined
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** All lines, each ended by CRLF. */
+  get text(): string {
+    if (this.#list === undefined) return this.#text
+    let text = ''
+    for (const { line } of this.#list) text += line
+    return text
+  }
+
+  /** The value of the first field of this lower-case name. */
+  get(name: string): string | undefined {
+    for (const field of this.#parsed()) if (field.name === name) return field.value
+    return undefined
+  }
+
+  /** All values of this lower-case name, in order. */
+  getAll(name: string): string[] {
+    const values: string[] = []
+    for (const field of this.#parsed()) if (field.name === name) values.push(field.value)
+    return values
+  }
+
+  /** Names (lower case) and values in order. */
+  *[Symbol.iterator](): Generator<[string, string]> {
+    for (const { name, value } of this.#parsed()) yield [name, value]
+  }
+
+  remove(name: string): void {
+    const list = this.#parsed()
+    for (let at = list.length - 1; at >= 0; at--) if (list[at]!.name === name) list.splice(at, 1)
+  }
+
+  /** Adds a field after the others. */
+  add(name: string, value: string): void {
+    this.append(fieldOf(name, value))
+  }
+
+  /** The same with one that was made before. */
+  append(field: Field): void {
+    this.#parsed().push(field)
+  }
+
+  set(name: string, value: string): void {
+    this.remove(name.toLowerCase())
+    this.add(name, value)
+  }
+
+  #parsed(): Field[] {
+    if (this.#list !== undefined) return this.#list
+    this.#list = []
+    for (let p = 0; p < this.#text.length; ) {
+      const next = this.#text.indexOf('\r\n', p) + 2
+      const colon = this.#text.indexOf(':', p)
+      this.#list.push({
+        name: this.#text.slice(p, colon).toLowerCase(),
+        line: this.#text.slice(p, next),
+        value: trimOws(this.#text.slice(colon + 1, next - 2)),
+      })
+      p = next
+    }
+    return this.#list
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refusal, refusalKinds } from './errors.ts'
+import { answerRefusal } from './response.ts'
+
+test('every refusal has a number of its own and a status that refuses', () => {
+  const codes = Object.values(refusalKinds).map(({ code }) => code)
+
+  assert.equal(new Set(codes).size, codes.length)
+  for (const [name, { status }] of Object.entries(refusalKinds)) {
+    assert.ok(status >= 400 && status < 600, name)
+  }
+})
+
+test('a page shows hostile text as text, and can load or run nothing', () => {
+  const evil = '"><script>alert(1)</script><img src=//evil.example>\r\nSet-Cookie: a=b'
+  const { fields, body } = answerRefusal(refusal('upstream_broken', evil, evil), 'text/html')
+  const html = body.toString()
+
+  assert.ok(!/<script|<img|<link|<iframe/i.test(html))
+  assert.ok(html.includes('&lt;script&gt;'))
+  assert.match(
+    fields,
+    /Content-Security-Policy: default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'/,
+  )
+  assert.match(fields, /X-Content-Type-Options: nosniff/)
+  assert.ok(!fields.includes('evil.example') && !fields.includes('Set-Cookie'))
+})
+
+test('the same refusal is JSON for programs and plain text for everyone else', () => {
+  const why = refusal('no_backend', 'a.example')
+
+  assert.deepEqual(JSON.parse(answerRefusal(why, 'application/json, */*').body.toString()), {
+    error_code: 'ERR_ADIT_6528',
+    status_code: 503,
+    msg: 'No backend of a.example is online.',
+    details: {},
+  })
+  for (const accept of ['', '*/*', 'image/png']) {
+    const { fields, body } = answerRefusal(why, accept)
+    assert.match(fields, /Content-Type: text\/plain/)
+    assert.equal(body.toString(), 'No backend of a.example is online.\nERR_ADIT_6528\n')
+  }
+})
+
+test('whoever should come back later is told when', () => {
+  for (const name of ['too_busy', 'no_backend', 'breaker_open', 'login_busy', 'too_many_logins'] as const) {
+    assert.match(answerRefusal(refusal(name, 'a.example'), '').fields, /Retry-After: \d+\r\n/)
+  }
+})

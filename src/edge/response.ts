@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import type { Refusal } from './errors.ts'
+
+/** A whole response that the edge gives by itself. */
+export interface Answer {
+  readonly status: number
+  /** Field lines, each ended by CRLF, without those that frame the body. */
+  readonly fields: string
+  readonly body: Buffer
+}
+
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Makes text inert inside HTML. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
+}
+
+const STYLE =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1rem;color:#1c1c1c;background:#fff}' +
+  'h1{font-size:1.25rem;font-weight:600}code{color:#595959}' +
+  '@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}code{color:#a8a8a8}}'
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+const COMMON =
+  'Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n' +
+  `Content-Security-Policy: default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; ` +
+  "form-action 'none'; frame-ancestors 'none'\r\n"
+
+/** Field lines for a page of ours: no scripts, no outside requests, no framing. */
+export const pageFields = `Content-Type: text/html; charset=utf-8\r\n${COMMON}`
+
+/** A page of ours; both texts are escaped here. */
+export function page(title: string, code: string): Buffer {
+  const heading = escapeHtml(title)
+  return Buffer.from(
+    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+      `<title>${heading}</title><style>${STYLE}</style></head>` +
+      `<body><main><h1>${heading}</h1><p><code>${escapeHtml(code)}</code></p></main></body></html>\n`,
+  )
+}
+
+/** A refusal in the form the visitor asked for: a page for browsers, JSON for programs, plain text otherwise. */
+export function answerRefusal(refusal: Refusal, accept: string): Answer {
+  const { status, code, text } = refusal
+  let fields = `adit-error-code: ${code}\r\n${extra(refusal)}`
+  let body: Buffer
+  if (accept.includes('text/html')) {
+    fields += pageFields
+    body = page(text, code)
+  } else if (accept.includes('application/json')) {
+    fields += `Content-Type: application/json\r\n${COMMON}`
+    body = Buffer.from(JSON.stringify({ error_code: code, status_code: status, msg: text, details: {} }))
+  } else {
+    fields += `Content-Type: text/plain; charset=utf-8\r\n${COMMON}`
+    body = Buffer.from(`${text}\n${code}\n`)
+  }
+  return { status, fields, body }
+}
+
+function extra({ name, retryAfter }: Refusal): string {
+  switch (name) {
+    case 'too_busy':
+    case 'breaker_open':
+    case 'no_backend':
+    case 'login_busy':
+    case 'too_many_logins':
+      return `Retry-After: ${retryAfter}\r\n`
+    case 'credentials_required':
+      return 'WWW-Authenticate: Basic realm="adit", charset="UTF-8"\r\n'
+    case 'method_refused':
+      return 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n'
+    default:
+      return ''
+  }
+}
+
+/** Sends the visitor elsewhere. */
+export function redirect(status: 302 | 303 | 307 | 308, location: string, fields = ''): Answer {
+  return {
+    status,
+    fields: `Location: ${location}\r\nCache-Control: no-store\r\n${fields}`,
+    body: Buffer.alloc(0),
+  }
+}

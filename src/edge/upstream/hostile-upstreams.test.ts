@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { connect as connectHttp2 } from 'node:http2'
+import type { Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { testCertificates } from '../testing/certificates.ts'
+import { eventually, startEdge, startTcp } from '../testing/edge.ts'
+import { type HostileAnswer, hostileAnswers } from '../testing/hostile-answers.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+const PLAIN = 'plain.adit.localhost'
+const SECURE = 'secure.adit.localhost'
+
+async function startHostile(t: TestContext, { http2, answer }: HostileAnswer) {
+  const open = new Set<Socket>()
+  const upstream = await startTcp(t, (socket) => {
+    open.add(socket)
+    for (const event of ['end', 'close']) socket.on(event, () => open.delete(socket))
+    socket.once('data', () => answer(socket))
+    socket.on('data', () => {})
+  })
+  const forwardsProto = http2 ? 'http2' : ''
+  const tunnels = new TestTunnels()
+    .add(PLAIN, localTunnel(upstream, { forwardsProto }))
+    .add(SECURE, localTunnel(upstream, { forwardsProto, proto: 'https' }))
+  const { ca, lookup } = await testCertificates('adit.localhost')
+  const { port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup })
+  return { port, tlsPort, ca, openConnections: () => open.size }
+}
+
+for (const [what, upstream] of Object.entries(hostileAnswers)) {
+  test(`an upstream cannot hurt a visitor or the edge with ${what}`, async (t) => {
+    const { port, tlsPort, ca, openConnections } = await startHostile(t, upstream)
+
+    // A visitor of HTTP/1 sees a 502, or a connection that breaks inside of an answer that had begun.
+    const client = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${PLAIN}\r\nContent-Length: 0\r\n\r\n`)
+    await client.until(({ closed, text }) => closed || text.includes('ERR_ADIT_801'), 'an end')
+    assert.ok(!client.text.includes('HTTP/1.1 101'))
+    assert.ok(client.closed || /(^|\r\n\r\n)HTTP\/1\.1 502 /.test(client.text), client.text.slice(0, 300))
+    client.socket.destroy()
+
+    // One of HTTP/2 sees a 502, or a reset of its stream alone.
+    const session = connectHttp2(`https://${SECURE}:${tlsPort}`, {
+      ca,
+      host: '127.0.0.1',
+      servername: SECURE,
+    })
+    t.after(() => session.destroy())
+    const stream = session.request({ ':method': 'POST' })
+    let status = 0
+    stream.on('response', (fields) => {
+      status = fields[':status'] ?? 0
+    })
+    stream.on('error', () => {})
+    stream.resume()
+    await eventually(() => stream.closed, 'the stream is over')
+    assert.ok(status === 502 || stream.rstCode !== 0, `${status} ${stream.rstCode}`)
+    assert.ok(!session.destroyed, 'the connection goes on')
+
+    await eventually(() => openConnections() === 0, 'the connections to the upstream are discarded')
+  })
+}

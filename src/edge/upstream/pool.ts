@@ -1,0 +1,133 @@
+import { joinHostPort } from '../../base/hostport.ts'
+import type { ByteStream } from '../../base/io/stream.ts'
+import type { Target } from '../backend.ts'
+import type { Core } from '../core.ts'
+import { refusal } from '../errors.ts'
+import type { Exchange } from '../exchange.ts'
+import { TunnelBusy, type Visitor } from '../tunnels.ts'
+import { Http1Upstream } from './http1.ts'
+import { Http2Connection } from './http2.ts'
+import type { Upstream } from './upstream.ts'
+
+/** How many idle connections one agent session may be left with, well below the streams it can have (500). */
+const MAX_IDLE = 200
+
+/** Idle connections of one agent session, over all its tunnels: a budget, since they hold its streams. */
+export interface IdleBudget {
+  idle: number
+}
+
+/**
+ * The kept connections to one target, last in first out. They are never shared beyond it, nor between visitors with
+ * different client certificates (P30), nor at all when each visitor's address is announced to the upstream.
+ */
+export class UpstreamPool {
+  readonly core: Core
+  readonly #via: Visitor['via']
+  readonly #proto: 'http' | 'https'
+  readonly #budget: IdleBudget
+  readonly #shared: boolean
+  readonly #http2: boolean
+  readonly #idle = new Map<string, Http1Upstream[]>()
+  readonly #sessions = new Map<string, Http2Connection>()
+
+  constructor(
+    core: Core,
+    options: {
+      via: Visitor['via']
+      proto: 'http' | 'https'
+      budget: IdleBudget
+      /** False when a connection speaks for one visitor only. */
+      shared: boolean
+      /** The upstream wants HTTP/2 with prior knowledge. */
+      http2: boolean
+    },
+  ) {
+    this.core = core
+    this.#via = options.via
+    this.#proto = options.proto
+    this.#budget = options.budget
+    this.#shared = options.shared
+    this.#http2 = options.http2
+  }
+
+  /** Sends the request of this exchange on a kept connection, or on a new one. */
+  connect(exchange: Exchange, target: Target, fresh: boolean): Upstream {
+    const identity = exchange.connection.tls?.peer?.fingerprint ?? ''
+    if (this.#http2) return this.#session(exchange, target, identity, fresh).start(exchange, target)
+    const kept = fresh ? undefined : this.#take(identity, exchange)
+    if (kept !== undefined) {
+      kept.start(exchange)
+      return kept
+    }
+    const upstream = new Http1Upstream(this, target, identity, this.#open(exchange, target))
+    upstream.start(exchange)
+    return upstream
+  }
+
+  /** Keeps a connection for the next request; false when it must be closed instead. */
+  keep(upstream: Http1Upstream): boolean {
+    if (!this.#shared || this.core.draining || this.#budget.idle >= MAX_IDLE) return false
+    const list = this.#idle.get(upstream.identity)
+    if (list === undefined) this.#idle.set(upstream.identity, [upstream])
+    else list.push(upstream)
+    this.#budget.idle++
+    this.core.idle.add(upstream)
+    return true
+  }
+
+  /** A kept connection ended by itself. */
+  remove(upstream: Http1Upstream): void {
+    const list = this.#idle.get(upstream.identity)
+    const at = list?.lastIndexOf(upstream) ?? -1
+    if (list === undefined || at === -1) return
+    list.splice(at, 1)
+    if (list.length === 0) this.#idle.delete(upstream.identity)
+    this.#budget.idle--
+    this.core.idle.delete(upstream)
+  }
+
+  #take(identity: string, exchange: Exchange): Http1Upstream | undefined {
+    const list = this.#idle.get(identity)
+    const upstream = list?.at(-1)
+    if (upstream === undefined || !upstream.maySend(exchange)) return undefined
+    list!.pop()
+    if (identity !== '' && list!.length === 0) this.#idle.delete(identity)
+    this.#budget.idle--
+    this.core.idle.delete(upstream)
+    return upstream
+  }
+
+  #session(exchange: Exchange, target: Target, identity: string, fresh: boolean): Http2Connection {
+    if (exchange.upgrading) {
+      throw refusal('bad_request', 'WebSocket cannot be passed on to an upstream that wants HTTP/2')
+    }
+    const known = this.#shared && !fresh ? this.#sessions.get(identity) : undefined
+    if (known?.usable === true) return known
+    const session = new Http2Connection(this.core, this.#open(exchange, target), () => {
+      if (this.#sessions.get(identity) === session) this.#sessions.delete(identity)
+    })
+    if (this.#shared) this.#sessions.set(identity, session)
+    return session
+  }
+
+  #open(exchange: Exchange, target: Target): ByteStream {
+    try {
+      return target.open(this.#visitorOf(exchange))
+    } catch (error) {
+      if (error instanceof TunnelBusy) throw error
+      // The session ended between the look-up and now.
+      throw refusal('agent_offline', exchange.head.host)
+    }
+  }
+
+  #visitorOf({ connection }: Exchange): Visitor {
+    return {
+      clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
+      serverAddress: joinHostPort(connection.localAddress, connection.localPort),
+      proto: this.#proto,
+      via: this.#via,
+      passthroughTls: false,
+    }
+  }
+}

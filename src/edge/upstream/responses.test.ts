@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { startEdge, startTcp } from '../testing/edge.ts'
+import { rawClient } from '../testing/raw-client.ts'
+import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+const broken: string[] = [
+  'nonsense\r\n\r\n',
+  'HTTP/2 200 OK\r\n\r\n',
+  'HTTP/1.2 200 OK\r\n\r\n',
+  'HTTP/1.1 20 OK\r\n\r\n',
+  'HTTP/1.1 2000 OK\r\n\r\n',
+  'HTTP/1.1 999 OK\r\n\r\n',
+  'HTTP/1.1 000 OK\r\n\r\n',
+  'HTTP/1.1  200 OK\r\n\r\n',
+  'HTTP/1.1 200 O\x00K\r\n\r\n',
+  'HTTP/1.1 200 OK\nX: y\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nX: y\r\n folded\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nX : y\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nX\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nX: a\x00b\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok',
+  'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok',
+  'HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok',
+  'HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nok',
+  'HTTP/1.1 200 OK\r\nContent-Length: 2x\r\n\r\nok',
+  'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\n',
+  'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  'HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\nhello',
+  'HTTP/1.1 100 Continue\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(70_000)}\r\n\r\n`,
+  `HTTP/1.1 200 OK\r\n${'X: a\r\n'.repeat(300)}\r\n`,
+  'HTTP/1.1 200 OK\r\n\r\n\x00'.replace('\r\n\r\n', '\r\n\n\r\n\r\n'),
+]
+
+test('an answer that is not valid HTTP becomes a 502, and its connection is not used again', async (t) => {
+  assert.ok(broken.length >= 30)
+  let answer = ''
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () => socket.write(Buffer.from(answer, 'latin1')))
+  })
+  const tunnel = localTunnel(upstream)
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+
+  for (const [n, text] of broken.entries()) {
+    answer = text
+    const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    await client.untilText('ERR_ADIT_8013\n')
+
+    assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway\r\n/, JSON.stringify(text.slice(0, 80)))
+    assert.equal(tunnel.visitors.length, n + 1, 'a new connection for each')
+    client.socket.destroy()
+  }
+})
+
+test('bytes after an answer are not taken for the next one', async (t) => {
+  const endings = [
+    'Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
+    'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
+  ]
+  for (const ending of endings) {
+    const upstream = await startTcp(t, (socket) => {
+      socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n${ending}`))
+    })
+    const tunnel = localTunnel(upstream)
+    const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+    const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+
+    const client = await rawClient(t, port).write(request).untilText('ok')
+    client.write(request)
+    await client.until(({ text }) => text.split('HTTP/1.1 200').length === 3)
+
+    assert.ok(!client.text.includes('poison'))
+    assert.equal(tunnel.visitors.length, 2)
+  }
+})
+
+test('an idle upstream connection that speaks is dropped', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      setTimeout(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison'), 20)
+      socket.once('close', () => closed())
+    })
+  })
+  let closed = () => {}
+  const gone = new Promise<void>((resolve) => {
+    closed = resolve
+  })
+  const tunnel = localTunnel(upstream)
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
+  const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+
+  const client = await rawClient(t, port).write(request).untilText('ok')
+  await gone
+  client.write(request)
+  await client.until(({ text }) => text.split('ok').length === 3)
+
+  assert.ok(!client.text.includes('poison'))
+})
+
+test('an answer cut short resets the visitor, whatever its framing', async (t) => {
+  const answers = [
+    'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nhalf',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nbad\r\n',
+  ]
+  for (const answer of answers) {
+    for (const version of ['1.1', '1.0']) {
+      const upstream = await startTcp(t, (socket) => {
+        socket.once('data', () => socket.end(answer))
+      })
+      const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+      const client = rawClient(t, port).write(`GET / HTTP/${version}\r\nHost: ${HOST}\r\n\r\n`)
+      await client.until(({ closed }) => closed)
+
+      assert.equal(client.error?.code, 'ECONNRESET', `${version} ${JSON.stringify(answer)}`)
+    }
+  }
+})
+
+test('an answer without a length ends with its connection', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200\r\n\r\nall ')
+      setTimeout(() => socket.end('of it'), 10)
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const modern = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const old = rawClient(t, port).write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  await modern.untilText('0\r\n\r\n')
+  await old.untilClosed()
+
+  assert.ok(modern.text.endsWith('\r\n\r\n4\r\nall \r\n5\r\nof it\r\n0\r\n\r\n'))
+  assert.ok(old.text.endsWith('\r\n\r\nall of it'))
+})
+
+test('the agent’s word that it could not dial is shown as such', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.once('data', () => {
+      const body = 'failed to dial backend: connection refused'
+      socket.end(`HTTP/1.1 502 Bad Gateway\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 0\r\n\r\n`)
+
+  await client.untilText('ERR_ADIT_8012\n')
+})
+
+/** Upstreams that fail, each in its own way; what they say names an address, as an agent does. */
+const failures: Record<string, (socket: Socket) => void> = {
+  'it refuses': (socket) => void socket.destroy(),
+  'it says nonsense': (socket) => void socket.write('nonsense\r\n\r\n'),
+  'the agent could not dial it': (socket) => void socket.end(dialReport('10.1.2.3:8080')),
+  'the agent could not dial it, told in pieces': (socket) => {
+    const report = dialReport('10.1.2.3:8080')
+    const middle = report.indexOf('\r\n\r\n') + 4
+    socket.write(report.slice(0, middle), () =>
+      setImmediate(() => {
+        socket.write(report.slice(middle, middle + 3), () =>
+          setImmediate(() => socket.end(report.slice(middle + 3))),
+        )
+      }),
+    )
+  },
+}
+
+function dialReport(address: string): string {
+  const body = `failed to dial backend: connect ECONNREFUSED ${address}\n`
+  return `HTTP/1.1 502 Bad Gateway\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
+}
+
+for (const [what, fail] of Object.entries(failures)) {
+  test(`a visitor is not shown the private address of an upstream, the log is: ${what}`, async (t) => {
+    const upstream = await startTcp(t, (socket) => {
+      socket.setNoDelay(true)
+      socket.once('data', () => fail(socket))
+    })
+    const lines: string[] = []
+    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
+    const tunnels = new TestTunnels().add(HOST, localTunnel(upstream))
+    const { port } = await startEdge(t, tunnels, {}, { log })
+
+    for (const accept of ['text/html', 'application/json', '*/*']) {
+      const client = rawClient(t, port).write(
+        `POST / HTTP/1.1\r\nHost: ${HOST}\r\nAccept: ${accept}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      )
+      await client.untilClosed()
+
+      assert.match(client.text, /^HTTP\/1\.1 502 [\s\S]*ERR_ADIT_801[23]/)
+      assert.ok(!/10\.1\.2\.3|127\.0\.0\.1/.test(client.text), client.text)
+    }
+    assert.ok(lines.some((line) => line.includes(`http://127.0.0.1:${upstream}`)))
+  })
+}
+
+test('a 502 of the upstream itself is passed on, also when its body comes later', async (t) => {
+  const upstream = await startTcp(t, (socket) => {
+    socket.setNoDelay(true)
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 502 Own\r\nContent-Length: 30\r\n\r\n', () =>
+        setImmediate(() => socket.write('x'.repeat(30))),
+      ),
+    )
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await client.untilText('x'.repeat(30))
+
+  assert.equal(client.text, `HTTP/1.1 502 Own\r\nContent-Length: 30\r\n\r\n${'x'.repeat(30)}`)
+})
+
+test('a request that may not be repeated is not', async (t) => {
+  let arrived = 0
+  const upstream = await startTcp(t, (socket) => {
+    socket.on('data', () => {
+      arrived++
+      socket.destroy()
+    })
+  })
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+
+  const client = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nhi`)
+  await client.untilText('ERR_ADIT_8012\n')
+
+  assert.equal(arrived, 1)
+})
