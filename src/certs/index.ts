@@ -1,4 +1,23 @@
-export type { AcmeSettings } from './acme.ts'
+export type { AcmeSettings } from './acme/client.ts'
+export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
+export { type CertificateReport, describeCertificates, reportCertificates } from './acme/report.ts'
+export { createResolver, type NameResolver, ResolverFailed } from './acme/resolver.ts'
+export { type Certs, type CertsOptions, createCerts } from './certs.ts'
+export {
+  CertificateProblem,
+  type CertificateProblemCode,
+  certificateProblemCodes,
+  type MaterialField,
+} from './problem.ts'
+export { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './ssh/authority.ts'
+export {
+  defaultSshValidity,
+  defaultUserExtensions,
+  newSshSerial,
+  type SshCertificateRequest,
+  signSshCertificate,
+} from './ssh/certificate.ts'
+export { parseSshPublicKey, type SshPublicKey, sshFingerprint } from './ssh/public-key.ts'
 export {
   type Authority,
   createAuthority,
@@ -8,31 +27,12 @@ export {
   loadAuthority,
   renewAuthority,
   renewSelfSigned,
-} from './authority.ts'
-export { type Certs, type CertsOptions, createCerts } from './certs.ts'
-export { AUTOMATIC_OFF, IN_PROGRESS } from './job.ts'
-export {
-  CertificateProblem,
-  type CertificateProblemCode,
-  certificateProblemCodes,
-  type MaterialField,
-} from './problem.ts'
-export { type CertificateReport, describeCertificates, reportCertificates } from './report.ts'
-export { createResolver, type NameResolver, ResolverFailed } from './resolver.ts'
-export type { MaybeLater, ServedCertificate } from './served.ts'
-export { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './ssh-authority.ts'
-export {
-  defaultSshValidity,
-  defaultUserExtensions,
-  newSshSerial,
-  type SshCertificateRequest,
-  signSshCertificate,
-} from './ssh-certificate.ts'
-export { parseSshPublicKey, type SshPublicKey, sshFingerprint } from './ssh-key.ts'
+} from './x509/authority.ts'
+export type { MaybeLater, ServedCertificate } from './x509/served-certificate.ts'
 export {
   type CertificateAuthorityFacts,
   type PrivateKeyType,
   readCertificateAuthority,
   readTlsCertificate,
   type TlsCertificateFacts,
-} from './x509.ts'
+} from './x509/x509.ts'

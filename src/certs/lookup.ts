@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import { isWithin } from '../base/domain.ts'
 import { isHostName } from '../base/hostport.ts'
-import type { Inventory, KnownCertificate, KnownDomain } from './inventory.ts'
-import type { Leaves } from './leaves.ts'
-import type { MaybeLater, ServedCertificate } from './served.ts'
-import { PLATFORM } from './subject.ts'
+import type { Inventory, KnownCertificate, KnownDomain } from './acme/inventory.ts'
+import { PLATFORM } from './acme/subject.ts'
+import type { Leaves } from './x509/leaves.ts'
+import type { MaybeLater, ServedCertificate } from './x509/served-certificate.ts'
 
 /**
  * Finds the certificate for a name that a visitor asks for. Nothing is ever signed for a stranger's name: only for

@@ -7,8 +7,8 @@ import {
   KeyUsagesExtension,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
-} from '../../certs/asn1.ts'
-import { writePem } from '../../certs/pem.ts'
+} from '../../certs/x509/asn1.ts'
+import { writePem } from '../../certs/x509/pem.ts'
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const HOUR = 3_600_000

@@ -1,0 +1,42 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Row, Store } from '../../store/index.ts'
+import type { Acme } from './client.ts'
+import { AUTHORITY_KIND, REGIONS_KIND } from './inventory.ts'
+import { ownDeed } from './job-store.ts'
+import { PLATFORM } from './subject.ts'
+
+/** Tells all nodes that this region exists, and where. */
+export async function announceRegion(options: {
+  store: Store
+  clock: Clock
+  region: string
+  addresses: readonly string[]
+}): Promise<void> {
+  const { region, addresses } = options
+  await announce(options, REGIONS_KIND, `platform_region_${region}`, { region, addresses: [...addresses] })
+}
+
+/** Tells all nodes how CAA records name the authority in use. */
+export async function announceAuthority(options: { store: Store; clock: Clock; acme: Acme }): Promise<void> {
+  const caa = await options.acme.caaIdentities()
+  await announce(options, AUTHORITY_KIND, 'platform_authority', { caa: [...caa] })
+}
+
+async function announce(
+  { store, clock }: { store: Store; clock: Clock },
+  kind: string,
+  id: string,
+  data: Record<string, unknown>,
+): Promise<void> {
+  const said = (row: Row | undefined) => JSON.stringify(row?.data) === JSON.stringify(data)
+  // Most starts have nothing new to say, and so need nobody who can be told.
+  if (said(await store.lastKnown.get(kind, PLATFORM, id))) return
+  await store.write({}, async (tx) => {
+    const row = await tx.get(kind, PLATFORM, id)
+    if (said(row)) return
+    const draft = { kind, account: PLATFORM, id, data, claims: [], references: [] }
+    if (row === undefined) await tx.insert(draft)
+    else await tx.update(draft)
+    await tx.audit(ownDeed(clock, { account: PLATFORM, action: 'announce', kind, object: id }))
+  })
+}

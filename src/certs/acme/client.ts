@@ -1,0 +1,229 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Authorization, Client, Order } from 'acme-client'
+import type { Outbound } from '../../base/outbound/outbound.ts'
+import { Secret } from '../../base/secret.ts'
+import type { Store } from '../../store/index.ts'
+import type { KeyMaker } from '../x509/keys.ts'
+import { renewalId } from './renewal-info.ts'
+import { AcmeRefused, AcmeUnavailable, guardClient } from './transport.ts'
+
+/** Which authority to ask, and whom it may write to. */
+export interface AcmeSettings {
+  readonly directory: string
+  readonly email?: string | undefined
+}
+
+/** What an ACME directory offers beside the addresses the library knows. */
+interface Directory {
+  readonly newOrder?: string
+  readonly renewalInfo?: string
+  readonly meta?: { readonly caaIdentities?: readonly string[] }
+}
+
+const PREDECESSOR_PROBLEMS = ['alreadyReplaced', 'malformed', 'conflict']
+const ACCOUNT_LEASE_MS = 30_000
+const TRIES = 4
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 10_000
+
+/** Loaded when it is first needed: it takes longer to load than all other parts of a server together. */
+const library = () => import('acme-client')
+
+/** One account at one ACME server. Its key is made once and kept sealed, so that all nodes are the same customer. */
+export class Acme {
+  readonly directoryUrl: string
+  readonly #settings: AcmeSettings
+  readonly #outbound: Outbound
+  readonly #store: Store
+  readonly #keys: KeyMaker
+  readonly #holder: string
+  #client: Promise<Client> | undefined
+
+  constructor(options: {
+    settings: AcmeSettings
+    outbound: Outbound
+    store: Store
+    keys: KeyMaker
+    /** Who this process is when it holds a lease. */
+    holder: string
+  }) {
+    this.#settings = options.settings
+    this.directoryUrl = options.settings.directory
+    this.#outbound = options.outbound
+    this.#store = options.store
+    this.#keys = options.keys
+    this.#holder = options.holder
+  }
+
+  /** The order itself is never asked for twice: one that was made although no answer came would then exist twice. */
+  newOrder(names: readonly string[], replaces: string | undefined): Promise<Order> {
+    let place: string | undefined
+    return this.#patiently(
+      async (client) => {
+        const directory = await this.#directory(client)
+        place = directory.newOrder
+        const identifiers = names.map((value) => ({ type: 'dns', value }))
+        if (replaces === undefined || directory.renewalInfo === undefined)
+          return this.#createOrder(client, { identifiers })
+        return this.#createOrder(client, { identifiers, replaces }).catch((error) => {
+          // RFC 9773 section 5: a predecessor that is not accepted is no reason to go without a certificate.
+          const accepted = !(error instanceof AcmeRefused) || !PREDECESSOR_PROBLEMS.includes(error.type)
+          if (accepted) throw error
+          return this.#createOrder(client, { identifiers })
+        })
+      },
+      (error) => error.url === place,
+    )
+  }
+
+  order(url: string): Promise<Order> {
+    return this.#patiently((client) => client.getOrder({ url } as Order))
+  }
+
+  authorizations(order: Order): Promise<Authorization[]> {
+    return this.#patiently((client) => client.getAuthorizations(order))
+  }
+
+  /** What has to be found at the place of the challenge: the body of a page, or the text of a record. */
+  async keyAuthorization(challenge: Authorization['challenges'][number]): Promise<string> {
+    return (await this.#account()).getChallengeKeyAuthorization(challenge)
+  }
+
+  async answer(challenge: Authorization['challenges'][number]): Promise<void> {
+    await this.#patiently((client) => client.completeChallenge(challenge))
+  }
+
+  async finalize(order: Order, names: readonly string[], key: Secret): Promise<Order> {
+    const { crypto } = await library()
+    const [, request] = await crypto.createCsr({ altNames: [...names] }, key.reveal())
+    return this.#patiently((client) => client.finalizeOrder(order, request))
+  }
+
+  certificate(order: Order): Promise<string> {
+    return this.#patiently((client) => client.getCertificate(order))
+  }
+
+  /** When the authority would like this certificate to be renewed; undefined when it has no opinion. */
+  async renewalWindow(certificatePem: string): Promise<{ start: number; end: number } | undefined> {
+    return this.#patiently(async (client) => {
+      const { renewalInfo } = await this.#directory(client)
+      const id = renewalId(certificatePem)
+      if (renewalInfo === undefined || id === undefined) return undefined
+      const response = await this.#outbound.fetch(`${renewalInfo}/${id}`)
+      if (response.status !== 200) return undefined
+      const { suggestedWindow } = (await response.json()) as {
+        suggestedWindow?: { start?: string; end?: string }
+      }
+      const start = Date.parse(suggestedWindow?.start ?? '')
+      const end = Date.parse(suggestedWindow?.end ?? '')
+      return start <= end ? { start, end } : undefined
+    })
+  }
+
+  /** How CAA records name this authority. */
+  async caaIdentities(): Promise<readonly string[]> {
+    const { meta } = await this.#patiently((client) => this.#directory(client))
+    return meta?.caaIdentities?.filter((name) => typeof name === 'string') ?? []
+  }
+
+  async #createOrder(client: Client, order: Parameters<Client['createOrder']>[0] & { replaces?: string }) {
+    try {
+      return await client.createOrder(order)
+    } catch (error) {
+      if (error instanceof AcmeRefused && error.type === 'accountDoesNotExist') await this.#forgetAccount()
+      throw error
+    }
+  }
+
+  /** A server that stumbles is given a few moments; a longer trouble is for the job to wait out. */
+  async #patiently<T>(
+    work: (client: Client) => Promise<T>,
+    isFinal: (error: AcmeUnavailable) => boolean = () => false,
+  ): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work(await this.#account())
+      } catch (error) {
+        if (!(error instanceof AcmeUnavailable) || tries === TRIES || isFinal(error)) throw error
+        const wait = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
+        if (wait > LONGEST_WAIT_MS) throw error
+        await delay(wait)
+      }
+    }
+  }
+
+  #directory(client: Client): Promise<Directory> {
+    return (client as unknown as { http: { getDirectory(): Promise<Directory> } }).http.getDirectory()
+  }
+
+  #account(): Promise<Client> {
+    this.#client ??= this.#openAccount().catch((error) => {
+      this.#client = undefined
+      throw error
+    })
+    return this.#client
+  }
+
+  async #openAccount(): Promise<Client> {
+    const known = await this.#knownAccount()
+    if (known !== undefined) return known
+    for (let tries = 0; tries < 50; tries += 1) {
+      const lease = await this.#store.lease('certificates account', this.#holder, ACCOUNT_LEASE_MS)
+      if (lease === undefined) {
+        // Another node is at it.
+        await delay(200)
+        const made = await this.#knownAccount()
+        if (made !== undefined) return made
+        continue
+      }
+      try {
+        return (await this.#knownAccount()) ?? (await this.#register())
+      } finally {
+        await lease.release()
+      }
+    }
+    throw new AcmeUnavailable('The account at the certificate authority is still being made by another node.')
+  }
+
+  async #knownAccount(): Promise<Client | undefined> {
+    const key = await this.#store.setting(this.#setting('key'))
+    const url = await this.#store.setting(this.#setting('url'))
+    return key === undefined || !url ? undefined : this.#newClient(new Secret(key), url)
+  }
+
+  async #register(): Promise<Client> {
+    const name = this.#setting('key')
+    const kept = await this.#store.setting(name)
+    const key = kept === undefined ? await this.#keys.make('ecdsa') : new Secret(kept)
+    // Kept before it is used, so that an account made in the last moment before a crash is found again.
+    if (kept === undefined) await this.#store.putSetting(name, key.reveal(), { secret: true })
+    const client = await this.#newClient(key)
+    const { email } = this.#settings
+    await client.createAccount({
+      termsOfServiceAgreed: true,
+      ...(email === undefined ? {} : { contact: [`mailto:${email}`] }),
+    })
+    await this.#store.putSetting(this.#setting('url'), client.getAccountUrl())
+    return client
+  }
+
+  /** The server has lost us, as a test server does on every start. */
+  async #forgetAccount(): Promise<void> {
+    await this.#store.putSetting(this.#setting('url'), '')
+    this.#client = undefined
+  }
+
+  #setting(part: 'key' | 'url'): string {
+    return `acme.account_${part} ${this.directoryUrl}`
+  }
+
+  async #newClient(key: Secret, accountUrl?: string): Promise<Client> {
+    const { Client } = await library()
+    const client = new Client({
+      directoryUrl: this.directoryUrl,
+      accountKey: key.reveal(),
+      ...(accountUrl === undefined ? {} : { accountUrl }),
+    })
+    return guardClient(client, this.#outbound)
+  }
+}

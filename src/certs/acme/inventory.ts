@@ -1,0 +1,270 @@
+import { EventEmitter, once } from 'node:events'
+import { fanOut } from '../../base/fan-out.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Follower, Row } from '../../store/index.ts'
+import type { ServedCertificate } from '../x509/served-certificate.ts'
+import { type Challenge, JOBS, type Job, jobOf } from './job.ts'
+import { domainSubject, ingressSubject, PLATFORM, platformSubject, type Subject } from './subject.ts'
+
+/** The kinds under which the platform keeps what its nodes tell each other. */
+export const REGIONS_KIND = 'platform_regions'
+export const AUTHORITY_KIND = 'platform_authority'
+
+/** All kinds that the inventory is made of. */
+export const INVENTORY_KINDS = [
+  'reserved_domains',
+  'agent_ingresses',
+  'tls_certificates',
+  JOBS,
+  REGIONS_KIND,
+  AUTHORITY_KIND,
+]
+
+/** A reserved domain as far as certificates are concerned. */
+export interface KnownDomain {
+  readonly id: string
+  readonly account: string
+  readonly domain: string
+  readonly certificateId: string | undefined
+  readonly managed: boolean
+  readonly statusMessage: string | undefined
+  readonly revision: number
+}
+
+/** An agent ingress as far as certificates are concerned. */
+export interface KnownIngress {
+  readonly id: string
+  readonly account: string
+  readonly domain: string
+  readonly regionDomains: readonly string[]
+  readonly managed: boolean
+  readonly statusMessage: string | undefined
+  readonly revision: number
+}
+
+/** A certificate with its key, and whether it was issued by us. */
+export interface KnownCertificate extends ServedCertificate {
+  readonly id: string
+  readonly account: string
+  readonly managed: boolean
+  readonly notAfter: number
+}
+
+/** Everything about names and certificates in memory, followed from the store: no connection waits for a database. */
+export class Inventory implements Follower {
+  readonly base: string
+  readonly domains = new Map<string, KnownDomain>()
+  readonly ingresses = new Map<string, KnownIngress>()
+  readonly certificates = new Map<string, KnownCertificate>()
+  readonly subjects = new Map<string, Subject>()
+  /** By the id of the subject. */
+  readonly jobs = new Map<string, Job>()
+  /** The jobs that wait for somebody to look at their challenges. */
+  readonly #challenging = new Map<string, readonly Challenge[]>()
+  /** Domains by name; a wildcard stands under its name with the star. */
+  readonly #byName = new Map<string, KnownDomain>()
+  readonly #ingressByName = new Map<string, KnownIngress>()
+  readonly #regions = new Map<string, readonly string[]>()
+  #caa: readonly string[] = []
+  readonly #changeListeners = new Set<(ids: readonly string[] | undefined) => void>()
+  readonly #recordsListeners = new Set<() => void>()
+  readonly #events = new EventEmitter<{ revision: [] }>({ captureRejections: false })
+  readonly #log: Logger
+  #revision = 0
+  #recordsChanged = false
+
+  constructor(base: string, log: Logger) {
+    this.base = base
+    this.#log = log
+    this.#events.setMaxListeners(0)
+    this.#addPlatform()
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  reset(rows: readonly Row[], revision: number): void {
+    for (const map of [
+      this.domains,
+      this.ingresses,
+      this.certificates,
+      this.subjects,
+      this.jobs,
+      this.#challenging,
+      this.#byName,
+      this.#ingressByName,
+      this.#regions,
+    ])
+      map.clear()
+    this.#caa = []
+    this.#addPlatform()
+    for (const row of rows) this.#take(row.kind, row.id, row)
+    this.#moveTo(revision)
+    this.#tell(undefined, true)
+  }
+
+  change(changes: readonly { kind: string; id: string; row: Row | undefined; revision: number }[]): void {
+    const ids = changes.flatMap(({ kind, id, row }) => this.#take(kind, id, row))
+    this.#moveTo(changes.at(-1)?.revision ?? this.#revision)
+    this.#tell(ids, this.#recordsChanged)
+    this.#recordsChanged = false
+  }
+
+  /** Calls back with the ids of what has changed, undefined for everything. */
+  onChange(listener: (ids: readonly string[] | undefined) => void): { stop(): void } {
+    this.#changeListeners.add(listener)
+    return { stop: () => this.#changeListeners.delete(listener) }
+  }
+
+  /** Calls back after the challenges, the regions or the authority have changed. */
+  onRecords(listener: () => void): { stop(): void } {
+    this.#recordsListeners.add(listener)
+    return { stop: () => this.#recordsListeners.delete(listener) }
+  }
+
+  /** Resolves once everything up to a revision is known here. */
+  async reached(revision: number, signal: AbortSignal): Promise<void> {
+    while (this.#revision < revision) await once(this.#events, 'revision', { signal })
+  }
+
+  domainNamed(name: string): KnownDomain | undefined {
+    return this.#byName.get(name)
+  }
+
+  ingressNamed(name: string): KnownIngress | undefined {
+    return this.#ingressByName.get(name)
+  }
+
+  challenges(): Challenge[] {
+    return [...this.#challenging.values()].flat()
+  }
+
+  regions(): { region: string; addresses: readonly string[] }[] {
+    return [...this.#regions].map(([region, addresses]) => ({ region, addresses }))
+  }
+
+  caaIdentities(): readonly string[] {
+    return this.#caa
+  }
+
+  #tell(ids: readonly string[] | undefined, recordsChanged: boolean): void {
+    const onError = (err: unknown) => this.#log.error({ err }, 'certificate inventory listener failed')
+    fanOut(this.#changeListeners, (listener) => listener(ids), onError)
+    if (recordsChanged) fanOut(this.#recordsListeners, (listener) => listener(), onError)
+  }
+
+  #addPlatform(): void {
+    const platform = platformSubject(this.base)
+    if (platform !== undefined) this.subjects.set(platform.id, platform)
+  }
+
+  #moveTo(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision)
+    this.#events.emit('revision')
+  }
+
+  /** Answers with the ids that are touched by a row: its own, or that of the subject it is about. */
+  #take(kind: string, id: string, row: Row | undefined): string[] {
+    switch (kind) {
+      case 'reserved_domains':
+        this.#takeDomain(id, row)
+        return [id]
+      case 'agent_ingresses':
+        this.#takeIngress(id, row)
+        return [id]
+      case 'tls_certificates':
+        if (row === undefined) this.certificates.delete(id)
+        else this.certificates.set(id, certificateOf(row))
+        return [id]
+      case JOBS: {
+        const subject = id.replace('certificate_job_', '')
+        const job = row && jobOf(row).job
+        if (job === undefined) this.jobs.delete(subject)
+        else this.jobs.set(subject, job)
+        this.#takeChallenges(subject, job?.challenges ?? [])
+        return [subject]
+      }
+      case REGIONS_KIND:
+        this.#recordsChanged = true
+        if (row === undefined) this.#regions.delete(id.replace('platform_region_', ''))
+        else this.#regions.set(row.data.region as string, row.data.addresses as string[])
+        return [PLATFORM]
+      default:
+        this.#recordsChanged = true
+        this.#caa = (row?.data.caa as string[] | undefined) ?? []
+        return [PLATFORM]
+    }
+  }
+
+  #takeChallenges(subject: string, challenges: readonly Challenge[]): void {
+    const before = this.#challenging.get(subject) ?? []
+    if (before.length === 0 && challenges.length === 0) return
+    if (challenges.length === 0) this.#challenging.delete(subject)
+    else this.#challenging.set(subject, challenges)
+    this.#recordsChanged = true
+  }
+
+  #takeDomain(id: string, row: Row | undefined): void {
+    const before = this.domains.get(id)
+    if (before !== undefined && this.#byName.get(before.domain)?.id === id) this.#byName.delete(before.domain)
+    this.domains.delete(id)
+    this.subjects.delete(id)
+    if (row === undefined) return
+    const { domain, certificate_id, certificate_management_policy: policy } = row.data
+    const known = {
+      id,
+      account: row.account,
+      domain: domain as string,
+      certificateId: (certificate_id as string | null) ?? undefined,
+      managed: policy !== null,
+      statusMessage: statusMessage(row),
+      revision: row.revision,
+    }
+    this.domains.set(id, known)
+    this.#byName.set(known.domain, known)
+    const subject = domainSubject(row, this.base)
+    if (subject !== undefined) this.subjects.set(id, subject)
+  }
+
+  #takeIngress(id: string, row: Row | undefined): void {
+    const before = this.ingresses.get(id)
+    for (const name of before === undefined ? [] : [before.domain, ...before.regionDomains])
+      if (this.#ingressByName.get(name)?.id === id) this.#ingressByName.delete(name)
+    this.ingresses.delete(id)
+    this.subjects.delete(id)
+    if (row === undefined) return
+    const known = {
+      id,
+      account: row.account,
+      domain: row.data.domain as string,
+      regionDomains: row.data.region_domains as string[],
+      managed: row.data.certificate_management_policy !== null,
+      statusMessage: statusMessage(row),
+      revision: row.revision,
+    }
+    this.ingresses.set(id, known)
+    for (const name of [known.domain, ...known.regionDomains]) this.#ingressByName.set(name, known)
+    const subject = ingressSubject(row)
+    if (subject !== undefined) this.subjects.set(id, subject)
+  }
+}
+
+function statusMessage(row: Row): string | undefined {
+  const status = row.data.certificate_management_status as {
+    provisioning_job: { msg: string } | null
+  } | null
+  return status?.provisioning_job?.msg
+}
+
+function certificateOf(row: Row): KnownCertificate {
+  return {
+    id: row.id,
+    account: row.account,
+    managed: row.data.managed === true,
+    notAfter: Date.parse(row.data.not_after as string),
+    certPem: row.data.certificate_pem as string,
+    keyPem: row.secrets?.private_key_pem ?? '',
+    version: row.id,
+  }
+}

@@ -1,0 +1,162 @@
+import type { Clock } from '../../base/clock.ts'
+import { newId } from '../../base/id.ts'
+import { AgentIngress, ReservedDomain, type Resource } from '../../resources/index.ts'
+import {
+  type AuditEntry,
+  draftOf,
+  type Lease,
+  type Row,
+  recordOf,
+  type Store,
+  type Transaction,
+} from '../../store/index.ts'
+import { jobDraft, jobOf, jobPlace, newJob, type StoredJob, sameNames, statusOf } from './job.ts'
+import { recentFailures } from './schedule.ts'
+import { domainSubject, ingressSubject, PLATFORM, type Subject } from './subject.ts'
+
+/** What was being worked for is not wanted any more, or not in this way. */
+export class Superseded extends Error {
+  override name = 'Superseded'
+}
+
+/** The kind under which failed validations of a name are kept; it outlives the reservation of the name. */
+export const FAILURES = 'certificate_failures'
+
+/** The audit record of something that the platform did by itself. */
+export function ownDeed(
+  clock: Clock,
+  entry: Pick<AuditEntry, 'account' | 'action' | 'kind' | 'object'>,
+): AuditEntry {
+  return {
+    ...entry,
+    principal: undefined,
+    credential: undefined,
+    source: undefined,
+    requestId: newId('op', clock.now()),
+    outcome: 'done',
+  }
+}
+
+/** The resource that a subject stands for; the platform has none. */
+export function resourceOf(subject: Pick<Subject, 'kind'>): Resource | undefined {
+  if (subject.kind === 'platform') return undefined
+  return (subject.kind === 'ingress' ? AgentIngress : ReservedDomain) as unknown as Resource
+}
+
+/**
+ * Reads and writes the state of one job. Every write is refused once the lease is lost or the subject has changed, so
+ * that a worker that slept can do no harm when it wakes.
+ */
+export class Ledger {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #base: string
+  readonly #subject: Subject
+  readonly #lease: Pick<Lease, 'name' | 'fence'>
+
+  constructor(options: { store: Store; clock: Clock; base: string; subject: Subject; lease: Lease }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#base = options.base
+    this.#subject = options.subject
+    this.#lease = options.lease
+  }
+
+  /** The job and the subject's revision as they are now. */
+  async read(): Promise<StoredJob & { subjectRevision: number; began: boolean }> {
+    const { kind, account, id } = jobPlace(this.#subject)
+    const subject = await this.#requireSubject(this.#store)
+    const row = await this.#store.get(kind, account, id)
+    const stored = row === undefined ? { job: newJob(this.#subject), key: undefined } : jobOf(row)
+    return { ...stored, subjectRevision: subject?.revision ?? 0, began: row !== undefined }
+  }
+
+  /** Writes the job, and what the API shows of it if that has changed. Answers with the store's revision. */
+  save(stored: StoredJob): Promise<number> {
+    return this.commit(stored, undefined)
+  }
+
+  /** The same, together with the certificate that the subject uses from now on. */
+  async commit(
+    stored: StoredJob,
+    issued: { certificateId: string; work(tx: Transaction): Promise<void> } | undefined,
+  ): Promise<number> {
+    const subject = this.#subject
+    return this.#store.write({}, async (tx) => {
+      await tx.requireLease(this.#lease)
+      const row = await this.#requireSubject(tx)
+      await issued?.work(tx)
+      const shown = await this.#show(tx, row, stored, issued?.certificateId)
+      const draft = jobDraft(subject, {
+        ...stored,
+        job: { ...stored.job, subjectRevision: shown?.revision ?? 0 },
+      })
+      const exists = await tx.get(draft.kind, draft.account, draft.id)
+      const written = exists === undefined ? await tx.insert(draft) : await tx.update(draft)
+      const deed = { action: issued === undefined ? 'certificate_progress' : 'issue_certificate' }
+      await tx.audit(
+        ownDeed(this.#clock, {
+          ...deed,
+          // Progress is the platform's business; a new certificate is the account's.
+          account: issued === undefined ? PLATFORM : subject.account,
+          kind: resourceOf(subject)?.kind ?? 'platform',
+          object: subject.id,
+        }),
+      )
+      return written.revision
+    })
+  }
+
+  /** When validations of this name have failed lately, whichever reservation of it they were for. */
+  async failures(): Promise<number[]> {
+    const row = await this.#store.get(FAILURES, PLATFORM, this.#failuresId())
+    return recentFailures((row?.data.at as number[] | undefined) ?? [], this.#clock.now())
+  }
+
+  async noteFailure(): Promise<void> {
+    const at = [...(await this.failures()), this.#clock.now()]
+    await this.#store.write({}, async (tx) => {
+      await tx.requireLease(this.#lease)
+      const id = this.#failuresId()
+      const draft = { kind: FAILURES, account: PLATFORM, id, data: { at }, claims: [], references: [] }
+      if ((await tx.get(FAILURES, PLATFORM, id)) === undefined) await tx.insert(draft)
+      else await tx.update(draft)
+      await tx.audit(
+        ownDeed(this.#clock, { account: PLATFORM, action: 'note_failure', kind: FAILURES, object: id }),
+      )
+    })
+  }
+
+  #failuresId(): string {
+    return `${FAILURES}_${this.#subject.domain.replace(/^\*\./, '')}`
+  }
+
+  /** The subject's row, if it has one; throws when it asks for something else by now. */
+  async #requireSubject(reader: Pick<Store, 'get'>): Promise<Row | undefined> {
+    const resource = resourceOf(this.#subject)
+    if (resource === undefined) return undefined
+    const { account, id, kind, keyType, names } = this.#subject
+    const row = await reader.get(resource.kind, account, id)
+    const now = row && (kind === 'ingress' ? ingressSubject(row) : domainSubject(row, this.#base))
+    if (now?.kind !== kind || now.keyType !== keyType || !sameNames(now.names, names)) throw new Superseded()
+    return row
+  }
+
+  async #show(
+    tx: Transaction,
+    row: Row | undefined,
+    { job }: StoredJob,
+    certificateId: string | undefined,
+  ): Promise<Row | undefined> {
+    const { kind, account, id } = this.#subject
+    const resource = resourceOf(this.#subject)
+    if (row === undefined || resource === undefined || kind === 'own') return row
+    const record = {
+      ...recordOf(row),
+      certificate_management_status: statusOf(job),
+      ...(kind === 'domain' && certificateId !== undefined ? { certificate_id: certificateId } : {}),
+    }
+    if (JSON.stringify(record) === JSON.stringify(recordOf(row))) return row
+    return tx.update(draftOf(resource, id, account, record))
+  }
+}

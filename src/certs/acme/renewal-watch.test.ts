@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { tempDir } from '../../../test/support/api.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { systemClock } from '../../base/clock.ts'
+import { silentLog } from '../../base/log.ts'
+import { openStore } from '../../store/index.ts'
+import { createAuthority, loadAuthority } from '../x509/authority.ts'
+import { KeyMaker } from '../x509/keys.ts'
+import type { Acme } from './client.ts'
+import { INVENTORY_KINDS, Inventory } from './inventory.ts'
+import { defaultTimings, type IssueTools } from './issue.ts'
+import { type Job, jobDraft, newJob } from './job.ts'
+import { ownDeed } from './job-store.ts'
+import { RenewalWatch } from './renewal-watch.ts'
+import { PLATFORM, platformSubject } from './subject.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const subject = platformSubject('adit.test')!
+
+/** The platform's own certificate in a store, and an authority with an opinion about it. */
+async function startWatch(t: TestContext, window: { start: number; end: number } | undefined) {
+  const dataDir = await tempDir(t)
+  const clock = systemClock
+  const masterKeyFile = join(dataDir, 'master.key')
+  const store = await openStore({ dataDir, masterKeyFile, clock, log: silentLog })
+  t.after(() => store.close())
+  const authority = await loadAuthority(await createAuthority())
+  const { certificatePem } = await authority.issueLeaf({ names: ['adit.test'] })
+  const certificate: NonNullable<Job['certificate']> = {
+    id: 'cert_1',
+    directory: 'https://ca.example',
+    keyType: 'ecdsa',
+    names: subject.names,
+    notAfter: Date.now() + 90 * DAY,
+    renewsAt: Date.now() + 60 * DAY,
+  }
+  await store.write({}, async (tx) => {
+    await tx.insert({
+      kind: 'tls_certificates',
+      id: 'cert_1',
+      account: PLATFORM,
+      data: { certificate_pem: certificatePem, managed: true, not_after: new Date(certificate.notAfter) },
+      secrets: { private_key_pem: 'key' },
+      claims: [],
+      references: [],
+    })
+    const job = { ...newJob(subject), dueAt: certificate.renewsAt, certificate }
+    await tx.insert(jobDraft(subject, { job, key: undefined }))
+    await tx.audit(ownDeed(clock, { account: PLATFORM, action: 'test', kind: 'test', object: undefined }))
+  })
+  const inventory = new Inventory('adit.test', silentLog)
+  const following = await store.follow(INVENTORY_KINDS, inventory)
+  t.after(() => following.stop())
+  let asked = 0
+  const acme = {
+    directoryUrl: 'https://ca.example',
+    renewalWindow: async () => {
+      asked += 1
+      return window
+    },
+  } as unknown as Acme
+  const tools: IssueTools = {
+    ...{ store, acme, inventory, clock, timings: defaultTimings, nameServers: [], log: silentLog },
+    resolver: { addresses: async () => [], cname: async () => [], ns: async () => [], txt: async () => [] },
+    keys: new KeyMaker(),
+    chance: () => 0,
+  }
+  const watch = new RenewalWatch(tools, { holder: 'test', leaseMs: 5000 })
+  const renewsAt = () => inventory.jobs.get(PLATFORM)!.certificate!.renewsAt
+  return { watch, renewsAt, planned: certificate.renewsAt, asked: () => asked }
+}
+
+test('a renewal is moved when the authority suggests another time', async (t) => {
+  const start = Date.now() + 3 * DAY
+  const { watch, renewsAt } = await startWatch(t, { start, end: start + DAY })
+
+  await watch.run()
+
+  await eventually(() => renewsAt() === start, 'the renewal is planned for the window')
+})
+
+test('a revoked certificate, whose window has passed, is renewed now', async (t) => {
+  const { watch, renewsAt } = await startWatch(t, { start: 0, end: 1 })
+
+  await watch.run()
+
+  await eventually(() => renewsAt() <= Date.now(), 'the renewal is due')
+})
+
+test('a plan within the window, or no window at all, stays; and is not asked about again at once', async (t) => {
+  for (const window of [undefined, { start: Date.now(), end: Date.now() + 80 * DAY }]) {
+    const { watch, renewsAt, planned, asked } = await startWatch(t, window)
+
+    await watch.run()
+    await watch.run()
+
+    assert.equal(renewsAt(), planned)
+    assert.equal(asked(), 1)
+  }
+})

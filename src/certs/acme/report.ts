@@ -1,0 +1,102 @@
+import { timestamp } from '../../base/clock.ts'
+import type { Row, Store } from '../../store/index.ts'
+import { AUTOMATIC_OFF, JOBS, type Job } from './job.ts'
+
+/** One managed certificate in plain words. */
+export interface CertificateReport {
+  readonly domain: string
+  readonly id: string
+  readonly account: string
+  readonly state: 'valid' | 'in progress' | 'waiting' | 'given up' | 'off'
+  /** One sentence: what is the case, and what happens next. */
+  readonly says: string
+}
+
+const PAGE = 500
+
+/** Reads how every managed certificate of the platform stands, straight from the store. */
+export async function reportCertificates(
+  store: Pick<Store, 'scan'>,
+  { now, automatic }: { now: number; automatic: boolean },
+): Promise<CertificateReport[]> {
+  const jobs = new Map<string, Job>()
+  for await (const row of all(store, JOBS)) {
+    const job = row.data as unknown as Job
+    jobs.set(job.subject, job)
+  }
+  const reports = [...jobs.values()].map((job) => reportOf(job, now))
+  for (const kind of ['reserved_domains', 'agent_ingresses'])
+    for await (const row of all(store, kind)) {
+      if (row.data.certificate_management_policy === null || jobs.has(row.id)) continue
+      reports.push({
+        domain: row.data.domain as string,
+        id: row.id,
+        account: row.account,
+        state: automatic ? 'in progress' : 'off',
+        says: automatic ? 'Asked for, and not begun yet.' : AUTOMATIC_OFF,
+      })
+    }
+  return reports.sort((a, b) => (a.domain < b.domain ? -1 : 1))
+}
+
+/** The same as lines for a terminal. */
+export function describeCertificates(reports: readonly CertificateReport[]): string {
+  if (reports.length === 0) return 'No certificate is managed automatically.\n'
+  const width = Math.max(...reports.map(({ domain }) => domain.length))
+  return reports
+    .map(({ domain, state, says }) => `${domain.padEnd(width)}  ${state.padEnd(11)}  ${says}\n`)
+    .join('')
+}
+
+function reportOf(job: Job, now: number): CertificateReport {
+  const { domain, subject: id, account, startedAt, dueAt, error, certificate, order, attempts } = job
+  const common = { domain, id, account }
+  const served =
+    certificate === null
+      ? 'There is no certificate yet.'
+      : `The present one is valid until ${timestamp(certificate.notAfter)}.`
+  if (startedAt === null)
+    return {
+      ...common,
+      state: 'valid',
+      says: `${served} It is renewed ${when(certificate?.renewsAt ?? now, now)}.`,
+    }
+  if (error === null) {
+    const step = order === null ? 'An order is being placed' : 'An order is open at the authority'
+    return { ...common, state: 'in progress', says: `${step}, begun ${when(startedAt, now)}. ${served}` }
+  }
+  if (dueAt === null) return { ...common, state: 'given up', says: `${error.msg} ${served}` }
+  const tried = attempts === 1 ? 'Tried once' : `Tried ${attempts} times`
+  return {
+    ...common,
+    state: 'waiting',
+    says: `${error.msg} ${tried} since ${timestamp(startedAt)}, next try ${when(dueAt, now)}. ${served}`,
+  }
+}
+
+const STEPS: readonly [number, string][] = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+  [1000, 'second'],
+]
+
+/** A moment as people say it: `in 3 days`, `2 minutes ago`. */
+function when(at: number, now: number): string {
+  const away = Math.abs(at - now)
+  const [unit, name] = STEPS.find(([length]) => away >= length) ?? STEPS.at(-1)!
+  const count = Math.round(away / unit)
+  if (count === 0) return 'now'
+  const span = `${count} ${name}${count === 1 ? '' : 's'}`
+  return at > now ? `in ${span}` : `${span} ago`
+}
+
+async function* all(store: Pick<Store, 'scan'>, kind: string): AsyncGenerator<Row> {
+  let after: string | undefined
+  for (;;) {
+    const page = await store.scan(kind, { limit: PAGE, after })
+    yield* page
+    if (page.length < PAGE) return
+    after = page.at(-1)!.id
+  }
+}

@@ -1,0 +1,100 @@
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import { Secret } from '../../base/secret.ts'
+import { problem } from '../problem.ts'
+import { makeRsaPair } from '../x509/keys.ts'
+import type { PrivateKeyType } from '../x509/x509.ts'
+import { sshBlobOf } from './public-key.ts'
+import { WireReader, wireInteger, wireString } from './wire.ts'
+
+const generate = promisify(generateKeyPair)
+const signAsync = promisify(sign)
+
+/** What kind of key a new SSH certificate authority is to have; ed25519 when nothing is said. */
+export interface SshAuthorityRequest {
+  private_key_type?: string | undefined
+  elliptic_curve?: string | undefined
+  key_size?: number | undefined
+}
+
+/** A freshly made SSH certificate authority. */
+export interface SshAuthorityKeys {
+  keyType: PrivateKeyType
+  /** `algorithm base64`, without a comment: what goes into TrustedUserCAKeys. */
+  publicKey: string
+  /** PKCS#8; to be stored sealed and never shown. */
+  privateKeyPem: Secret
+}
+
+const nodeCurves: Record<string, string> = { p256: 'P-256', p384: 'P-384', p521: 'P-521' }
+
+/** Makes the key pair of an SSH certificate authority. Off the main thread: 4096 bits take a second. */
+export async function createSshAuthority(request: SshAuthorityRequest = {}): Promise<SshAuthorityKeys> {
+  const { private_key_type: type = 'ed25519', elliptic_curve: curve, key_size: size } = request
+  if (type !== 'rsa' && type !== 'ecdsa' && type !== 'ed25519')
+    throw problem('private_key_type', 'authority_key_type', type)
+  if (type !== 'ecdsa' && curve !== undefined) throw problem('elliptic_curve', 'authority_curve_misplaced')
+  if (type !== 'rsa' && size !== undefined) throw problem('key_size', 'authority_key_size_misplaced')
+
+  const { publicKey, privateKey } = await makePair(type, curve ?? 'p256', size ?? 2048)
+  return {
+    keyType: type,
+    publicKey: sshPublicKeyText(sshBlobOf(publicKey)),
+    privateKeyPem: new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string),
+  }
+}
+
+async function makePair(type: PrivateKeyType, curve: string, size: number) {
+  switch (type) {
+    case 'rsa':
+      if (size !== 2048 && size !== 4096) throw problem('key_size', 'authority_key_size', size)
+      return makeRsaPair(size)
+    case 'ecdsa': {
+      const namedCurve = Object.hasOwn(nodeCurves, curve) ? nodeCurves[curve] : undefined
+      if (namedCurve === undefined) throw problem('elliptic_curve', 'authority_curve', curve)
+      return generate('ec', { namedCurve })
+    }
+    case 'ed25519':
+      return generate('ed25519')
+  }
+}
+
+/** The text form of a key's wire form. */
+export function sshPublicKeyText(blob: Buffer): string {
+  return `${new WireReader(blob).text()} ${blob.toString('base64')}`
+}
+
+/** A key ready to sign: its public half in wire form, and the signature in SSH's encoding. */
+export interface SshSigner {
+  blob: Buffer
+  sign(message: Buffer): Promise<Buffer>
+}
+
+// RFC 5656 section 6.2.1: the hash follows the size of the curve.
+const curveHashes: Record<string, string> = {
+  prime256v1: 'sha256',
+  secp384r1: 'sha384',
+  secp521r1: 'sha512',
+}
+
+/** Readies an authority's stored key. Signing runs in the crypto library's thread pool, so four at a time at most. */
+export function openSshSigner(privateKeyPem: Secret): SshSigner {
+  const key = createPrivateKey(privateKeyPem.reveal())
+  const blob = sshBlobOf(createPublicKey(key))
+  return { blob, sign: (message) => signatureBy(key, blob, message) }
+}
+
+async function signatureBy(key: KeyObject, blob: Buffer, message: Buffer): Promise<Buffer> {
+  if (key.asymmetricKeyType === 'rsa') {
+    // RFC 8332: the plain "ssh-rsa" signature means SHA-1, which current servers refuse.
+    return Buffer.concat([wireString('rsa-sha2-512'), wireString(await signAsync('sha512', message, key))])
+  }
+  const algorithm = new WireReader(blob).text()
+  if (key.asymmetricKeyType === 'ed25519')
+    return Buffer.concat([wireString(algorithm), wireString(await signAsync(null, message, key))])
+  const hash = curveHashes[key.asymmetricKeyDetails?.namedCurve ?? '']
+  const raw = await signAsync(hash, message, { key, dsaEncoding: 'ieee-p1363' })
+  const half = raw.length / 2
+  const pair = Buffer.concat([wireInteger(raw.subarray(0, half)), wireInteger(raw.subarray(half))])
+  return Buffer.concat([wireString(algorithm), wireString(pair)])
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import type { Secret } from '../../base/secret.ts'
+import { problem } from '../problem.ts'
+import { openSshSigner } from './authority.ts'
+import { checkCriticalOptions, checkExtensions, checkPrincipals } from './options.ts'
+import type { SshPublicKey } from './public-key.ts'
+import { uint32, uint64, WireReader, wireString } from './wire.ts'
+
+/** What an SSH certificate is to say. */
+export interface SshCertificateRequest {
+  kind: 'user' | 'host'
+  /** The key being certified. */
+  publicKey: SshPublicKey
+  /** The authority's stored key. */
+  authorityKey: Secret
+  serial: bigint
+  /** The id of the resource: it becomes the key id, which servers log, and the comment of the text. */
+  id: string
+  principals: string[]
+  /** Milliseconds; the certificate holds whole seconds. */
+  validAfter: number
+  validUntil: number
+  criticalOptions?: Record<string, string>
+  extensions?: Record<string, string>
+}
+
+/** What a user certificate allows when the request names no extensions. */
+export const defaultUserExtensions: Readonly<Record<string, string>> = {
+  'permit-pty': '',
+  'permit-user-rc': '',
+}
+
+/** How long a certificate lives when the request names no end. */
+export const defaultSshValidity = { user: 24 * 60 * 60 * 1000, host: 365 * 24 * 60 * 60 * 1000 } as const
+
+const kinds = { user: 1, host: 2 } as const
+const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59)
+
+/** A serial number that no other certificate will have: 64 random bits. */
+export function newSshSerial(): bigint {
+  return randomBytes(8).readBigUInt64BE()
+}
+
+/**
+ * Signs an SSH certificate laid out as OpenSSH's PROTOCOL.certkeys says, and answers its one-line text.
+ * Everything that a server would refuse later is refused here.
+ */
+export async function signSshCertificate(request: SshCertificateRequest): Promise<string> {
+  const { publicKey, criticalOptions = {}, extensions = {} } = request
+  const [after, until] = checkValidity(request.validAfter, request.validUntil)
+  checkPrincipals(request.principals)
+  checkCriticalOptions(criticalOptions)
+  checkExtensions(extensions)
+  if (request.kind === 'host' && Object.keys({ ...criticalOptions, ...extensions }).length > 0)
+    throw problem('extensions', 'host_options')
+
+  const signer = openSshSigner(request.authorityKey)
+  const algorithm = certificateAlgorithm(publicKey.algorithm)
+  const key = new WireReader(publicKey.blob)
+  key.string() // The plain algorithm name gives way to the certificate's; the numbers after it stay as they are.
+  const body = Buffer.concat([
+    wireString(algorithm),
+    wireString(randomBytes(32)),
+    key.rest,
+    uint64(request.serial),
+    uint32(kinds[request.kind]),
+    wireString(request.id),
+    wireString(Buffer.concat(request.principals.map(wireString))),
+    uint64(after),
+    uint64(until),
+    wireString(encodeOptions(criticalOptions)),
+    wireString(encodeOptions(extensions)),
+    wireString(''),
+    wireString(signer.blob),
+  ])
+  const certificate = Buffer.concat([body, wireString(await signer.sign(body))])
+  return `${algorithm} ${certificate.toString('base64')} ${request.id}`
+}
+
+function checkValidity(validAfter: number, validUntil: number): [bigint, bigint] {
+  const inRange = (time: number) => time >= 0 && time <= LATEST
+  if (!inRange(validAfter) || !inRange(validUntil)) throw problem('valid_until', 'validity_range')
+  const [after, until] = [Math.floor(validAfter / 1000), Math.floor(validUntil / 1000)]
+  if (until <= after) throw problem('valid_until', 'validity')
+  return [BigInt(after), BigInt(until)]
+}
+
+function certificateAlgorithm(algorithm: string): string {
+  const [name, suffix = 'openssh.com'] = algorithm.split('@')
+  return `${name}-cert-v01@${suffix}`
+}
+
+/** The format demands that names stand in byte order, and wraps a value once more in a string unless it is empty. */
+function encodeOptions(options: Record<string, string>): Buffer {
+  const sorted = Object.entries(options).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  return Buffer.concat(
+    sorted.flatMap(([name, value]) => [wireString(name), wireString(value === '' ? '' : wireString(value))]),
+  )
+}

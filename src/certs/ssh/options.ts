@@ -1,0 +1,65 @@
+import { parseAddress, parseCidr } from '../../base/cidr.ts'
+import { type MaterialField, problem } from '../problem.ts'
+
+const PRINCIPAL_LIMIT = 256 // OpenSSH refuses to read a certificate with more.
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/** Holds that every principal is a name a server can compare. */
+export function checkPrincipals(principals: string[]): void {
+  if (principals.length > PRINCIPAL_LIMIT) throw problem('principals', 'principals', PRINCIPAL_LIMIT)
+  for (const principal of principals) {
+    const bytes = Buffer.byteLength(principal)
+    if (bytes < 1 || bytes > 255 || CONTROL.test(principal))
+      throw problem('principals', 'principal', principal)
+  }
+}
+
+/** Holds that only the two critical options exist and have values that OpenSSH will not choke on. */
+export function checkCriticalOptions(options: Record<string, string>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (name === 'source-address') checkSourceAddress(value)
+    else if (name !== 'force-command') throw problem('critical_options', 'critical_option', name)
+    else if (value === '' || Buffer.byteLength(value) > 4096 || CONTROL.test(value))
+      throw problem('critical_options', 'force_command')
+  }
+}
+
+// sshd rejects the whole certificate when one of these carries a value.
+const flags = [
+  'no-touch-required',
+  'permit-X11-forwarding',
+  'permit-agent-forwarding',
+  'permit-port-forwarding',
+  'permit-pty',
+  'permit-user-rc',
+]
+
+/** Holds that extension names are names and that the ones which are plain flags have no value. */
+export function checkExtensions(extensions: Record<string, string>): void {
+  const field: MaterialField = 'extensions'
+  for (const [name, value] of Object.entries(extensions)) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$/.test(name)) throw problem(field, 'extension', name)
+    if (flags.includes(name) && value !== '') throw problem(field, 'extension_value', name, 'must be empty')
+    if (Buffer.byteLength(value) > 4096 || CONTROL.test(value))
+      throw problem(field, 'extension_value', name, 'must have at most 4096 bytes and no control characters')
+  }
+}
+
+function checkSourceAddress(list: string): void {
+  const entries = list.split(',')
+  const bad = entries.find((entry) => !isNetwork(entry))
+  if (bad !== undefined || entries.length > 256)
+    throw problem('critical_options', 'source_address', bad ?? list.slice(0, 60))
+}
+
+/** An address or a range with no bits set behind its prefix, which is the only form that OpenSSH matches. */
+function isNetwork(entry: string): boolean {
+  if (/\s/.test(entry)) return false
+  if (parseAddress(entry) !== undefined) return true
+  try {
+    parseCidr(entry)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,239 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  X509Certificate as NodeCertificate,
+  randomBytes,
+} from 'node:crypto'
+import { isIP } from 'node:net'
+import { Secret } from '../../base/secret.ts'
+import { problem } from '../problem.ts'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type JsonGeneralName,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from './asn1.ts'
+import { writePem } from './pem.ts'
+
+// The global one: libraries that declare the types of browsers declare its types too, and then only these fit.
+const { subtle } = crypto
+const DAY = 24 * 60 * 60 * 1000
+// Machines whose clocks are a little behind must take a certificate made this moment (P54).
+export const BACKDATE = 60 * 1000
+const EARLIEST = new Date(0)
+// RFC 5280 section 4.1.2.5: the date of a certificate that has no well-defined end.
+const NO_END = new Date('9999-12-31T23:59:59Z')
+const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const RSA = {
+  name: 'RSASSA-PKCS1-v1_5',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+  hash: 'SHA-256',
+}
+
+/** A certificate with its key, both as PEM. */
+export interface KeyedCertificate {
+  certificatePem: string
+  privateKeyPem: Secret
+}
+
+/** For whom a server certificate is made, and for how long. */
+export interface LeafRequest {
+  /** Host names; `*` is allowed as the whole first label. */
+  names?: string[]
+  ips?: string[]
+  /** Default 90. Never longer than the authority itself lives. */
+  days?: number
+  now?: number
+}
+
+/** A private root that can sign server certificates. */
+export interface Authority {
+  readonly certificatePem: string
+  readonly notBefore: Date
+  readonly notAfter: Date
+  issueLeaf(request: LeafRequest): Promise<KeyedCertificate & { notAfter: Date }>
+}
+
+/** Makes the platform's private root: ECDSA P-256, ten years, able to sign servers and nothing below itself. */
+export async function createAuthority(options: RootOptions = {}): Promise<KeyedCertificate> {
+  return certifyRoot(await subtle.generateKey(EC, true, ['sign', 'verify']), options)
+}
+
+/**
+ * The same root for another ten years: as its key and name stay, whatever it has signed is trusted by those who have the
+ * old certificate and by those who have the new one.
+ */
+export async function renewAuthority(
+  { privateKeyPem }: KeyedCertificate,
+  options: RootOptions = {},
+): Promise<KeyedCertificate> {
+  const pem = privateKeyPem.reveal()
+  const publicKey = createPublicKey(pem).toCryptoKey(EC, true, ['verify']) as CryptoKey
+  const privateKey = createPrivateKey(pem).toCryptoKey(EC, true, ['sign']) as CryptoKey
+  return certifyRoot({ publicKey, privateKey }, options)
+}
+
+/** What a root is called, and from when and for how long it lives. */
+export interface RootOptions {
+  commonName?: string
+  years?: number
+  now?: number
+}
+
+async function certifyRoot(
+  keys: { publicKey: CryptoKey; privateKey: CryptoKey },
+  options: RootOptions,
+): Promise<KeyedCertificate> {
+  const { commonName = 'Adit private root', years = 10, now = Date.now() } = options
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: newSerial(),
+    name: [{ CN: [commonName] }],
+    notBefore: new Date(now - BACKDATE),
+    notAfter: new Date(now + years * 365 * DAY),
+    signingAlgorithm: EC,
+    keys,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  return keyed(certificate, keys.privateKey)
+}
+
+/** Readies a root made earlier. Refuses a key that is not the root's, since nobody would trust what it signs. */
+export async function loadAuthority(material: KeyedCertificate): Promise<Authority> {
+  const root = new X509Certificate(material.certificatePem)
+  const pem = material.privateKeyPem.reveal()
+  const der = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64')
+  const signingKey = await subtle.importKey('pkcs8', der, EC, false, ['sign'])
+  await refuseForeignKey(root, signingKey)
+  const certificatePem = writePem('CERTIFICATE', new Uint8Array(root.rawData))
+
+  return {
+    certificatePem,
+    notBefore: root.notBefore,
+    notAfter: root.notAfter,
+    async issueLeaf({ names = [], ips = [], days = 90, now = Date.now() }) {
+      const subjects = [...names.map(dnsName), ...ips.map(address)]
+      if (subjects.length === 0) throw problem('names', 'bad_name', '')
+      const keys = await subtle.generateKey(EC, true, ['sign', 'verify'])
+      const notAfter = new Date(Math.min(now + days * DAY, root.notAfter.getTime()))
+      // RFC 5280 allows 64 characters in a common name; the alternative names are what clients read.
+      const commonName = subjects.find(({ value }) => value.length <= 64)?.value
+      const leaf = await X509CertificateGenerator.create({
+        serialNumber: newSerial(),
+        subject: commonName === undefined ? [] : [{ CN: [commonName] }],
+        issuer: root.subjectName,
+        notBefore: new Date(now - BACKDATE),
+        notAfter,
+        signingAlgorithm: EC,
+        publicKey: keys.publicKey,
+        signingKey,
+        extensions: [
+          new BasicConstraintsExtension(false, undefined, true),
+          new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+          new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+          // RFC 5280 section 4.2.1.6: with an empty subject the alternative names are critical.
+          new SubjectAlternativeNameExtension(subjects, commonName === undefined),
+          await SubjectKeyIdentifierExtension.create(keys.publicKey),
+          await AuthorityKeyIdentifierExtension.create(root.publicKey),
+        ],
+      })
+      return { ...(await keyed(leaf, keys.privateKey)), notAfter }
+    },
+  }
+}
+
+/** Whose key a self-signed certificate carries, and when it is valid: always, unless told otherwise. */
+export interface SelfSignedOptions {
+  commonName: string
+  notBefore?: Date
+  notAfter?: Date
+}
+
+/**
+ * A self-signed RSA-2048 certificate that only carries a signing key, as SAML identity providers want it. Its dates do not
+ * depend on the clock, which may be wrong.
+ */
+export async function createSelfSigned(options: SelfSignedOptions): Promise<KeyedCertificate> {
+  return selfSign(await subtle.generateKey(RSA, true, ['sign', 'verify']), options)
+}
+
+/** Another certificate for the same key, so that whoever trusts the key goes on doing so. */
+export async function renewSelfSigned(
+  { privateKeyPem }: Pick<KeyedCertificate, 'privateKeyPem'>,
+  options: SelfSignedOptions,
+): Promise<KeyedCertificate> {
+  const pem = privateKeyPem.reveal()
+  const publicKey = createPublicKey(pem).toCryptoKey(RSA, true, ['verify']) as CryptoKey
+  const privateKey = createPrivateKey(pem).toCryptoKey(RSA, true, ['sign']) as CryptoKey
+  return selfSign({ publicKey, privateKey }, options)
+}
+
+async function selfSign(
+  keys: { publicKey: CryptoKey; privateKey: CryptoKey },
+  { commonName, notBefore = EARLIEST, notAfter = NO_END }: SelfSignedOptions,
+): Promise<KeyedCertificate> {
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: newSerial(),
+    name: [{ CN: [commonName] }],
+    notBefore,
+    notAfter,
+    signingAlgorithm: RSA,
+    keys,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  return keyed(certificate, keys.privateKey)
+}
+
+async function keyed(certificate: X509Certificate, key: CryptoKey): Promise<KeyedCertificate> {
+  return {
+    certificatePem: writePem('CERTIFICATE', new Uint8Array(certificate.rawData)),
+    privateKeyPem: new Secret(writePem('PRIVATE KEY', new Uint8Array(await subtle.exportKey('pkcs8', key)))),
+  }
+}
+
+async function refuseForeignKey(root: X509Certificate, key: CryptoKey): Promise<void> {
+  const { publicKey } = new NodeCertificate(Buffer.from(root.rawData))
+  const probe = randomBytes(32)
+  const signature = await subtle.sign(EC, key, probe)
+  const verifying = publicKey.toCryptoKey(EC, true, ['verify']) as CryptoKey
+  if (!(await subtle.verify(EC, verifying, signature, probe)))
+    throw problem('private_key_pem', 'key_mismatch')
+}
+
+/** Positive and 16 bytes: RFC 5280 allows 20, and 64 random bits are the least a public authority must use. */
+function newSerial(): string {
+  const bytes = randomBytes(16)
+  bytes[0] = (bytes[0]! & 0x3f) | 0x40
+  return bytes.toString('hex')
+}
+
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+
+function dnsName(name: string): JsonGeneralName {
+  const value = name.toLowerCase()
+  const labels = value.split('.')
+  if (labels[0] === '*') labels.shift()
+  const valid = value.length <= 253 && labels.length > 0 && labels.every((label) => LABEL.test(label))
+  if (!valid || isIP(value) !== 0) throw problem('names', 'bad_name', name)
+  return { type: 'dns', value }
+}
+
+function address(ip: string): JsonGeneralName {
+  if (isIP(ip) === 0 || ip.includes('%')) throw problem('names', 'bad_name', ip)
+  return { type: 'ip', value: ip }
+}

@@ -1,0 +1,222 @@
+import { createPrivateKey, type KeyObject, X509Certificate as NodeCertificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import { timestamp } from '../../base/clock.ts'
+import { CertificateProblem, problem } from '../problem.ts'
+import { BasicConstraintsExtension, SubjectAlternativeNameExtension, X509Certificate } from './asn1.ts'
+import { fieldNames, type PemBlock, type PemField, readPem, writePem } from './pem.ts'
+import { extendedKeyUsagesOf, keyUsagesOf } from './usages.ts'
+
+const SIZE_LIMIT = 64 * 1024
+const CHAIN_LIMIT = 20
+
+/** What the API shows of an uploaded certificate authority. */
+export interface CertificateAuthorityFacts {
+  ca_pem: string
+  subject_common_name: string
+  not_before: string
+  not_after: string
+  key_usages: string[]
+  extended_key_usages: string[]
+}
+
+/** The key kinds a certificate can have, as the API names them. */
+export type PrivateKeyType = 'rsa' | 'ecdsa' | 'ed25519'
+
+/** What the API shows of a TLS certificate. */
+export interface TlsCertificateFacts {
+  certificate_pem: string
+  subject_common_name: string
+  subject_organization: string
+  subject_organizational_unit: string
+  subject_locality: string
+  subject_province: string
+  subject_country: string
+  subject_alternative_names: { dns_names: string[]; ips: string[] }
+  issuer_common_name: string
+  not_before: string
+  not_after: string
+  key_usages: string[]
+  extended_key_usages: string[]
+  private_key_type: PrivateKeyType
+  serial_number: string
+}
+
+/** A certificate read by both parsers: one knows the extensions, the other what OpenSSL will do with it. */
+interface Parsed {
+  asn: X509Certificate
+  node: NodeCertificate
+}
+
+/** Reads one uploaded certificate authority. An expired one is taken: it simply admits nobody. */
+export function readCertificateAuthority(pem: string): CertificateAuthorityFacts {
+  const field = 'ca_pem'
+  const blocks = readPem(pem, field, SIZE_LIMIT)
+  if (blocks.some(isPrivateKey)) throw problem(field, 'private_key_inside', fieldNames[field])
+  const wrong = blocks.find((block) => block.type !== 'CERTIFICATE')
+  if (wrong) throw problem(field, 'wrong_pem_type', fieldNames[field], wrong.type, 'CERTIFICATE')
+  if (blocks.length > 1) throw problem(field, 'several', fieldNames[field], blocks.length)
+  const { asn } = parseCertificate(blocks[0]!, field)
+
+  return reading(field, () => {
+    if (!asn.getExtension(BasicConstraintsExtension)?.ca) throw problem(field, 'not_ca')
+    return {
+      ca_pem: writePem('CERTIFICATE', blocks[0]!.der),
+      subject_common_name: nameOf(asn, 'CN'),
+      not_before: timestamp(asn.notBefore.getTime()),
+      not_after: timestamp(asn.notAfter.getTime()),
+      key_usages: keyUsagesOf(asn),
+      extended_key_usages: extendedKeyUsagesOf(asn),
+    }
+  })
+}
+
+/** Reads an uploaded chain, leaf first, with the leaf's key, and holds that a TLS server can serve them. */
+export function readTlsCertificate(certificatePem: string, privateKeyPem: string): TlsCertificateFacts {
+  const field = 'certificate_pem'
+  const blocks = readPem(certificatePem, field, SIZE_LIMIT)
+  const keyBlocks = readPem(privateKeyPem, 'private_key_pem', SIZE_LIMIT)
+  refuseSwapped(blocks, keyBlocks)
+  if (blocks.some(isPrivateKey)) throw problem(field, 'private_key_inside', fieldNames[field])
+  const wrong = blocks.find((block) => block.type !== 'CERTIFICATE')
+  if (wrong) throw problem(field, 'wrong_pem_type', fieldNames[field], wrong.type, 'CERTIFICATE')
+  if (blocks.length > CHAIN_LIMIT) throw problem(field, 'too_many', fieldNames[field], CHAIN_LIMIT)
+
+  const chain = blocks.map((block) => parseCertificate(block, field))
+  const leaf = chain[0]!
+  const key = parsePrivateKey(keyBlocks)
+  const keyType = keyTypeOf(key)
+  return reading(field, () => {
+    if (!leaf.node.checkPrivateKey(key)) throw problem('private_key_pem', 'key_mismatch')
+    refuseBrokenChain(chain.map((certificate) => certificate.node))
+    const pem = blocks.map((block) => writePem('CERTIFICATE', block.der)).join('')
+    refuseUnusable(pem, key)
+    return { ...leafFacts(leaf), certificate_pem: pem, private_key_type: keyType }
+  })
+}
+
+function leafFacts({ asn, node }: Parsed): Omit<TlsCertificateFacts, 'certificate_pem' | 'private_key_type'> {
+  const names = asn.getExtension(SubjectAlternativeNameExtension)?.names.items ?? []
+  const serial = node.serialNumber.toLowerCase()
+  return {
+    subject_common_name: nameOf(asn, 'CN'),
+    subject_organization: nameOf(asn, 'O'),
+    subject_organizational_unit: nameOf(asn, 'OU'),
+    subject_locality: nameOf(asn, 'L'),
+    subject_province: nameOf(asn, 'ST'),
+    subject_country: nameOf(asn, 'C'),
+    subject_alternative_names: {
+      dns_names: names.filter((name) => name.type === 'dns').map((name) => printable(name.value)),
+      ips: names.filter((name) => name.type === 'ip').map((name) => canonicalAddress(name.value)),
+    },
+    issuer_common_name: printable(asn.issuerName.getField('CN').at(-1) ?? ''),
+    not_before: timestamp(asn.notBefore.getTime()),
+    not_after: timestamp(asn.notAfter.getTime()),
+    key_usages: keyUsagesOf(asn),
+    extended_key_usages: extendedKeyUsagesOf(asn),
+    serial_number: serial.length % 2 === 0 ? serial : `0${serial}`,
+  }
+}
+
+function parseCertificate(block: PemBlock, field: PemField): Parsed {
+  if (block.headers.length > 0) throw problem(field, 'pem_headers', fieldNames[field])
+  return reading(field, () => {
+    const node = new NodeCertificate(block.der)
+    // Bytes after the certificate would be dropped silently by every reader; the upload would not be what is served.
+    if (node.raw.length !== block.der.length) throw problem(field, 'unparsable', fieldNames[field])
+    return { node, asn: new X509Certificate(new Uint8Array(block.der)) }
+  })
+}
+
+function parsePrivateKey(all: PemBlock[]): KeyObject {
+  const field = 'private_key_pem'
+  // "openssl ecparam -genkey" writes the curve as a block of its own above the key, which repeats it.
+  const blocks = all.filter((block) => block.type !== 'EC PARAMETERS')
+  const block = blocks[0] ?? all[0]!
+  if (block.type === 'ENCRYPTED PRIVATE KEY' || block.headers.some((line) => line.includes('ENCRYPTED')))
+    throw problem(field, 'key_encrypted')
+  const format = keyFormats[block.type]
+  if (format === undefined)
+    throw problem(field, 'wrong_pem_type', fieldNames[field], block.type, Object.keys(keyFormats).join(', '))
+  if (blocks.length > 1) throw problem(field, 'several', fieldNames[field], blocks.length)
+  if (block.headers.length > 0) throw problem(field, 'pem_headers', fieldNames[field])
+  return reading(field, () => createPrivateKey({ key: block.der, format: 'der', type: format }))
+}
+
+const keyFormats: Record<string, 'pkcs1' | 'pkcs8' | 'sec1'> = {
+  'PRIVATE KEY': 'pkcs8',
+  'RSA PRIVATE KEY': 'pkcs1',
+  'EC PRIVATE KEY': 'sec1',
+}
+
+const curves = ['prime256v1', 'secp384r1', 'secp521r1']
+
+function keyTypeOf(key: KeyObject): PrivateKeyType {
+  const { modulusLength = 0, namedCurve = 'unnamed' } = key.asymmetricKeyDetails ?? {}
+  switch (key.asymmetricKeyType) {
+    case 'rsa':
+      if (modulusLength >= 2048 && modulusLength <= 16384) return 'rsa'
+      throw problem('private_key_pem', 'key_unsupported', `An RSA key of ${modulusLength} bits`)
+    case 'ec':
+      if (curves.includes(namedCurve)) return 'ecdsa'
+      throw problem('private_key_pem', 'key_unsupported', `An ECDSA key on the curve ${namedCurve}`)
+    case 'ed25519':
+      return 'ed25519'
+    default:
+      throw problem('private_key_pem', 'key_unsupported', `A key of type ${key.asymmetricKeyType}`)
+  }
+}
+
+function refuseSwapped(certificates: PemBlock[], keys: PemBlock[]): void {
+  const keyFirst = certificates.every((block) => isPrivateKey(block) || block.type === 'EC PARAMETERS')
+  const certificateFirst = keys.every((block) => block.type === 'CERTIFICATE')
+  if (keyFirst && certificateFirst) throw problem('certificate_pem', 'swapped')
+  if (keyFirst) throw problem('certificate_pem', 'certificate_is_key')
+  if (certificateFirst) throw problem('private_key_pem', 'key_is_certificate')
+}
+
+function refuseBrokenChain(chain: NodeCertificate[]): void {
+  for (const [at, certificate] of chain.slice(0, -1).entries()) {
+    const issuer = chain[at + 1]!
+    const signed = certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
+    if (!signed) throw problem('certificate_pem', 'chain_broken', at + 1)
+  }
+}
+
+/** OpenSSL refuses weak signatures and odd combinations when it loads them; better now than at the first visitor. */
+function refuseUnusable(cert: string, key: KeyObject): void {
+  try {
+    createSecureContext({ cert, key: key.export({ type: 'pkcs8', format: 'pem' }) })
+  } catch (error) {
+    const reason =
+      error instanceof Error && 'reason' in error ? String(error.reason) : 'it is refused on loading'
+    throw problem('certificate_pem', 'unusable', reason)
+  }
+}
+
+function isPrivateKey(block: PemBlock): boolean {
+  return block.type.endsWith('PRIVATE KEY')
+}
+
+function nameOf(certificate: X509Certificate, attribute: string): string {
+  return printable(certificate.subjectName.getField(attribute).at(-1) ?? '')
+}
+
+/** Control characters in a name are an attempt at confusion, and a NUL cannot even be stored. */
+function printable(text: string): string {
+  if (/[\u0000-\u001f\u007f]/.test(text)) throw new RangeError('control character in a name')
+  return text
+}
+
+function canonicalAddress(address: string): string {
+  return address.includes(':') ? new URL(`http://[${address}]/`).hostname.slice(1, -1) : address
+}
+
+/** Whatever a parser throws over damaged bytes becomes the one declared refusal. */
+function reading<T>(field: PemField, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof CertificateProblem) throw error
+    throw problem(field, 'unparsable', fieldNames[field])
+  }
+}
