@@ -7,8 +7,8 @@ import { Refusal, StreamType } from '../protocol/index.ts'
 import { UntrustedServer } from './connect/dial.ts'
 import { recordedLog, startAgent, testSettings } from './testing/agent.ts'
 import { TestGateway } from './testing/gateway.ts'
-import { tunnelSpec } from './tunnel-spec.ts'
-import { StartError } from './tunnels.ts'
+import { tunnelSpec } from './tunnels/spec.ts'
+import { StartError } from './tunnels/tunnels.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\n\r\n'
 

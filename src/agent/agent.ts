@@ -8,7 +8,7 @@ import { Forwarder } from './forward/forwarder.ts'
 import { CaptureStore } from './inspector/capture-store.ts'
 import type { AgentLog } from './log/log.ts'
 import type { AgentSettings } from './settings.ts'
-import { Tunnels } from './tunnels.ts'
+import { Tunnels } from './tunnels/tunnels.ts'
 import { Updater } from './update/updater.ts'
 import { BASE_ROOT, VERSION } from './version.ts'
 

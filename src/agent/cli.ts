@@ -22,8 +22,8 @@ import { outliveReaders } from './commands/outputs.ts'
 import { type ServiceAction, service } from './commands/service.ts'
 import { ConfigError } from './config/error.ts'
 import { nearest } from './config/nearest.ts'
-import { SpecError } from './spec-error.ts'
-import { AddressError } from './upstream-address.ts'
+import { SpecError } from './tunnels/spec-error.ts'
+import { AddressError } from './tunnels/upstream-address.ts'
 import { VERSION } from './version.ts'
 
 /** Commands of other parts, loaded only when asked for. */

@@ -7,8 +7,8 @@ import type { Problem } from './config/shape.ts'
 import { type LocalApi, startLocalApi } from './local-api/local-api.ts'
 import { createAgentLog, silentAgentLog } from './log/log.ts'
 import { resolveSettings } from './settings.ts'
-import { SpecError } from './spec-error.ts'
-import { tunnelSpec } from './tunnel-spec.ts'
+import { tunnelSpec } from './tunnels/spec.ts'
+import { SpecError } from './tunnels/spec-error.ts'
 import { VERSION } from './version.ts'
 
 /** How to reach a server from a program. What is left out comes from the configuration file, the environment, or a server on this machine. */

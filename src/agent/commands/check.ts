@@ -7,8 +7,8 @@ import type { Path } from '../config/shape.ts'
 import { readAddresses, readAuthorities } from '../connect/location.ts'
 import { parseProxy } from '../connect/proxy.ts'
 import { webSettings } from '../settings.ts'
-import { SpecError } from '../spec-error.ts'
-import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnel-spec.ts'
+import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
+import { SpecError } from '../tunnels/spec-error.ts'
 import { Failure } from './failure.ts'
 
 /** What is checked, and how to say where something in it was set. */

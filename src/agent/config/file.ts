@@ -14,7 +14,7 @@ import {
 import { ConfigError } from './error.ts'
 import { version2, version3 } from './keys.ts'
 import type { Path, Problem, Read } from './shape.ts'
-import { Written } from './written.ts'
+import { Written } from './source-text.ts'
 
 /** One configuration file, read and checked by itself; files are merged afterwards. */
 export type ConfigFile = {

@@ -1,6 +1,6 @@
 import { parseDuration } from './duration.ts'
 import { nearest } from './nearest.ts'
-import { plainValue, Written } from './written.ts'
+import { plainValue, Written } from './source-text.ts'
 
 /** Where in a document something stands: keys and list positions from the top. */
 export type Path = readonly (string | number)[]

@@ -19,7 +19,7 @@ import { Backoff } from './backoff.ts'
 import { type DialSettings, dialServer, UntrustedServer } from './dial.ts'
 import type { ServerLocation } from './location.ts'
 import { ServerAddresses } from './server-addresses.ts'
-import { staggered } from './staggered.ts'
+import { staggered } from './staggered-dial.ts'
 
 /** How the session stands, in the words of the screen and the local API. */
 export type SessionStatus = 'connecting' | 'online' | 'reconnecting' | 'closed'

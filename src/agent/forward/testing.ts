@@ -8,7 +8,7 @@ import type { TunnelDefinition } from '../config/definitions.ts'
 import { CaptureStore } from '../inspector/capture-store.ts'
 import { type AgentLog, silentAgentLog } from '../log/log.ts'
 import { Meter } from '../metrics.ts'
-import { tunnelSpec } from '../tunnel-spec.ts'
+import { tunnelSpec } from '../tunnels/spec.ts'
 import { Forwarder, type Route } from './forwarder.ts'
 
 /** The visitor's end of a stream, in memory: what the edge would hold. */

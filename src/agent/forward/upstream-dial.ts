@@ -1,6 +1,6 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Upstream } from '../upstream-address.ts'
+import type { Upstream } from '../tunnels/upstream-address.ts'
 
 /** How to reach the upstream of one tunnel. */
 export interface DialOptions {

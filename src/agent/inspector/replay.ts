@@ -2,7 +2,7 @@ import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stre
 import { proxyProtocolHeader } from '../../protocol/index.ts'
 import type { Route } from '../forward/forwarder.ts'
 import { MessageScanner, responseFraming, statusOf } from '../http1.ts'
-import type { TunnelSpec } from '../tunnel-spec.ts'
+import type { TunnelSpec } from '../tunnels/spec.ts'
 
 const PATIENCE_MS = 300_000
 /** As many interim answers as a client of the platform is passed. */

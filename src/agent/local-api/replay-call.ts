@@ -6,7 +6,7 @@ import {
   type HeaderChanges,
   type RequestChanges,
   unsendable,
-} from '../inspector/changed-request.ts'
+} from '../inspector/modified-request.ts'
 import { replay } from '../inspector/replay.ts'
 import { missing, problem } from './problem.ts'
 

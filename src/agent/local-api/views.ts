@@ -3,7 +3,7 @@ import type { Capture } from '../inspector/capture-store.ts'
 import type { Frame, FrameLog } from '../inspector/frame-log.ts'
 import type { MessageCopy } from '../inspector/message-copy.ts'
 import { rfc3339 } from '../log/format.ts'
-import type { Tunnel } from '../tunnel.ts'
+import type { Tunnel } from '../tunnels/tunnel.ts'
 
 /** A name as it stands in a path: everything but letters, digits and `-_.~` percent-encoded, spaces and brackets too. */
 export function encodeName(name: string): string {

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent.ts'
-import type { Tunnel } from '../tunnel.ts'
+import type { Tunnel } from '../tunnels/tunnel.ts'
 
 /** What is worth telling where no screen can be shown. */
 export interface Events {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
-import type { Forwarder, Route } from './forward/forwarder.ts'
-import { Meter } from './metrics.ts'
-import type { BindSpec, TunnelSpec } from './tunnel-spec.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Forwarder, Route } from '../forward/forwarder.ts'
+import { Meter } from '../metrics.ts'
+import type { BindSpec, TunnelSpec } from './spec.ts'
 
 /** What the server gave for a bind; sent back when the tunnel is bound again, so that it keeps its name. */
 export interface Binding {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { trimOws } from '../base/optional-white-space.ts'
-import type { BindOpts } from '../protocol/index.ts'
-import type { TunnelDefinition } from './config/definitions.ts'
+import { trimOws } from '../../base/optional-white-space.ts'
+import type { BindOpts } from '../../protocol/index.ts'
+import type { TunnelDefinition } from '../config/definitions.ts'
 import { SpecError } from './spec-error.ts'
 
 interface Shared {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { staggered } from './staggered.ts'
+import { staggered } from './staggered-dial.ts'
 
 const never = new AbortController().signal
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createTestCa } from '../../test/support/test-ca.ts'
-import type { EndpointDefinition, TunnelDefinition } from './config/definitions.ts'
+import { createTestCa } from '../../../test/support/test-ca.ts'
+import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
+import { endpointSpec, tunnelSpec } from './spec.ts'
 import { SpecError } from './spec-error.ts'
-import { endpointSpec, tunnelSpec } from './tunnel-spec.ts'
 
 test('an http tunnel serves https alone unless told otherwise', () => {
   const spec = tunnelSpec('web', { proto: 'http', addr: '3000' })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BlockPool } from './block-pool.ts'
-import { ChangeError, changedRequest, type RequestChanges, unsendable } from './changed-request.ts'
 import { Copier } from './copier.ts'
 import { MessageCopy } from './message-copy.ts'
+import { ChangeError, changedRequest, type RequestChanges, unsendable } from './modified-request.ts'
 
 function captured(head: string, body = '', exact = true): MessageCopy {
   const message = new MessageCopy(Buffer.from(head.replaceAll('\n', '\r\n'), 'latin1'), exact)
