@@ -30,7 +30,7 @@ import {
 import { agentKind } from './agent-kind.ts'
 import { AgentStreams } from './agent-streams.ts'
 import type { Binder } from './bind.ts'
-import { answeredOpts } from './bind-answer.ts'
+import { answeredOpts } from './bind-response.ts'
 import {
   type Command,
   type CommandOutcome,

@@ -10,7 +10,7 @@ import { ByteBudgets, type ByteLimits } from '../base/io/byte-budget.ts'
 import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
 import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
-import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './penalties.ts'
+import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './auth-throttle.ts'
 
 export interface AgentGatewayOptions
   extends Omit<

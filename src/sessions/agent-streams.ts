@@ -6,7 +6,7 @@ import {
   type ProxyHeader,
   type ServedSession,
 } from '../protocol/index.ts'
-import { HeldStream, type Opener } from './held-stream.ts'
+import { HeldStream, type Opener } from './pending-stream.ts'
 import { TunnelBusy } from './tunnel.ts'
 
 /** How an agent wants its streams opened. */

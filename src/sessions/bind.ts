@@ -17,9 +17,9 @@ import { type ReservedNames, requireOpenAddress, requireOpenName } from './name-
 import { type PublicAddress, publicPort, tunnelUrl } from './public-url.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'
+import { readProto, wantedAddress, wantedName } from './requested-address.ts'
 import type { Resume } from './resume.ts'
 import type { TunnelProto } from './tunnel.ts'
-import { readProto, wantedAddress, wantedName } from './wanted-address.ts'
 
 export interface BinderOptions {
   registry: Registry

@@ -13,7 +13,7 @@ export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './live-
 export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
 export type { Reservation, ReservedNames } from './name-rules.ts'
 export { createNameWatch, type NameWatch } from './name-watch.ts'
-export { createOnline, type Online } from './online.ts'
+export { createOnline, type Online } from './online-resources.ts'
 export type { PublicAddress } from './public-url.ts'
 export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
 export { createResume, type Resume } from './resume.ts'

@@ -3,10 +3,10 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import { GRACE_MS } from '../naming/index.ts'
 import { refusal } from '../protocol/index.ts'
+import { type SeatKey, Seats, seatKey } from './binding-table.ts'
 import { LabelIndex } from './label-index.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
-import { type SeatKey, Seats, seatKey } from './seats.ts'
 import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
 
 /** A session or a tunnel came or went. */

@@ -42,10 +42,10 @@ import type { Visitor } from '../../src/edge/tunnels.ts'
 import { CallReader, MuxSession, type MuxStream } from '../../src/protocol/index.ts'
 import { JsonReader } from '../../src/protocol/json-reader.ts'
 import { ProxyHeaderReader } from '../../src/protocol/proxy-header.ts'
-import { HeldStream } from '../../src/sessions/held-stream.ts'
+import { HeldStream } from '../../src/sessions/pending-stream.ts'
 import { ciphersFor, KEX, MACS } from '../../src/sessions/ssh/algorithms.ts'
 import { ForwardedChannel } from '../../src/sessions/ssh/forwarded-channel.ts'
-import { speakSsh } from '../../src/sessions/ssh/library.ts'
+import { speakSsh } from '../../src/sessions/ssh/ssh2.ts'
 
 /** What a reader may keep for each byte it has received. */
 const MAX_BYTES_PER_BYTE = 2

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { fanOut, type OnReceiverError } from '../../base/fan-out.ts'
 import { TunnelBusy } from '../tunnel.ts'
 import { type Carrier, ForwardedChannel, WINDOW } from './forwarded-channel.ts'
-import type { Handlers, IncomingClient, Protocol } from './library.ts'
+import type { Handlers, IncomingClient, Protocol } from './ssh2.ts'
 
 /** Far above the ids the library gives to the channels that clients open. */
 const FIRST_ID = 2 ** 30

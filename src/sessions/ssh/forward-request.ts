@@ -2,7 +2,7 @@ import { joinHostPort } from '../../base/hostport.ts'
 import type { BindRequest, LabelRequest } from '../../protocol/index.ts'
 import type { PublicAddress } from '../public-url.ts'
 import type { SshCommand } from './command-line.ts'
-import type { ForwardTarget } from './library.ts'
+import type { ForwardTarget } from './ssh2.ts'
 
 /** What a forward becomes: a tunnel with a public address, or one that is found by its labels. */
 export type Wanted =

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { joinHostPort } from '../../base/hostport.ts'
 import { RETRYABLE_REFUSALS, Refusal } from '../../protocol/index.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
-import type { ForwardTarget } from './library.ts'
 import type { Screen } from './screen.ts'
+import type { ForwardTarget } from './ssh2.ts'
 
 /** One `-R` of a client, from its request on. */
 export interface Forward {

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { Secret } from '../../base/secret.ts'
-import type { HostKey, IncomingClient } from './library.ts'
+import type { HostKey, IncomingClient } from './ssh2.ts'
 import { wire } from './wire.ts'
 
 /** The keys the gateway proves itself with: the same on every node and after every start. */

@@ -1,7 +1,7 @@
 import type { TunnelPrincipal } from '../../auth/index.ts'
 import type { Logger } from '../../base/log.ts'
 import { isKeyTaken } from './algorithms.ts'
-import { type AuthContext, signatureHolds } from './library.ts'
+import { type AuthContext, signatureHolds } from './ssh2.ts'
 
 /** What a login needs to know of the server around it. */
 export interface LoginOptions {

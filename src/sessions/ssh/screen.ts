@@ -1,6 +1,6 @@
 import { shown } from './command-line.ts'
-import type { SessionChannel } from './library.ts'
 import { type LoggedRequest, tunnelOf } from './request-log.ts'
+import type { SessionChannel } from './ssh2.ts'
 
 /** A tunnel as the terminal shows it. */
 export interface ShownTunnel {

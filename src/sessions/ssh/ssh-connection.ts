@@ -24,6 +24,9 @@ import { BadCommand, NO_COMMAND, readCommand, type SshCommand, shown } from './c
 import { wantedBy } from './forward-request.ts'
 import { type Forward, Forwards } from './forwards.ts'
 import type { HostIdentity } from './host-key.ts'
+import { Login, type LoginOptions } from './login.ts'
+import type { RequestLog } from './request-log.ts'
+import { jsonScreen, type Screen, textScreen } from './screen.ts'
 import {
   type ForwardTarget,
   type IncomingClient,
@@ -31,10 +34,7 @@ import {
   type SessionRequests,
   sendBanner,
   speakSsh,
-} from './library.ts'
-import { Login, type LoginOptions } from './login.ts'
-import type { RequestLog } from './request-log.ts'
-import { jsonScreen, type Screen, textScreen } from './screen.ts'
+} from './ssh2.ts'
 
 /** What a connection needs of the server around it. */
 export interface SshConnectionOptions extends LoginOptions {

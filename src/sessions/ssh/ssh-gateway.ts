@@ -4,7 +4,7 @@ import { Admission } from '../../base/admission.ts'
 import { systemClock } from '../../base/clock.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { readEnds } from '../../base/io/socket-ends.ts'
-import { PENALTIES, Penalties, type PenaltySettings } from '../penalties.ts'
+import { PENALTIES, Penalties, type PenaltySettings } from '../auth-throttle.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
 export interface SshGatewayOptions

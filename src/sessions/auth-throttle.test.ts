@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Penalties } from './penalties.ts'
+import { Penalties } from './auth-throttle.ts'
 
 function movableClock() {
   let now = 1000

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { resources } from '../resources/index.ts'
-import { createOnline } from './online.ts'
+import { createOnline } from './online-resources.ts'
 import { startPlatform } from './testing/platform.ts'
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
