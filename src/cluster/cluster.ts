@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
-import { Offers } from './offers.ts'
+import { Offers } from './registry-publisher.ts'
 import { Settling } from './settling.ts'
 
 /** A node as the list has it. */

@@ -1,7 +1,7 @@
 import { connect, type TLSSocket } from 'node:tls'
 import { parseHostPort } from '../base/hostport.ts'
 import type { Logger } from '../base/log.ts'
-import { Mirror, type MirrorOptions } from './mirror.ts'
+import { Mirror, type MirrorOptions } from './remote-registry.ts'
 
 /** The name on the certificates that nodes show each other; no visitor can ask for it. */
 export const NODE_NAME = 'node.adit.internal'

@@ -26,7 +26,7 @@ import { type ByteStream, type StreamSink, silentSink } from '../../src/base/io/
 import { StreamDuplex } from '../../src/base/io/stream-duplex.ts'
 import { Deadlines } from '../../src/base/io/timer-wheel.ts'
 import { readBody } from '../../src/base/outbound/outbound.ts'
-import { LineReader } from '../../src/cluster/lines.ts'
+import { LineReader } from '../../src/cluster/json-lines.ts'
 import { readMessage } from '../../src/dns/ask.ts'
 import { createTcpServer } from '../../src/dns/tcp.ts'
 import type { Target } from '../../src/edge/backend.ts'

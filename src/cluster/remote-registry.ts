@@ -12,7 +12,7 @@ import type {
   Registry,
   Visitor,
 } from '../sessions/index.ts'
-import { LineReader } from './lines.ts'
+import { LineReader } from './json-lines.ts'
 import { type Note, type OpenHeader, PeerStream, type SessionNote, type TunnelNote } from './wire.ts'
 
 /** Longer than an agent may take to answer a command. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { createWire, frame } from '../protocol/testing/wire.ts'
-import { LineReader } from './lines.ts'
+import { LineReader } from './json-lines.ts'
 
 const SYN = 2
 

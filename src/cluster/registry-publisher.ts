@@ -19,7 +19,7 @@ import {
   Watchdog,
 } from '../protocol/index.ts'
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
-import { LineReader, writeLine } from './lines.ts'
+import { LineReader, writeLine } from './json-lines.ts'
 import { type Note, type OpenHeader, PeerStream, sessionNote, tunnelNote } from './wire.ts'
 
 /** As many as there may be visitors: they are told apart by their tunnels' own limits. */
