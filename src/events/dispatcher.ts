@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { type EventQueue, LeaseLost, type SinkState } from '../store/index.ts'
+import { Lane, type Settled } from './delivery-worker.ts'
 import type { Destinations } from './destinations.ts'
-import { DurableQueue } from './durable-lane.ts'
-import { Lane, type Settled } from './lane.ts'
+import { DurableQueue } from './durable-queue.ts'
 import type { Outbox } from './outbox.ts'
 import type { Ownership } from './ownership.ts'
 

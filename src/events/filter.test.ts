@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseFilter } from './filter.ts'
-import { FilterProblem } from './filter-words.ts'
+import { FilterProblem } from './filter-tokens.ts'
 
 const event: Record<string, unknown> = {
   'conn.client_ip': '192.0.2.7',

@@ -1,4 +1,4 @@
-import { FilterProblem, readWords, type Word } from './filter-words.ts'
+import { FilterProblem, readWords, type Word } from './filter-tokens.ts'
 
 /** Reads one field of an event; undefined when the event does not have it. */
 export type Getter<E> = (event: E) => unknown

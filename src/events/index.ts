@@ -8,8 +8,8 @@ export {
   type EventsOptions,
   TestEventFailed,
 } from './events.ts'
-export { FilterProblem } from './filter-words.ts'
-export type { LiveFact, SessionFacts, TunnelFacts } from './live.ts'
+export { FilterProblem } from './filter-tokens.ts'
+export type { LiveFact, SessionFacts, TunnelFacts } from './session-events.ts'
 export { checkFilter } from './subscriptions.ts'
 export type { CloudIdentity, Endpoints } from './targets/target.ts'
 export type { FinishedConnection, FinishedRequest } from './traffic.ts'

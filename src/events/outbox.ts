@@ -4,7 +4,7 @@ import type { Logger } from '../base/log.ts'
 import type { RunningIds } from '../base/sequential-ids.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
-import { type EventPrincipal, objectOf, sealEvent, uriOf } from './envelope.ts'
+import { type EventPrincipal, objectOf, sealEvent, uriOf } from './event.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const PAGE = 200

@@ -1,5 +1,5 @@
 import type { EventQueue, SinkState } from '../store/index.ts'
-import type { LaneEvent, LaneQueue, Settled } from './lane.ts'
+import type { LaneEvent, LaneQueue, Settled } from './delivery-worker.ts'
 import type { BatchLimits } from './targets/target.ts'
 
 /** The events of one destination that wait in the store. */

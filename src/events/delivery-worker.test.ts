@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLog } from '../base/log.ts'
-import { TrafficBuffer } from './buffer.ts'
-import { Lane, type LaneQueue, type Settled } from './lane.ts'
+import { Lane, type LaneQueue, type Settled } from './delivery-worker.ts'
 import { delivered, type Outcome, type Parcel, type Target } from './targets/target.ts'
 import { HandClock, until } from './testing/platform.ts'
+import { TrafficBuffer } from './traffic-buffer.ts'
 
 function parcel(id: string, at: number) {
   return { id, type: 'test_event.v0', at, body: '{}', quoted: '"{}"', size: 2 } satisfies Parcel

@@ -1,4 +1,4 @@
-import type { LaneEvent, LaneQueue, Settled } from './lane.ts'
+import type { LaneEvent, LaneQueue, Settled } from './delivery-worker.ts'
 import type { BatchLimits, Parcel } from './targets/target.ts'
 
 /** Memory that all buffers of a process share. */

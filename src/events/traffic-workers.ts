@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { EventQueue } from '../store/index.ts'
-import { type Budget, TrafficBuffer } from './buffer.ts'
+import { Lane, type Settled } from './delivery-worker.ts'
 import type { Destination, Destinations } from './destinations.ts'
-import { Lane, type Settled } from './lane.ts'
+import { type Budget, TrafficBuffer } from './traffic-buffer.ts'
 import type { TrafficEvent } from './traffic-event.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
