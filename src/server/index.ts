@@ -20,6 +20,8 @@ import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
 import { GRACE_MS, type NameClaimLimits, NameClaims } from '../naming/index.ts'
+import { CLAIMING_KINDS, followClaims } from '../naming/reservation-watch.ts'
+import { createReservedNames } from '../naming/reservations.ts'
 import {
   createAgentGateway,
   createBinder,
@@ -38,7 +40,6 @@ import {
   openStore,
   type Store,
 } from '../store/index.ts'
-import { CLAIMING_KINDS, followClaims } from './claimed-names.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { createFreshness } from './freshness.ts'
@@ -48,7 +49,6 @@ import { exposePlatform } from './metrics.ts'
 import { nodeId } from './node-id.ts'
 import { listeners, observers } from './observers.ts'
 import { openFilesLimit, placesFor } from './open-files.ts'
-import { createReservedNames } from './reserved-names.ts'
 import { lockRoles } from './role-locks.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'

@@ -1,6 +1,6 @@
 import { reversed } from '../base/domain.ts'
-import { isPlatformName } from '../naming/index.ts'
 import type { Store } from '../store/index.ts'
+import { isPlatformName } from './index.ts'
 
 /** The reservation that holds a name. */
 interface Holder {
