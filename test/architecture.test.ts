@@ -91,7 +91,7 @@ const SOCKET_READERS = [
   // As a client, of a connection it has just made itself.
   'src/agent/commands/diagnose.ts',
   'src/agent/forward/forwarder.ts',
-  'src/server/check-world.ts',
+  'src/server/check/system-probes.ts',
 ]
 
 const SOCKET_FACT =

@@ -7,9 +7,9 @@ import {
   NewerSchema,
   StoreUnavailable,
 } from '../store/index.ts'
+import type { MadeAccount } from './create-account.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 import { type RunningServer, startServer } from './index.ts'
-import type { MadeAccount } from './made-account.ts'
 import { isReadByPerson } from './secret-output.ts'
 import { BadSetting, readSettings, type Settings, settingsHelp } from './settings.ts'
 import { findSubcommand, Refused, subcommands } from './subcommands.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeWholeFile } from './whole-file.ts'
+import { writeWholeFile } from './atomic-file.ts'
 
 /** What `credentials.json` in the data directory tells programs on this machine: where everything is, and how to get in. */
 export interface CredentialsFile {

@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Authority, Certs } from '../certs/index.ts'
-import { keepFresh } from './keep-fresh.ts'
+import { keepFresh } from './auto-renew.ts'
 
 const RENEW_AFTER_MS = 20 * 24 * 60 * 60 * 1000
 const CIPHERS =

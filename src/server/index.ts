@@ -40,20 +40,20 @@ import {
   openStore,
   type Store,
 } from '../store/index.ts'
+import { openFilesLimit, placesFor } from './connection-limits.ts'
+import { type MadeAccount, makeAccount } from './create-account.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { createFreshness } from './freshness.ts'
 import { agentContexts, createGatewayCertificate } from './gateway-certificate.ts'
-import { type MadeAccount, makeAccount } from './made-account.ts'
+import { createSharedLogins } from './login-sync.ts'
 import { exposePlatform } from './metrics.ts'
 import { nodeId } from './node-id.ts'
 import { listeners, observers } from './observers.ts'
-import { openFilesLimit, placesFor } from './open-files.ts'
 import { lockRoles } from './role-locks.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { servedCertificates } from './served-certificates.ts'
 import { BadSetting, masterKeyFileOf, ROLES, type RoleName, type Settings } from './settings.ts'
-import { createSharedLogins } from './shared-logins.ts'
 import { openSshHostIdentity } from './ssh-host-identity.ts'
 import { VERSION } from './version.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeWholeFile } from './whole-file.ts'
+import { writeWholeFile } from './atomic-file.ts'
 
 /** A name for this node that lasts: after a crash it takes back its own leases instead of waiting for them to end. */
 export async function nodeId(dataDir: string): Promise<string> {

@@ -4,7 +4,7 @@ import type { Logger } from '../base/log.ts'
 import { Secret } from '../base/secret.ts'
 import { type Authority, createAuthority, loadAuthority, renewAuthority } from '../certs/index.ts'
 import type { Store } from '../store/index.ts'
-import { writeWholeFile } from './whole-file.ts'
+import { writeWholeFile } from './atomic-file.ts'
 
 const CERTIFICATE = 'root.certificate'
 const KEY = 'root.key'

@@ -4,7 +4,7 @@ import { Secret } from '../base/secret.ts'
 import { newSshSerial, parseSshPublicKey, signSshCertificate } from '../certs/index.ts'
 import { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from '../sessions/index.ts'
 import type { Row, Store } from '../store/index.ts'
-import { keepFresh } from './keep-fresh.ts'
+import { keepFresh } from './auto-renew.ts'
 import { BadSetting } from './settings.ts'
 
 const KEYS = 'ssh.host_keys'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
 import { silentLog } from '../base/log.ts'
-import { keepFresh } from './keep-fresh.ts'
+import { keepFresh } from './auto-renew.ts'
 import { openRootAuthority } from './root-authority.ts'
 
 const DAY = 24 * 60 * 60 * 1000

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { runCheck } from './check-world.ts'
+import { runCheck } from './system-probes.ts'
 
 async function startHttp(t: TestContext): Promise<{ server: Server; port: number }> {
   const server = createServer((_request, response) => {

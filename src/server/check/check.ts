@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import type { Clock } from '../base/clock.ts'
-import { isWithin } from '../base/domain.ts'
-import { isPublicAddress } from '../base/outbound/public-address.ts'
-import type { NameResolver } from '../certs/index.ts'
-import { type DirectAnswer, nameServersOf } from '../dns/index.ts'
-import type { Settings } from './settings.ts'
+import type { Clock } from '../../base/clock.ts'
+import { isWithin } from '../../base/domain.ts'
+import { isPublicAddress } from '../../base/outbound/public-address.ts'
+import type { NameResolver } from '../../certs/index.ts'
+import { type DirectAnswer, nameServersOf } from '../../dns/index.ts'
+import type { Settings } from '../settings.ts'
 
 /** One link of the chain from a visitor to this server, and what to do when it is broken. */
 export interface Finding {

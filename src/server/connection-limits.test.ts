@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFilesLimit, placesFor } from './open-files.ts'
+import { openFilesLimit, placesFor } from './connection-limits.ts'
 
 test('visitors, callers and sessions leave a quarter of the descriptors for everything else', async () => {
   for (const limit of [320, 1024, 4096, 65_536, 1_048_576]) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../base/clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { type CheckedSettings, type CheckWorld, checkSetup, describeFindings } from './check.ts'
 
 const DIRECTORY = 'https://ca.example/directory'

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
-import { systemClock } from '../base/clock.ts'
-import { createOutbound } from '../base/outbound/outbound.ts'
-import { createResolver } from '../certs/index.ts'
-import { askServer } from '../dns/index.ts'
+import { systemClock } from '../../base/clock.ts'
+import { createOutbound } from '../../base/outbound/outbound.ts'
+import { createResolver } from '../../certs/index.ts'
+import { askServer } from '../../dns/index.ts'
+import type { Settings } from '../settings.ts'
 import { type CheckedSettings, checkSetup, describeFindings } from './check.ts'
-import type { Settings } from './settings.ts'
 
 /** `adit server check` against the real world. */
 export async function runCheck(
