@@ -6,11 +6,11 @@ import type { Clock } from '../base/clock.ts'
 import type { AuditEntry, DurableStore } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
-import { givePassword } from './made-password.ts'
+import { givePassword } from './password-generator.ts'
 import { type Passwords, passwordComplaint } from './passwords.ts'
 import { acceptedStep, newSecondFactor } from './second-factor.ts'
-import { type Limits, orBusy, tooMany, userKey } from './sign-in.ts'
-import type { SignIn, SignIns } from './sign-ins.ts'
+import { type Limits, orBusy, tooMany, userKey } from './sign-in-flow.ts'
+import type { SignIn, SignIns } from './sign-in-store.ts'
 
 const SMALL_BODY = 16 * 1024
 const secretText = Type.String({ maxLength: 4096 })

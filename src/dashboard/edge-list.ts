@@ -1,7 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { timestamp } from '../base/clock.ts'
 import type { Row, Store } from '../store/index.ts'
-import { allRows } from './all-rows.ts'
+import { allRows } from './scan.ts'
 
 type Data = Readonly<Record<string, unknown>>
 

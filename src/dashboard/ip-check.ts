@@ -3,7 +3,7 @@ import { fieldProblem } from '../api/index.ts'
 import { parseAddress } from '../base/cidr.ts'
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
 import type { Store } from '../store/index.ts'
-import { allRows } from './all-rows.ts'
+import { allRows } from './scan.ts'
 
 /** Whether an address passes, and the rule that says so in words. */
 export interface Verdict {

@@ -6,8 +6,8 @@ import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import { type BrowserSessions, type CurrentSession, requireOwnSite } from './browser-sessions.ts'
 import { isSecure, sessionCookie } from './cookie.ts'
-import type { createSignIn, Proof } from './sign-in.ts'
-import type { SignIns } from './sign-ins.ts'
+import type { createSignIn, Proof } from './sign-in-flow.ts'
+import type { SignIns } from './sign-in-store.ts'
 
 // More than any password, and little enough to be read from anybody.
 const SMALL_BODY = 16 * 1024

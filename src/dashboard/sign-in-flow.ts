@@ -12,7 +12,7 @@ import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions, CurrentSession } from './browser-sessions.ts'
 import { type Passwords, TooBusy } from './passwords.ts'
 import { acceptedStep } from './second-factor.ts'
-import type { SignIn, SignIns } from './sign-ins.ts'
+import type { SignIn, SignIns } from './sign-in-store.ts'
 
 // Generous to somebody who mistypes, hopeless for somebody who guesses.
 const PER_USER = { burst: 10, perMinute: 1 }

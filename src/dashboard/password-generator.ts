@@ -1,7 +1,7 @@
 import type { Secret } from '../base/secret.ts'
 import { type AuditEntry, type DurableStore, openDashboardSessions } from '../store/index.ts'
 import { makePassword, type Passwords } from './passwords.ts'
-import { createSignIns } from './sign-ins.ts'
+import { createSignIns } from './sign-in-store.ts'
 
 /**
  * Makes a password for a user, in place of whatever they signed in with: a second factor is switched off as well,
