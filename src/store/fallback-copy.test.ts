@@ -8,6 +8,7 @@ import pg from 'pg'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
+import { LAST_KNOWN_FILE } from './fallback-copy.ts'
 import {
   type DurableStore,
   openLoginRecords,
@@ -16,7 +17,6 @@ import {
   rotateMasterKey,
   StoreUnavailable,
 } from './index.ts'
-import { LAST_KNOWN_FILE } from './last-known.ts'
 import { DATABASE_FILE } from './sqlite.ts'
 import { draft, put, recorder, write } from './store.contract.ts'
 
