@@ -1,6 +1,6 @@
 import { ChangePassword } from './account/change-password.tsx'
 import { SecondFactor } from './account/second-factor.tsx'
-import { choiceLabel } from './form/words.ts'
+import { choiceLabel } from './form/labels.ts'
 import { Card, Facts, Notice, Page, Time } from './kit/index.ts'
 import { useSession } from './session.ts'
 

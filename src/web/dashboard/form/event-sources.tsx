@@ -1,8 +1,8 @@
 import { useId } from 'react'
 import { resolved, type Schema } from '../openapi.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
+import { labelOf } from './labels.ts'
 import type { Values } from './model.ts'
-import { labelOf } from './words.ts'
 
 const CHANGE = /^(.+)_(created|updated|deleted)\.v0$/
 const CHANGES = ['created', 'updated', 'deleted'] as const

@@ -3,10 +3,10 @@ import type { ApiError } from '../api.ts'
 import { Button, Field, Switch } from '../kit/index.ts'
 import { type OpenApi, resolved, type Schema } from '../openapi.ts'
 import { areEventSources, EventSources } from './event-sources.tsx'
+import { choiceLabel, hintOf, labelOf } from './labels.ts'
 import { belongsTo, kindOf, type Values } from './model.ts'
 import { ManyPicker, Picker, Weights } from './pickers.tsx'
 import { Lines, Pairs, Suggested } from './texts.tsx'
-import { choiceLabel, hintOf, labelOf } from './words.ts'
 
 /** What all fields of one form share. */
 export interface FormContext {

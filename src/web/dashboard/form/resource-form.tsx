@@ -5,8 +5,8 @@ import { Button, Equivalents, Failed, Loading, Notice } from '../kit/index.ts'
 import { bodySchema, type OpenApi, type Schema, templateOf, useOpenApi } from '../openapi.ts'
 import { useSession } from '../session.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
+import { labelOf } from './labels.ts'
 import { belongsTo, changesOf, filledIn, shownName, type Values, valuesOf } from './model.ts'
-import { labelOf } from './words.ts'
 import './form.css'
 
 /** Fields that few people fill in; they stand behind a line that opens them. */

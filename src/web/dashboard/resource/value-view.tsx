@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
+import { choiceLabel, labelOf } from '../form/labels.ts'
 import { nameOf, pageOfId } from '../form/references.ts'
-import { choiceLabel, labelOf } from '../form/words.ts'
 import { Badge, CopyButton, Facts, Time } from '../kit/index.ts'
 import type { FieldColumn, Item } from '../resources.ts'
 import { hrefTo } from '../route.ts'

@@ -3,10 +3,10 @@ import { ApiError, api, sentenceOf } from '../../api.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
 import { Button, Equivalent, Field, Loading, Notice, TextField } from '../../kit/index.ts'
 import { Icon } from '../edges/icons.tsx'
-import { answererOf, type Surroundings } from '../edges/way.ts'
+import { answererOf, type Surroundings } from '../edges/request-flow.ts'
 import { type Backend, type BackendKind, backendKindOf } from '../resources.ts'
+import { useSurroundings } from './flow-context.ts'
 import { KIND_ORDER, KINDS } from './kinds.ts'
-import { useSurroundings } from './surroundings.ts'
 import './backends.css'
 
 interface FormProps {

@@ -13,11 +13,11 @@ import {
 } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { useMayChange } from '../../session.ts'
-import { type Answerer, answererOf, type Surroundings } from '../edges/way.ts'
+import { type Answerer, answererOf, type Surroundings } from '../edges/request-flow.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Backend } from '../resources.ts'
+import { useSurroundings } from './flow-context.ts'
 import { KINDS } from './kinds.ts'
-import { useSurroundings } from './surroundings.ts'
 import '../pages.css'
 
 /** Everybody who can answer, whatever kind. */

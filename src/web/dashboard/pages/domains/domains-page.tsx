@@ -18,7 +18,7 @@ import { listAll, useLoaded } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import { type Platform, usePlatform } from '../platform.ts'
 import type { Domain } from '../resources.ts'
-import { certificateWords } from './certificate-words.ts'
+import { certificateWords } from './certificate-labels.ts'
 import '../pages.css'
 
 /** Names that stay the account's own. */

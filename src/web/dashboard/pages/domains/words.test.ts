@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { certificateWords } from './certificate-words.ts'
+import { certificateWords } from './certificate-labels.ts'
 import { dnsRecords, mayNotHaveCname } from './dns-records.ts'
 
 const NOW = Date.parse('2026-06-01T12:00:00Z')

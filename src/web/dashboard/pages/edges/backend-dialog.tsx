@@ -7,7 +7,7 @@ import { CommandLine } from '../command-line.tsx'
 import type { Backend, BackendKind, BackendModule } from '../resources.ts'
 import { backendKindOf } from '../resources.ts'
 import { Icon } from './icons.tsx'
-import { answererOf, type Surroundings } from './way.ts'
+import { answererOf, type Surroundings } from './request-flow.ts'
 
 /** Chooses who answers on a place: somebody who is there already, or somebody new. */
 export function ChooseBackendDialog({

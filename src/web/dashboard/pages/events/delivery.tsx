@@ -3,7 +3,7 @@ import { api, sentenceOf } from '../../api.ts'
 import { Badge, Button, Card, Equivalent, Facts, Notice, Time, useApi } from '../../kit/index.ts'
 import type { ExtraProps } from '../../resources.ts'
 import { useMayChangeAt } from '../../session.ts'
-import { type DeliveryStatus, deliveryWords } from './delivery-words.ts'
+import { type DeliveryStatus, deliveryWords } from './delivery-labels.ts'
 
 /** How deliveries to a destination stand, looked at every few seconds, and a button that tries it out. */
 export default function Delivery({ item }: ExtraProps) {

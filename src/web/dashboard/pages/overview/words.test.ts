@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EventLines } from '../event-lines.ts'
-import { actionWords } from './audit-words.ts'
+import { actionWords } from './audit-labels.ts'
 
 const cases = [
   ['reserved_domains', 'create', 'Created reserved domain'],

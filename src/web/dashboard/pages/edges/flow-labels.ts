@@ -1,4 +1,4 @@
-import type { Answerer, Lane, Stop, Way } from './way.ts'
+import type { Answerer, Lane, Stop, Way } from './request-flow.ts'
 
 /** A sentence with those that belong under it. */
 export interface Sentence {

@@ -1,5 +1,5 @@
 import type { Loaded } from '../../kit/index.ts'
-import type { Surroundings } from '../edges/way.ts'
+import type { Surroundings } from '../edges/request-flow.ts'
 import { listAll, useLoaded } from '../list-all.ts'
 import { BACKEND_KINDS, type Backend, type Tunnel } from '../resources.ts'
 

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
 import { Badge, Button } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
+import { type Sentence, wordsOf } from './flow-labels.ts'
 import { Icon } from './icons.tsx'
-import type { Answerer, Branch, Lane, Opening, Stop, Way } from './way.ts'
-import { type Sentence, wordsOf } from './way-words.ts'
-import './way.css'
+import type { Answerer, Branch, Lane, Opening, Stop, Way } from './request-flow.ts'
+import './flow.css'
 
 /** What a place does right now. */
 export interface PlaceRate {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deliveryWords } from './delivery-words.ts'
+import { deliveryWords } from './delivery-labels.ts'
 
 const fresh = {
   last_success_at: null,

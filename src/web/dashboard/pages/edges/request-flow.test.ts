@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modules, requestOrder } from '../../../../edge/modules/index.ts'
 import type { Backend, Edge, Tunnel } from '../resources.ts'
+import { type Sentence, wordsOf } from './flow-labels.ts'
 import { EDGE_MODULES, MODULES, ROUTE_MODULES } from './modules.ts'
-import { type Answerer, wayOf } from './way.ts'
-import { type Sentence, wordsOf } from './way-words.ts'
+import { type Answerer, wayOf } from './request-flow.ts'
 
 const common = { description: '', metadata: '', created_at: '2026-01-01T00:00:00Z' }
 const ref = (id: string) => ({ id, uri: `http://x/${id}` })
