@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { routes } from '../../src/api/all-routes.ts'
 import { engines } from '../support/engines.ts'
 import { createOnline } from '../support/online.ts'
-import { bodyOf, Places } from '../support/places.ts'
 import { refused } from '../support/refused.ts'
+import { bodyOf, Places } from '../support/sample-objects.ts'
 import type { Body } from '../support/samples.ts'
 
 /** The same body once for each text in it, with U+0000 at its end; and once for each key. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { eventually } from './edge-world.ts'
+import { eventually } from './edge-harness.ts'
 
 /** The official SDK with an endpoint at a name. */
 async function serve(t: TestContext, { credentials }: TestPlatform, domain: string) {

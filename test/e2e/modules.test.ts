@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { clientAuthority } from '../../src/edge/testing/client-certificates.ts'
 import { startProvider } from '../login/openid-provider.ts'
-import { connectLabelled, type EdgeWorld, eventually, startEdgeWorld } from './edge-world.ts'
+import { connectLabelled, type EdgeWorld, eventually, startEdgeWorld } from './edge-harness.ts'
 
 type Body = Record<string, unknown>
 

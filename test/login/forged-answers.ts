@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
 import { type Forged, forge } from './saml-forge.ts'
-import { samlPlace } from './saml-place.ts'
+import { samlPlace } from './saml-route.ts'
 
 /** How an answer differs from what is right. */
 export type Change = Partial<Forged>

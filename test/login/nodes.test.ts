@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { CookieClient } from '../support/browser-client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
-import { samlPlace } from './saml-place.ts'
+import { samlPlace } from './saml-route.ts'
 
 type Place = Awaited<ReturnType<typeof samlPlace>>
 

@@ -4,7 +4,7 @@ import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { type Change, outcomeOf, startForging as start } from './forged-answers.ts'
 import { forge, statusCode, wrappings } from './saml-forge.ts'
-import { samlPlace } from './saml-place.ts'
+import { samlPlace } from './saml-route.ts'
 
 test('what was made for us comes in, up to a minute beside the clock', async (t) => {
   const { attempt, initiate } = await start(t)

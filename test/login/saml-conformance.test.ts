@@ -5,7 +5,7 @@ import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { type Change, outcomeOf, startForging } from './forged-answers.ts'
 import { forge, statusCode, wrappings } from './saml-forge.ts'
-import { idpMetadata } from './saml-place.ts'
+import { idpMetadata } from './saml-route.ts'
 
 /*
  * What SAML 2.0 Web Browser SSO (profiles, section 4.1) and the known attacks on it demand of a service provider, one case

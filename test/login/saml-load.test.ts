@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { forge } from './saml-forge.ts'
-import { samlProcess } from './saml-place.ts'
+import { samlProcess } from './saml-route.ts'
 
 const AT_ONCE = 6
 const MAX_MS = 50

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
-import { samlPlace } from './saml-place.ts'
+import { samlPlace } from './saml-route.ts'
 
 /** A visitor on the way back from the provider: the answer it carries, and the address the login host sends it on to. */
 async function start(t: TestContext) {

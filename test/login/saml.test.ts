@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type Answering, samlPlace } from './saml-place.ts'
+import { type Answering, samlPlace } from './saml-route.ts'
 
 test('a visitor signs in at the SAML identity provider and comes back to the page asked for', async (t) => {
   const { url, attempt, platform, saml } = await samlPlace(t)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { promised, startWorld, until } from '../reliability/world.ts'
+import { promised, startWorld, until } from '../reliability/harness.ts'
 import { startLightAgents } from '../support/light-agents.ts'
 
 const AGENTS = Number(process.env.LONG_AGENTS ?? 1000)

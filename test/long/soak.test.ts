@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startLocal, startWorld, textOf, until } from '../reliability/world.ts'
+import { startLocal, startWorld, textOf, until } from '../reliability/harness.ts'
 import { createClient } from '../support/api.ts'
 import { type LightAgents, startLightAgents } from '../support/light-agents.ts'
 

@@ -10,8 +10,8 @@ import { connectAgentSession } from '../../src/protocol/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
-import type { Credentials } from './world.ts'
-import { startLocal, textOf, until } from './world.ts'
+import type { Credentials } from './harness.ts'
+import { startLocal, textOf, until } from './harness.ts'
 
 const NAME = 'moves.adit.localhost'
 const PATIENCE_MS = 60_000

@@ -8,7 +8,7 @@ import { rawClient } from '../../src/edge/testing/raw-client.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { startLocal, startWorld, textOf, type World } from './world.ts'
+import { startLocal, startWorld, textOf, type World } from './harness.ts'
 
 /** What an agent may grow by, whatever its upstream sends; each flood sends more than that within a second. */
 const MAX_GROWTH_MIB = 64

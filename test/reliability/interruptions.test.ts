@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Program } from '../../src/agent/testing/program.ts'
+import { promised, startLocal, startWorld, textOf, until, type World } from './harness.ts'
 import { type Relay, startRelay } from './relay.ts'
-import { promised, startLocal, startWorld, textOf, until, type World } from './world.ts'
 
 const NAME = 'steady.adit.localhost'
 

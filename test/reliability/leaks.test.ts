@@ -7,7 +7,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
-import { startWorld, until, type World } from './world.ts'
+import { startWorld, until, type World } from './harness.ts'
 
 const NAME = 'leaky.adit.localhost'
 const TIMES = 20

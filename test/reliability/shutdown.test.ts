@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/agent/version.ts'
 import { createClient } from '../support/api.ts'
-import { startLocal, startWorld, textOf, until } from './world.ts'
+import { startLocal, startWorld, textOf, until } from './harness.ts'
 
 test('a server asked to stop lets running requests finish, takes no new ones and exits with 0', async (t) => {
   const world = await startWorld(t)

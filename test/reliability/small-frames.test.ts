@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { startLocal, startWorld, until, type World } from './world.ts'
+import { startLocal, startWorld, until, type World } from './harness.ts'
 
 /** What a server may grow by; a list of pieces took several times as much. */
 const MAX_GROWTH_MIB = 100

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { residentMiB } from '../support/process-memory.ts'
-import { startLocal, startWorld, until, type World } from './world.ts'
+import { startLocal, startWorld, until, type World } from './harness.ts'
 
 const READERS = 200
 const HOST = 'bulk.adit.localhost'

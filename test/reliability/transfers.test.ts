@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { createRandom, type Random } from '../support/random.ts'
-import { startLocal, startWorld, type World } from './world.ts'
+import { startLocal, startWorld, type World } from './harness.ts'
 
 const TRANSFERS = 300
 const AT_ONCE = 10

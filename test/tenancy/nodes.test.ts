@@ -13,9 +13,9 @@ import { EVENT_TYPES } from '../../src/resources/index.ts'
 import { type ApiClient, createClient } from '../support/api.ts'
 import { openBrowser } from '../support/dashboard.ts'
 import { eventually } from '../support/eventually.ts'
-import { bodyOf, Places } from '../support/places.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
+import { bodyOf, Places } from '../support/sample-objects.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
 /** Two nodes of one database, and two accounts that call either of them. */
