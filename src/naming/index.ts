@@ -9,3 +9,5 @@ export {
 } from './claims.ts'
 export { isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'
+export { CLAIMING_KINDS, followClaims } from './reservation-watch.ts'
+export { createReservedNames } from './reservations.ts'

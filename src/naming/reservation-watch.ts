@@ -1,5 +1,4 @@
 import { HttpsEdge, ReservedAddr, ReservedDomain, TcpEdge, TlsEdge } from '../resources/index.ts'
-import type { NameWatch } from '../sessions/index.ts'
 import type { Follower, Row } from '../store/index.ts'
 
 /** Kinds of rows that hold public names or addresses. */
@@ -7,8 +6,8 @@ export const CLAIMING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge,
   ({ kind }) => kind,
 )
 
-/** Tells of every name that comes to belong to somebody, so that tunnels at it can be looked at. */
-export function followClaims({ claimed }: Pick<NameWatch, 'claimed'>): Follower {
+/** Passes on every name and address that a row reserves or gives to an edge. */
+export function followClaims(claimed: (names: readonly string[]) => void): Follower {
   const tell = (rows: readonly (Row | undefined)[]) => {
     const names = rows.flatMap((row) => (row === undefined ? [] : namesIn(row)))
     if (names.length > 0) claimed(names)

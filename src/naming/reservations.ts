@@ -1,6 +1,6 @@
 import { reversed } from '../base/domain.ts'
 import type { Store } from '../store/index.ts'
-import { isPlatformName } from './index.ts'
+import { isPlatformName } from './platform-names.ts'
 
 /** The reservation that holds a name. */
 interface Holder {

@@ -19,9 +19,14 @@ import { createChanges, createDashboard, createPasswords, mountViews } from '../
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
-import { GRACE_MS, type NameClaimLimits, NameClaims } from '../naming/index.ts'
-import { CLAIMING_KINDS, followClaims } from '../naming/reservation-watch.ts'
-import { createReservedNames } from '../naming/reservations.ts'
+import {
+  CLAIMING_KINDS,
+  createReservedNames,
+  followClaims,
+  GRACE_MS,
+  type NameClaimLimits,
+  NameClaims,
+} from '../naming/index.ts'
 import {
   createAgentGateway,
   createBinder,
@@ -513,7 +518,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
           },
         }),
       ),
-      follow(CLAIMING_KINDS, followClaims(nameWatch)),
+      follow(CLAIMING_KINDS, followClaims(nameWatch.claimed)),
       { start: async () => {}, stop: async () => nameWatch.stop() },
       events,
       certs,
