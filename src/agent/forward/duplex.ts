@@ -8,38 +8,38 @@ import { StallGuard } from './stall-guard.ts'
  * A `ByteStream` as Node's own stream, for what only speaks those (TLS, node:http). Credit follows what was read. With
  * deadlines a reader that takes nothing is cut after a while; without, somebody else sees to that.
  */
-export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
+export function asDuplex(stream: ByteStream, timers?: Deadlines): Duplex {
   /** What came while the reader was behind: a list of small pieces would cost many times their size. */
-  const held = new ByteQueue()
-  let behind = false
-  let unread = 0
-  let written = 0
-  let resume: (() => void) | undefined
+  const queue = new ByteQueue()
+  let backpressured = false
+  let unreadBytes = 0
+  let writtenBytes = 0
+  let writeCallback: (() => void) | undefined
   const guard =
-    deadlines &&
-    new StallGuard(deadlines, {
-      waiting: () => resume !== undefined,
-      moved: () => written,
-      cut: (error) => duplex.destroy(error),
+    timers &&
+    new StallGuard(timers, {
+      hasPendingData: () => writeCallback !== undefined,
+      progress: () => writtenBytes,
+      abort: (error) => duplex.destroy(error),
     })
   const duplex: Duplex = new Duplex({
     allowHalfOpen: true,
     // A reader that keeps up is handed each piece at once, whatever the mark; one that does not is behind right away.
     readableHighWaterMark: 1024,
     read() {
-      behind = held.length > 0 && !duplex.push(held.take())
+      backpressured = queue.length > 0 && !duplex.push(queue.take())
       // Everything pushed so far has been taken off the queue, or the queue has room again.
-      const taken = unread - held.length - duplex.readableLength
-      if (taken > 0) {
-        unread -= taken
-        stream.consumed(taken)
+      const readBytes = unreadBytes - queue.length - duplex.readableLength
+      if (readBytes > 0) {
+        unreadBytes -= readBytes
+        stream.consumed(readBytes)
       }
     },
     write(chunk: Buffer, _encoding, callback) {
-      written += chunk.length
+      writtenBytes += chunk.length
       if (stream.write(chunk)) callback()
       else {
-        resume = callback
+        writeCallback = callback
         guard?.watch()
       }
     },
@@ -56,17 +56,17 @@ export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
   })
   stream.sink = {
     onData(chunk) {
-      unread += chunk.length
-      if (behind) held.push(chunk)
-      else behind = !duplex.push(Buffer.from(chunk))
+      unreadBytes += chunk.length
+      if (backpressured) queue.push(chunk)
+      else backpressured = !duplex.push(Buffer.from(chunk))
     },
     onEnd() {
-      if (held.length > 0) duplex.push(held.take())
+      if (queue.length > 0) duplex.push(queue.take())
       duplex.push(null)
     },
     onDrain() {
-      const callback = resume
-      resume = undefined
+      const callback = writeCallback
+      writeCallback = undefined
       callback?.()
     },
     onClose(error) {
@@ -78,13 +78,13 @@ export function asDuplex(stream: ByteStream, deadlines?: Deadlines): Duplex {
 }
 
 /** Runs once what was pushed has been read: a clean close must not cut the last bytes. */
-function onDrained(duplex: Duplex, done: () => void): void {
-  if (duplex.readableEnded || duplex.destroyed) done()
-  else duplex.once('end', done)
+function onDrained(duplex: Duplex, callback: () => void): void {
+  if (duplex.readableEnded || duplex.destroyed) callback()
+  else duplex.once('end', callback)
 }
 
 /** Node's stream as a `ByteStream`, the way back. */
-export function asByteStream(duplex: Duplex): ByteStream {
+export function toByteStream(duplex: Duplex): ByteStream {
   return new DuplexStream(duplex)
 }
 
@@ -92,15 +92,15 @@ class DuplexStream implements ByteStream {
   sink: StreamSink = silentSink
   readonly #duplex: Duplex
   /** Bytes handed to the sink and not consumed yet. */
-  #held = 0
+  #unconsumed = 0
   #closed = false
   #error: Error | undefined
 
   constructor(duplex: Duplex) {
     this.#duplex = duplex
     duplex.on('data', (chunk: Buffer) => {
-      this.#held += chunk.length
-      if (this.#held > MOST_HELD) duplex.pause()
+      this.#unconsumed += chunk.length
+      if (this.#unconsumed > MAX_UNCONSUMED_BYTES) duplex.pause()
       this.sink.onData(chunk)
     })
     duplex.on('end', () => this.sink.onEnd())
@@ -131,9 +131,9 @@ class DuplexStream implements ByteStream {
   }
 
   consumed(bytes: number): void {
-    this.#held -= bytes
-    if (this.#held <= MOST_HELD && this.#duplex.isPaused()) this.#duplex.resume()
+    this.#unconsumed -= bytes
+    if (this.#unconsumed <= MAX_UNCONSUMED_BYTES && this.#duplex.isPaused()) this.#duplex.resume()
   }
 }
 
-const MOST_HELD = 131_072
+const MAX_UNCONSUMED_BYTES = 131_072

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startRoute, visit } from './testing.ts'
+import { createTestRoute, openTestClient } from './testing.ts'
 
-function site(t: TestContext) {
+function createSite(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'adit-files-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const root = join(dir, 'www')
@@ -22,16 +22,16 @@ function site(t: TestContext) {
 }
 
 async function get(t: TestContext, path: string, head = '', method = 'GET') {
-  const { route, captures } = startRoute({ proto: 'http', addr: `file://${site(t)}` })
-  const visitor = visit(route)
-  visitor.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
-  await visitor.until(() => visitor.ended)
-  visitor.end()
-  const end = visitor.text.indexOf('\r\n\r\n')
+  const { route, captures } = createTestRoute({ proto: 'http', addr: `file://${createSite(t)}` })
+  const client = openTestClient(route)
+  client.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
+  await client.until(() => client.ended)
+  client.end()
+  const end = client.text.indexOf('\r\n\r\n')
   return {
-    status: Number(visitor.text.slice(9, 12)),
-    head: visitor.text.slice(0, end),
-    body: visitor.text.slice(end + 4),
+    status: Number(client.text.slice(9, 12)),
+    head: client.text.slice(0, end),
+    body: client.text.slice(end + 4),
     captures,
   }
 }

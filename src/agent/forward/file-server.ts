@@ -7,10 +7,10 @@ import { pipeline } from 'node:stream/promises'
 
 /** Serves a directory to connections handed to it; no port is opened. */
 export interface FileServer {
-  serve(connection: Duplex, closed: () => void): void
+  serve(connection: Duplex, onClosed: () => void): void
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.avif': 'image/avif',
   '.css': 'text/css; charset=utf-8',
   '.csv': 'text/csv; charset=utf-8',
@@ -40,41 +40,45 @@ const TYPES: Readonly<Record<string, string>> = {
 /** A static file server: GET and HEAD, ranges, listings; nothing outside the directory and no dot files. */
 export function createFileServer(root: string): FileServer {
   const server = createServer((request, response) => {
-    answer(root, request, response).catch((error: NodeJS.ErrnoException) => {
+    handleRequest(root, request, response).catch((error: NodeJS.ErrnoException) => {
       if (response.headersSent) response.destroy()
-      else if (error.code === 'EACCES' || error.code === 'EPERM') refuse(response, 403, 'Forbidden')
-      else refuse(response, 500, 'The file could not be read')
+      else if (error.code === 'EACCES' || error.code === 'EPERM') sendError(response, 403, 'Forbidden')
+      else sendError(response, 500, 'The file could not be read')
     })
   })
   return {
-    serve(connection, closed) {
-      connection.once('close', closed)
+    serve(connection, onClosed) {
+      connection.once('close', onClosed)
       server.emit('connection', connection)
     },
   }
 }
 
-async function answer(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handleRequest(
+  root: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD')
-    return refuse(response, 405, 'Only GET and HEAD are served')
+    return sendError(response, 405, 'Only GET and HEAD are served')
   }
-  const segments = segmentsOf(request.url ?? '/')
-  const found = segments && (await locate(root, segments))
-  if (!found) return refuse(response, 404, 'Not found')
+  const segments = parseSegments(request.url ?? '/')
+  const entry = segments && (await locate(root, segments))
+  if (!entry) return sendError(response, 404, 'Not found')
   const [path] = (request.url ?? '/').split('?', 1) as [string]
-  if (!found.directory) return sendFile(found.path, request, response)
+  if (!entry.directory) return sendFile(entry.path, request, response)
   if (!path.endsWith('/')) {
     response.writeHead(301, { Location: `${path.replace(/^\/+/, '/')}/` }).end()
     return
   }
   const index = await locate(root, [...segments, 'index.html'])
   if (index && !index.directory) return sendFile(index.path, request, response)
-  return sendListing(found.path, segments, request, response)
+  return sendListing(entry.path, segments, request, response)
 }
 
 /** The decoded names of a path, undefined when one of them must not be served. */
-function segmentsOf(url: string): string[] | undefined {
+function parseSegments(url: string): string[] | undefined {
   try {
     const segments = url
       .split('?', 1)[0]!
@@ -96,11 +100,12 @@ async function locate(
   segments: string[],
 ): Promise<{ path: string; directory: boolean } | undefined> {
   try {
-    const real = await realpath(root)
-    const path = await realpath(join(real, ...segments))
-    if (path !== real && !path.startsWith(real.endsWith(sep) ? real : real + sep)) return undefined
-    const entry = await stat(path)
-    return entry.isDirectory() || entry.isFile() ? { path, directory: entry.isDirectory() } : undefined
+    const realRoot = await realpath(root)
+    const path = await realpath(join(realRoot, ...segments))
+    if (path !== realRoot && !path.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep))
+      return undefined
+    const stats = await stat(path)
+    return stats.isDirectory() || stats.isFile() ? { path, directory: stats.isDirectory() } : undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENAMETOOLONG')
@@ -112,7 +117,7 @@ async function locate(
 async function sendFile(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { size, mtimeMs, mtime } = await stat(path)
   const etag = `"${size.toString(16)}-${Math.round(mtimeMs).toString(16)}"`
-  response.setHeader('Content-Type', TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream')
+  response.setHeader('Content-Type', CONTENT_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream')
   response.setHeader('X-Content-Type-Options', 'nosniff')
   response.setHeader('Accept-Ranges', 'bytes')
   response.setHeader('Last-Modified', mtime.toUTCString())
@@ -121,10 +126,10 @@ async function sendFile(path: string, request: IncomingMessage, response: Server
     response.writeHead(304).end()
     return
   }
-  const range = rangeOf(request.headers.range, size)
+  const range = parseRange(request.headers.range, size)
   if (range === 'unsatisfiable') {
     response.setHeader('Content-Range', `bytes */${size}`)
-    return refuse(response, 416, 'The range is outside the file')
+    return sendError(response, 416, 'The range is outside the file')
   }
   const { start, end } = range ?? { start: 0, end: size - 1 }
   if (range) response.setHeader('Content-Range', `bytes ${start}-${end}/${size}`)
@@ -137,7 +142,7 @@ async function sendFile(path: string, request: IncomingMessage, response: Server
 }
 
 /** One byte range; several or malformed ones are answered with the whole file, as RFC 9110 allows. */
-function rangeOf(
+function parseRange(
   header: string | undefined,
   size: number,
 ): { start: number; end: number } | 'unsatisfiable' | undefined {
@@ -179,6 +184,6 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-function refuse(response: ServerResponse, status: number, sentence: string): void {
-  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${sentence}\n`)
+function sendError(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${message}\n`)
 }

@@ -7,114 +7,115 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createAgentLog } from '../log/log.ts'
-import { startRoute, startService, visit } from './testing.ts'
+import { createTestRoute, openTestClient, startService } from './testing.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: public.example.com\r\n\r\n'
 
 test('bytes go both ways, and each half-close is passed on', async (t) => {
   const port = await startService(t, (socket) => {
-    let got = ''
+    let received = ''
     socket.on('data', (chunk) => {
-      got += chunk
+      received += chunk
     })
-    socket.on('end', () => socket.end(`got ${got}`))
+    socket.on('end', () => socket.end(`received ${received}`))
   })
-  const { route, connections } = startRoute({ proto: 'tcp', addr: String(port) })
+  const { route, connections } = createTestRoute({ proto: 'tcp', addr: String(port) })
 
-  const visitor = visit(route, 'tcp')
-  visitor.send('hello')
-  visitor.end()
-  await visitor.until(() => visitor.closed)
+  const client = openTestClient(route, 'tcp')
+  client.send('hello')
+  client.end()
+  await client.until(() => client.closed)
 
-  assert.equal(visitor.text, 'got hello')
-  assert.equal(visitor.error, undefined)
-  assert.equal(visitor.unconsumed, 0)
-  await visitor.until(() => connections.gauge === 0)
+  assert.equal(client.text, 'received hello')
+  assert.equal(client.error, undefined)
+  assert.equal(client.unconsumed, 0)
+  await client.until(() => connections.gauge === 0)
   assert.equal(connections.count, 1)
 })
 
 test('a megabyte each way arrives byte for byte', async (t) => {
   const port = await startService(t, (socket) => socket.pipe(socket))
-  const { route } = startRoute({ proto: 'tcp', addr: String(port) })
+  const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
   const sent = randomBytes(1_000_000)
 
-  const visitor = visit(route, 'tcp')
-  for (let at = 0; at < sent.length; at += 16_000) visitor.send(sent.subarray(at, at + 16_000))
-  visitor.end()
-  await visitor.until(() => visitor.closed)
+  const client = openTestClient(route, 'tcp')
+  for (let offset = 0; offset < sent.length; offset += 16_000)
+    client.send(sent.subarray(offset, offset + 16_000))
+  client.end()
+  await client.until(() => client.closed)
 
   const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-  assert.equal(digest(visitor.received), digest(sent))
-  assert.equal(visitor.unconsumed, 0)
+  assert.equal(digest(client.received), digest(sent))
+  assert.equal(client.unconsumed, 0)
 })
 
-test('an upstream that breaks off breaks the visitor, never a clean end', async (t) => {
+test('an upstream that breaks off breaks the client, never a clean end', async (t) => {
   const port = await startService(t, (socket) => {
     socket.write('half an answer', () => socket.resetAndDestroy())
   })
-  const { route } = startRoute({ proto: 'tcp', addr: String(port) })
+  const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
 
-  const visitor = visit(route, 'tcp')
-  await visitor.until(() => visitor.closed)
+  const client = openTestClient(route, 'tcp')
+  await client.until(() => client.closed)
 
-  assert.equal(visitor.ended, false)
-  assert.match(visitor.error?.message ?? '', /ECONNRESET|closed/)
+  assert.equal(client.ended, false)
+  assert.match(client.error?.message ?? '', /ECONNRESET|closed/)
 })
 
-test('a visitor that goes away breaks the upstream', async (t) => {
+test('a client that goes away breaks the upstream', async (t) => {
   const sockets: Socket[] = []
   const port = await startService(t, (socket) => sockets.push(socket.resume()))
-  const { route, connections } = startRoute({ proto: 'tcp', addr: String(port) })
-  const visitor = visit(route, 'tcp')
-  visitor.send('x')
-  await visitor.until(() => sockets.length === 1)
+  const { route, connections } = createTestRoute({ proto: 'tcp', addr: String(port) })
+  const client = openTestClient(route, 'tcp')
+  client.send('x')
+  await client.until(() => sockets.length === 1)
 
   const failed = new Promise<boolean>((resolve) => sockets[0]!.on('close', resolve))
-  visitor.abort()
+  client.abort()
   const hadError = await failed
 
   assert.equal(hadError, true)
-  await visitor.until(() => connections.gauge === 0)
+  await client.until(() => connections.gauge === 0)
 })
 
 test('an upstream that does not read gets no more than a window', async (t) => {
   const port = await startService(t, (socket) => socket.pause())
-  const { route } = startRoute({ proto: 'tcp', addr: String(port) })
-  const visitor = visit(route, 'tcp')
+  const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
+  const client = openTestClient(route, 'tcp')
 
   // The kernel takes some; what it does not take must stay unconsumed.
-  const piece = Buffer.alloc(16_384)
+  const chunk = Buffer.alloc(16_384)
   let sent = 0
-  while (visitor.unconsumed < 262_144 && sent < 64e6) {
-    visitor.send(piece)
-    sent += piece.length
+  while (client.unconsumed < 262_144 && sent < 64e6) {
+    client.send(chunk)
+    sent += chunk.length
     await new Promise((resolve) => setImmediate(resolve))
   }
 
-  assert.ok(visitor.unconsumed >= 262_144, `${visitor.unconsumed} of ${sent}`)
-  visitor.abort()
+  assert.ok(client.unconsumed >= 262_144, `${client.unconsumed} of ${sent}`)
+  client.abort()
 })
 
-test('a visitor that does not read stops the upstream, and reading on goes on', async (t) => {
+test('a client that does not read stops the upstream, and reading on goes on', async (t) => {
   let written = 0
   const port = await startService(t, (socket) => {
-    const piece = Buffer.alloc(65_536, 'x')
-    const more = () => {
-      while (written < 20e6 && socket.write(piece)) written += piece.length
+    const chunk = Buffer.alloc(65_536, 'x')
+    const fill = () => {
+      while (written < 20e6 && socket.write(chunk)) written += chunk.length
     }
-    socket.on('drain', more)
-    more()
+    socket.on('drain', fill)
+    fill()
   })
-  const { route } = startRoute({ proto: 'tcp', addr: String(port) })
-  const visitor = visit(route, 'tcp')
-  visitor.room = 100_000
-  await visitor.until(() => visitor.room <= 0)
-  const held = visitor.received.length
+  const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
+  const client = openTestClient(route, 'tcp')
+  client.window = 100_000
+  await client.until(() => client.window <= 0)
+  const receivedBytes = client.received.length
 
-  assert.ok(held < 262_144, `${held}`)
-  visitor.drain(Number.POSITIVE_INFINITY)
-  await visitor.until(() => visitor.received.length > 10e6)
-  visitor.abort()
+  assert.ok(receivedBytes < 262_144, `${receivedBytes}`)
+  client.drain(Number.POSITIVE_INFINITY)
+  await client.until(() => client.received.length > 10e6)
+  client.abort()
 })
 
 test('a refused http upstream is answered with 502 that names it, and captured', async () => {
@@ -123,29 +124,29 @@ test('a refused http upstream is answered with 502 that names it, and captured',
   const { port } = server.address() as { port: number }
   server.close()
   await once(server, 'close')
-  const { route, captures } = startRoute({ proto: 'http', addr: String(port) })
+  const { route, captures } = createTestRoute({ proto: 'http', addr: String(port) })
 
-  const visitor = visit(route)
-  visitor.send(GET)
-  await visitor.until(() => visitor.ended)
+  const client = openTestClient(route)
+  client.send(GET)
+  await client.until(() => client.ended)
 
-  assert.match(visitor.text, /^HTTP\/1\.1 502 Bad Gateway\r\n/)
+  assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway\r\n/)
   assert.match(
-    visitor.text,
+    client.text,
     new RegExp(`\r\n\r\nfailed to dial backend: http://localhost:${port}: connection refused`),
   )
   assert.match(captures.list()[0]?.response?.raw().toString() ?? '', /^HTTP\/1\.1 502/)
-  assert.equal(visitor.unconsumed, 0)
+  assert.equal(client.unconsumed, 0)
 })
 
 test('a refused tcp upstream is an error, not an empty answer', async () => {
-  const { route } = startRoute({ proto: 'tcp', addr: '127.0.0.1:1' })
+  const { route } = createTestRoute({ proto: 'tcp', addr: '127.0.0.1:1' })
 
-  const visitor = visit(route, 'tcp')
-  visitor.send('x')
-  await visitor.until(() => visitor.closed)
+  const client = openTestClient(route, 'tcp')
+  client.send('x')
+  await client.until(() => client.closed)
 
-  assert.match(visitor.error?.message ?? '', /failed to dial backend: 127\.0\.0\.1:1/)
+  assert.match(client.error?.message ?? '', /failed to dial backend: 127\.0\.0\.1:1/)
 })
 
 test('localhost is found on IPv6 when nothing listens on IPv4', async (t) => {
@@ -157,13 +158,13 @@ test('localhost is found on IPv6 when nothing listens on IPv4', async (t) => {
   if (failed) return t.skip('no IPv6 on this machine')
   t.after(() => server.close())
   const { port } = server.address() as { port: number }
-  const { route } = startRoute({ proto: 'tcp', addr: `localhost:${port}` })
+  const { route } = createTestRoute({ proto: 'tcp', addr: `localhost:${port}` })
 
   for (let round = 0; round < 2; round++) {
-    const visitor = visit(route, 'tcp')
-    await visitor.until(() => visitor.ended)
-    assert.equal(visitor.text, 'six')
-    visitor.end()
+    const client = openTestClient(route, 'tcp')
+    await client.until(() => client.ended)
+    assert.equal(client.text, 'six')
+    client.end()
   }
 })
 
@@ -176,117 +177,117 @@ test('a unix socket is an upstream as well', async (t) => {
     rmSync(dir, { recursive: true })
   })
   await once(server, 'listening')
-  const { route } = startRoute({ proto: 'tcp', addr: `unix:${path}` })
+  const { route } = createTestRoute({ proto: 'tcp', addr: `unix:${path}` })
 
-  const visitor = visit(route, 'tcp')
-  await visitor.until(() => visitor.ended)
+  const client = openTestClient(route, 'tcp')
+  await client.until(() => client.ended)
 
-  assert.equal(visitor.text, 'unix')
-  visitor.end()
+  assert.equal(client.text, 'unix')
+  client.end()
 })
 
-test('requests are captured as the upstream saw them, with the address of the visitor', async (t) => {
-  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-  const port = await startService(t, (socket) => socket.on('data', () => socket.write(answer)))
-  const { route, captures, requests } = startRoute({ proto: 'http', addr: String(port) })
+test('requests are captured as the upstream saw them, with the address of the client', async (t) => {
+  const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+  const port = await startService(t, (socket) => socket.on('data', () => socket.write(response)))
+  const { route, captures, requests } = createTestRoute({ proto: 'http', addr: String(port) })
 
-  const visitor = visit(route)
+  const client = openTestClient(route)
   for (let n = 1; n <= 3; n++) {
-    visitor.send(GET)
-    await visitor.until(() => visitor.received.length === n * answer.length)
+    client.send(GET)
+    await client.until(() => client.received.length === n * response.length)
   }
 
   const list = captures.list()
   assert.equal(list.length, 3)
   assert.equal(list[0]?.request.raw().toString(), GET)
-  assert.equal(list[0]?.response?.raw().toString(), answer)
+  assert.equal(list[0]?.response?.raw().toString(), response)
   assert.equal(list[0]?.remoteAddr, '203.0.113.9')
   assert.equal(requests.count, 3)
-  visitor.abort()
+  client.abort()
 })
 
 test('without inspection requests are counted and not kept', async (t) => {
   const port = await startService(t, (socket) =>
     socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n')),
   )
-  const { route, captures, requests } = startRoute({ proto: 'http', addr: String(port), inspect: false })
+  const { route, captures, requests } = createTestRoute({ proto: 'http', addr: String(port), inspect: false })
 
-  const visitor = visit(route)
-  visitor.send(GET)
-  await visitor.until(() => visitor.received.length > 0)
+  const client = openTestClient(route)
+  client.send(GET)
+  await client.until(() => client.received.length > 0)
 
   assert.equal(captures.size, 0)
   assert.equal(requests.count, 1)
-  visitor.abort()
+  client.abort()
 })
 
-test('the Host is rewritten for the upstream and its redirects back for the visitor', async (t) => {
-  let got = ''
+test('the Host is rewritten for the upstream and its redirects back for the client', async (t) => {
+  let received = ''
   const port = await startService(t, (socket) =>
     socket.on('data', (chunk) => {
-      got += chunk
+      received += chunk
       socket.write(
         `HTTP/1.1 302 Found\r\nLocation: http://localhost:${port}/next?a=1\r\nContent-Length: 0\r\n\r\n`,
       )
     }),
   )
-  const { route } = startRoute({ proto: 'http', addr: String(port), host_header: 'rewrite' })
+  const { route } = createTestRoute({ proto: 'http', addr: String(port), host_header: 'rewrite' })
 
-  const visitor = visit(route)
-  for (const piece of ['GET /a HTTP/1.1\r\nHo', 'st: public.example.com\r\nX: y\r\n\r\n']) visitor.send(piece)
-  await visitor.until(() => visitor.text.includes('\r\n\r\n'))
+  const client = openTestClient(route)
+  for (const chunk of ['GET /a HTTP/1.1\r\nHo', 'st: public.example.com\r\nX: y\r\n\r\n']) client.send(chunk)
+  await client.until(() => client.text.includes('\r\n\r\n'))
 
   assert.equal(
-    got,
+    received,
     `GET /a HTTP/1.1\r\nHost: localhost:${port}\r\nX-Forwarded-Host: public.example.com\r\nX: y\r\n\r\n`,
   )
-  assert.match(visitor.text, /\r\nLocation: https:\/\/public\.example\.com\/next\?a=1\r\n/)
-  visitor.abort()
+  assert.match(client.text, /\r\nLocation: https:\/\/public\.example\.com\/next\?a=1\r\n/)
+  client.abort()
 })
 
 test('redirects to elsewhere and bodies stay as they are when the Host is rewritten', async (t) => {
-  const answer =
+  const response =
     'HTTP/1.1 302 Found\r\nLocation: https://other.test/\r\nContent-Length: 15\r\n\r\nHost: localhost'
-  const port = await startService(t, (socket) => socket.on('data', () => socket.write(answer)))
-  const { route } = startRoute({ proto: 'http', addr: String(port), host_header: 'app.test' })
+  const port = await startService(t, (socket) => socket.on('data', () => socket.write(response)))
+  const { route } = createTestRoute({ proto: 'http', addr: String(port), host_header: 'app.test' })
 
-  const visitor = visit(route)
-  visitor.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nHost: still')
-  await visitor.until(() => visitor.received.length >= answer.length)
+  const client = openTestClient(route)
+  client.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nHost: still')
+  await client.until(() => client.received.length >= response.length)
 
-  assert.equal(visitor.text, answer)
-  visitor.abort()
+  assert.equal(client.text, response)
+  client.abort()
 })
 
 test('a PROXY header is passed on and not taken for a request', async (t) => {
-  let got = ''
+  let received = ''
   const port = await startService(t, (socket) =>
     socket.on('data', (chunk) => {
-      got += chunk.toString('latin1')
-      if (got.includes('\r\n\r\n')) socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+      received += chunk.toString('latin1')
+      if (received.includes('\r\n\r\n')) socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     }),
   )
-  const { route, captures } = startRoute({ proto: 'http', addr: String(port), proxy_proto: '1' })
+  const { route, captures } = createTestRoute({ proto: 'http', addr: String(port), proxy_proto: '1' })
 
-  const visitor = visit(route)
-  visitor.send('PROXY TCP4 203.0.113.9 19')
-  visitor.send(`8.51.100.1 5000 443\r\n${GET}`)
-  await visitor.until(() => visitor.received.length > 0)
+  const client = openTestClient(route)
+  client.send('PROXY TCP4 203.0.113.9 19')
+  client.send(`8.51.100.1 5000 443\r\n${GET}`)
+  await client.until(() => client.received.length > 0)
 
-  assert.equal(got, `PROXY TCP4 203.0.113.9 198.51.100.1 5000 443\r\n${GET}`)
+  assert.equal(received, `PROXY TCP4 203.0.113.9 198.51.100.1 5000 443\r\n${GET}`)
   assert.equal(captures.list()[0]?.request.raw().toString(), GET)
-  visitor.abort()
+  client.abort()
 })
 
 test('a missing PROXY header is an error', async (t) => {
   const port = await startService(t, () => {})
-  const { route } = startRoute({ proto: 'tcp', addr: String(port), proxy_proto: '2' })
+  const { route } = createTestRoute({ proto: 'tcp', addr: String(port), proxy_proto: '2' })
 
-  const visitor = visit(route, 'tcp')
-  visitor.send('no header')
-  await visitor.until(() => visitor.closed)
+  const client = openTestClient(route, 'tcp')
+  client.send('no header')
+  await client.until(() => client.closed)
 
-  assert.match(visitor.error?.message ?? '', /PROXY header/)
+  assert.match(client.error?.message ?? '', /PROXY header/)
 })
 
 test('a development server that refuses the name gives a hint, once', async (t) => {
@@ -297,15 +298,15 @@ test('a development server that refuses the name gives a hint, once', async (t) 
   )
   const lines: string[] = []
   const log = createAgentLog({ output: (line) => lines.push(line), format: 'logfmt', level: 'warn' })
-  const { route } = startRoute({ proto: 'http', addr: String(port) }, log)
+  const { route } = createTestRoute({ proto: 'http', addr: String(port) }, log)
 
-  const visitor = visit(route)
+  const client = openTestClient(route)
   for (let n = 1; n <= 2; n++) {
-    visitor.send(GET)
-    await visitor.until(() => visitor.text.split('Invalid Host header').length > n)
+    client.send(GET)
+    await client.until(() => client.text.split('Invalid Host header').length > n)
   }
 
   assert.equal(lines.length, 1)
   assert.match(lines[0]!, /--host-header=rewrite/)
-  visitor.abort()
+  client.abort()
 })

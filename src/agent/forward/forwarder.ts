@@ -17,11 +17,11 @@ import { PreambleStream } from './preamble.ts'
 import { SocketPipe } from './socket-pipe.ts'
 import { TappedStream } from './tapped-stream.ts'
 import { terminateTls } from './termination.ts'
-import { answerUnreachable } from './unreachable.ts'
-import { dialReason, UpstreamDialer } from './upstream-dial.ts'
+import { respondUnreachable } from './unreachable.ts'
+import { formatDialError, UpstreamDialer } from './upstream-dial.ts'
 
 const DIAL_TIMEOUT_MS = 10_000
-const READ_BUFFER = 65_536
+const READ_BUFFER_BYTES = 65_536
 
 /** What one tunnel needs to be forwarded. */
 export interface ForwardTarget {
@@ -29,7 +29,7 @@ export interface ForwardTarget {
   inspected: boolean
   /** The name captures are listed under. */
   name: string
-  /** The public origin redirects are rewritten to; empty for labelled tunnels. */
+  /** The public origin redirects are rewriteLayer to; empty for labelled tunnels. */
   publicUrl: string
   connections: Meter
   requests: Meter
@@ -41,22 +41,22 @@ export interface ForwarderDependencies {
   clock: Clock
   log: AgentLog
   /** The one timer of all streams; tests move it by hand. */
-  deadlines?: Deadlines
+  timers?: Deadlines
 }
 
 /** Carries proxied streams to local services. One for all tunnels: they share a read buffer and the turn's writes. */
 export class Forwarder {
   readonly #dependencies: Required<ForwarderDependencies>
-  readonly #turn: Turn
+  readonly #flushScheduler: Turn
   // One buffer for all upstream sockets: reads are handled one after the other and copied before the next.
-  readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER)
+  readonly #readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
 
-  constructor({ deadlines, ...rest }: ForwarderDependencies) {
+  constructor({ timers, ...rest }: ForwarderDependencies) {
     const onError = (error: unknown) => rest.log.error('connection failed', { err: String(error) })
-    this.#turn = new Turn(onError)
+    this.#flushScheduler = new Turn(onError)
     this.#dependencies = {
       ...rest,
-      deadlines: deadlines ?? new Deadlines(rest.clock, undefined, onError),
+      timers: timers ?? new Deadlines(rest.clock, undefined, onError),
     }
   }
 
@@ -67,7 +67,7 @@ export class Forwarder {
 
   /** Prepares the way to a tunnel's upstream; what depends on the definition alone is worked out here. */
   route(target: ForwardTarget): Route {
-    return new Route(target, this.#dependencies, this.#turn, this.#buffer)
+    return new Route(target, this.#dependencies, this.#flushScheduler, this.#readBuffer)
   }
 }
 
@@ -75,24 +75,24 @@ export class Forwarder {
 export class Route {
   readonly #target: ForwardTarget
   readonly #dependencies: Required<ForwarderDependencies>
-  readonly #turn: Turn
-  readonly #buffer: Buffer
-  readonly #files: FileServer | undefined
+  readonly #flushScheduler: Turn
+  readonly #readBuffer: Buffer
+  readonly #fileServer: FileServer | undefined
   readonly #dialer: UpstreamDialer
-  #hinted = false
+  #hintShown = false
 
   constructor(
     target: ForwardTarget,
     dependencies: Required<ForwarderDependencies>,
-    turn: Turn,
-    buffer: Buffer,
+    flushScheduler: Turn,
+    readBuffer: Buffer,
   ) {
     const { upstream, upstreamTls, forwardsProto } = target.spec
     this.#target = target
     this.#dependencies = dependencies
-    this.#turn = turn
-    this.#buffer = buffer
-    this.#files = upstream.kind === 'directory' ? createFileServer(upstream.path) : undefined
+    this.#flushScheduler = flushScheduler
+    this.#readBuffer = readBuffer
+    this.#fileServer = upstream.kind === 'directory' ? createFileServer(upstream.path) : undefined
     this.#dialer = new UpstreamDialer({
       upstream,
       tls: upstreamTls,
@@ -103,106 +103,111 @@ export class Route {
 
   /** Takes over a stream; its sink is set when this returns. */
   accept(header: ProxyHeader, stream: ByteStream): void {
-    if (this.#target.spec.proxyProto === 0) this.#begin(header, stream, undefined)
-    else new PreambleStream(stream, (preamble, rest) => this.#begin(header, rest, preamble))
+    if (this.#target.spec.proxyProto === 0) this.#start(header, stream, undefined)
+    else new PreambleStream(stream, (preamble, rest) => this.#start(header, rest, preamble))
   }
 
-  #begin(header: ProxyHeader, stream: ByteStream, preamble: Buffer | undefined): void {
+  #start(header: ProxyHeader, stream: ByteStream, preamble: Buffer | undefined): void {
     const { connections, spec } = this.#target
-    const began = connections.begin()
-    const closed = () => connections.end(began)
+    const startTime = connections.begin()
+    const onClosed = () => connections.end(startTime)
     if (!header.PassthroughTLS || !spec.termination) {
-      this.#forward(header, stream, preamble, closed)
+      this.#forward(header, stream, preamble, onClosed)
       return
     }
     terminateTls(stream, spec.termination, {
-      secure: (plain) => this.#forward(header, plain, preamble, closed),
-      failed: (error) => {
+      onSecure: (plain) => this.#forward(header, plain, preamble, onClosed),
+      onFailed: (error) => {
         this.#dependencies.log.debug('TLS handshake failed', {
           obj: 'join',
           r: header.ClientAddr,
           err: error,
         })
-        closed()
+        onClosed()
       },
     })
   }
 
-  #forward(header: ProxyHeader, stream: ByteStream, preamble: Buffer | undefined, closed: () => void): void {
-    const http = header.Proto === 'http' || header.Proto === 'https' || header.EdgeType === '3'
-    const layered = http ? this.#asHttp(header, stream) : stream
-    if (this.#files) this.#files.serve(asDuplex(layered, this.#dependencies.deadlines), closed)
-    else this.#join(header, layered, preamble, http, closed)
+  #forward(
+    header: ProxyHeader,
+    stream: ByteStream,
+    preamble: Buffer | undefined,
+    onClosed: () => void,
+  ): void {
+    const isHttp = header.Proto === 'http' || header.Proto === 'https' || header.EdgeType === '3'
+    const layer = isHttp ? this.#addHttpLayers(header, stream) : stream
+    if (this.#fileServer) this.#fileServer.serve(asDuplex(layer, this.#dependencies.timers), onClosed)
+    else this.#connect(header, layer, preamble, isHttp, onClosed)
   }
 
-  #asHttp(header: ProxyHeader, stream: ByteStream): ByteStream {
+  #addHttpLayers(header: ProxyHeader, stream: ByteStream): ByteStream {
     const { spec, inspected, publicUrl, name, requests } = this.#target
     // HTTP/2 goes through as it is: neither rewritten nor inspected.
     if (spec.forwardsProto === 'http2') return stream
     const { captures, clock } = this.#dependencies
-    const rewritten =
+    const rewriteLayer =
       spec.hostHeader === undefined
         ? stream
         : new HostRewriteStream(stream, { upstream: spec.hostHeader, publicOrigin: publicUrl })
     const tap = new HttpTap({
       tunnelName: name,
-      remoteAddr: addressOf(header.ClientAddr),
+      remoteAddr: stripPort(header.ClientAddr),
       meter: requests,
       store: inspected ? captures : undefined,
       clock,
-      onAnswer: (status, start) => this.#hint(status, start),
+      onAnswer: (status, bodyStart) => this.#suggestHostRewrite(status, bodyStart),
     })
-    return new TappedStream(rewritten, tap)
+    return new TappedStream(rewriteLayer, tap)
   }
 
-  #join(
+  #connect(
     header: ProxyHeader,
     stream: ByteStream,
     preamble: Buffer | undefined,
-    http: boolean,
-    closed: () => void,
+    isHttp: boolean,
+    onClosed: () => void,
   ): void {
-    const { log, deadlines } = this.#dependencies
+    const { log, timers } = this.#dependencies
     const { upstream } = this.#target.spec
     const id = log.enabled('info') ? randomBytes(6).toString('hex') : ''
-    let giveUp: (() => void) | undefined
-    const pipe = new SocketPipe(stream, this.#turn, deadlines, (error) => {
-      giveUp?.()
+    let cancelDial: (() => void) | undefined
+    const pipe = new SocketPipe(stream, this.#flushScheduler, timers, (error) => {
+      cancelDial?.()
       if (error) log.debug('connection broken', { obj: 'join', id, err: error.message })
-      closed()
+      onClosed()
     })
-    giveUp = this.#dialer.dial(preamble, {
+    cancelDial = this.#dialer.dial(preamble, {
       onread: {
-        buffer: this.#buffer,
-        callback: (bytes, buffer) => pipe.received((buffer as Buffer).subarray(0, bytes)),
+        buffer: this.#readBuffer,
+        callback: (bytes, buffer) => pipe.onUpstreamData((buffer as Buffer).subarray(0, bytes)),
       },
-      connected: (socket) => {
-        giveUp = undefined
-        if (id) log.info('join connections', { obj: 'join', id, l: peerOf(socket), r: header.ClientAddr })
+      onConnected: (socket) => {
+        cancelDial = undefined
+        if (id) log.info('join connections', { obj: 'join', id, l: formatPeer(socket), r: header.ClientAddr })
         pipe.connect(socket)
       },
-      failed: (error) => {
-        giveUp = undefined
-        const why = `${upstream.shown}: ${dialReason(error)}`
-        log.warn('failed to open private leg', { obj: 'join', id, privaddr: upstream.shown, err: why })
-        if (http) {
-          pipe.stepAside()
-          answerUnreachable(stream, why, closed)
-        } else pipe.fail(new Error(`failed to dial backend: ${why}`))
+      onFailed: (error) => {
+        cancelDial = undefined
+        const reason = `${upstream.shown}: ${formatDialError(error)}`
+        log.warn('failed to open private leg', { obj: 'join', id, privaddr: upstream.shown, err: reason })
+        if (isHttp) {
+          pipe.detach()
+          respondUnreachable(stream, reason, onClosed)
+        } else pipe.fail(new Error(`failed to dial backend: ${reason}`))
       },
     })
   }
 
   /** Development servers refuse names they do not know; say once what helps. */
-  #hint(status: number, start: Buffer): void {
-    if (this.#hinted || status < 400 || this.#target.spec.hostHeader !== undefined) return
+  #suggestHostRewrite(status: number, bodyStart: Buffer): void {
+    if (this.#hintShown || status < 400 || this.#target.spec.hostHeader !== undefined) return
     if (
       !/invalid host header|this host .{0,300} is not allowed|blocked host/i.test(
-        start.toString('latin1', 0, 512),
+        bodyStart.toString('latin1', 0, 512),
       )
     )
       return
-    this.#hinted = true
+    this.#hintShown = true
     this.#dependencies.log.warn('the local service refuses the public host name', {
       name: this.#target.name,
       hint: 'start the tunnel with --host-header=rewrite',
@@ -211,11 +216,11 @@ export class Route {
 }
 
 /** The address of `ip:port` without its port, as captures show it. */
-function addressOf(clientAddr: string): string {
+function stripPort(clientAddr: string): string {
   return clientAddr.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 }
 
-function peerOf(socket: Socket): string {
+function formatPeer(socket: Socket): string {
   if (socket.remoteAddress === undefined) return 'unix'
   const address = socket.remoteFamily === 'IPv6' ? `[${socket.remoteAddress}]` : socket.remoteAddress
   return `${address}:${socket.remotePort}`

@@ -3,30 +3,30 @@ import { StreamLayer } from '../../base/io/stream-layer.ts'
 
 /** Keeps what comes until somebody is there to take it; at most one window, since nothing is consumed meanwhile. */
 export class HeldStream extends StreamLayer {
-  #held: ByteQueue | undefined = new ByteQueue()
+  #queue: ByteQueue | undefined = new ByteQueue()
   #ended = false
   #closed: { error: Error | undefined } | undefined
 
   override onData(chunk: Buffer): void {
-    if (this.#held) this.#held.push(chunk)
+    if (this.#queue) this.#queue.push(chunk)
     else this.sink.onData(chunk)
   }
 
   override onEnd(): void {
-    if (this.#held) this.#ended = true
+    if (this.#queue) this.#ended = true
     else this.sink.onEnd()
   }
 
   override onClose(error?: Error): void {
-    if (this.#held) this.#closed = { error }
+    if (this.#queue) this.#closed = { error }
     else this.sink.onClose(error)
   }
 
   /** The sink is set: gives it everything in order. */
   release(): void {
-    const held = this.#held?.take()
-    this.#held = undefined
-    if (held !== undefined && held.length > 0) this.sink.onData(held)
+    const bytes = this.#queue?.take()
+    this.#queue = undefined
+    if (bytes !== undefined && bytes.length > 0) this.sink.onData(bytes)
     if (this.#ended) this.sink.onEnd()
     if (this.#closed) this.sink.onClose(this.#closed.error)
   }

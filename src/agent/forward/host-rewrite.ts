@@ -19,15 +19,15 @@ export class HostRewriteStream extends StreamLayer {
   readonly #names: HostNames
   readonly #requests: MessageScanner
   readonly #responses: MessageScanner
-  readonly #methods: string[] = []
-  #room = true
+  readonly #pendingMethods: string[] = []
+  #writable = true
 
   constructor(inner: ByteStream, names: HostNames) {
     super(inner)
     this.#names = names
     const toUpstream = (bytes: Buffer) => this.sink.onData(bytes)
-    const toVisitor = (bytes: Buffer) => {
-      this.#room = this.inner.write(bytes)
+    const toClient = (bytes: Buffer) => {
+      this.#writable = this.inner.write(bytes)
     }
     this.#requests = new MessageScanner({
       head: (bytes, head) => this.#requestHead(bytes, head),
@@ -37,9 +37,9 @@ export class HostRewriteStream extends StreamLayer {
     })
     this.#responses = new MessageScanner({
       head: (bytes, head) => this.#responseHead(bytes, head),
-      body: toVisitor,
+      body: toClient,
       end() {},
-      raw: toVisitor,
+      raw: toClient,
     })
   }
 
@@ -53,9 +53,9 @@ export class HostRewriteStream extends StreamLayer {
   }
 
   override write(chunk: Buffer): boolean {
-    this.#room = true
+    this.#writable = true
     this.#responses.push(chunk)
-    return this.#room
+    return this.#writable
   }
 
   override end(): void {
@@ -64,7 +64,7 @@ export class HostRewriteStream extends StreamLayer {
   }
 
   #requestHead(bytes: Buffer, head: Head) {
-    this.#methods.push(head.line.slice(0, head.line.indexOf(' ')))
+    this.#pendingMethods.push(head.line.slice(0, head.line.indexOf(' ')))
     const rewritten = rewriteHost(bytes, this.#names.upstream)
     // What became shorter will never be reported as consumed by those above.
     if (rewritten.length < bytes.length) this.inner.consumed(bytes.length - rewritten.length)
@@ -75,8 +75,8 @@ export class HostRewriteStream extends StreamLayer {
   #responseHead(bytes: Buffer, head: Head) {
     const status = statusOf(head.line)
     const interim = status >= 100 && status < 200 && status !== 101
-    const method = (interim ? this.#methods[0] : this.#methods.shift()) ?? 'GET'
-    this.#room = this.inner.write(rewriteLocation(bytes, this.#names))
+    const method = (interim ? this.#pendingMethods[0] : this.#pendingMethods.shift()) ?? 'GET'
+    this.#writable = this.inner.write(rewriteLocation(bytes, this.#names))
     const framing = responseFraming(head, method)
     if (framing === 'stop') this.#requests.stop()
     return framing
@@ -86,12 +86,12 @@ export class HostRewriteStream extends StreamLayer {
 /** The head with another Host; the visitor's stays readable in X-Forwarded-Host. */
 function rewriteHost(bytes: Buffer, host: string): Buffer {
   const lines = bytes.toString('latin1').split('\r\n')
-  const at = lines.findIndex((line, index) => index > 0 && /^host[ \t]*:/i.test(line))
-  if (at < 0) return bytes
-  const original = trimOws(lines[at]!.slice(lines[at]!.indexOf(':') + 1))
-  lines[at] = `Host: ${host}`
+  const hostIndex = lines.findIndex((line, index) => index > 0 && /^host[ \t]*:/i.test(line))
+  if (hostIndex < 0) return bytes
+  const original = trimOws(lines[hostIndex]!.slice(lines[hostIndex]!.indexOf(':') + 1))
+  lines[hostIndex] = `Host: ${host}`
   if (!lines.some((line) => /^x-forwarded-host[ \t]*:/i.test(line))) {
-    lines.splice(at + 1, 0, `X-Forwarded-Host: ${original}`)
+    lines.splice(hostIndex + 1, 0, `X-Forwarded-Host: ${original}`)
   }
   return Buffer.from(lines.join('\r\n'), 'latin1')
 }

@@ -3,19 +3,19 @@ import type { ByteStream } from '../../base/io/stream.ts'
 import { StreamLayer } from '../../base/io/stream-layer.ts'
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
-const MAX_V1 = 107
+const MAX_V1_BYTES = 107
 
 /** The length of the PROXY header at the beginning, undefined while it is incomplete, -1 when there is none. */
 export function preambleLength(bytes: Buffer): number | undefined {
   if (bytes.length === 0) return undefined
   if (bytes[0] === 0x50) {
     const end = bytes.indexOf('\r\n')
-    if (end >= 0 && end + 2 <= MAX_V1)
+    if (end >= 0 && end + 2 <= MAX_V1_BYTES)
       return bytes.subarray(0, 6).toString('latin1') === 'PROXY ' ? end + 2 : -1
-    return end >= 0 || bytes.length >= MAX_V1 ? -1 : undefined
+    return end >= 0 || bytes.length >= MAX_V1_BYTES ? -1 : undefined
   }
-  const seen = Math.min(bytes.length, SIGNATURE.length)
-  if (!bytes.subarray(0, seen).equals(SIGNATURE.subarray(0, seen))) return -1
+  const compared = Math.min(bytes.length, SIGNATURE.length)
+  if (!bytes.subarray(0, compared).equals(SIGNATURE.subarray(0, compared))) return -1
   if (bytes.length < 16) return undefined
   const length = 16 + bytes.readUInt16BE(14)
   return bytes.length < length ? undefined : length
@@ -26,39 +26,39 @@ export function preambleLength(bytes: Buffer): number | undefined {
  * must not be taken for a request. `ready` gets the header and must set the sink of this stream.
  */
 export class PreambleStream extends StreamLayer {
-  readonly #ready: (preamble: Buffer, stream: ByteStream) => void
-  readonly #held = new ByteQueue()
-  #done = false
+  readonly #onPreamble: (preamble: Buffer, stream: ByteStream) => void
+  readonly #queue = new ByteQueue()
+  #complete = false
 
-  constructor(inner: ByteStream, ready: (preamble: Buffer, stream: ByteStream) => void) {
+  constructor(inner: ByteStream, onPreamble: (preamble: Buffer, stream: ByteStream) => void) {
     super(inner)
-    this.#ready = ready
+    this.#onPreamble = onPreamble
   }
 
   override onData(chunk: Buffer): void {
-    if (this.#done) {
+    if (this.#complete) {
       this.sink.onData(chunk)
       return
     }
-    const bytes = this.#held.join(chunk)
+    const bytes = this.#queue.join(chunk)
     const length = preambleLength(bytes)
     if (length === undefined) {
-      this.#held.keep(bytes)
+      this.#queue.keep(bytes)
       return
     }
     if (length < 0) {
       this.inner.reset(new Error('The connection does not begin with the PROXY header that was announced.'))
       return
     }
-    this.#done = true
-    this.#held.take()
+    this.#complete = true
+    this.#queue.take()
     this.inner.consumed(length)
-    this.#ready(Buffer.from(bytes.subarray(0, length)), this)
+    this.#onPreamble(Buffer.from(bytes.subarray(0, length)), this)
     if (bytes.length > length) this.sink.onData(bytes.subarray(length))
   }
 
   override onEnd(): void {
-    if (this.#done) this.sink.onEnd()
+    if (this.#complete) this.sink.onEnd()
     else this.inner.reset(new Error('The connection ended inside its PROXY header.'))
   }
 }

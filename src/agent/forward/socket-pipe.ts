@@ -16,27 +16,32 @@ import { StallGuard } from './stall-guard.ts'
  */
 export class SocketPipe implements StreamSink {
   readonly #stream: ByteStream
-  readonly #turn: Turn
-  readonly #deadlines: Deadlines
+  readonly #flushScheduler: Turn
+  readonly #timers: Deadlines
   readonly #onClosed: (error?: Error) => void
   #guard: StallGuard | undefined
   /** True while the stream takes nothing of what the upstream sends. */
-  #held = false
+  #backpressured = false
   /** Bytes that came from the upstream, and from the stream. */
-  #received = 0
-  #given = 0
+  #receivedBytes = 0
+  #forwardedBytes = 0
   #socket: Socket | undefined
-  #out: Out | undefined
+  #writer: Out | undefined
   /** Pieces that came before the upstream was connected; at most one window. */
-  readonly #early = new ByteQueue()
+  readonly #queue = new ByteQueue()
   #ended = false
   #closed = false
 
   /** `onClosed` is called once, when both sides are over, with the error that broke them if any. */
-  constructor(stream: ByteStream, turn: Turn, deadlines: Deadlines, onClosed: (error?: Error) => void) {
+  constructor(
+    stream: ByteStream,
+    flushScheduler: Turn,
+    timers: Deadlines,
+    onClosed: (error?: Error) => void,
+  ) {
     this.#stream = stream
-    this.#turn = turn
-    this.#deadlines = deadlines
+    this.#flushScheduler = flushScheduler
+    this.#timers = timers
     this.#onClosed = onClosed
     stream.sink = this
   }
@@ -49,12 +54,12 @@ export class SocketPipe implements StreamSink {
       return
     }
     this.#socket = socket
-    this.#out = new Out(socket, this.#turn)
-    this.#out.source = this.#stream
+    this.#writer = new Out(socket, this.#flushScheduler)
+    this.#writer.source = this.#stream
     socket.on('error', (error) => this.fail(error))
     if (socket instanceof TLSSocket) {
       socket.on('data', (chunk: Buffer) => {
-        if (!this.received(chunk)) socket.pause()
+        if (!this.onUpstreamData(chunk)) socket.pause()
         litter(chunk)
       })
     }
@@ -64,52 +69,52 @@ export class SocketPipe implements StreamSink {
       if (!socket.readableEnded || !socket.writableFinished)
         this.fail(new Error('The upstream closed the connection.'))
     })
-    const early = this.#early.take()
-    if (early.length > 0) this.onData(early)
-    if (this.#ended) this.#out.end()
+    const queued = this.#queue.take()
+    if (queued.length > 0) this.onData(queued)
+    if (this.#ended) this.#writer.end()
   }
 
   /** Bytes of the upstream, in memory that is reused as soon as this returns. False: stop reading. */
-  received(chunk: Buffer): boolean {
-    this.#received += chunk.length
-    const room = this.#stream.write(chunk)
-    if (!room) {
-      this.#held = true
+  onUpstreamData(chunk: Buffer): boolean {
+    this.#receivedBytes += chunk.length
+    const writable = this.#stream.write(chunk)
+    if (!writable) {
+      this.#backpressured = true
       this.#watch()
     }
-    return room
+    return writable
   }
 
   onData(chunk: Buffer): void {
-    if (this.#out === undefined) {
-      this.#early.push(chunk)
+    if (this.#writer === undefined) {
+      this.#queue.push(chunk)
       return
     }
-    this.#given += chunk.length
-    this.#out.owe(chunk.length)
-    this.#out.write(chunk)
-    if (this.#out.congested) this.#watch()
+    this.#forwardedBytes += chunk.length
+    this.#writer.owe(chunk.length)
+    this.#writer.write(chunk)
+    if (this.#writer.congested) this.#watch()
   }
 
   onEnd(): void {
     this.#ended = true
-    this.#out?.end()
+    this.#writer?.end()
   }
 
   onDrain(): void {
-    this.#held = false
+    this.#backpressured = false
     this.#socket?.resume()
   }
 
   onClose(error?: Error): void {
     if (this.#closed) return
     this.#closed = true
-    this.#early.clear()
+    this.#queue.clear()
     this.#guard?.stop()
     if (this.#socket) {
       if (error) resetSocket(this.#socket)
       else {
-        this.#out?.end()
+        this.#writer?.end()
         this.#socket.destroySoon()
       }
     }
@@ -117,16 +122,16 @@ export class SocketPipe implements StreamSink {
   }
 
   /** The upstream cannot be reached and somebody else answers: gives credit for what came and lets go of the stream. */
-  stepAside(): void {
+  detach(): void {
     this.#closed = true
-    this.#stream.consumed(this.#early.take().length)
+    this.#stream.consumed(this.#queue.take().length)
   }
 
   /** Breaks both sides: the upstream failed, or could not be reached at all. */
   fail(error: Error): void {
     if (this.#closed) return
     this.#closed = true
-    this.#early.clear()
+    this.#queue.clear()
     this.#guard?.stop()
     this.#stream.reset(error)
     if (this.#socket) resetSocket(this.#socket)
@@ -135,10 +140,10 @@ export class SocketPipe implements StreamSink {
 
   /** Made when it is needed first: most streams never wait. */
   #watch(): void {
-    this.#guard ??= new StallGuard(this.#deadlines, {
-      waiting: () => this.#held || (this.#out?.pending ?? 0) > 0,
-      moved: () => this.#received + this.#given - (this.#out?.pending ?? 0),
-      cut: (error) => this.fail(error),
+    this.#guard ??= new StallGuard(this.#timers, {
+      hasPendingData: () => this.#backpressured || (this.#writer?.pending ?? 0) > 0,
+      progress: () => this.#receivedBytes + this.#forwardedBytes - (this.#writer?.pending ?? 0),
+      abort: (error) => this.fail(error),
     })
     this.#guard.watch()
   }

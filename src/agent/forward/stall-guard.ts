@@ -1,16 +1,16 @@
 import { type Deadlines, Timed } from '../../base/io/timer-wheel.ts'
 
 /** Five minutes, as long as the server gives its visitors (P16), looked at every half minute. */
-const LOOK_MS = 30_000
-const LOOKS = 10
+const CHECK_INTERVAL_MS = 30_000
+const MAX_IDLE_CHECKS = 10
 
 /** What a guard asks of the stream it watches. */
-export interface Guarded {
+export interface GuardedStream {
   /** True while data waits for somebody to take it. */
-  waiting(): boolean
+  hasPendingData(): boolean
   /** Counts up with every byte that gets on. */
-  moved(): number
-  cut(error: Error): void
+  progress(): number
+  abort(error: Error): void
 }
 
 /**
@@ -18,39 +18,40 @@ export interface Guarded {
  * no more. A slow reader may be slow, and a stream with nothing to say may be silent for as long as it likes.
  */
 export class StallGuard extends Timed {
-  readonly #deadlines: Deadlines
-  readonly #guarded: Guarded
-  #seen = 0
+  readonly #timers: Deadlines
+  readonly #stream: GuardedStream
+  #lastProgress = 0
   /** How often it was looked at since anything moved. */
-  #looks = 0
+  #idleChecks = 0
 
-  constructor(deadlines: Deadlines, guarded: Guarded) {
+  constructor(timers: Deadlines, stream: GuardedStream) {
     super()
-    this.#deadlines = deadlines
-    this.#guarded = guarded
+    this.#timers = timers
+    this.#stream = stream
   }
 
   /** Data waits from now on; called again while it does, this changes nothing. */
   watch(): void {
     if (this.dueAt !== 0) return
-    this.#deadlines.start()
-    this.#look()
+    this.#timers.start()
+    this.#schedule()
   }
 
   stop(): void {
-    this.#deadlines.clear(this)
+    this.#timers.clear(this)
   }
 
   onDeadline(): void {
-    if (!this.#guarded.waiting()) return
-    if (this.#guarded.moved() !== this.#seen) this.#look()
-    else if (++this.#looks < LOOKS) this.#deadlines.set(this, this.#deadlines.ticks(LOOK_MS))
-    else this.#guarded.cut(new Error('Nothing moved for 5 minutes although data waits.'))
+    if (!this.#stream.hasPendingData()) return
+    if (this.#stream.progress() !== this.#lastProgress) this.#schedule()
+    else if (++this.#idleChecks < MAX_IDLE_CHECKS)
+      this.#timers.set(this, this.#timers.ticks(CHECK_INTERVAL_MS))
+    else this.#stream.abort(new Error('Nothing moved for 5 minutes although data waits.'))
   }
 
-  #look(): void {
-    this.#seen = this.#guarded.moved()
-    this.#looks = 0
-    this.#deadlines.set(this, this.#deadlines.ticks(LOOK_MS))
+  #schedule(): void {
+    this.#lastProgress = this.#stream.progress()
+    this.#idleChecks = 0
+    this.#timers.set(this, this.#timers.ticks(CHECK_INTERVAL_MS))
   }
 }

@@ -12,9 +12,9 @@ export class TappedStream extends StreamLayer {
   }
 
   override write(chunk: Buffer): boolean {
-    const room = this.inner.write(chunk)
+    const writable = this.inner.write(chunk)
     this.#tap.response(chunk)
-    return room
+    return writable
   }
 
   override end(): void {

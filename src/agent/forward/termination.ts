@@ -1,9 +1,9 @@
 import { constants } from 'node:crypto'
 import { createServer } from 'node:tls'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { asByteStream, asDuplex } from './duplex.ts'
+import { asDuplex, toByteStream } from './duplex.ts'
 
-const HANDSHAKE_MS = 10_000
+const HANDSHAKE_TIMEOUT_MS = 10_000
 
 /** What TLS that ends in the agent needs. */
 export interface TerminationOptions {
@@ -21,30 +21,30 @@ export interface TerminationOptions {
 export function terminateTls(
   stream: ByteStream,
   { cert, key, clientCas }: TerminationOptions,
-  events: { secure(plain: ByteStream): void; failed(error: Error): void },
+  events: { onSecure(plain: ByteStream): void; onFailed(error: Error): void },
 ): void {
   const server = createServer({
     cert,
     key,
     ...(clientCas === undefined ? {} : { ca: clientCas, requestCert: true, rejectUnauthorized: true }),
-    handshakeTimeout: HANDSHAKE_MS,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     allowHalfOpen: true,
   })
-  const wire = asDuplex(stream)
+  const duplex = asDuplex(stream)
   let settled = false
-  const failed = (error: Error) => {
+  const fail = (error: Error) => {
     if (settled) return
     settled = true
-    wire.destroy(error)
-    events.failed(error)
+    duplex.destroy(error)
+    events.onFailed(error)
   }
   server.once('secureConnection', (socket) => {
     settled = true
-    events.secure(asByteStream(socket))
+    events.onSecure(toByteStream(socket))
   })
-  server.once('tlsClientError', failed)
-  wire.once('close', () => failed(new Error('The visitor left during the TLS handshake.')))
-  wire.on('error', failed)
-  server.emit('connection', wire)
+  server.once('tlsClientError', fail)
+  duplex.once('close', () => fail(new Error('The visitor left during the TLS handshake.')))
+  duplex.on('error', fail)
+  server.emit('connection', duplex)
 }

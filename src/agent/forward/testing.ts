@@ -11,8 +11,8 @@ import { Meter } from '../metrics.ts'
 import { tunnelSpec } from '../tunnels/spec.ts'
 import { Forwarder, type Route } from './forwarder.ts'
 
-/** The visitor's end of a stream, in memory: what the edge would hold. */
-export class Visitor {
+/** The client's end of a stream, in memory: what the edge would hold. */
+export class TestClient {
   readonly stream: ByteStream & { sink: StreamSink }
   received = Buffer.alloc(0)
   ended = false
@@ -21,33 +21,33 @@ export class Visitor {
   /** Bytes sent and not yet consumed by the agent: what a window would count. */
   unconsumed = 0
   /** Bytes the agent may have under way before its writes return false. */
-  room = Number.POSITIVE_INFINITY
+  window = Number.POSITIVE_INFINITY
   #agentEnded = false
-  #visitorEnded = false
-  #changed: (() => void)[] = []
+  #clientEnded = false
+  #waiters: (() => void)[] = []
 
   constructor() {
-    const visitor = this
+    const client = this
     this.stream = {
       sink: silentSink,
       write(chunk) {
-        visitor.received = Buffer.concat([visitor.received, chunk])
-        visitor.room -= chunk.length
-        visitor.#tell()
-        return visitor.room > 0
+        client.received = Buffer.concat([client.received, chunk])
+        client.window -= chunk.length
+        client.#notify()
+        return client.window > 0
       },
       end() {
-        visitor.#agentEnded = true
-        visitor.ended = true
-        visitor.#finishIfDone()
-        visitor.#tell()
+        client.#agentEnded = true
+        client.ended = true
+        client.#finishIfDone()
+        client.#notify()
       },
       reset(error) {
-        visitor.#close(error ?? new Error('reset'))
+        client.#close(error ?? new Error('reset'))
       },
       consumed(bytes) {
-        visitor.unconsumed -= bytes
-        visitor.#tell()
+        client.unconsumed -= bytes
+        client.#notify()
       },
     }
   }
@@ -61,18 +61,18 @@ export class Visitor {
   }
 
   end(): void {
-    this.#visitorEnded = true
+    this.#clientEnded = true
     this.stream.sink.onEnd()
     this.#finishIfDone()
   }
 
   abort(): void {
-    this.#close(new Error('the visitor went away'))
+    this.#close(new Error('the client went away'))
   }
 
   /** Reads on after `room` had run out. */
   drain(bytes: number): void {
-    this.room = bytes
+    this.window = bytes
     this.stream.sink.onDrain()
   }
 
@@ -87,7 +87,7 @@ export class Visitor {
         throw new Error(`The condition never held; received ${JSON.stringify(this.text.slice(0, 500))}`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100)
-        this.#changed.push(() => {
+        this.#waiters.push(() => {
           clearTimeout(timer)
           resolve()
         })
@@ -96,7 +96,7 @@ export class Visitor {
   }
 
   #finishIfDone(): void {
-    if (this.#agentEnded && this.#visitorEnded) this.#close(undefined)
+    if (this.#agentEnded && this.#clientEnded) this.#close(undefined)
   }
 
   #close(error: Error | undefined): void {
@@ -105,13 +105,13 @@ export class Visitor {
     this.error = error
     setImmediate(() => {
       this.stream.sink.onClose(error)
-      this.#tell()
+      this.#notify()
     })
-    this.#tell()
+    this.#notify()
   }
 
-  #tell(): void {
-    for (const wake of this.#changed.splice(0)) wake()
+  #notify(): void {
+    for (const wake of this.#waiters.splice(0)) wake()
   }
 }
 
@@ -133,16 +133,16 @@ export async function startService(t: TestContext, handle: (socket: Socket) => v
 }
 
 /** A tunnel to forward through, with everything it keeps within reach. */
-export function startRoute(
+export function createTestRoute(
   definition: TunnelDefinition,
   log: AgentLog = silentAgentLog,
-  deadlines = new Deadlines(systemClock),
+  timers = new Deadlines(systemClock),
 ) {
   const captures = new CaptureStore(10e6)
   const connections = new Meter(systemClock)
   const requests = new Meter(systemClock)
   const spec = tunnelSpec('web', definition)
-  const forwarder = new Forwarder({ captures, clock: systemClock, log, deadlines })
+  const forwarder = new Forwarder({ captures, clock: systemClock, log, timers })
   const inspected = forwarder.inspects(spec)
   const target = {
     spec,
@@ -155,9 +155,13 @@ export function startRoute(
   return { route: forwarder.route(target), captures, connections, requests }
 }
 
-/** A visitor whose stream the route has taken over. */
-export function visit(route: Route, proto: 'https' | 'tcp' | 'tls' = 'https', passthrough = false): Visitor {
-  const visitor = new Visitor()
+/** A client whose stream the route has taken over. */
+export function openTestClient(
+  route: Route,
+  proto: 'https' | 'tcp' | 'tls' = 'https',
+  passthrough = false,
+): TestClient {
+  const client = new TestClient()
   const header = {
     Id: 'x',
     ClientAddr: '203.0.113.9:5000',
@@ -165,6 +169,6 @@ export function visit(route: Route, proto: 'https' | 'tcp' | 'tls' = 'https', pa
     EdgeType: '0',
     PassthroughTLS: passthrough,
   }
-  route.accept(header, visitor.stream)
-  return visitor
+  route.accept(header, client.stream)
+  return client
 }

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect, createServer, TLSSocket } from 'node:tls'
 import { createTestCa } from '../../../test/support/test-ca.ts'
-import { startRoute, startService, type Visitor, visit } from './testing.ts'
+import { createTestRoute, openTestClient, startService, type TestClient } from './testing.ts'
 
 const ca = await createTestCa()
 const local = await ca.issue('localhost', '127.0.0.1')
@@ -23,32 +23,32 @@ async function startTlsService(t: TestContext, handle: (socket: TLSSocket) => vo
   return (server.address() as { port: number }).port
 }
 
-/** The visitor's side of TLS over a stream in memory. */
-function tlsOver(visitor: Visitor, options: ConnectionOptions): TLSSocket {
+/** The client's side of TLS over a stream in memory. */
+function connectTls(client: TestClient, options: ConnectionOptions): TLSSocket {
   let sent = 0
   const wire = new Duplex({
     read() {},
     write(chunk, _encoding, callback) {
-      visitor.send(chunk)
+      client.send(chunk)
       callback()
     },
     final(callback) {
-      visitor.end()
+      client.end()
       callback()
     },
   })
   const pump = () => {
-    if (visitor.received.length > sent) wire.push(visitor.received.subarray(sent))
-    sent = visitor.received.length
-    if (visitor.ended || visitor.closed) wire.push(null)
+    if (client.received.length > sent) wire.push(client.received.subarray(sent))
+    sent = client.received.length
+    if (client.ended || client.closed) wire.push(null)
     else
-      void visitor
-        .until(() => visitor.received.length > sent || visitor.ended || visitor.closed)
+      void client
+        .until(() => client.received.length > sent || client.ended || client.closed)
         .then(pump, () => {})
   }
   pump()
   wire.on('close', () => {
-    visitor.abort()
+    client.abort()
   })
   const socket = connect({ socket: wire, servername: 'localhost', ca: ca.caPem, ...options })
   socket.on('error', () => {})
@@ -61,78 +61,78 @@ test('TLS is spoken to an https upstream, which is not verified unless asked for
     alpn.push(socket.alpnProtocol)
     socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecure'))
   })
-  const { route, captures } = startRoute({ proto: 'http', addr: `https://localhost:${port}` })
+  const { route, captures } = createTestRoute({ proto: 'http', addr: `https://localhost:${port}` })
 
-  const visitor = visit(route)
-  visitor.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  await visitor.until(() => visitor.ended)
+  const client = openTestClient(route)
+  client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await client.until(() => client.ended)
 
-  assert.match(visitor.text, /secure$/)
+  assert.match(client.text, /secure$/)
   assert.deepEqual(alpn, ['http/1.1'])
   assert.equal(captures.size, 1)
-  visitor.end()
+  client.end()
 })
 
 test('a verified upstream needs a certificate of the authority named', async (t) => {
   const port = await startTlsService(t, (socket) =>
     socket.on('data', () => socket.end('HTTP/1.1 204 No Content\r\n\r\n')),
   )
-  const ask = async (definition: object) => {
-    const { route } = startRoute({ proto: 'http', addr: `https://localhost:${port}`, ...definition })
-    const visitor = visit(route)
-    visitor.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await visitor.until(() => visitor.ended)
-    visitor.end()
-    return visitor.text
+  const request = async (definition: object) => {
+    const { route } = createTestRoute({ proto: 'http', addr: `https://localhost:${port}`, ...definition })
+    const client = openTestClient(route)
+    client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await client.until(() => client.ended)
+    client.end()
+    return client.text
   }
 
-  assert.match(await ask({ upstream_tls_verify: true }), /^HTTP\/1\.1 502 .*certificate/s)
-  assert.match(await ask({ upstream_tls_verify_cas: ca.caPem }), /^HTTP\/1\.1 204/)
+  assert.match(await request({ upstream_tls_verify: true }), /^HTTP\/1\.1 502 .*certificate/s)
+  assert.match(await request({ upstream_tls_verify_cas: ca.caPem }), /^HTTP\/1\.1 204/)
 })
 
 test('a PROXY header goes ahead of the TLS handshake with the upstream', async (t) => {
-  const got: string[] = []
+  const received: string[] = []
   const port = await startService(t, (socket) => {
     socket.once('readable', () => {
       const first: Buffer = socket.read()
       const end = first.indexOf('\r\n') + 2
-      got.push(first.subarray(0, end).toString())
+      received.push(first.subarray(0, end).toString())
       if (end < first.length) socket.unshift(first.subarray(end))
       const secure = new TLSSocket(socket, { isServer: true, ...local })
       secure.on('error', () => {})
       secure.on('data', (chunk) => {
-        got.push(chunk.toString())
-        secure.end('answer')
+        received.push(chunk.toString())
+        secure.end('response')
       })
     })
   })
-  const { route } = startRoute({ proto: 'tcp', addr: `tls://localhost:${port}`, proxy_proto: '1' })
+  const { route } = createTestRoute({ proto: 'tcp', addr: `tls://localhost:${port}`, proxy_proto: '1' })
 
-  const visitor = visit(route, 'tcp')
-  visitor.send('PROXY TCP4 203.0.113.9 198.51.100.1 5000 443\r\nhello')
-  await visitor.until(() => visitor.ended)
+  const client = openTestClient(route, 'tcp')
+  client.send('PROXY TCP4 203.0.113.9 198.51.100.1 5000 443\r\nhello')
+  await client.until(() => client.ended)
 
-  assert.deepEqual(got, ['PROXY TCP4 203.0.113.9 198.51.100.1 5000 443\r\n', 'hello'])
-  assert.equal(visitor.text, 'answer')
-  visitor.end()
+  assert.deepEqual(received, ['PROXY TCP4 203.0.113.9 198.51.100.1 5000 443\r\n', 'hello'])
+  assert.equal(client.text, 'response')
+  client.end()
 })
 
 test('TLS that ends in the agent reaches the upstream in clear', async (t) => {
   const port = await startService(t, (socket) => socket.pipe(socket))
-  const { route } = startRoute({ proto: 'tls', addr: String(port), crt: local.cert, key: local.key })
-  const visitor = visit(route, 'tls', true)
-  const client = tlsOver(visitor, {})
-  await once(client, 'secureConnect')
+  const { route } = createTestRoute({ proto: 'tls', addr: String(port), crt: local.cert, key: local.key })
+  const client = openTestClient(route, 'tls', true)
+  const tlsClient = connectTls(client, {})
+  await once(tlsClient, 'secureConnect')
 
-  let got = ''
-  client.on('data', (chunk) => {
-    got += chunk
+  let received = ''
+  tlsClient.on('data', (chunk) => {
+    received += chunk
   })
-  client.end('x'.repeat(300_000))
-  await once(client, 'end')
+  tlsClient.end('x'.repeat(300_000))
+  await once(tlsClient, 'end')
 
-  assert.equal(got.length, 300_000)
-  assert.equal(client.authorized, true)
+  assert.equal(received.length, 300_000)
+  assert.equal(tlsClient.authorized, true)
 })
 
 test('with authorities given, only visitors with their certificates pass', async (t) => {
@@ -143,7 +143,7 @@ test('with authorities given, only visitors with their certificates pass', async
       socket.write('welcome')
     })
   })
-  const client = await ca.issue('someone')
+  const clientCertificate = await ca.issue('someone')
   const definition = {
     proto: 'tls',
     addr: String(port),
@@ -152,28 +152,31 @@ test('with authorities given, only visitors with their certificates pass', async
     mutual_tls_cas: ca.caPem,
   }
 
-  const known = tlsOver(visit(startRoute(definition).route, 'tls', true), client)
-  known.write('known')
-  const [answer] = await once(known, 'data')
+  const trusted = connectTls(
+    openTestClient(createTestRoute(definition).route, 'tls', true),
+    clientCertificate,
+  )
+  trusted.write('trusted')
+  const [response] = await once(trusted, 'data')
 
-  const stranger = visit(startRoute(definition).route, 'tls', true)
-  tlsOver(stranger, {}).write('stranger')
-  await stranger.until(() => stranger.closed)
+  const untrusted = openTestClient(createTestRoute(definition).route, 'tls', true)
+  connectTls(untrusted, {}).write('untrusted')
+  await untrusted.until(() => untrusted.closed)
 
-  assert.equal(String(answer), 'welcome')
-  assert.deepEqual(connections, ['known'])
-  assert.ok(stranger.error)
-  known.destroy()
+  assert.equal(String(response), 'welcome')
+  assert.deepEqual(connections, ['trusted'])
+  assert.ok(untrusted.error)
+  trusted.destroy()
 })
 
 test('TLS passes through untouched when nobody ends it here', async (t) => {
   const port = await startTlsService(t, (socket) => socket.end('from the upstream'))
-  const { route } = startRoute({ proto: 'tls', addr: String(port) })
-  const visitor = visit(route, 'tls', true)
+  const { route } = createTestRoute({ proto: 'tls', addr: String(port) })
+  const client = openTestClient(route, 'tls', true)
 
-  const client = tlsOver(visitor, {})
-  const [data] = await once(client, 'data')
+  const tlsClient = connectTls(client, {})
+  const [data] = await once(tlsClient, 'data')
 
   assert.equal(String(data), 'from the upstream')
-  client.destroy()
+  tlsClient.destroy()
 })

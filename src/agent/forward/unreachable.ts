@@ -1,8 +1,8 @@
 import type { ByteStream } from '../../base/io/stream.ts'
 
 /** Answers an HTTP request whose upstream cannot be reached, then lets the visitor's side end. */
-export function answerUnreachable(stream: ByteStream, why: string, closed: () => void): void {
-  const body = `failed to dial backend: ${why}\n`
+export function respondUnreachable(stream: ByteStream, reason: string, onClosed: () => void): void {
+  const body = `failed to dial backend: ${reason}\n`
   const head = [
     'HTTP/1.1 502 Bad Gateway',
     'Content-Type: text/plain; charset=utf-8',
@@ -14,7 +14,7 @@ export function answerUnreachable(stream: ByteStream, why: string, closed: () =>
     onData: (chunk) => stream.consumed(chunk.length),
     onEnd() {},
     onDrain() {},
-    onClose: closed,
+    onClose: onClosed,
   }
   stream.write(Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`))
   stream.end()

@@ -15,14 +15,20 @@ export interface DialOptions {
 export interface DialEvents {
   /** Used by sockets without TLS; the others emit `data`. */
   onread: OnReadOpts
-  connected(socket: Socket): void
-  failed(error: Error): void
+  onConnected(socket: Socket): void
+  onFailed(error: Error): void
 }
 
 const LOOPBACK = ['127.0.0.1', '::1']
 
 /** Errors after which the other family is worth a try; anything else was an answer. */
-const NOBODY_THERE = new Set(['ECONNREFUSED', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENETUNREACH', 'EHOSTUNREACH'])
+const RETRY_OTHER_FAMILY = new Set([
+  'ECONNREFUSED',
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+])
 
 /**
  * Dials the upstream of one tunnel. `localhost` is tried in both families, the one that worked last first, since a
@@ -30,7 +36,7 @@ const NOBODY_THERE = new Set(['ECONNREFUSED', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', '
  */
 export class UpstreamDialer {
   readonly #options: DialOptions
-  #loopback = 0
+  #preferredLoopback = 0
 
   constructor(options: DialOptions) {
     this.#options = options
@@ -44,56 +50,56 @@ export class UpstreamDialer {
   }
 
   #dialLoopback(preamble: Buffer | undefined, events: DialEvents): () => void {
-    const first = this.#loopback
+    const first = this.#preferredLoopback
     const second = 1 - first
-    let giveUp = this.#attempt(LOOPBACK[first]!, preamble, {
+    let cancel = this.#attempt(LOOPBACK[first]!, preamble, {
       onread: events.onread,
-      connected: events.connected,
-      failed: (refused) => {
-        if (!NOBODY_THERE.has(code(refused) ?? '')) {
-          events.failed(refused)
+      onConnected: events.onConnected,
+      onFailed: (firstError) => {
+        if (!RETRY_OTHER_FAMILY.has(errorCode(firstError) ?? '')) {
+          events.onFailed(firstError)
           return
         }
-        giveUp = this.#attempt(LOOPBACK[second]!, preamble, {
+        cancel = this.#attempt(LOOPBACK[second]!, preamble, {
           onread: events.onread,
-          connected: (socket) => {
-            this.#loopback = second
-            events.connected(socket)
+          onConnected: (socket) => {
+            this.#preferredLoopback = second
+            events.onConnected(socket)
           },
           // The first answer says more when the other family is not there at all.
-          failed: (error) => events.failed(code(error) === 'ECONNREFUSED' ? error : refused),
+          onFailed: (error) => events.onFailed(errorCode(error) === 'ECONNREFUSED' ? error : firstError),
         })
       },
     })
-    return () => giveUp()
+    return () => cancel()
   }
 
   #attempt(host: string, preamble: Buffer | undefined, events: DialEvents): () => void {
     const { upstream, timeoutMs } = this.#options
     const { onread } = events
-    const place = upstream.kind === 'unix' ? { path: upstream.path } : { host, port: upstream.port }
-    const secureLater = upstream.tls && preamble !== undefined
-    const common = { ...place, allowHalfOpen: true, noDelay: true }
+    const address = upstream.kind === 'unix' ? { path: upstream.path } : { host, port: upstream.port }
+    const tlsAfterPreamble = upstream.tls && preamble !== undefined
+    const common = { ...address, allowHalfOpen: true, noDelay: true }
     let socket: Socket =
-      upstream.tls && !secureLater
+      upstream.tls && !tlsAfterPreamble
         ? connectTls({ ...common, ...this.#tlsOptions() })
-        : connectTcp(secureLater ? common : { ...common, onread })
+        : connectTcp(tlsAfterPreamble ? common : { ...common, onread })
 
-    const late = setTimeout(
+    const timeout = setTimeout(
       () => socket.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)),
       timeoutMs,
     )
     const failed = (error: Error) => {
-      clearTimeout(late)
-      events.failed(error)
+      clearTimeout(timeout)
+      events.onFailed(error)
     }
     const connected = () => {
-      clearTimeout(late)
+      clearTimeout(timeout)
       socket.off('error', failed)
-      events.connected(socket)
+      events.onConnected(socket)
     }
     socket.once('error', failed)
-    if (secureLater) {
+    if (tlsAfterPreamble) {
       socket.once('connect', () => {
         const plain = socket
         plain.write(preamble)
@@ -108,7 +114,7 @@ export class UpstreamDialer {
       socket.once(upstream.tls ? 'secureConnect' : 'connect', connected)
     }
     return () => {
-      clearTimeout(late)
+      clearTimeout(timeout)
       socket.off('error', failed)
       socket.on('error', () => {})
       socket.destroy()
@@ -127,13 +133,13 @@ export class UpstreamDialer {
   }
 }
 
-function code(error: Error): string | undefined {
+function errorCode(error: Error): string | undefined {
   return (error as NodeJS.ErrnoException).code
 }
 
 /** Why an upstream could not be reached, in words. */
-export function dialReason(error: Error): string {
-  switch (code(error)) {
+export function formatDialError(error: Error): string {
+  switch (errorCode(error)) {
     case 'ECONNREFUSED':
       return 'connection refused; is the local service running?'
     case 'ENOTFOUND':
