@@ -5,11 +5,12 @@ import type { Deadlines } from '../../base/io/timer-wheel.ts'
 import { StallGuard } from './stall-guard.ts'
 
 /**
- * A `ByteStream` as Node's own stream, for what only speaks those (TLS, node:http). Credit follows what was read. With
- * deadlines a reader that takes nothing is cut after a while; without, somebody else sees to that.
+ * Adapts a `ByteStream` to a Node `Duplex`, for APIs that accept nothing else (TLS, node:http). Credit follows what the
+ * reader consumed. With a timer wheel, a stall guard aborts a reader that makes no progress; without one, the layer
+ * above has to.
  */
 export function asDuplex(stream: ByteStream, timers?: Deadlines): Duplex {
-  /** What came while the reader was behind: a list of small pieces would cost many times their size. */
+  /** Data received while the reader is behind, joined: a list of small chunks would cost many times their size. */
   const queue = new ByteQueue()
   let backpressured = false
   let unreadBytes = 0
@@ -24,11 +25,11 @@ export function asDuplex(stream: ByteStream, timers?: Deadlines): Duplex {
     })
   const duplex: Duplex = new Duplex({
     allowHalfOpen: true,
-    // A reader that keeps up is handed each piece at once, whatever the mark; one that does not is behind right away.
+    // A flowing reader gets every chunk at once, whatever the mark; a low mark signals back-pressure early.
     readableHighWaterMark: 1024,
     read() {
       backpressured = queue.length > 0 && !duplex.push(queue.take())
-      // Everything pushed so far has been taken off the queue, or the queue has room again.
+      // Node has emptied its read buffer, or has room in it again.
       const readBytes = unreadBytes - queue.length - duplex.readableLength
       if (readBytes > 0) {
         unreadBytes -= readBytes
@@ -77,13 +78,13 @@ export function asDuplex(stream: ByteStream, timers?: Deadlines): Duplex {
   return duplex
 }
 
-/** Runs once what was pushed has been read: a clean close must not cut the last bytes. */
+/** Runs the callback once all pushed data has been read: a clean close must not truncate the last bytes. */
 function onDrained(duplex: Duplex, callback: () => void): void {
   if (duplex.readableEnded || duplex.destroyed) callback()
   else duplex.once('end', callback)
 }
 
-/** Node's stream as a `ByteStream`, the way back. */
+/** Adapts a Node `Duplex` to a `ByteStream`. */
 export function toByteStream(duplex: Duplex): ByteStream {
   return new DuplexStream(duplex)
 }
@@ -91,7 +92,7 @@ export function toByteStream(duplex: Duplex): ByteStream {
 class DuplexStream implements ByteStream {
   sink: StreamSink = silentSink
   readonly #duplex: Duplex
-  /** Bytes handed to the sink and not consumed yet. */
+  /** Bytes delivered to the sink and not consumed yet. */
   #unconsumed = 0
   #closed = false
   #error: Error | undefined
@@ -117,7 +118,7 @@ class DuplexStream implements ByteStream {
   }
 
   write(chunk: Buffer): boolean {
-    // The caller may reuse its memory at once; a Duplex may hold on to it.
+    // The caller may reuse the chunk's memory at once; a Duplex may still reference it.
     return this.#duplex.write(Buffer.from(chunk))
   }
 

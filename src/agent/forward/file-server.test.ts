@@ -45,7 +45,7 @@ test('a file is served with its type and length, and captured', async (t) => {
   assert.match(captures.list()[0]?.response?.raw().toString() ?? '', /0123456789$/)
 })
 
-test('a directory shows its index, or a listing that is safe to show', async (t) => {
+test('a directory serves its index, or an escaped listing', async (t) => {
   assert.equal((await get(t, '/withindex/')).body, 'the index')
 
   const { body } = await get(t, '/')
@@ -54,14 +54,14 @@ test('a directory shows its index, or a listing that is safe to show', async (t)
   assert.doesNotMatch(body, /\.env|<img>/)
 })
 
-test('a directory without its slash is redirected', async (t) => {
+test('a directory without a trailing slash is redirected', async (t) => {
   const { status, head } = await get(t, '//withindex')
 
   assert.equal(status, 301)
   assert.match(head, /Location: \/withindex\/\r\n/)
 })
 
-test('ranges, HEAD and other methods', async (t) => {
+test('ranges and HEAD are supported, other methods are rejected', async (t) => {
   const range = await get(t, '/a.txt', 'Range: bytes=2-4\r\n')
   assert.equal(range.status, 206)
   assert.equal(range.body, '234')
@@ -71,7 +71,7 @@ test('ranges, HEAD and other methods', async (t) => {
   assert.equal((await get(t, '/a.txt', '', 'POST')).status, 405)
 })
 
-test('a link within the directory is followed', async (t) => {
+test('a symbolic link within the directory is followed', async (t) => {
   assert.equal((await get(t, '/inside.txt')).body, '0123456789')
 })
 

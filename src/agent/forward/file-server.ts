@@ -5,7 +5,7 @@ import { extname, join, sep } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-/** Serves a directory to connections handed to it; no port is opened. */
+/** Serves a directory on connections passed to `serve`; it opens no port. */
 export interface FileServer {
   serve(connection: Duplex, onClosed: () => void): void
 }
@@ -77,7 +77,7 @@ async function handleRequest(
   return sendListing(entry.path, segments, request, response)
 }
 
-/** The decoded names of a path, undefined when one of them must not be served. */
+/** The decoded path segments, or undefined if one of them must not be served. */
 function parseSegments(url: string): string[] | undefined {
   try {
     const segments = url
@@ -85,7 +85,7 @@ function parseSegments(url: string): string[] | undefined {
       .split('/')
       .filter((segment) => segment !== '')
       .map(decodeURIComponent)
-    // Dot files are how secrets (.env, .git) end up in public; with them go "." and "..".
+    // Dot files (.env, .git) often hold secrets; this also rejects "." and "..".
     return segments.some((segment) => segment.startsWith('.') || /[/\\\0]/.test(segment))
       ? undefined
       : segments
@@ -94,7 +94,7 @@ function parseSegments(url: string): string[] | undefined {
   }
 }
 
-/** The file behind the names, links resolved; undefined when it is missing or lies outside the root. */
+/** Resolves the segments, symbolic links included; undefined if the target is missing or outside the root. */
 async function locate(
   root: string,
   segments: string[],
@@ -141,7 +141,7 @@ async function sendFile(path: string, request: IncomingMessage, response: Server
   await pipeline(createReadStream(path, { start, end }), response)
 }
 
-/** One byte range; several or malformed ones are answered with the whole file, as RFC 9110 allows. */
+/** Parses a single byte range. Multiple or malformed ranges get the complete file, as RFC 9110 section 14.2 allows. */
 function parseRange(
   header: string | undefined,
   size: number,

@@ -11,7 +11,7 @@ import { createTestRoute, openTestClient, startService } from './testing.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: public.example.com\r\n\r\n'
 
-test('bytes go both ways, and each half-close is passed on', async (t) => {
+test('data flows both ways, and each half-close is propagated', async (t) => {
   const port = await startService(t, (socket) => {
     let received = ''
     socket.on('data', (chunk) => {
@@ -49,9 +49,9 @@ test('a megabyte each way arrives byte for byte', async (t) => {
   assert.equal(client.unconsumed, 0)
 })
 
-test('an upstream that breaks off breaks the client, never a clean end', async (t) => {
+test('an upstream reset reaches the client as an error, never as a clean end', async (t) => {
   const port = await startService(t, (socket) => {
-    socket.write('half an answer', () => socket.resetAndDestroy())
+    socket.write('half a response', () => socket.resetAndDestroy())
   })
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
 
@@ -62,7 +62,7 @@ test('an upstream that breaks off breaks the client, never a clean end', async (
   assert.match(client.error?.message ?? '', /ECONNRESET|closed/)
 })
 
-test('a client that goes away breaks the upstream', async (t) => {
+test('a client that disconnects resets the upstream', async (t) => {
   const sockets: Socket[] = []
   const port = await startService(t, (socket) => sockets.push(socket.resume()))
   const { route, connections } = createTestRoute({ proto: 'tcp', addr: String(port) })
@@ -78,12 +78,12 @@ test('a client that goes away breaks the upstream', async (t) => {
   await client.until(() => connections.gauge === 0)
 })
 
-test('an upstream that does not read gets no more than a window', async (t) => {
+test('an upstream that does not read is sent no more than a window', async (t) => {
   const port = await startService(t, (socket) => socket.pause())
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
   const client = openTestClient(route, 'tcp')
 
-  // The kernel takes some; what it does not take must stay unconsumed.
+  // The kernel buffers some of it; the rest must stay unconsumed.
   const chunk = Buffer.alloc(16_384)
   let sent = 0
   while (client.unconsumed < 262_144 && sent < 64e6) {
@@ -96,7 +96,7 @@ test('an upstream that does not read gets no more than a window', async (t) => {
   client.abort()
 })
 
-test('a client that does not read stops the upstream, and reading on goes on', async (t) => {
+test('a client that does not read stops the upstream, which resumes when the client reads again', async (t) => {
   let written = 0
   const port = await startService(t, (socket) => {
     const chunk = Buffer.alloc(65_536, 'x')
@@ -118,7 +118,7 @@ test('a client that does not read stops the upstream, and reading on goes on', a
   client.abort()
 })
 
-test('a refused http upstream is answered with 502 that names it, and captured', async () => {
+test('an unreachable http upstream gives a 502 that names it, and is captured', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -139,7 +139,7 @@ test('a refused http upstream is answered with 502 that names it, and captured',
   assert.equal(client.unconsumed, 0)
 })
 
-test('a refused tcp upstream is an error, not an empty answer', async () => {
+test('an unreachable tcp upstream is an error, not an empty response', async () => {
   const { route } = createTestRoute({ proto: 'tcp', addr: '127.0.0.1:1' })
 
   const client = openTestClient(route, 'tcp')
@@ -149,7 +149,7 @@ test('a refused tcp upstream is an error, not an empty answer', async () => {
   assert.match(client.error?.message ?? '', /failed to dial backend: 127\.0\.0\.1:1/)
 })
 
-test('localhost is found on IPv6 when nothing listens on IPv4', async (t) => {
+test('localhost is dialled on IPv6 when nothing listens on IPv4', async (t) => {
   const server = createServer((socket) => socket.end('six')).listen(0, '::1')
   const [failed] = await Promise.race([
     once(server, 'error'),
@@ -168,7 +168,7 @@ test('localhost is found on IPv6 when nothing listens on IPv4', async (t) => {
   }
 })
 
-test('a unix socket is an upstream as well', async (t) => {
+test('a unix socket can be an upstream', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'adit-unix-'))
   const path = join(dir, 'app.sock')
   const server = createServer((socket) => socket.end('unix')).listen(path)
@@ -186,7 +186,7 @@ test('a unix socket is an upstream as well', async (t) => {
   client.end()
 })
 
-test('requests are captured as the upstream saw them, with the address of the client', async (t) => {
+test('requests are captured as the upstream received them, with the client address', async (t) => {
   const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
   const port = await startService(t, (socket) => socket.on('data', () => socket.write(response)))
   const { route, captures, requests } = createTestRoute({ proto: 'http', addr: String(port) })
@@ -206,7 +206,7 @@ test('requests are captured as the upstream saw them, with the address of the cl
   client.abort()
 })
 
-test('without inspection requests are counted and not kept', async (t) => {
+test('without inspection, requests are counted but not captured', async (t) => {
   const port = await startService(t, (socket) =>
     socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n')),
   )
@@ -221,7 +221,7 @@ test('without inspection requests are counted and not kept', async (t) => {
   client.abort()
 })
 
-test('the Host is rewritten for the upstream and its redirects back for the client', async (t) => {
+test('the Host is rewritten for the upstream, and its redirects for the client', async (t) => {
   let received = ''
   const port = await startService(t, (socket) =>
     socket.on('data', (chunk) => {
@@ -245,7 +245,7 @@ test('the Host is rewritten for the upstream and its redirects back for the clie
   client.abort()
 })
 
-test('redirects to elsewhere and bodies stay as they are when the Host is rewritten', async (t) => {
+test('redirects to other hosts and bodies are unchanged when the Host is rewritten', async (t) => {
   const response =
     'HTTP/1.1 302 Found\r\nLocation: https://other.test/\r\nContent-Length: 15\r\n\r\nHost: localhost'
   const port = await startService(t, (socket) => socket.on('data', () => socket.write(response)))
@@ -259,7 +259,7 @@ test('redirects to elsewhere and bodies stay as they are when the Host is rewrit
   client.abort()
 })
 
-test('a PROXY header is passed on and not taken for a request', async (t) => {
+test('a PROXY header is forwarded and not parsed as a request', async (t) => {
   let received = ''
   const port = await startService(t, (socket) =>
     socket.on('data', (chunk) => {
@@ -290,7 +290,7 @@ test('a missing PROXY header is an error', async (t) => {
   assert.match(client.error?.message ?? '', /PROXY header/)
 })
 
-test('a development server that refuses the name gives a hint, once', async (t) => {
+test('a development server that rejects the host name causes one hint', async (t) => {
   const port = await startService(t, (socket) =>
     socket.on('data', () =>
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nInvalid Host header'),

@@ -23,11 +23,11 @@ import { formatDialError, UpstreamDialer } from './upstream-dial.ts'
 const DIAL_TIMEOUT_MS = 10_000
 const READ_BUFFER_BYTES = 65_536
 
-/** What one tunnel needs to be forwarded. */
+/** The tunnel whose streams a route forwards. */
 export interface ForwardTarget {
   spec: TunnelSpec
   inspected: boolean
-  /** The name captures are listed under. */
+  /** The tunnel name shown with captures. */
   name: string
   /** The public origin redirects are rewriteLayer to; empty for labelled tunnels. */
   publicUrl: string
@@ -35,20 +35,20 @@ export interface ForwardTarget {
   requests: Meter
 }
 
-/** What forwarding needs of the agent. */
+/** Dependencies of the forwarder; the agent provides them. */
 export interface ForwarderDependencies {
   captures: CaptureStore
   clock: Clock
   log: AgentLog
-  /** The one timer of all streams; tests move it by hand. */
+  /** Shared by all streams; tests advance it by hand. */
   timers?: Deadlines
 }
 
-/** Carries proxied streams to local services. One for all tunnels: they share a read buffer and the turn's writes. */
+/** Forwards proxied streams to local services. All tunnels share one forwarder, its read buffer and flush scheduler. */
 export class Forwarder {
   readonly #dependencies: Required<ForwarderDependencies>
   readonly #flushScheduler: Turn
-  // One buffer for all upstream sockets: reads are handled one after the other and copied before the next.
+  // One buffer for all upstream sockets: each read is copied before the next one starts.
   readonly #readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
 
   constructor({ timers, ...rest }: ForwarderDependencies) {
@@ -60,18 +60,18 @@ export class Forwarder {
     }
   }
 
-  /** Whether requests of such a tunnel are kept. HTTP/2 goes through as it is. */
+  /** Whether requests of the tunnel are captured. HTTP/2 is never inspected. */
   inspects(spec: TunnelSpec): boolean {
     return spec.inspect && this.#dependencies.captures.enabled && spec.forwardsProto !== 'http2'
   }
 
-  /** Prepares the way to a tunnel's upstream; what depends on the definition alone is worked out here. */
+  /** Builds the route to a tunnel's upstream, once per definition. */
   route(target: ForwardTarget): Route {
     return new Route(target, this.#dependencies, this.#flushScheduler, this.#readBuffer)
   }
 }
 
-/** The way from a tunnel to its upstream. */
+/** Forwards the streams of one tunnel to its upstream. */
 export class Route {
   readonly #target: ForwardTarget
   readonly #dependencies: Required<ForwarderDependencies>
@@ -101,7 +101,7 @@ export class Route {
     })
   }
 
-  /** Takes over a stream; its sink is set when this returns. */
+  /** Takes ownership of a stream and sets its sink before returning. */
   accept(header: ProxyHeader, stream: ByteStream): void {
     if (this.#target.spec.proxyProto === 0) this.#start(header, stream, undefined)
     else new PreambleStream(stream, (preamble, rest) => this.#start(header, rest, preamble))
@@ -142,7 +142,7 @@ export class Route {
 
   #addHttpLayers(header: ProxyHeader, stream: ByteStream): ByteStream {
     const { spec, inspected, publicUrl, name, requests } = this.#target
-    // HTTP/2 goes through as it is: neither rewritten nor inspected.
+    // HTTP/2 passes through unchanged: neither rewritten nor inspected.
     if (spec.forwardsProto === 'http2') return stream
     const { captures, clock } = this.#dependencies
     const rewriteLayer =
@@ -198,7 +198,7 @@ export class Route {
     })
   }
 
-  /** Development servers refuse names they do not know; say once what helps. */
+  /** Development servers reject unknown host names; suggests the flag that helps, once per route. */
   #suggestHostRewrite(status: number, bodyStart: Buffer): void {
     if (this.#hintShown || status < 400 || this.#target.spec.hostHeader !== undefined) return
     if (
@@ -208,14 +208,14 @@ export class Route {
     )
       return
     this.#hintShown = true
-    this.#dependencies.log.warn('the local service refuses the public host name', {
+    this.#dependencies.log.warn('the local service rejects the public host name', {
       name: this.#target.name,
       hint: 'start the tunnel with --host-header=rewrite',
     })
   }
 }
 
-/** The address of `ip:port` without its port, as captures show it. */
+/** Removes port and brackets from `ip:port`; captures show the address alone. */
 function stripPort(clientAddr: string): string {
   return clientAddr.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 }

@@ -1,7 +1,7 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { StreamLayer } from '../../base/io/stream-layer.ts'
 
-/** Keeps what comes until somebody is there to take it; at most one window, since nothing is consumed meanwhile. */
+/** Buffers a stream until its sink is set; at most one window, since nothing is consumed before. */
 export class HeldStream extends StreamLayer {
   #queue: ByteQueue | undefined = new ByteQueue()
   #ended = false
@@ -22,7 +22,7 @@ export class HeldStream extends StreamLayer {
     else this.sink.onClose(error)
   }
 
-  /** The sink is set: gives it everything in order. */
+  /** Delivers the buffered data and events to the sink in order. */
   release(): void {
     const bytes = this.#queue?.take()
     this.#queue = undefined

@@ -3,17 +3,17 @@ import { StreamLayer } from '../../base/io/stream-layer.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { type Head, MessageScanner, requestFraming, responseFraming, statusOf } from '../http1.ts'
 
-/** The names a rewritten connection goes by on its two sides. */
+/** The host names on the two sides of a rewritten connection. */
 export interface HostNames {
-  /** What the upstream is to read in Host. */
+  /** The Host value sent to the upstream. */
   upstream: string
   /** The public origin, such as `https://app.example.com`; empty when the tunnel has none (labels). */
   publicOrigin: string
 }
 
 /**
- * Gives the upstream the Host it expects and turns its redirects to itself back into public ones. Bytes that are not
- * HTTP/1 pass as they are.
+ * Rewrites the Host header for the upstream, and rewrites redirects to the upstream back to the public origin. Data
+ * that is not HTTP/1 passes unchanged.
  */
 export class HostRewriteStream extends StreamLayer {
   readonly #names: HostNames
@@ -66,7 +66,7 @@ export class HostRewriteStream extends StreamLayer {
   #requestHead(bytes: Buffer, head: Head) {
     this.#pendingMethods.push(head.line.slice(0, head.line.indexOf(' ')))
     const rewritten = rewriteHost(bytes, this.#names.upstream)
-    // What became shorter will never be reported as consumed by those above.
+    // The layers above never see the removed bytes, so this layer has to credit them.
     if (rewritten.length < bytes.length) this.inner.consumed(bytes.length - rewritten.length)
     this.sink.onData(rewritten)
     return requestFraming(head)
@@ -83,7 +83,7 @@ export class HostRewriteStream extends StreamLayer {
   }
 }
 
-/** The head with another Host; the visitor's stays readable in X-Forwarded-Host. */
+/** Replaces Host and preserves the client's value in X-Forwarded-Host. */
 function rewriteHost(bytes: Buffer, host: string): Buffer {
   const lines = bytes.toString('latin1').split('\r\n')
   const hostIndex = lines.findIndex((line, index) => index > 0 && /^host[ \t]*:/i.test(line))

@@ -10,7 +10,7 @@ const HEADERS = ([1, 2] as const).flatMap((version) => [
   proxyProtocolHeader(version, 'nonsense', 'nonsense'),
 ])
 
-test('a header is found whole, and waited for while it is not', () => {
+test('the length of a header is known once it is complete', () => {
   for (const header of HEADERS) {
     const bytes = Buffer.concat([header, Buffer.from('GET / HTTP/1.1\r\n')])
 
@@ -21,7 +21,7 @@ test('a header is found whole, and waited for while it is not', () => {
   }
 })
 
-test('whatever comes, the length lies within the bytes or there is none', () => {
+test('for any input, the length lies within the bytes or there is none', () => {
   const random = createRandom()
   for (const _ of rounds(20_000)) {
     const bytes = mutate(random, random.pick(HEADERS))

@@ -5,7 +5,7 @@ import { StreamLayer } from '../../base/io/stream-layer.ts'
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const MAX_V1_BYTES = 107
 
-/** The length of the PROXY header at the beginning, undefined while it is incomplete, -1 when there is none. */
+/** The length of the leading PROXY header: undefined while it is incomplete, -1 if there is none. */
 export function preambleLength(bytes: Buffer): number | undefined {
   if (bytes.length === 0) return undefined
   if (bytes[0] === 0x50) {
@@ -22,8 +22,8 @@ export function preambleLength(bytes: Buffer): number | undefined {
 }
 
 /**
- * Takes the PROXY header off the beginning of a stream, as it has to be sent before anything else, TLS included, and
- * must not be taken for a request. `ready` gets the header and must set the sink of this stream.
+ * Strips the PROXY header from the beginning of a stream: it precedes everything else, TLS included, and must not be
+ * parsed as a request. `onPreamble` receives the header and must set the sink of this stream.
  */
 export class PreambleStream extends StreamLayer {
   readonly #onPreamble: (preamble: Buffer, stream: ByteStream) => void
@@ -47,7 +47,7 @@ export class PreambleStream extends StreamLayer {
       return
     }
     if (length < 0) {
-      this.inner.reset(new Error('The connection does not begin with the PROXY header that was announced.'))
+      this.inner.reset(new Error('The connection does not begin with a PROXY header.'))
       return
     }
     this.#complete = true
@@ -59,6 +59,6 @@ export class PreambleStream extends StreamLayer {
 
   override onEnd(): void {
     if (this.#complete) this.sink.onEnd()
-    else this.inner.reset(new Error('The connection ended inside its PROXY header.'))
+    else this.inner.reset(new Error('The connection ended within its PROXY header.'))
   }
 }

@@ -10,9 +10,9 @@ import type { Deadlines } from '../../base/io/timer-wheel.ts'
 import { StallGuard } from './stall-guard.ts'
 
 /**
- * Joins a proxied stream to the socket of its upstream: half-close and back-pressure go both ways, credit is given
- * for exactly what the kernel took, and an error on either side is one on the other. It exists before the upstream is
- * connected, and takes the upstream's bytes from a buffer all pipes share.
+ * Joins a proxied stream and the socket of its upstream: propagates half-close and back-pressure both ways, credits
+ * exactly what the kernel accepted, and resets one side when the other fails. The pipe is created before the upstream
+ * is connected, and receives upstream data in a read buffer that all pipes share.
  */
 export class SocketPipe implements StreamSink {
   readonly #stream: ByteStream
@@ -20,19 +20,19 @@ export class SocketPipe implements StreamSink {
   readonly #timers: Deadlines
   readonly #onClosed: (error?: Error) => void
   #guard: StallGuard | undefined
-  /** True while the stream takes nothing of what the upstream sends. */
+  /** True while the stream accepts no more data from the upstream. */
   #backpressured = false
-  /** Bytes that came from the upstream, and from the stream. */
+  /** Bytes received from the upstream, and forwarded to it. */
   #receivedBytes = 0
   #forwardedBytes = 0
   #socket: Socket | undefined
   #writer: Out | undefined
-  /** Pieces that came before the upstream was connected; at most one window. */
+  /** Data received before the upstream connected; at most one window. */
   readonly #queue = new ByteQueue()
   #ended = false
   #closed = false
 
-  /** `onClosed` is called once, when both sides are over, with the error that broke them if any. */
+  /** `onClosed` is called once, when both sides are closed, with the error if there was one. */
   constructor(
     stream: ByteStream,
     flushScheduler: Turn,
@@ -46,7 +46,7 @@ export class SocketPipe implements StreamSink {
     stream.sink = this
   }
 
-  /** The upstream is there: what came early is written, what it sends is passed on. */
+  /** Attaches the connected upstream and flushes the data queued for it. */
   connect(socket: Socket): void {
     if (this.#closed) {
       socket.on('error', () => {})
@@ -65,7 +65,7 @@ export class SocketPipe implements StreamSink {
     }
     socket.on('end', () => this.#stream.end())
     socket.on('close', () => {
-      // After a clean end of both directions this finds nothing left to do.
+      // Both directions may have ended cleanly before.
       if (!socket.readableEnded || !socket.writableFinished)
         this.fail(new Error('The upstream closed the connection.'))
     })
@@ -74,7 +74,7 @@ export class SocketPipe implements StreamSink {
     if (this.#ended) this.#writer.end()
   }
 
-  /** Bytes of the upstream, in memory that is reused as soon as this returns. False: stop reading. */
+  /** Accepts upstream data in memory that is reused as soon as this returns. Returns false to stop reading. */
   onUpstreamData(chunk: Buffer): boolean {
     this.#receivedBytes += chunk.length
     const writable = this.#stream.write(chunk)
@@ -121,13 +121,13 @@ export class SocketPipe implements StreamSink {
     this.#onClosed(error)
   }
 
-  /** The upstream cannot be reached and somebody else answers: gives credit for what came and lets go of the stream. */
+  /** Credits the queued data and releases the stream, so that another sink can respond to it. */
   detach(): void {
     this.#closed = true
     this.#stream.consumed(this.#queue.take().length)
   }
 
-  /** Breaks both sides: the upstream failed, or could not be reached at all. */
+  /** Resets both sides: the upstream failed or could not be reached. */
   fail(error: Error): void {
     if (this.#closed) return
     this.#closed = true
@@ -138,7 +138,7 @@ export class SocketPipe implements StreamSink {
     this.#onClosed(error)
   }
 
-  /** Made when it is needed first: most streams never wait. */
+  /** Creates the guard on first use: most streams never stall. */
   #watch(): void {
     this.#guard ??= new StallGuard(this.#timers, {
       hasPendingData: () => this.#backpressured || (this.#writer?.pending ?? 0) > 0,

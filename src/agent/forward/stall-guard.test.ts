@@ -7,11 +7,11 @@ import { Deadlines } from '../../base/io/timer-wheel.ts'
 import { silentAgentLog } from '../log/log.ts'
 import { createTestRoute, openTestClient, startService } from './testing.ts'
 
-/** Deadlines whose time a test moves, one tick of half a second after the other. */
+/** A timer wheel that a test advances, one tick of half a second at a time. */
 function createManualTimers() {
   const time = { ms: 0 }
   const timers = new Deadlines({ now: () => time.ms, monotonic: () => time.ms })
-  // The timer would only add to what is moved by hand.
+  // The real timer would advance the wheel as well.
   timers.start = () => {}
   const advance = (seconds: number) => {
     for (let ticks = seconds * 2; ticks > 0; ticks--) {
@@ -22,7 +22,7 @@ function createManualTimers() {
   return { timers, advance }
 }
 
-test('a client who takes nothing for five minutes is cut, and so is the upstream', async (t) => {
+test('a client that reads nothing for five minutes is aborted, and so is its upstream', async (t) => {
   const { timers, advance } = createManualTimers()
   const upstreamClosed = Promise.withResolvers<void>()
   const port = await startService(t, (socket) => {
@@ -40,12 +40,12 @@ test('a client who takes nothing for five minutes is cut, and so is the upstream
   assert.equal(client.closed, false)
   advance(7)
 
-  assert.match(client.error?.message ?? '', /Nothing moved for 5 minutes/)
+  assert.match(client.error?.message ?? '', /no progress for 5 minutes/)
   await upstreamClosed.promise
-  assert.match(captures.list(1)[0]?.error ?? '', /before the answer was complete/)
+  assert.match(captures.list(1)[0]?.error ?? '', /before the response was complete/)
 })
 
-test('a client who takes a little from time to time is left alone', async (t) => {
+test('a client that reads slowly is not aborted', async (t) => {
   const { timers, advance } = createManualTimers()
   const port = await startService(t, (socket) => {
     socket.on('data', () => socket.write(Buffer.alloc(4_000_000)))
@@ -67,26 +67,26 @@ test('a client who takes a little from time to time is left alone', async (t) =>
   client.abort()
 })
 
-test('an upstream that takes nothing for five minutes is cut', async (t) => {
+test('an upstream that reads nothing for five minutes is aborted', async (t) => {
   const { timers, advance } = createManualTimers()
   const port = await startService(t, (socket) => socket.pause())
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) }, silentAgentLog, timers)
   const client = openTestClient(route, 'tcp')
   let last = -1
-  // As much as a window allows, until the kernel takes no more.
+  // As much as the window allows, until the kernel accepts no more.
   while (client.unconsumed !== last || client.unconsumed < 262_144) {
     last = client.unconsumed
     if (client.unconsumed < 262_144) client.send(Buffer.alloc(262_144))
     for (let ticks = 0; ticks < 20; ticks++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  // Half a minute more: something had still moved when it was first looked at.
+  // One check interval more: the first check still saw progress.
   advance(336)
 
-  assert.match(client.error?.message ?? '', /Nothing moved for 5 minutes/)
+  assert.match(client.error?.message ?? '', /no progress for 5 minutes/)
 })
 
-test('a stream with nothing to say may be silent for as long as it likes', async (t) => {
+test('an idle stream is never aborted', async (t) => {
   const { timers, advance } = createManualTimers()
   const port = await startService(t, (socket) => {
     socket.on('data', () => socket.write('hello'))
@@ -106,7 +106,7 @@ test('a stream with nothing to say may be silent for as long as it likes', async
   client.abort()
 })
 
-test('a client who takes nothing of a file is cut too', async (t) => {
+test('a client that reads nothing of a file is aborted too', async (t) => {
   const { timers, advance } = createManualTimers()
   const directory = mkdtempSync(join(tmpdir(), 'adit-files-'))
   t.after(() => rmSync(directory, { recursive: true }))
@@ -120,5 +120,5 @@ test('a client who takes nothing of a file is cut too', async (t) => {
   advance(306)
 
   await client.until(() => client.closed)
-  assert.match(client.error?.message ?? '', /Nothing moved for 5 minutes/)
+  assert.match(client.error?.message ?? '', /no progress for 5 minutes/)
 })

@@ -1,27 +1,27 @@
 import { type Deadlines, Timed } from '../../base/io/timer-wheel.ts'
 
-/** Five minutes, as long as the server gives its visitors (P16), looked at every half minute. */
+/** Ten checks make five minutes, the same limit the server applies to its clients (P16). */
 const CHECK_INTERVAL_MS = 30_000
 const MAX_IDLE_CHECKS = 10
 
-/** What a guard asks of the stream it watches. */
+/** What a guard needs from the stream it watches. */
 export interface GuardedStream {
-  /** True while data waits for somebody to take it. */
+  /** True while data is waiting for a reader. */
   hasPendingData(): boolean
-  /** Counts up with every byte that gets on. */
+  /** A counter that grows with every byte delivered. */
   progress(): number
   abort(error: Error): void
 }
 
 /**
- * Cuts a stream on which nothing moves for five minutes although data waits: its memory is spent on somebody who reads
- * no more. A slow reader may be slow, and a stream with nothing to say may be silent for as long as it likes.
+ * Aborts a stream that makes no progress for five minutes while data is pending: the reader is dead and pins memory.
+ * Slow readers and idle streams are never aborted.
  */
 export class StallGuard extends Timed {
   readonly #timers: Deadlines
   readonly #stream: GuardedStream
   #lastProgress = 0
-  /** How often it was looked at since anything moved. */
+  /** Checks since the last progress. */
   #idleChecks = 0
 
   constructor(timers: Deadlines, stream: GuardedStream) {
@@ -30,7 +30,7 @@ export class StallGuard extends Timed {
     this.#stream = stream
   }
 
-  /** Data waits from now on; called again while it does, this changes nothing. */
+  /** Starts watching when data becomes pending; has no effect while already watching. */
   watch(): void {
     if (this.dueAt !== 0) return
     this.#timers.start()
@@ -46,7 +46,7 @@ export class StallGuard extends Timed {
     if (this.#stream.progress() !== this.#lastProgress) this.#schedule()
     else if (++this.#idleChecks < MAX_IDLE_CHECKS)
       this.#timers.set(this, this.#timers.ticks(CHECK_INTERVAL_MS))
-    else this.#stream.abort(new Error('Nothing moved for 5 minutes although data waits.'))
+    else this.#stream.abort(new Error('The stream stalled: no progress for 5 minutes.'))
   }
 
   #schedule(): void {

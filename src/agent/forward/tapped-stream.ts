@@ -2,7 +2,7 @@ import type { ByteStream } from '../../base/io/stream.ts'
 import { StreamLayer } from '../../base/io/stream-layer.ts'
 import type { HttpTap } from '../inspector/http-tap.ts'
 
-/** Passes everything on first and shows it to a tap afterwards, so that listening never delays a byte. */
+/** Forwards data first and copies it to a tap afterwards, so that inspection never delays traffic. */
 export class TappedStream extends StreamLayer {
   readonly #tap: HttpTap
 
@@ -23,7 +23,7 @@ export class TappedStream extends StreamLayer {
   }
 
   override onData(chunk: Buffer): void {
-    // The sink may answer within this call (a refused upstream does), so the request is noted before.
+    // The sink may respond within this call (an unreachable upstream does), so the tap sees the request first.
     this.#tap.request(chunk)
     this.sink.onData(chunk)
   }

@@ -5,18 +5,18 @@ import { asDuplex, toByteStream } from './duplex.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
-/** What TLS that ends in the agent needs. */
+/** Settings for TLS that terminates in the agent. */
 export interface TerminationOptions {
   cert: string
   key: string
-  /** Visitors must show a certificate of one of these authorities. */
+  /** Clients must present a certificate issued by one of these authorities. */
   clientCas: string | undefined
 }
 
 /**
- * Ends the visitor's TLS and hands over the plain stream, or closes a connection whose handshake fails. Node checks
- * client certificates in its server only, and a server cannot tell which stream a socket came from: so each stream
- * gets a server of its own.
+ * Terminates the client's TLS and passes on the decrypted stream, or closes the connection if the handshake fails.
+ * Node verifies client certificates only in a server, and a server cannot tell which stream a socket belongs to, so
+ * each stream gets its own server.
  */
 export function terminateTls(
   stream: ByteStream,
@@ -44,7 +44,7 @@ export function terminateTls(
     events.onSecure(toByteStream(socket))
   })
   server.once('tlsClientError', fail)
-  duplex.once('close', () => fail(new Error('The visitor left during the TLS handshake.')))
+  duplex.once('close', () => fail(new Error('The client disconnected during the TLS handshake.')))
   duplex.on('error', fail)
   server.emit('connection', duplex)
 }

@@ -11,16 +11,16 @@ import { Meter } from '../metrics.ts'
 import { tunnelSpec } from '../tunnels/spec.ts'
 import { Forwarder, type Route } from './forwarder.ts'
 
-/** The client's end of a stream, in memory: what the edge would hold. */
+/** The client's end of a stream, in memory, as the edge would hold it. */
 export class TestClient {
   readonly stream: ByteStream & { sink: StreamSink }
   received = Buffer.alloc(0)
   ended = false
   error: Error | undefined
   closed = false
-  /** Bytes sent and not yet consumed by the agent: what a window would count. */
+  /** Bytes sent and not yet consumed by the agent. */
   unconsumed = 0
-  /** Bytes the agent may have under way before its writes return false. */
+  /** Bytes the agent may write before its writes return false. */
   window = Number.POSITIVE_INFINITY
   #agentEnded = false
   #clientEnded = false
@@ -56,7 +56,7 @@ export class TestClient {
     const bytes = Buffer.from(data as string, 'latin1')
     this.unconsumed += bytes.length
     this.stream.sink.onData(bytes)
-    // As the link does: whoever keeps a piece without copying it finds something else there.
+    // The link reuses its read buffer: a receiver that keeps a chunk without copying it finds other data there.
     bytes.fill('!')
   }
 
@@ -67,10 +67,10 @@ export class TestClient {
   }
 
   abort(): void {
-    this.#close(new Error('the client went away'))
+    this.#close(new Error('the client disconnected'))
   }
 
-  /** Reads on after `room` had run out. */
+  /** Opens the window again. */
   drain(bytes: number): void {
     this.window = bytes
     this.stream.sink.onDrain()
@@ -115,7 +115,7 @@ export class TestClient {
   }
 }
 
-/** A local service that handles each connection with `handle`; gives its port. */
+/** Starts a local service that handles each connection with `handle`; returns its port. */
 export async function startService(t: TestContext, handle: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -132,7 +132,7 @@ export async function startService(t: TestContext, handle: (socket: Socket) => v
   return (server.address() as { port: number }).port
 }
 
-/** A tunnel to forward through, with everything it keeps within reach. */
+/** Creates a route and returns it with its captures and meters. */
 export function createTestRoute(
   definition: TunnelDefinition,
   log: AgentLog = silentAgentLog,
@@ -155,7 +155,7 @@ export function createTestRoute(
   return { route: forwarder.route(target), captures, connections, requests }
 }
 
-/** A client whose stream the route has taken over. */
+/** Opens a client whose stream the route has accepted. */
 export function openTestClient(
   route: Route,
   proto: 'https' | 'tcp' | 'tls' = 'https',

@@ -55,7 +55,7 @@ function connectTls(client: TestClient, options: ConnectionOptions): TLSSocket {
   return socket
 }
 
-test('TLS is spoken to an https upstream, which is not verified unless asked for', async (t) => {
+test('an https upstream is dialled with TLS, unverified by default', async (t) => {
   const alpn: unknown[] = []
   const port = await startTlsService(t, (socket) => {
     alpn.push(socket.alpnProtocol)
@@ -73,7 +73,7 @@ test('TLS is spoken to an https upstream, which is not verified unless asked for
   client.end()
 })
 
-test('a verified upstream needs a certificate of the authority named', async (t) => {
+test('a verified upstream needs a certificate of the configured authority', async (t) => {
   const port = await startTlsService(t, (socket) =>
     socket.on('data', () => socket.end('HTTP/1.1 204 No Content\r\n\r\n')),
   )
@@ -90,7 +90,7 @@ test('a verified upstream needs a certificate of the authority named', async (t)
   assert.match(await request({ upstream_tls_verify_cas: ca.caPem }), /^HTTP\/1\.1 204/)
 })
 
-test('a PROXY header goes ahead of the TLS handshake with the upstream', async (t) => {
+test('a PROXY header precedes the TLS handshake with the upstream', async (t) => {
   const received: string[] = []
   const port = await startService(t, (socket) => {
     socket.once('readable', () => {
@@ -117,7 +117,7 @@ test('a PROXY header goes ahead of the TLS handshake with the upstream', async (
   client.end()
 })
 
-test('TLS that ends in the agent reaches the upstream in clear', async (t) => {
+test('TLS terminated in the agent reaches the upstream in clear text', async (t) => {
   const port = await startService(t, (socket) => socket.pipe(socket))
   const { route } = createTestRoute({ proto: 'tls', addr: String(port), crt: local.cert, key: local.key })
   const client = openTestClient(route, 'tls', true)
@@ -135,7 +135,7 @@ test('TLS that ends in the agent reaches the upstream in clear', async (t) => {
   assert.equal(tlsClient.authorized, true)
 })
 
-test('with authorities given, only visitors with their certificates pass', async (t) => {
+test('with client authorities configured, only clients with their certificates pass', async (t) => {
   const connections: string[] = []
   const port = await startService(t, (socket) => {
     socket.on('data', (chunk) => {
@@ -143,7 +143,7 @@ test('with authorities given, only visitors with their certificates pass', async
       socket.write('welcome')
     })
   })
-  const clientCertificate = await ca.issue('someone')
+  const clientCertificate = await ca.issue('client')
   const definition = {
     proto: 'tls',
     addr: String(port),
@@ -169,7 +169,7 @@ test('with authorities given, only visitors with their certificates pass', async
   trusted.destroy()
 })
 
-test('TLS passes through untouched when nobody ends it here', async (t) => {
+test('TLS passes through when the agent does not terminate it', async (t) => {
   const port = await startTlsService(t, (socket) => socket.end('from the upstream'))
   const { route } = createTestRoute({ proto: 'tls', addr: String(port) })
   const client = openTestClient(route, 'tls', true)

@@ -1,6 +1,6 @@
 import type { ByteStream } from '../../base/io/stream.ts'
 
-/** Answers an HTTP request whose upstream cannot be reached, then lets the visitor's side end. */
+/** Responds 502 to an HTTP request whose upstream cannot be reached, then ends the stream. */
 export function respondUnreachable(stream: ByteStream, reason: string, onClosed: () => void): void {
   const body = `failed to dial backend: ${reason}\n`
   const head = [
@@ -10,7 +10,7 @@ export function respondUnreachable(stream: ByteStream, reason: string, onClosed:
     'Connection: close',
   ]
   stream.sink = {
-    // The rest of the request is of no use to anybody, but whoever sends it must not be stalled.
+    // The rest of the request is discarded, but credited so that its sender does not stall.
     onData: (chunk) => stream.consumed(chunk.length),
     onEnd() {},
     onDrain() {},

@@ -6,14 +6,14 @@ import type { Upstream } from '../tunnels/upstream-address.ts'
 export interface DialOptions {
   upstream: Upstream
   tls: { verify: boolean; ca: string | undefined }
-  /** Protocols to offer when TLS is spoken. */
+  /** Protocols offered in ALPN if the upstream uses TLS. */
   alpn: string[]
   timeoutMs: number
 }
 
-/** One dial: where its bytes are read into, and who is told whether it worked. */
+/** Callbacks of one dial, and the buffer its socket reads into. */
 export interface DialEvents {
-  /** Used by sockets without TLS; the others emit `data`. */
+  /** Used by sockets without TLS; TLS sockets emit `data`. */
   onread: OnReadOpts
   onConnected(socket: Socket): void
   onFailed(error: Error): void
@@ -21,7 +21,7 @@ export interface DialEvents {
 
 const LOOPBACK = ['127.0.0.1', '::1']
 
-/** Errors after which the other family is worth a try; anything else was an answer. */
+/** Errors after which `localhost` is retried in the other address family; any other error is final. */
 const RETRY_OTHER_FAMILY = new Set([
   'ECONNREFUSED',
   'EADDRNOTAVAIL',
@@ -31,8 +31,8 @@ const RETRY_OTHER_FAMILY = new Set([
 ])
 
 /**
- * Dials the upstream of one tunnel. `localhost` is tried in both families, the one that worked last first, since a
- * local service often listens on one of them only.
+ * Dials the upstream of one tunnel. `localhost` is tried in both address families, the last successful one first,
+ * since a local service often listens on only one of them.
  */
 export class UpstreamDialer {
   readonly #options: DialOptions
@@ -42,7 +42,7 @@ export class UpstreamDialer {
     this.#options = options
   }
 
-  /** Begins to dial; the function given back gives up. A preamble is sent before anything else, TLS included. */
+  /** Starts a dial and returns a function that cancels it. The preamble is sent before anything else, TLS included. */
   dial(preamble: Buffer | undefined, events: DialEvents): () => void {
     const { host, kind } = this.#options.upstream
     if (kind === 'tcp' && host === 'localhost') return this.#dialLoopback(preamble, events)
@@ -66,7 +66,7 @@ export class UpstreamDialer {
             this.#preferredLoopback = second
             events.onConnected(socket)
           },
-          // The first answer says more when the other family is not there at all.
+          // The first error is more useful if the other family is not available at all.
           onFailed: (error) => events.onFailed(errorCode(error) === 'ECONNREFUSED' ? error : firstError),
         })
       },
@@ -137,7 +137,7 @@ function errorCode(error: Error): string | undefined {
   return (error as NodeJS.ErrnoException).code
 }
 
-/** Why an upstream could not be reached, in words. */
+/** Describes why an upstream could not be reached. */
 export function formatDialError(error: Error): string {
   switch (errorCode(error)) {
     case 'ECONNREFUSED':

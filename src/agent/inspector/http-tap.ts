@@ -89,7 +89,7 @@ export class HttpTap {
 
   /** The connection is gone: whatever is under way did not come to its end. */
   close(): void {
-    const why = 'the connection ended before the answer was complete'
+    const why = 'the connection ended before the response was complete'
     const { request } = this.#sending?.capture ?? {}
     if (request?.arriving) {
       request.arriving = false
