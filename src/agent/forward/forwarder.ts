@@ -24,7 +24,7 @@ const DIAL_TIMEOUT_MS = 10_000
 const READ_BUFFER_BYTES = 65_536
 
 /** The tunnel whose streams a route forwards. */
-export interface ForwardTarget {
+export interface UpstreamRouteOptions {
   spec: TunnelSpec
   inspected: boolean
   /** The tunnel name shown with captures. */
@@ -66,14 +66,14 @@ export class Forwarder {
   }
 
   /** Builds the route to a tunnel's upstream, once per definition. */
-  route(target: ForwardTarget): Route {
+  route(target: UpstreamRouteOptions): Route {
     return new Route(target, this.#dependencies, this.#flushScheduler, this.#readBuffer)
   }
 }
 
 /** Forwards the streams of one tunnel to its upstream. */
 export class Route {
-  readonly #target: ForwardTarget
+  readonly #target: UpstreamRouteOptions
   readonly #dependencies: Required<ForwarderDependencies>
   readonly #flushScheduler: Turn
   readonly #readBuffer: Buffer
@@ -82,7 +82,7 @@ export class Route {
   #hintShown = false
 
   constructor(
-    target: ForwardTarget,
+    target: UpstreamRouteOptions,
     dependencies: Required<ForwarderDependencies>,
     flushScheduler: Turn,
     readBuffer: Buffer,
@@ -155,7 +155,7 @@ export class Route {
       meter: requests,
       store: inspected ? captures : undefined,
       clock,
-      onAnswer: (status, bodyStart) => this.#suggestHostRewrite(status, bodyStart),
+      onResponse: (status, bodyStart) => this.#suggestHostRewrite(status, bodyStart),
     })
     return new TappedStream(rewriteLayer, tap)
   }

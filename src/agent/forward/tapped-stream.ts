@@ -13,13 +13,13 @@ export class TappedStream extends StreamLayer {
 
   override write(chunk: Buffer): boolean {
     const writable = this.inner.write(chunk)
-    this.#tap.response(chunk)
+    this.#tap.pushResponse(chunk)
     return writable
   }
 
   override end(): void {
     this.inner.end()
-    this.#tap.responseFinished()
+    this.#tap.finishResponse()
   }
 
   override onData(chunk: Buffer): void {

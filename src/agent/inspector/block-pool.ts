@@ -1,5 +1,5 @@
 /** Bytes of one block. */
-export const BLOCK = 32_768
+export const BLOCK_BYTES = 32_768
 
 /**
  * Blocks of memory that captured bodies are kept in. Evicted ones are used again at once instead of waiting to be
@@ -8,18 +8,18 @@ export const BLOCK = 32_768
 export class BlockPool {
   readonly #free: Buffer[] = []
 
-  take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(BLOCK)
+  acquire(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
   }
 
-  give(blocks: readonly Buffer[]): void {
+  release(blocks: readonly Buffer[]): void {
     this.#free.push(...blocks)
   }
 
   /** Lets go of blocks not in use as far as they weigh more than this. */
-  trim(bytes: number): void {
-    const most = Math.max(0, Math.ceil(bytes / BLOCK))
-    if (this.#free.length > most) this.#free.length = most
+  trim(maxBytes: number): void {
+    const maxBlocks = Math.max(0, Math.ceil(maxBytes / BLOCK_BYTES))
+    if (this.#free.length > maxBlocks) this.#free.length = maxBlocks
   }
 
   /** Lets go of what is not in use. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { CaptureStore } from './capture-store.ts'
-import { MAX_BODY } from './message-copy.ts'
+import { MAX_BODY_BYTES } from './message-copy.ts'
 
 const HEAD = Buffer.from('POST /x HTTP/1.1\r\nHost: a\r\nAuthorization: Basic secret\r\n\r\n')
-const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nSet-Cookie: id=secret\r\n\r\n')
+const RESPONSE = Buffer.from('HTTP/1.1 200 OK\r\nSet-Cookie: id=secret\r\n\r\n')
 
 test('captures are listed newest first, by tunnel and up to a limit', () => {
   const store = new CaptureStore(1e6)
@@ -33,16 +33,16 @@ test('ids sort in the order of time, also when the clock steps back', () => {
 test('raw bytes are the message as it was, whatever happens to the pieces later', () => {
   const store = new CaptureStore(1e6)
   const capture = store.begin('a', '', HEAD, 0)
-  const piece = Buffer.from('body')
+  const chunk = Buffer.from('body')
 
-  store.requestBody(capture, piece)
-  store.respond(capture, ANSWER, 5)
-  store.responseBody(capture, piece)
-  piece.fill(0)
+  store.requestBody(capture, chunk)
+  store.respond(capture, RESPONSE, 5)
+  store.addResponseBody(capture, chunk)
+  chunk.fill(0)
   store.end(capture, 9)
 
   assert.equal(capture.request.raw().toString(), `${HEAD}body`)
-  assert.equal(capture.response?.raw().toString(), `${ANSWER}body`)
+  assert.equal(capture.response?.raw().toString(), `${RESPONSE}body`)
   assert.equal(capture.durationNs, 9)
   assert.ok(capture.replayable)
 })
@@ -51,11 +51,11 @@ test('a body beyond the limit is cut, marked and not replayable', () => {
   const store = new CaptureStore(10e6)
   const capture = store.begin('a', '', HEAD, 0)
 
-  store.requestBody(capture, Buffer.alloc(MAX_BODY - 1))
+  store.requestBody(capture, Buffer.alloc(MAX_BODY_BYTES - 1))
   store.requestBody(capture, Buffer.alloc(10))
 
-  assert.equal(capture.request.body().length, MAX_BODY)
-  assert.equal(capture.request.bodyBytes, MAX_BODY + 9)
+  assert.equal(capture.request.body().length, MAX_BODY_BYTES)
+  assert.equal(capture.request.bodyBytes, MAX_BODY_BYTES + 9)
   assert.ok(capture.request.truncated)
   assert.ok(!capture.replayable)
 })
@@ -63,21 +63,21 @@ test('a body beyond the limit is cut, marked and not replayable', () => {
 test('memory stays within the limit however much passes, oldest first out', () => {
   const limit = 5e6
   const store = new CaptureStore(limit)
-  const piece = Buffer.alloc(64 * 1024)
+  const chunk = Buffer.alloc(64 * 1024)
 
   let last = ''
   for (let n = 0; n < 50; n++) {
     const capture = store.begin('a', '', HEAD, 0)
     last = capture.id
-    for (let bytes = 0; bytes < MAX_BODY; bytes += piece.length) {
-      store.requestBody(capture, piece)
+    for (let bytes = 0; bytes < MAX_BODY_BYTES; bytes += chunk.length) {
+      store.requestBody(capture, chunk)
       assert.ok(store.bytes <= limit, `${store.bytes} bytes`)
     }
     store.end(capture, 1)
   }
 
   assert.equal(store.size, 4)
-  assert.equal(store.list()[0]?.request.body().length, MAX_BODY)
+  assert.equal(store.list()[0]?.request.body().length, MAX_BODY_BYTES)
   assert.equal(store.list()[0]?.id, last)
 })
 
@@ -88,9 +88,9 @@ test('bodies come back byte for byte however they were cut', () => {
   for (const step of [1, 1000, 4096, 32_768, 70_000, 300_000]) {
     const capture = store.begin('a', '', HEAD, 0)
     const size = step === 1 ? 5000 : sent.length
-    for (let at = 0; at < size; at += step)
-      store.requestBody(capture, sent.subarray(at, Math.min(at + step, size)))
-    assert.ok(capture.request.body().equals(sent.subarray(0, size)), `pieces of ${step}`)
+    for (let offset = 0; offset < size; offset += step)
+      store.requestBody(capture, sent.subarray(offset, Math.min(offset + step, size)))
+    assert.ok(capture.request.body().equals(sent.subarray(0, size)), `chunks of ${step}`)
   }
 })
 
@@ -101,8 +101,8 @@ test('memory of evicted bodies is used again and never shows in others', () => {
     const capture = store.begin('a', '', HEAD, 0)
     store.requestBody(capture, Buffer.alloc(100_000, n))
     store.end(capture, 1)
-    for (const kept of store.list()) {
-      const body = kept.request.body()
+    for (const stored of store.list()) {
+      const body = stored.request.body()
       assert.ok(body.every((byte) => byte === body[0]))
       assert.equal(body.length, 100_000)
     }
@@ -114,7 +114,7 @@ test('an exchange evicted while under way is no longer recorded', () => {
   const old = store.begin('a', '', HEAD, 0)
   store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(99_000))
 
-  store.respond(old, ANSWER, 1)
+  store.respond(old, RESPONSE, 1)
 
   assert.equal(store.get(old.id), undefined)
   assert.equal(old.response, undefined)
@@ -141,7 +141,7 @@ test('clearing forgets everything, requests under way included', () => {
 test('redacted fields are never stored and make a request not replayable', () => {
   const store = new CaptureStore(1e6, ['Authorization', 'set-cookie'])
   const capture = store.begin('a', '', HEAD, 0)
-  store.respond(capture, ANSWER, 1)
+  store.respond(capture, RESPONSE, 1)
 
   assert.doesNotMatch(capture.request.raw().toString() + capture.response?.raw().toString(), /secret/)
   assert.match(capture.request.raw().toString(), /Authorization: \[redacted\]/)
@@ -150,48 +150,48 @@ test('redacted fields are never stored and make a request not replayable', () =>
 
 test('followers hear of the request, its answer and its end until they stop', () => {
   const store = new CaptureStore(1e6)
-  const heard: string[] = []
-  const stop = store.follow((capture) => heard.push(capture.response ? 'answered' : 'asked'))
+  const events: string[] = []
+  const stop = store.follow((capture) => events.push(capture.response ? 'response' : 'request'))
   const capture = store.begin('a', '', HEAD, 0)
-  store.respond(capture, ANSWER, 1)
+  store.respond(capture, RESPONSE, 1)
   store.end(capture, 1)
   stop()
   store.begin('a', '', HEAD, 0)
 
-  assert.deepEqual(heard, ['asked', 'answered', 'answered'])
+  assert.deepEqual(events, ['request', 'response', 'response'])
 })
 
 test('500 requests of one mebibyte cost the process little more than the limit', async () => {
   const store = new CaptureStore(50e6)
-  const piece = Buffer.alloc(32_768)
+  const chunk = Buffer.alloc(32_768)
   const before = process.memoryUsage().rss
 
-  let most = 0
+  let peakRss = 0
   for (let n = 0; n < 500; n++) {
     const capture = store.begin('a', '', HEAD, 0)
-    for (let bytes = 0; bytes < MAX_BODY; bytes += piece.length) store.requestBody(capture, piece)
+    for (let bytes = 0; bytes < MAX_BODY_BYTES; bytes += chunk.length) store.requestBody(capture, chunk)
     store.end(capture, 1)
     await new Promise((resolve) => setImmediate(resolve))
-    most = Math.max(most, process.memoryUsage().rss)
+    peakRss = Math.max(peakRss, process.memoryUsage().rss)
   }
 
-  assert.ok(most - before < 50e6 + 32 * 1024 * 1024, `${(most - before) / 1e6} MB`)
+  assert.ok(peakRss - before < 50e6 + 32 * 1024 * 1024, `${(peakRss - before) / 1e6} MB`)
 })
 
 test('exchanges under way together stay within the limit', () => {
   const limit = 10e6
   const store = new CaptureStore(limit)
-  const piece = Buffer.alloc(32_768)
+  const chunk = Buffer.alloc(32_768)
   const captures = Array.from({ length: 200 }, () => store.begin('a', '', HEAD, 0))
-  for (const capture of captures) store.respond(capture, ANSWER, 1)
+  for (const capture of captures) store.respond(capture, RESPONSE, 1)
 
-  for (let bytes = 0; bytes < MAX_BODY; bytes += piece.length) {
-    for (const capture of captures) store.responseBody(capture, piece)
+  for (let bytes = 0; bytes < MAX_BODY_BYTES; bytes += chunk.length) {
+    for (const capture of captures) store.addResponseBody(capture, chunk)
     assert.ok(store.bytes <= limit, `${store.bytes} bytes`)
   }
 
-  const held = captures.reduce((sum, { response }) => sum + response!.size, 0)
-  assert.ok(held <= limit + 200 * ANSWER.length, `${held} bytes are still held`)
+  const heldBytes = captures.reduce((sum, { response }) => sum + response!.size, 0)
+  assert.ok(heldBytes <= limit + 200 * RESPONSE.length, `${heldBytes} bytes are still held`)
 })
 
 test('what is kept holds on to nothing else, whatever is allocated between', async () => {
@@ -200,7 +200,7 @@ test('what is kept holds on to nothing else, whatever is allocated between', asy
   const before = process.memoryUsage().arrayBuffers
 
   // First bodies that fill the limit, then heads alone, then bodies in tiny pieces.
-  for (let n = 0; n < 8; n++) store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(MAX_BODY))
+  for (let n = 0; n < 8; n++) store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(MAX_BODY_BYTES))
   for (let n = 0; n < 3000; n++) {
     store.begin('a', '', HEAD, 0)
     Buffer.allocUnsafe(30_000)
@@ -210,12 +210,12 @@ test('what is kept holds on to nothing else, whatever is allocated between', asy
     for (let bytes = 0; bytes < 2000; bytes += 20) store.requestBody(capture, Buffer.alloc(20))
   }
   // The collector comes in its own time; it is helped along by asking for more memory.
-  let held = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < 200 && held > limit * 1.5; tries++) {
+  let heldBytes = Number.POSITIVE_INFINITY
+  for (let attempt = 0; attempt < 200 && heldBytes > limit * 1.5; attempt++) {
     for (let n = 0; n < 20; n++) Buffer.allocUnsafeSlow(1e6)
     await new Promise((resolve) => setImmediate(resolve))
-    held = Math.min(held, process.memoryUsage().arrayBuffers - before)
+    heldBytes = Math.min(heldBytes, process.memoryUsage().arrayBuffers - before)
   }
 
-  assert.ok(held <= limit * 1.5, `${held} bytes for a limit of ${limit}`)
+  assert.ok(heldBytes <= limit * 1.5, `${heldBytes} bytes for a limit of ${limit}`)
 })

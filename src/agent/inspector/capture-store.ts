@@ -2,12 +2,12 @@ import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
 import { RunningIds } from '../../base/sequential-ids.ts'
 import { BlockPool } from './block-pool.ts'
 import { Copier } from './copier.ts'
-import { type Frame, FrameLog } from './frame-log.ts'
+import { type CapturedFrame, FrameLog } from './frame-log.ts'
 import type { MessageCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
 
 /** What a captured exchange costs beyond its bytes: objects, map entry, strings. */
-const OVERHEAD = 1024
+const CAPTURE_OVERHEAD_BYTES = 1024
 
 /** One captured exchange; `response` stays undefined until the upstream answers. */
 export class Capture {
@@ -23,11 +23,11 @@ export class Capture {
   /** False once the exchange is over or was evicted: nothing is added any more. */
   open = true
   /** False once it was evicted. */
-  kept = true
+  stored = true
   /** WebSocket messages or server-sent events, when the exchange has such; they may go on after its end. */
   frames: FrameLog | undefined
   /** The next one in the order of arrival; a map alone gets slow at giving up its oldest entry again and again. */
-  newer: Capture | undefined = undefined
+  next: Capture | undefined = undefined
 
   constructor(id: string, tunnelName: string, remoteAddr: string, startedAt: number, request: MessageCopy) {
     this.id = id
@@ -57,7 +57,7 @@ export class CaptureStore {
   readonly #redact: ReadonlySet<string>
   readonly #ids = new RunningIds('airt')
   /** The time of the newest id: ids keep the order of captures, also when the clock is set back. */
-  #newestAt = 0
+  #newestTime = 0
   readonly #captures = new Map<string, Capture>()
   readonly #pool = new BlockPool()
   readonly #listeners = new Set<CaptureListener>()
@@ -89,32 +89,32 @@ export class CaptureStore {
   }
 
   begin(tunnelName: string, remoteAddr: string, head: Buffer, now: number): Capture {
-    this.#newestAt = Math.max(this.#newestAt, now)
-    const id = this.#ids.next(this.#newestAt)
-    const capture = new Capture(id, tunnelName, remoteAddr, now, this.#copyOf(head))
+    this.#newestTime = Math.max(this.#newestTime, now)
+    const id = this.#ids.next(this.#newestTime)
+    const capture = new Capture(id, tunnelName, remoteAddr, now, this.#copyHead(head))
     this.#captures.set(capture.id, capture)
-    if (this.#newest) this.#newest.newer = capture
+    if (this.#newest) this.#newest.next = capture
     else this.#oldest = capture
     this.#newest = capture
-    this.#grow(OVERHEAD + capture.request.size)
-    this.#tell(capture)
+    this.#account(CAPTURE_OVERHEAD_BYTES + capture.request.size)
+    this.#notify(capture)
     return capture
   }
 
-  requestBody(capture: Capture, piece: Buffer): void {
-    if (capture.open) this.#add(capture.request, piece)
+  requestBody(capture: Capture, chunk: Buffer): void {
+    if (capture.open) this.#add(capture.request, chunk)
   }
 
   respond(capture: Capture, head: Buffer, durationNs: number): void {
     if (!capture.open) return
-    capture.response = this.#copyOf(head)
+    capture.response = this.#copyHead(head)
     capture.durationNs = durationNs
-    this.#grow(capture.response.size)
-    this.#tell(capture)
+    this.#account(capture.response.size)
+    this.#notify(capture)
   }
 
-  responseBody(capture: Capture, piece: Buffer): void {
-    if (capture.open && capture.response) this.#add(capture.response, piece)
+  addResponseBody(capture: Capture, chunk: Buffer): void {
+    if (capture.open && capture.response) this.#add(capture.response, chunk)
   }
 
   /** The exchange is over; with an error when a message was cut short. */
@@ -126,35 +126,35 @@ export class CaptureStore {
       if (capture.response) capture.response.truncated = true
       capture.error = error
     }
-    this.#tell(capture)
+    this.#notify(capture)
   }
 
   /** Begins to keep what passes inside the exchange; `reserved` bytes are what reading it takes meanwhile. */
-  beginFrames(capture: Capture, reserved = 0): void {
-    if (!capture.kept) return
-    capture.frames = new FrameLog(reserved)
-    this.#grow(capture.frames.size)
-    this.#tell(capture)
+  beginFrames(capture: Capture, reservedBytes = 0): void {
+    if (!capture.stored) return
+    capture.frames = new FrameLog(reservedBytes)
+    this.#account(capture.frames.size)
+    this.#notify(capture)
   }
 
   /** Adds a frame; false when the exchange is no longer kept, and looking for more is of no use. */
-  addFrame(capture: Capture, frame: Omit<Frame, 'index'>): boolean {
+  addFrame(capture: Capture, frame: Omit<CapturedFrame, 'index'>): boolean {
     const { frames } = capture
     if (!frames) return false
     const before = frames.size
     frames.add(frame)
-    this.#grow(frames.size - before)
+    this.#account(frames.size - before)
     fanOut(this.#frameListeners, (listener) => listener(capture, frames), this.#onListenerError)
-    return capture.kept
+    return capture.stored
   }
 
   /** No more frames come; with a reason when the connection goes on but cannot be read. */
-  endFrames(capture: Capture, stopped?: string): void {
+  endFrames(capture: Capture, stopReason?: string): void {
     const { frames } = capture
     if (!frames?.open) return
     const before = frames.size
-    frames.end(stopped)
-    this.#grow(frames.size - before)
+    frames.end(stopReason)
+    this.#account(frames.size - before)
     fanOut(this.#frameListeners, (listener) => listener(capture, frames), this.#onListenerError)
   }
 
@@ -164,18 +164,18 @@ export class CaptureStore {
 
   /** Newest first; only those that came before the one named, if one is. */
   list(limit = Number.POSITIVE_INFINITY, tunnelName?: string, beforeId?: string): Capture[] {
-    const found: Capture[] = []
+    const captures: Capture[] = []
     const all = [...this.#captures.values()]
-    for (let index = all.length - 1; index >= 0 && found.length < limit; index--) {
+    for (let index = all.length - 1; index >= 0 && captures.length < limit; index--) {
       const capture = all[index]!
       if (beforeId !== undefined && capture.id >= beforeId) continue
-      if (tunnelName === undefined || capture.tunnelName === tunnelName) found.push(capture)
+      if (tunnelName === undefined || capture.tunnelName === tunnelName) captures.push(capture)
     }
-    return found
+    return captures
   }
 
   clear(): void {
-    for (const capture of this.#captures.values()) forget(capture)
+    for (const capture of this.#captures.values()) markEvicted(capture)
     this.#captures.clear()
     this.#pool.clear()
     this.#oldest = undefined
@@ -200,17 +200,17 @@ export class CaptureStore {
     }
   }
 
-  #copyOf(head: Buffer): MessageCopy {
+  #copyHead(head: Buffer): MessageCopy {
     return redactHead(this.copier.copy(head), this.#redact)
   }
 
-  #add(message: MessageCopy, piece: Buffer): void {
+  #add(message: MessageCopy, chunk: Buffer): void {
     const before = message.size
-    message.add(piece, this.#pool, this.copier)
-    this.#grow(message.size - before)
+    message.add(chunk, this.#pool, this.copier)
+    this.#account(message.size - before)
   }
 
-  #grow(bytes: number): void {
+  #account(bytes: number): void {
     this.#bytes += bytes
     this.#evict()
     // Memory that waits to be used again counts too.
@@ -221,26 +221,29 @@ export class CaptureStore {
     if (this.#bytes <= this.limit) return
     while (this.#oldest && this.#bytes > this.limit) {
       const evicted: Capture = this.#oldest
-      this.#oldest = evicted.newer
+      this.#oldest = evicted.next
       if (!this.#oldest) this.#newest = undefined
       this.#captures.delete(evicted.id)
       this.#bytes -=
-        OVERHEAD + evicted.request.size + (evicted.response?.size ?? 0) + (evicted.frames?.size ?? 0)
-      forget(evicted)
+        CAPTURE_OVERHEAD_BYTES +
+        evicted.request.size +
+        (evicted.response?.size ?? 0) +
+        (evicted.frames?.size ?? 0)
+      markEvicted(evicted)
       evicted.request.release(this.#pool)
       evicted.response?.release(this.#pool)
     }
   }
 
-  #tell(capture: Capture): void {
+  #notify(capture: Capture): void {
     fanOut(this.#listeners, (listener) => listener(capture), this.#onListenerError)
   }
 }
 
 /** Whoever still holds an evicted capture adds nothing to it, and does not hold all that came after it. */
-function forget(capture: Capture): void {
+function markEvicted(capture: Capture): void {
   capture.open = false
-  capture.kept = false
+  capture.stored = false
   capture.frames = undefined
-  capture.newer = undefined
+  capture.next = undefined
 }

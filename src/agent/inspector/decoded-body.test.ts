@@ -4,16 +4,16 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { CaptureStore } from './capture-store.ts'
 import { decodedBody } from './decoded-body.ts'
 
-function answered(headers: string, body: Buffer) {
+function captureResponse(headers: string, body: Buffer) {
   const store = new CaptureStore(50e6)
   const capture = store.begin('web', 'x', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1)
   store.respond(capture, Buffer.from(`HTTP/1.1 200 OK\r\n${headers}\r\n`), 1)
-  store.responseBody(capture, body)
+  store.addResponseBody(capture, body)
   store.end(capture, 1)
   return capture
 }
 
-for (const [encoding, pack] of [
+for (const [encoding, compress] of [
   ['gzip', gzipSync],
   ['x-gzip', gzipSync],
   ['deflate', deflateSync],
@@ -21,8 +21,8 @@ for (const [encoding, pack] of [
   ['br', brotliCompressSync],
   ['zstd', zstdCompressSync],
 ] as const) {
-  test(`a body packed by ${pack.name} and sent as ${encoding} is unpacked`, async () => {
-    const body = pack(Buffer.from('words, words, words'))
+  test(`a body packed by ${compress.name} and sent as ${encoding} is unpacked`, async () => {
+    const body = compress(Buffer.from('words, words, words'))
     const chunked = Buffer.concat([
       Buffer.from(`${body.length.toString(16)}\r\n`),
       body,
@@ -30,45 +30,48 @@ for (const [encoding, pack] of [
     ])
 
     const plain = await decodedBody(
-      answered(`Content-Encoding: ${encoding}\r\nContent-Length: ${body.length}\r\n`, body),
+      captureResponse(`Content-Encoding: ${encoding}\r\nContent-Length: ${body.length}\r\n`, body),
       'response',
     )
-    const inChunks = await decodedBody(
-      answered(`Content-Encoding: ${encoding}\r\nTransfer-Encoding: chunked\r\n`, chunked),
+    const chunkedResult = await decodedBody(
+      captureResponse(`Content-Encoding: ${encoding}\r\nTransfer-Encoding: chunked\r\n`, chunked),
       'response',
     )
     const damaged = await decodedBody(
-      answered(`Content-Encoding: ${encoding}\r\n`, body.subarray(0, -5)),
+      captureResponse(`Content-Encoding: ${encoding}\r\n`, body.subarray(0, -5)),
       'response',
     )
 
     assert.equal(plain.body.toString(), 'words, words, words')
     assert.deepEqual([plain.decoded, plain.problem], [[encoding], undefined])
-    assert.equal(inChunks.body.toString(), 'words, words, words')
+    assert.equal(chunkedResult.body.toString(), 'words, words, words')
     assert.match(damaged.problem ?? '', /damaged or cut short/)
   })
 
-  test(`a body packed by ${pack.name} as ${encoding} to unpack into very much stops early`, async () => {
-    const body = pack(Buffer.alloc(64 * 1024 * 1024))
+  test(`a body packed by ${compress.name} as ${encoding} to unpack into very much stops early`, async () => {
+    const body = compress(Buffer.alloc(64 * 1024 * 1024))
 
-    const { body: unpacked, problem } = await decodedBody(
-      answered(`Content-Encoding: ${encoding}\r\n`, body),
+    const { body: decompressed, problem } = await decodedBody(
+      captureResponse(`Content-Encoding: ${encoding}\r\n`, body),
       'response',
     )
 
-    assert.equal(unpacked.length, 8 * 1024 * 1024)
+    assert.equal(decompressed.length, 8 * 1024 * 1024)
     assert.match(problem ?? '', /only the first 8 MiB/)
   })
 }
 
 test('several encodings are undone in order, and an unknown one says so', async () => {
   const both = await decodedBody(
-    answered('Content-Encoding: gzip, br\r\n', brotliCompressSync(gzipSync('twice'))),
+    captureResponse('Content-Encoding: gzip, br\r\n', brotliCompressSync(gzipSync('twice'))),
     'response',
   )
-  const odd = await decodedBody(answered('Content-Encoding: rot13\r\n', Buffer.from('uryyb')), 'response')
-  const none = await decodedBody(answered('', Buffer.from('plain')), 'response')
-  const request = await decodedBody(answered('', Buffer.alloc(0)), 'request')
+  const odd = await decodedBody(
+    captureResponse('Content-Encoding: rot13\r\n', Buffer.from('uryyb')),
+    'response',
+  )
+  const none = await decodedBody(captureResponse('', Buffer.from('plain')), 'response')
+  const request = await decodedBody(captureResponse('', Buffer.alloc(0)), 'request')
 
   assert.deepEqual([both.body.toString(), both.decoded], ['twice', ['br', 'gzip']])
   assert.deepEqual([odd.body.toString(), odd.problem], ['uryyb', 'the encoding rot13 is not known'])
@@ -81,7 +84,7 @@ test('a body that names very many encodings is unpacked a few times only', async
   let body: Buffer = Buffer.from('inside')
   for (let n = 0; n < 6; n++) body = gzipSync(body)
 
-  const decoded = await decodedBody(answered(`Content-Encoding: ${names}\r\n`, body), 'response')
+  const decoded = await decodedBody(captureResponse(`Content-Encoding: ${names}\r\n`, body), 'response')
 
   assert.equal(decoded.decoded.length, 4)
   assert.match(decoded.problem ?? '', /only 4 encodings/)

@@ -22,7 +22,7 @@ export interface DecodedBody {
 }
 
 /** More is not unpacked: a few kilobytes can be made to unpack into gigabytes. */
-const MOST_DECODED = 8 * 1024 * 1024
+const MAX_DECODED_BYTES = 8 * 1024 * 1024
 
 /** Encodings that are undone. A body that unpacks to itself could name thousands. */
 const MAX_ENCODINGS = 4
@@ -34,7 +34,7 @@ const DECODERS = new Map<string, (body: Buffer) => Transform>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
   // Both are sent under this name: with zlib's wrapping, as the standard says, and without.
-  ['deflate', (body: Buffer) => (isWrapped(body) ? createInflate() : createInflateRaw())],
+  ['deflate', (body: Buffer) => (hasZlibHeader(body) ? createInflate() : createInflateRaw())],
   ['br', () => createBrotliDecompress()],
   ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ])
@@ -48,7 +48,7 @@ export async function decodedBody(capture: Capture, side: 'request' | 'response'
     .flatMap(([, value]) => value.toLowerCase().split(','))
     .map(trimOws)
     .filter((name) => name !== '' && name !== 'identity')
-  let body = withoutFraming(capture, side)
+  let body = stripFraming(capture, side)
   const decoded: string[] = []
   let problem = message.truncated ? 'only the beginning of the body was kept' : undefined
   for (const name of encodings.reverse()) {
@@ -57,49 +57,49 @@ export async function decodedBody(capture: Capture, side: 'request' | 'response'
     const decoder = DECODERS.get(name)
     if (!decoder) return { body, decoded, problem: `the encoding ${name.slice(0, 50)} is not known` }
     if (body.length === 0) break
-    const unpacked = await unpack(body, decoder(body))
-    if (unpacked.problem !== undefined) problem = unpacked.problem
-    body = unpacked.body
+    const result = await decompress(body, decoder(body))
+    if (result.problem !== undefined) problem = result.problem
+    body = result.body
     decoded.push(name)
   }
   return { body, decoded, problem }
 }
 
-function withoutFraming(capture: Capture, side: 'request' | 'response'): Buffer {
-  const held = new ByteQueue()
+function stripFraming(capture: Capture, side: 'request' | 'response'): Buffer {
+  const queue = new ByteQueue()
   const method = capture.request.head.toString('latin1', 0, capture.request.head.indexOf(' '))
   const scanner = new MessageScanner({
     head: (_bytes, head) => (side === 'request' ? requestFraming(head) : responseFraming(head, method)),
     body() {},
-    data: (bytes) => void held.push(bytes),
+    data: (bytes) => void queue.push(bytes),
     end() {},
     raw() {},
   })
   scanner.push(capture[side]!.raw())
-  return held.take()
+  return queue.take()
 }
 
-function isWrapped(body: Buffer): boolean {
+function hasZlibHeader(body: Buffer): boolean {
   return body.length > 1 && (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0
 }
 
-async function unpack(
+async function decompress(
   body: Buffer,
   decoder: Transform,
 ): Promise<{ body: Buffer; problem: string | undefined }> {
-  const held = new ByteQueue()
+  const queue = new ByteQueue()
   let problem: string | undefined
   decoder.end(body)
   try {
-    for await (const piece of decoder as AsyncIterable<Buffer>) {
-      held.push(piece)
-      if (held.length > MOST_DECODED) {
-        problem = `only the first ${MOST_DECODED / 1024 / 1024} MiB are decoded`
+    for await (const chunk of decoder as AsyncIterable<Buffer>) {
+      queue.push(chunk)
+      if (queue.length > MAX_DECODED_BYTES) {
+        problem = `only the first ${MAX_DECODED_BYTES / 1024 / 1024} MiB are decoded`
         break
       }
     }
   } catch {
     problem = 'the data is damaged or cut short'
   }
-  return { body: held.take().subarray(0, MOST_DECODED), problem }
+  return { body: queue.take().subarray(0, MAX_DECODED_BYTES), problem }
 }

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { createRandom } from '../../../test/support/random.ts'
 import { EventScanner, type ScannedEvent } from './event-scanner.ts'
 
-function scan(pieces: Iterable<Buffer>): ScannedEvent[] {
-  const found: ScannedEvent[] = []
-  const scanner = new EventScanner((event) => found.push(event))
-  for (const piece of pieces) scanner.push(piece)
-  return found
+function scan(chunks: Iterable<Buffer>): ScannedEvent[] {
+  const events: ScannedEvent[] = []
+  const scanner = new EventScanner((event) => events.push(event))
+  for (const chunk of chunks) scanner.push(chunk)
+  return events
 }
 
 const STREAM = Buffer.from(
@@ -21,10 +21,10 @@ const EVENTS = [
 ]
 
 test('events are found as a browser would find them', () => {
-  const found = scan([STREAM])
+  const events = scan([STREAM])
 
   assert.deepEqual(
-    found.map(({ event, id, data }) => [event, id, data]),
+    events.map(({ event, id, data }) => [event, id, data]),
     EVENTS,
   )
 })
@@ -33,17 +33,17 @@ test('however the bytes are cut, the same events are found', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   for (let round = 0; round < 200; round++) {
-    const pieces: Buffer[] = []
-    for (let at = 0; at < STREAM.length; ) {
-      const end = at + 1 + random.below(6)
-      pieces.push(STREAM.subarray(at, end))
-      at = end
+    const chunks: Buffer[] = []
+    for (let offset = 0; offset < STREAM.length; ) {
+      const end = offset + 1 + random.below(6)
+      chunks.push(STREAM.subarray(offset, end))
+      offset = end
     }
 
-    const found = scan(pieces)
+    const events = scan(chunks)
 
     assert.deepEqual(
-      found.map(({ event, id, data }) => [event, id, data]),
+      events.map(({ event, id, data }) => [event, id, data]),
       EVENTS,
     )
   }
@@ -52,14 +52,14 @@ test('however the bytes are cut, the same events are found', (t) => {
 test('of a long event the beginning is kept, and it says so', () => {
   const endless = Buffer.from('x'.repeat(10_000))
 
-  const found = scan([
+  const events = scan([
     Buffer.from('data: '),
     ...Array.from({ length: 10 }, () => endless),
     Buffer.from('\n\ndata: short\n\n'),
   ])
 
   assert.deepEqual(
-    found.map(({ data, size, truncated }) => [data.length, size, truncated]),
+    events.map(({ data, size, truncated }) => [data.length, size, truncated]),
     [
       [16_384, 100_006, true],
       [5, 11, false],

@@ -1,5 +1,5 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { MOST_PAYLOAD } from './frame-log.ts'
+import { MAX_PAYLOAD_BYTES } from './frame-log.ts'
 
 /** One server-sent event; its data is cut when it is longer than the limit. */
 export interface ScannedEvent {
@@ -11,8 +11,8 @@ export interface ScannedEvent {
   truncated: boolean
 }
 
-const MOST_LINE = MOST_PAYLOAD + 64
-const MOST_NAME = 200
+const MAX_LINE_BYTES = MAX_PAYLOAD_BYTES + 64
+const MAX_NAME_LENGTH = 200
 const LF = 10
 const CR = 13
 
@@ -20,9 +20,9 @@ const CR = 13
 export class EventScanner {
   readonly #onEvent: (event: ScannedEvent) => void
   /** The beginning of a line whose end has not come; no more than a limit of it. */
-  readonly #held = new ByteQueue()
+  readonly #partialLine = new ByteQueue()
   #afterCr = false
-  #first = true
+  #firstLine = true
   #data: string | undefined
   #event = ''
   #id = ''
@@ -34,48 +34,49 @@ export class EventScanner {
   }
 
   push(chunk: Buffer): void {
-    let from = 0
-    for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at]!
+    let lineStart = 0
+    for (let index = 0; index < chunk.length; index++) {
+      const byte = chunk[index]!
       if (byte === LF || byte === CR) {
         // A line end of two bytes is one line end, also when it is cut in the middle.
-        if (!(byte === LF && this.#afterCr && at === from)) this.#line(chunk.subarray(from, at))
-        from = at + 1
+        if (!(byte === LF && this.#afterCr && index === lineStart))
+          this.#endLine(chunk.subarray(lineStart, index))
+        lineStart = index + 1
       }
       this.#afterCr = byte === CR
     }
-    this.#hold(chunk.subarray(from))
+    this.#bufferLine(chunk.subarray(lineStart))
   }
 
-  #hold(piece: Buffer): void {
-    this.#size += piece.length
-    const kept = Math.min(piece.length, MOST_LINE - this.#held.length)
-    if (kept < piece.length) this.#truncated = true
-    if (kept <= 0) return
-    this.#held.push(piece.subarray(0, kept))
+  #bufferLine(chunk: Buffer): void {
+    this.#size += chunk.length
+    const accepted = Math.min(chunk.length, MAX_LINE_BYTES - this.#partialLine.length)
+    if (accepted < chunk.length) this.#truncated = true
+    if (accepted <= 0) return
+    this.#partialLine.push(chunk.subarray(0, accepted))
   }
 
-  #line(rest: Buffer): void {
-    this.#hold(rest)
-    let line = this.#held.bytes.toString('utf8')
-    this.#held.clear()
-    if (this.#first) line = line.replace(/^\ufeff/, '')
-    this.#first = false
+  #endLine(rest: Buffer): void {
+    this.#bufferLine(rest)
+    let line = this.#partialLine.bytes.toString('utf8')
+    this.#partialLine.clear()
+    if (this.#firstLine) line = line.replace(/^\ufeff/, '')
+    this.#firstLine = false
     if (line === '') this.#dispatch()
-    else this.#field(line)
+    else this.#parseField(line)
   }
 
-  #field(line: string): void {
+  #parseField(line: string): void {
     const colon = line.indexOf(':')
     if (colon === 0) return
     const name = colon < 0 ? line : line.slice(0, colon)
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
-    if (name === 'event') this.#event = value.slice(0, MOST_NAME)
-    else if (name === 'id') this.#id = value.slice(0, MOST_NAME)
+    if (name === 'event') this.#event = value.slice(0, MAX_NAME_LENGTH)
+    else if (name === 'id') this.#id = value.slice(0, MAX_NAME_LENGTH)
     else if (name === 'data') {
       const data = this.#data === undefined ? value : `${this.#data}\n${value}`
-      if (data.length > MOST_PAYLOAD) this.#truncated = true
-      this.#data = data.slice(0, MOST_PAYLOAD)
+      if (data.length > MAX_PAYLOAD_BYTES) this.#truncated = true
+      this.#data = data.slice(0, MAX_PAYLOAD_BYTES)
     }
   }
 

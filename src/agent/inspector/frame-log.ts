@@ -2,7 +2,7 @@
 export type FrameSource = 'client' | 'server'
 
 /** One WebSocket message or control frame, or one server-sent event, as it passed. */
-export interface Frame {
+export interface CapturedFrame {
   /** Counts up within its exchange, from 1; what was dropped leaves a gap at the beginning. */
   readonly index: number
   /** Milliseconds since the epoch. */
@@ -27,16 +27,16 @@ export interface Frame {
 }
 
 /** The most that is kept of one payload, and of all frames of one exchange. */
-export const MOST_PAYLOAD = 16_384
-const MOST_LOG = 1024 * 1024
+export const MAX_PAYLOAD_BYTES = 16_384
+const MAX_LOG_BYTES = 1024 * 1024
 /** What a frame costs beyond its payload. */
-const OVERHEAD = 256
+const FRAME_OVERHEAD_BYTES = 256
 
 /** The latest frames of one exchange, the oldest dropped and counted once they weigh too much. */
 export class FrameLog {
-  readonly #frames: Frame[] = []
+  readonly #frames: CapturedFrame[] = []
   /** What reading them takes besides: counted, so that many connections cannot take more than was allowed. */
-  #reserved: number
+  #reservedBytes: number
   #first = 0
   #size = 0
   #total = 0
@@ -44,22 +44,22 @@ export class FrameLog {
   /** False once the connection, or the stream of events, has ended. */
   open = true
   /** Why nothing more is read although the connection goes on. */
-  stopped: string | undefined
+  stopReason: string | undefined
 
-  constructor(reserved = 0) {
-    this.#reserved = reserved
+  constructor(reservedBytes = 0) {
+    this.#reservedBytes = reservedBytes
   }
 
   /** Bytes held in memory. */
   get size(): number {
-    return this.#size + this.#reserved
+    return this.#size + this.#reservedBytes
   }
 
   /** No more frames come. */
   end(stopped: string | undefined): void {
     this.open = false
-    this.stopped = stopped
-    this.#reserved = 0
+    this.stopReason = stopped
+    this.#reservedBytes = 0
   }
 
   /** Frames that passed, kept or not. */
@@ -71,14 +71,14 @@ export class FrameLog {
     return this.#dropped
   }
 
-  add(frame: Omit<Frame, 'index'>): void {
+  add(frame: Omit<CapturedFrame, 'index'>): void {
     this.#frames.push({ index: ++this.#total, ...frame })
-    this.#size += weight(frame)
-    while (this.#size > MOST_LOG) {
+    this.#size += frameBytes(frame)
+    while (this.#size > MAX_LOG_BYTES) {
       const oldest = this.#frames[this.#first]!
       // A hole keeps nothing; moving thousands of frames for each one dropped would cost more than reading them.
       delete this.#frames[this.#first++]
-      this.#size -= weight(oldest)
+      this.#size -= frameBytes(oldest)
       this.#dropped++
     }
     if (this.#first > 1024) {
@@ -88,13 +88,15 @@ export class FrameLog {
   }
 
   /** Those after an index, oldest first, at most so many. */
-  after(index: number, limit: number = Number.POSITIVE_INFINITY): Frame[] {
+  after(index: number, limit: number = Number.POSITIVE_INFINITY): CapturedFrame[] {
     const skipped = Math.max(0, index - this.#dropped)
-    const from = this.#first + skipped
-    return this.#frames.slice(from, Math.min(this.#frames.length, from + limit))
+    const start = this.#first + skipped
+    return this.#frames.slice(start, Math.min(this.#frames.length, start + limit))
   }
 }
 
-function weight(frame: Omit<Frame, 'index'>): number {
-  return OVERHEAD + frame.payload.length + (frame.event?.length ?? 0) + (frame.eventId?.length ?? 0)
+function frameBytes(frame: Omit<CapturedFrame, 'index'>): number {
+  return (
+    FRAME_OVERHEAD_BYTES + frame.payload.length + (frame.event?.length ?? 0) + (frame.eventId?.length ?? 0)
+  )
 }

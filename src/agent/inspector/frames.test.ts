@@ -49,30 +49,30 @@ async function startEcho(t: TestContext, perMessageDeflate: boolean | PerMessage
       open: boolean
       frames: FrameView[]
     }
-  const echoed = async (data: string | Buffer) => {
+  const echo = async (data: string | Buffer) => {
     socket.send(data)
     await once(socket, 'message')
   }
-  return { ...api, socket, capture, frames, echoed }
+  return { ...api, socket, capture, frames, echo }
 }
 
 test('messages of a WebSocket are kept as they flow, with who sent them', async (t) => {
-  const { socket, capture, frames, echoed, gateway } = await startEcho(t)
+  const { socket, capture, frames, echo, gateway } = await startEcho(t)
 
-  await echoed('hello')
-  await echoed(Buffer.from([1, 2, 3]))
+  await echo('hello')
+  await echo(Buffer.from([1, 2, 3]))
   socket.send('one ', { fin: false })
   socket.send('two')
   await once(socket, 'message')
   const open = await frames()
   socket.close(4000, 'enough')
   await gateway.until(() => capture.frames?.open === false)
-  const { frames: all, total } = await frames()
+  const { frames: list, total } = await frames()
 
   assert.equal(open.open, true)
   assert.equal(total, 8)
   assert.deepEqual(
-    all.map(({ from, kind, text, base64, fragments, close_code }) => [
+    list.map(({ from, kind, text, base64, fragments, close_code }) => [
       from,
       kind,
       text ?? base64,
@@ -89,7 +89,7 @@ test('messages of a WebSocket are kept as they flow, with who sent them', async 
       ['server', 'close', 'enough', 1],
     ],
   )
-  assert.equal(all[6]?.close_code, 4000)
+  assert.equal(list[6]?.close_code, 4000)
   assert.deepEqual(
     (await frames('?after=6&limit=1')).frames.map(({ index }) => index),
     [7],
@@ -101,17 +101,17 @@ for (const [name, options] of [
   ['with what came before', {}],
 ] as const) {
   test(`compressed messages are decoded for looking at: compressed ${name}`, async (t) => {
-    const { frames, echoed, capture, gateway } = await startEcho(t, { threshold: 0, ...options })
+    const { frames, echo, capture, gateway } = await startEcho(t, { threshold: 0, ...options })
 
-    for (let count = 0; count < 4; count++) await echoed(`{"the same words again and again":${count}}`)
+    for (let count = 0; count < 4; count++) await echo(`{"the same words again and again":${count}}`)
     await gateway.until(() => capture.frames?.total === 8)
-    const { frames: all } = await frames()
+    const { frames: list } = await frames()
 
     assert.deepEqual(
-      all.map(({ text, compressed, decoded }) => [text, compressed, decoded]),
+      list.map(({ text, compressed, decoded }) => [text, compressed, decoded]),
       [0, 0, 1, 1, 2, 2, 3, 3].map((count) => [`{"the same words again and again":${count}}`, true, true]),
     )
-    assert.ok(all[7]!.size < 50)
+    assert.ok(list[7]!.size < 50)
   })
 }
 
@@ -125,9 +125,9 @@ test('events of a stream are kept as they flow, and told on the live stream', as
   })
   const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
   const live = await fetch(`${api.api.url}/api/requests/http/stream?frames=true`)
-  const told: string[] = []
+  const received: string[] = []
   const reading = (async () => {
-    for await (const piece of live.body!.pipeThrough(new TextDecoderStream())) told.push(piece)
+    for await (const chunk of live.body!.pipeThrough(new TextDecoderStream())) received.push(chunk)
   })().catch(() => {})
   const stream = api.gateway.open(String(json.public_url))
   stream.sink = { onData: (chunk) => stream.consumed(chunk.length), onEnd() {}, onDrain() {}, onClose() {} }
@@ -135,10 +135,10 @@ test('events of a stream are kept as they flow, and told on the live stream', as
   stream.write(Buffer.from('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'))
   await api.gateway.until(() => api.agent.captures.list(1)[0]?.frames?.total === 1)
   send('data: two\n\n')
-  await api.gateway.until(() => told.join('').includes('"text":"two"'))
+  await api.gateway.until(() => received.join('').includes('"text":"two"'))
   const { id } = api.agent.captures.list(1)[0]!
   const one = (await api.get(`/api/requests/http/${id}`)).json as { frames: { open: boolean; uri: string } }
-  const all = (await api.get(one.frames.uri)).json as { frames: FrameView[] }
+  const list = (await api.get(one.frames.uri)).json as { frames: FrameView[] }
   stream.reset()
   await api.gateway.until(() => api.agent.captures.get(id)?.frames?.open === false)
   api.api.close()
@@ -146,13 +146,13 @@ test('events of a stream are kept as they flow, and told on the live stream', as
 
   assert.equal(one.frames.open, true)
   assert.deepEqual(
-    all.frames.map(({ from, kind, event, id: eventId, text }) => [from, kind, event, eventId, text]),
+    list.frames.map(({ from, kind, event, id: eventId, text }) => [from, kind, event, eventId, text]),
     [
       ['server', 'event', 'hello', '1', '{"a":1}'],
       ['server', 'event', 'message', '1', 'two'],
     ],
   )
-  assert.match(told.join(''), new RegExp(`event: frames\ndata: {"id":"${id}"`))
+  assert.match(received.join(''), new RegExp(`event: frames\ndata: {"id":"${id}"`))
 })
 
 test('frames of an exchange without any are an empty list, of an unknown one 404', async (t) => {
@@ -172,26 +172,26 @@ test('frames of an exchange without any are an empty list, of an unknown one 404
   assert.equal((await api.get(`/api/requests/http/${capture.id}/frames?after=x`)).status, 400)
 })
 
-function upgraded(limit: number, extensions = '') {
+function createUpgradedTap(limit: number, extensions = '') {
   const clock = { now: () => 0, monotonic: () => 0 }
   const store = new CaptureStore(limit)
   const tap = new HttpTap({ tunnelName: 'web', remoteAddr: 'x', meter: new Meter(clock), store, clock })
   tap.request(Buffer.from('GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n'))
-  tap.response(Buffer.from(`HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n${extensions}\r\n`))
+  tap.pushResponse(Buffer.from(`HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n${extensions}\r\n`))
   return { store, tap, capture: store.list()[0]! }
 }
 
 /** A frame of the service with a payload of 126 to 65,535 bytes. */
-function sent(payload: Buffer, first = 0x82): Buffer {
+function serverFrame(payload: Buffer, first = 0x82): Buffer {
   const head = Buffer.from([first, 126, 0, 0])
   head.writeUInt16BE(payload.length, 2)
   return Buffer.concat([head, payload])
 }
 
 test('frames beyond the bound are dropped, oldest first, and counted', () => {
-  const { tap, capture, store } = upgraded(50e6)
+  const { tap, capture, store } = createUpgradedTap(50e6)
 
-  for (let count = 0; count < 1000; count++) tap.response(sent(Buffer.alloc(10_000, count)))
+  for (let count = 0; count < 1000; count++) tap.pushResponse(serverFrame(Buffer.alloc(10_000, count)))
 
   const { frames } = capture
   assert.equal(frames?.total, 1000)
@@ -206,23 +206,23 @@ test('frames beyond the bound are dropped, oldest first, and counted', () => {
 })
 
 test('frames count against the limit of the store and go with their exchange', () => {
-  const { tap, store, capture } = upgraded(300_000)
+  const { tap, store, capture } = createUpgradedTap(300_000)
 
-  for (let count = 0; count < 100; count++) tap.response(sent(Buffer.alloc(10_000)))
+  for (let count = 0; count < 100; count++) tap.pushResponse(serverFrame(Buffer.alloc(10_000)))
   tap.request(Buffer.from([0x81, 0x80, 0, 0, 0, 0]))
 
-  assert.equal(capture.kept, false)
+  assert.equal(capture.stored, false)
   assert.equal(capture.frames, undefined)
   assert.equal(store.bytes, 0)
 })
 
 test('what cannot be decoded is shown as it came', async () => {
-  const { tap, capture } = upgraded(50e6, 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
+  const { tap, capture } = createUpgradedTap(50e6, 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
   const bomb = deflateRawSync(Buffer.alloc(20e6), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
   const plain = deflateRawSync('x'.repeat(5), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
 
-  tap.response(sent(bomb, 0xc1))
-  tap.response(Buffer.concat([Buffer.from([0xc1, plain.length]), plain]))
+  tap.pushResponse(serverFrame(bomb, 0xc1))
+  tap.pushResponse(Buffer.concat([Buffer.from([0xc1, plain.length]), plain]))
   while (capture.frames?.total !== 2) await new Promise((resolve) => setImmediate(resolve))
 
   assert.deepEqual(
@@ -235,14 +235,14 @@ test('what cannot be decoded is shown as it came', async () => {
 })
 
 test('compressed messages that come faster than they are decoded keep nobody waiting', async () => {
-  const { tap, capture } = upgraded(
+  const { tap, capture } = createUpgradedTap(
     50e6,
     'Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n',
   )
   const noise = Buffer.from(Array.from({ length: 9000 }, () => Math.floor(Math.random() * 256)))
-  const packed = deflateRawSync(noise, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+  const compressedPayload = deflateRawSync(noise, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
 
-  for (let count = 0; count < 40; count++) tap.response(sent(packed, 0xc2))
+  for (let count = 0; count < 40; count++) tap.pushResponse(serverFrame(compressedPayload, 0xc2))
 
   assert.ok(capture.frames!.total > 10, 'those that waited too long are told at once')
   while (capture.frames?.total !== 40) await new Promise((resolve) => setImmediate(resolve))
@@ -252,10 +252,10 @@ test('compressed messages that come faster than they are decoded keep nobody wai
 })
 
 test('an upgraded connection that speaks something else says why nothing is shown', () => {
-  const { tap, capture } = upgraded(50e6)
+  const { tap, capture } = createUpgradedTap(50e6)
 
-  tap.response(Buffer.from('SSH-2.0-server\r\n'))
+  tap.pushResponse(Buffer.from('SSH-2.0-server\r\n'))
 
   assert.equal(capture.frames?.open, false)
-  assert.match(capture.frames?.stopped ?? '', /not WebSocket/)
+  assert.match(capture.frames?.stopReason ?? '', /not WebSocket/)
 })

@@ -4,34 +4,34 @@ import { Meter } from '../metrics.ts'
 import { CaptureStore } from './capture-store.ts'
 import { HttpTap } from './http-tap.ts'
 
-function tapped(limit = 1e6) {
+function createTap(limit = 1e6) {
   const time = { ms: 0 }
   const clock = { now: () => time.ms, monotonic: () => time.ms }
   const store = new CaptureStore(limit)
   const meter = new Meter(clock)
-  const answers: [number, string][] = []
+  const responses: [number, string][] = []
   const tap = new HttpTap({
     tunnelName: 'web',
     remoteAddr: '203.0.113.9',
     meter,
     store,
     clock,
-    onAnswer: (status, start) => answers.push([status, start.toString()]),
+    onResponse: (status, bodyStart) => responses.push([status, bodyStart.toString()]),
   })
-  return { tap, store, meter, time, answers }
+  return { tap, store, meter, time, responses }
 }
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 
 test('an exchange is listed at once without an answer, and then with it', () => {
-  const { tap, store, time, meter } = tapped()
+  const { tap, store, time, meter } = createTap()
 
   tap.request(bytes('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'))
   assert.equal(store.list()[0]?.response, undefined)
   assert.equal(meter.gauge, 1)
 
   time.ms = 7
-  tap.response(bytes('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
+  tap.pushResponse(bytes('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
   const [capture] = store.list()
   assert.equal(capture?.response?.raw().toString(), 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi')
   assert.equal(capture?.durationNs, 7e6)
@@ -41,11 +41,11 @@ test('an exchange is listed at once without an answer, and then with it', () => 
 })
 
 test('requests on one connection become captures of their own', () => {
-  const { tap, store } = tapped()
+  const { tap, store } = createTap()
 
   for (const path of ['/1', '/2', '/3']) {
     tap.request(bytes(`POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\nab`))
-    tap.response(bytes('HTTP/1.1 204 No Content\r\n\r\n'))
+    tap.pushResponse(bytes('HTTP/1.1 204 No Content\r\n\r\n'))
   }
 
   assert.deepEqual(
@@ -55,22 +55,22 @@ test('requests on one connection become captures of their own', () => {
 })
 
 test('interim answers are not shown', () => {
-  const { tap, store } = tapped()
+  const { tap, store } = createTap()
 
   tap.request(bytes('POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'))
-  tap.response(bytes('HTTP/1.1 100 Continue\r\n\r\n'))
+  tap.pushResponse(bytes('HTTP/1.1 100 Continue\r\n\r\n'))
   assert.equal(store.list()[0]?.response, undefined)
 
   tap.request(bytes('a'))
-  tap.response(bytes('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+  tap.pushResponse(bytes('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
   assert.match(store.list()[0]?.response?.raw().toString() ?? '', /^HTTP\/1.1 200/)
 })
 
 test('an upgrade is recorded and its frames are not taken for requests', () => {
-  const { tap, store } = tapped()
+  const { tap, store } = createTap()
 
   tap.request(bytes('GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n'))
-  tap.response(bytes('HTTP/1.1 101 Switching Protocols\r\n\r\n\u0081\u0002hi'))
+  tap.pushResponse(bytes('HTTP/1.1 101 Switching Protocols\r\n\r\n\u0081\u0002hi'))
   tap.request(bytes('GET /not-a-request HTTP/1.1\r\n\r\n'))
 
   assert.equal(store.size, 1)
@@ -78,7 +78,7 @@ test('an upgrade is recorded and its frames are not taken for requests', () => {
 })
 
 test('a connection that ends without an answer leaves the reason', () => {
-  const { tap, store, meter } = tapped()
+  const { tap, store, meter } = createTap()
 
   tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
   tap.close()
@@ -89,11 +89,11 @@ test('a connection that ends without an answer leaves the reason', () => {
 })
 
 test('an answer that ends with the connection is complete', () => {
-  const { tap, store } = tapped()
+  const { tap, store } = createTap()
 
   tap.request(bytes('GET / HTTP/1.0\r\n\r\n'))
-  tap.response(bytes('HTTP/1.0 200 OK\r\n\r\nall of it'))
-  tap.responseFinished()
+  tap.pushResponse(bytes('HTTP/1.0 200 OK\r\n\r\nall of it'))
+  tap.finishResponse()
   tap.close()
 
   assert.equal(store.list()[0]?.response?.truncated, false)
@@ -101,39 +101,39 @@ test('an answer that ends with the connection is complete', () => {
 })
 
 test('bytes that are no HTTP leave nothing behind and do no harm', () => {
-  const { tap, store } = tapped()
+  const { tap, store } = createTap()
 
   tap.request(bytes('\u0016\u0003\u0001 not http\r\n\r\n'))
-  tap.response(bytes('nor this\r\n\r\n'))
+  tap.pushResponse(bytes('nor this\r\n\r\n'))
   tap.close()
 
   assert.equal(store.size, 0)
 })
 
 test('the beginning of an answer is shown once, for hints', () => {
-  const { tap, answers } = tapped()
+  const { tap, responses } = createTap()
 
   tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
-  tap.response(bytes('HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nInvalid Host'))
-  tap.response(bytes(' header'))
+  tap.pushResponse(bytes('HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nInvalid Host'))
+  tap.pushResponse(bytes(' header'))
 
-  assert.deepEqual(answers, [[403, 'Invalid Host']])
+  assert.deepEqual(responses, [[403, 'Invalid Host']])
 })
 
 test('a request can be replayed once it has come to its end, and never when it was cut', () => {
-  const { tap, store } = tapped()
+  const { tap, store } = createTap()
 
   tap.request(bytes('POST /whole HTTP/1.1\r\nContent-Length: 4\r\n\r\nab'))
-  const [whole] = store.list()
-  const before = whole?.replayable
+  const [complete] = store.list()
+  const before = complete?.replayable
   tap.request(bytes('cd'))
-  const after = whole?.replayable
+  const after = complete?.replayable
   tap.request(bytes('POST /cut HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nab'))
   tap.close()
-  const [cut] = store.list()
+  const [truncated] = store.list()
 
   assert.deepEqual([before, after], [false, true])
-  assert.equal(cut?.replayable, false)
-  assert.equal(cut?.request.truncated, true)
-  assert.equal(whole?.request.truncated, false)
+  assert.equal(truncated?.replayable, false)
+  assert.equal(truncated?.request.truncated, true)
+  assert.equal(complete?.request.truncated, false)
 })

@@ -23,13 +23,13 @@ export interface TapContext {
   store: CaptureStore | undefined
   clock: Clock
   /** Told of the head of every final response with the beginning of its body, for hints about common mistakes. */
-  onAnswer?: (status: number, bodyStart: Buffer) => void
+  onResponse?: (status: number, bodyStart: Buffer) => void
 }
 
 /** A request under way. */
 interface Exchange {
   method: string
-  began: number
+  startTime: number
   capture: Capture | undefined
 }
 
@@ -41,26 +41,27 @@ export class HttpTap {
   readonly #context: TapContext
   readonly #requests: MessageScanner
   readonly #responses: MessageScanner
-  readonly #waiting: Exchange[] = []
-  #sending: Exchange | undefined
-  #answering: Exchange | undefined
+  readonly #pending: Exchange[] = []
+  #requestExchange: Exchange | undefined
+  #responseExchange: Exchange | undefined
   readonly #responseEvents: MessageEvents
   #interim = false
   #status = 0
   #webSocket: WebSocketTap | undefined
   /** The capture whose frames are being read. */
-  #framed: Capture | undefined
+  #framedCapture: Capture | undefined
 
   constructor(context: TapContext) {
     this.#context = context
     this.#requests = new MessageScanner({
       head: (bytes, head) => this.#requestHead(bytes, head),
       body: (bytes) =>
-        this.#sending?.capture && this.#context.store?.requestBody(this.#sending.capture, bytes),
+        this.#requestExchange?.capture &&
+        this.#context.store?.requestBody(this.#requestExchange.capture, bytes),
       end: () => {
-        const { request } = this.#sending?.capture ?? {}
+        const { request } = this.#requestExchange?.capture ?? {}
         if (request) request.arriving = false
-        this.#sending = undefined
+        this.#requestExchange = undefined
       },
       raw: (bytes) => this.#webSocket?.push('client', bytes),
     })
@@ -78,26 +79,26 @@ export class HttpTap {
     this.#requests.push(chunk)
   }
 
-  response(chunk: Buffer): void {
+  pushResponse(chunk: Buffer): void {
     this.#responses.push(chunk)
   }
 
   /** The upstream has sent everything. */
-  responseFinished(): void {
+  finishResponse(): void {
     this.#responses.finish()
   }
 
   /** The connection is gone: whatever is under way did not come to its end. */
   close(): void {
-    const why = 'the connection ended before the response was complete'
-    const { request } = this.#sending?.capture ?? {}
+    const reason = 'the connection ended before the response was complete'
+    const { request } = this.#requestExchange?.capture ?? {}
     if (request?.arriving) {
       request.arriving = false
       request.truncated = true
     }
-    for (const exchange of this.#waiting.splice(0)) this.#abandon(exchange, why)
-    if (this.#answering) this.#abandon(this.#answering, why)
-    this.#answering = undefined
+    for (const exchange of this.#pending.splice(0)) this.#abandon(exchange, reason)
+    if (this.#responseExchange) this.#abandon(this.#responseExchange, reason)
+    this.#responseExchange = undefined
     this.#endFrames()
   }
 
@@ -105,25 +106,25 @@ export class HttpTap {
     const framing = requestFraming(head)
     if (framing === 'stop') return framing
     const { store, meter, clock, tunnelName, remoteAddr } = this.#context
-    const began = meter.begin()
+    const startTime = meter.begin()
     const capture = store?.begin(tunnelName, remoteAddr, bytes, clock.now())
-    const exchange: Exchange = { method: head.line.slice(0, head.line.indexOf(' ')), began, capture }
+    const exchange: Exchange = { method: head.line.slice(0, head.line.indexOf(' ')), startTime, capture }
     if (capture) capture.request.arriving = true
-    this.#sending = exchange
-    this.#waiting.push(exchange)
+    this.#requestExchange = exchange
+    this.#pending.push(exchange)
     return framing
   }
 
   #responseHead(bytes: Buffer, head: Head): Framing {
-    const exchange = this.#waiting[0]
+    const exchange = this.#pending[0]
     if (!exchange) return 'stop'
     const status = statusOf(head.line)
     this.#interim = status >= 100 && status < 200 && status !== 101
     if (this.#interim) return 0
     const framing = responseFraming(head, exchange.method)
     if (status === 0) return framing
-    this.#waiting.shift()
-    this.#answering = exchange
+    this.#pending.shift()
+    this.#responseExchange = exchange
     this.#status = status
     if (exchange.capture) this.#context.store?.respond(exchange.capture, bytes, this.#elapsedNs(exchange))
     if (framing === 'stop') {
@@ -139,24 +140,24 @@ export class HttpTap {
   #readMessages(capture: Capture, head: Buffer): void {
     const { store, clock } = this.#context
     if (!store) return
-    this.#framed = capture
+    this.#framedCapture = capture
     this.#webSocket = new WebSocketTap(head, {
       copier: store.copier,
       now: () => clock.now(),
-      frame: (frame) => store.addFrame(capture, frame),
-      broken: () => store.endFrames(capture, 'what followed is not WebSocket as RFC 6455 knows it'),
+      onFrame: (frame) => store.addFrame(capture, frame),
+      onInvalid: () => store.endFrames(capture, 'what followed is not WebSocket as RFC 6455 knows it'),
     })
-    store.beginFrames(capture, this.#webSocket.reserve)
+    store.beginFrames(capture, this.#webSocket.reservedBytes)
   }
 
   #readEvents(capture: Capture): void {
     const { store, clock } = this.#context
     if (!store) return
     store.beginFrames(capture)
-    this.#framed = capture
+    this.#framedCapture = capture
     const scanner = new EventScanner(({ event, id, data, size, truncated }) => {
       const payload = store.copier.copy(Buffer.from(data))
-      const kept = store.addFrame(capture, {
+      const stored = store.addFrame(capture, {
         time: clock.now(),
         from: 'server',
         kind: 'event',
@@ -166,23 +167,23 @@ export class HttpTap {
         event,
         ...(id === '' ? {} : { eventId: id }),
       })
-      if (!kept) this.#responseEvents.data = undefined
+      if (!stored) this.#responseEvents.data = undefined
     })
     this.#responseEvents.data = (bytes) => scanner.push(bytes)
   }
 
   #endFrames(): void {
     this.#responseEvents.data = undefined
-    if (this.#framed) this.#context.store?.endFrames(this.#framed)
-    this.#framed = undefined
+    if (this.#framedCapture) this.#context.store?.endFrames(this.#framedCapture)
+    this.#framedCapture = undefined
   }
 
   #responseBody(bytes: Buffer): void {
-    const exchange = this.#answering
+    const exchange = this.#responseExchange
     if (!exchange) return
-    if (this.#status !== 0) this.#context.onAnswer?.(this.#status, bytes)
+    if (this.#status !== 0) this.#context.onResponse?.(this.#status, bytes)
     this.#status = 0
-    if (exchange.capture) this.#context.store?.responseBody(exchange.capture, bytes)
+    if (exchange.capture) this.#context.store?.addResponseBody(exchange.capture, bytes)
   }
 
   #responseEnd(): void {
@@ -190,21 +191,21 @@ export class HttpTap {
       this.#interim = false
       return
     }
-    const exchange = this.#answering
+    const exchange = this.#responseExchange
     if (!exchange) return
-    this.#answering = undefined
+    this.#responseExchange = undefined
     this.#endFrames()
-    this.#context.meter.end(exchange.began)
+    this.#context.meter.end(exchange.startTime)
     if (exchange.capture) this.#context.store?.end(exchange.capture, this.#elapsedNs(exchange))
   }
 
-  #abandon(exchange: Exchange, why: string): void {
+  #abandon(exchange: Exchange, reason: string): void {
     this.#context.meter.drop()
-    if (exchange.capture) this.#context.store?.end(exchange.capture, this.#elapsedNs(exchange), why)
+    if (exchange.capture) this.#context.store?.end(exchange.capture, this.#elapsedNs(exchange), reason)
   }
 
   #elapsedNs(exchange: Exchange): number {
-    return Math.round((this.#context.clock.monotonic() - exchange.began) * 1e6)
+    return Math.round((this.#context.clock.monotonic() - exchange.startTime) * 1e6)
   }
 }
 

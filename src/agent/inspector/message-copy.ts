@@ -1,11 +1,11 @@
-import { BLOCK, type BlockPool } from './block-pool.ts'
+import { BLOCK_BYTES, type BlockPool } from './block-pool.ts'
 import type { Copier } from './copier.ts'
 
 /** The most that is kept of one body. */
-export const MAX_BODY = 1024 * 1024
+export const MAX_BODY_BYTES = 1024 * 1024
 
 /** Up to here a body is kept in a copy of its own; a block would waste more than it saves. */
-const SMALL = 4096
+const MAX_SMALL_BODY_BYTES = 4096
 
 /** What is kept of a message: its head, as much of its body as fits, and how much there was. */
 export class MessageCopy {
@@ -20,7 +20,7 @@ export class MessageCopy {
   readonly exact: boolean
   #small: Buffer | undefined
   #blocks: Buffer[] | undefined
-  #kept = 0
+  #storedBytes = 0
 
   constructor(head: Buffer, exact: boolean) {
     this.head = head
@@ -29,52 +29,54 @@ export class MessageCopy {
 
   /** Bytes this copy holds in memory. */
   get size(): number {
-    return this.head.length + (this.#small?.length ?? 0) + (this.#blocks?.length ?? 0) * BLOCK
+    return this.head.length + (this.#small?.length ?? 0) + (this.#blocks?.length ?? 0) * BLOCK_BYTES
   }
 
   /** Takes a piece of the body as far as there is room. */
-  add(piece: Buffer, pool: BlockPool, copier: Copier): void {
-    this.bodyBytes += piece.length
-    const kept = Math.min(MAX_BODY - this.#kept, piece.length)
-    if (kept < piece.length) this.truncated = true
-    if (kept <= 0) return
-    if (this.#blocks === undefined && this.#kept + kept <= SMALL) {
-      const small = this.#roomFor(this.#kept + kept, copier)
-      piece.copy(small, this.#kept, 0, kept)
+  add(chunk: Buffer, pool: BlockPool, copier: Copier): void {
+    this.bodyBytes += chunk.length
+    const accepted = Math.min(MAX_BODY_BYTES - this.#storedBytes, chunk.length)
+    if (accepted < chunk.length) this.truncated = true
+    if (accepted <= 0) return
+    if (this.#blocks === undefined && this.#storedBytes + accepted <= MAX_SMALL_BODY_BYTES) {
+      const small = this.#growSmall(this.#storedBytes + accepted, copier)
+      chunk.copy(small, this.#storedBytes, 0, accepted)
     } else {
-      this.#fill(piece.subarray(0, kept), pool)
+      this.#fillBlocks(chunk.subarray(0, accepted), pool)
     }
-    this.#kept += kept
+    this.#storedBytes += accepted
   }
 
   /** Grows in steps, as a body may come in many small pieces. */
-  #roomFor(bytes: number, copier: Copier): Buffer {
+  #growSmall(minBytes: number, copier: Copier): Buffer {
     const small = this.#small
-    if (small !== undefined && small.length >= bytes) return small
-    const larger = copier.take(Math.max(bytes, Math.min(SMALL, 2 * (small?.length ?? 0))))
+    if (small !== undefined && small.length >= minBytes) return small
+    const larger = copier.allocate(
+      Math.max(minBytes, Math.min(MAX_SMALL_BODY_BYTES, 2 * (small?.length ?? 0))),
+    )
     small?.copy(larger)
     this.#small = larger
     return larger
   }
 
-  #fill(piece: Buffer, pool: BlockPool): void {
+  #fillBlocks(chunk: Buffer, pool: BlockPool): void {
     if (this.#blocks === undefined) {
-      this.#blocks = [pool.take()]
+      this.#blocks = [pool.acquire()]
       this.#small?.copy(this.#blocks[0]!)
       this.#small = undefined
     }
     const blocks = this.#blocks
-    for (let from = 0; from < piece.length; ) {
-      const used = (this.#kept + from) % BLOCK
-      if (used === 0 && this.#kept + from > 0) blocks.push(pool.take())
-      from += piece.copy(blocks.at(-1)!, used, from)
+    for (let offset = 0; offset < chunk.length; ) {
+      const used = (this.#storedBytes + offset) % BLOCK_BYTES
+      if (used === 0 && this.#storedBytes + offset > 0) blocks.push(pool.acquire())
+      offset += chunk.copy(blocks.at(-1)!, used, offset)
     }
   }
 
   /** Gives the memory of the body back; what is left says that it is not all. */
   release(pool: BlockPool): void {
     if (this.#blocks) {
-      pool.give(this.#blocks)
+      pool.release(this.#blocks)
       this.truncated = true
     }
     this.#blocks = undefined
@@ -87,7 +89,7 @@ export class MessageCopy {
 
   /** The body alone, framing included. */
   body(): Buffer {
-    if (this.#blocks) return Buffer.concat(this.#blocks, this.#kept)
-    return this.#small?.subarray(0, this.#kept) ?? Buffer.alloc(0)
+    if (this.#blocks) return Buffer.concat(this.#blocks, this.#storedBytes)
+    return this.#small?.subarray(0, this.#storedBytes) ?? Buffer.alloc(0)
   }
 }

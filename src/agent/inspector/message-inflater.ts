@@ -1,10 +1,10 @@
 import { constants, inflateRawSync } from 'node:zlib'
 
 /** What permessage-deflate (RFC 7692) leaves out at the end of every message. */
-const TAIL = Buffer.from([0, 0, 0xff, 0xff])
-const WINDOW = 32_768
+const DEFLATE_TAIL = Buffer.from([0, 0, 0xff, 0xff])
+const WINDOW_BYTES = 32_768
 /** More is not unpacked: it would keep the agent from its traffic. */
-const MOST_DECODED = 256 * 1024
+const MAX_DECODED_BYTES = 256 * 1024
 
 /**
  * Undoes permessage-deflate for looking at, message by message in their order. A message that could not be decoded
@@ -14,7 +14,7 @@ export class MessageInflater {
   readonly #keepsContext: boolean
   /** The end of what was decoded so far: later messages refer to it. */
   #window: Buffer | undefined
-  #lost = false
+  #contextLost = false
 
   constructor(keepsContext: boolean) {
     this.#keepsContext = keepsContext
@@ -22,14 +22,14 @@ export class MessageInflater {
 
   /** The payload as it was before it was compressed; undefined when that cannot be told. */
   decode(payload: Buffer): Buffer | undefined {
-    if (this.#lost) return undefined
+    if (this.#contextLost) return undefined
     try {
-      const decoded = inflateRawSync(Buffer.concat([payload, TAIL]), {
+      const decoded = inflateRawSync(Buffer.concat([payload, DEFLATE_TAIL]), {
         finishFlush: constants.Z_SYNC_FLUSH,
-        maxOutputLength: MOST_DECODED,
+        maxOutputLength: MAX_DECODED_BYTES,
         ...(this.#window ? { dictionary: this.#window } : {}),
       })
-      if (this.#keepsContext) this.#window = lastOf(this.#window, decoded)
+      if (this.#keepsContext) this.#window = slideWindow(this.#window, decoded)
       return decoded
     } catch {
       this.skip()
@@ -39,12 +39,13 @@ export class MessageInflater {
 
   /** A message passed that was not kept whole. */
   skip(): void {
-    this.#lost = this.#keepsContext
+    this.#contextLost = this.#keepsContext
     this.#window = undefined
   }
 }
 
-function lastOf(window: Buffer | undefined, decoded: Buffer): Buffer {
-  if (window === undefined || decoded.length >= WINDOW) return Buffer.from(decoded.subarray(-WINDOW))
-  return Buffer.from(Buffer.concat([window, decoded]).subarray(-WINDOW))
+function slideWindow(window: Buffer | undefined, decoded: Buffer): Buffer {
+  if (window === undefined || decoded.length >= WINDOW_BYTES)
+    return Buffer.from(decoded.subarray(-WINDOW_BYTES))
+  return Buffer.from(Buffer.concat([window, decoded]).subarray(-WINDOW_BYTES))
 }

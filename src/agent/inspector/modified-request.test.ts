@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { BlockPool } from './block-pool.ts'
 import { Copier } from './copier.ts'
 import { MessageCopy } from './message-copy.ts'
-import { ChangeError, changedRequest, type RequestChanges, unsendable } from './modified-request.ts'
+import { applyChanges, ChangeError, type RequestChanges, replayProblem } from './modified-request.ts'
 
-function captured(head: string, body = '', exact = true): MessageCopy {
+function createMessage(head: string, body = '', exact = true): MessageCopy {
   const message = new MessageCopy(Buffer.from(head.replaceAll('\n', '\r\n'), 'latin1'), exact)
   if (body !== '') message.add(Buffer.from(body), new BlockPool(), new Copier())
   return message
 }
 
-const CHUNKED = captured(
+const CHUNKED = createMessage(
   'POST /a?b HTTP/1.1\nHost: x\nTransfer-Encoding: chunked\nX-A: 1\nX-A: 2\n\n',
   '2\r\nhi\r\n0\r\n\r\n',
 )
@@ -59,7 +59,7 @@ const CASES: readonly [name: string, changes: RequestChanges, expected: string][
 
 for (const [name, changes, expected] of CASES) {
   test(`a request is sent with changes: ${name}`, () => {
-    const bytes = changedRequest(CHUNKED, changes)
+    const bytes = applyChanges(CHUNKED, changes)
 
     assert.equal(bytes.toString(), expected.replaceAll('\n', '\r\n'))
   })
@@ -80,18 +80,18 @@ test('changes cannot make a second request or a broken one', () => {
     { headers: { A: 'ł' } },
     { headers: { A: 'x'.repeat(70_000) } },
   ] as RequestChanges[]) {
-    assert.throws(() => changedRequest(CHUNKED, changes), ChangeError, JSON.stringify(changes).slice(0, 100))
+    assert.throws(() => applyChanges(CHUNKED, changes), ChangeError, JSON.stringify(changes).slice(0, 100))
   }
 })
 
 test('what is missing of a capture can be replaced, not guessed', () => {
-  const cut = captured('POST / HTTP/1.1\n\n', 'beginning')
-  cut.truncated = true
-  const redacted = captured('POST / HTTP/1.1\nAuthorization: [redacted]\n\n', '', false)
+  const truncated = createMessage('POST / HTTP/1.1\n\n', 'beginning')
+  truncated.truncated = true
+  const redacted = createMessage('POST / HTTP/1.1\nAuthorization: [redacted]\n\n', '', false)
 
-  assert.match(unsendable(cut) ?? '', /only the beginning/)
-  assert.match(unsendable(cut, { path: '/x' }) ?? '', /only the beginning/)
-  assert.equal(unsendable(cut, { body: Buffer.from('all') }), undefined)
-  assert.match(unsendable(redacted, { headers: { A: 'b' } }) ?? '', /redacted/)
-  assert.equal(unsendable(redacted, { headers: [['Authorization', 'mine']] }), undefined)
+  assert.match(replayProblem(truncated) ?? '', /only the beginning/)
+  assert.match(replayProblem(truncated, { path: '/x' }) ?? '', /only the beginning/)
+  assert.equal(replayProblem(truncated, { body: Buffer.from('all') }), undefined)
+  assert.match(replayProblem(redacted, { headers: { A: 'b' } }) ?? '', /redacted/)
+  assert.equal(replayProblem(redacted, { headers: [['Authorization', 'mine']] }), undefined)
 })

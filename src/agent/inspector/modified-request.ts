@@ -21,15 +21,15 @@ export class ChangeError extends Error {
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
-const MOST_METHOD = 32
+const MAX_METHOD_LENGTH = 32
 /** As much as the tap looks at: a longer head would be sent and never seen. */
-const MOST_HEAD = 65_536
+const MAX_HEAD_BYTES = 65_536
 /** Framing follows from the body that is sent and is nobody's to choose. */
-const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
-const WITHOUT_BODY = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE'])
+const FRAMING_HEADERS = new Set(['content-length', 'transfer-encoding', 'trailer'])
+const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE'])
 
 /** Why a captured request cannot be sent again with these changes, if it cannot. */
-export function unsendable(message: MessageCopy, changes: RequestChanges = {}): string | undefined {
+export function replayProblem(message: MessageCopy, changes: RequestChanges = {}): string | undefined {
   if (message.truncated && changes.body === undefined) return 'only the beginning of the request was kept'
   if (message.arriving && changes.body === undefined) return 'the request has not come to its end yet'
   if (!message.exact && !Array.isArray(changes.headers))
@@ -38,49 +38,55 @@ export function unsendable(message: MessageCopy, changes: RequestChanges = {}): 
 }
 
 /** The bytes of a captured request with changes; its framing always fits the body. */
-export function changedRequest(message: MessageCopy, changes: RequestChanges): Buffer {
+export function applyChanges(message: MessageCopy, changes: RequestChanges): Buffer {
   const [oldMethod = '', oldPath = '', version = ''] = readHead(message.head).line.split(' ')
   const method = changes.method ?? oldMethod
   const path = changes.path ?? oldPath
-  if (!TOKEN.test(method) || method.length > MOST_METHOD || method === 'CONNECT')
+  if (!TOKEN.test(method) || method.length > MAX_METHOD_LENGTH || method === 'CONNECT')
     throw new ChangeError('changes.method must be a method such as GET or POST')
   // A request target is visible ASCII: anything else would be another request to the next reader.
   if (changes.path !== undefined && !/^(\/[!-~]*|\*)$/.test(path))
     throw new ChangeError('changes.path must begin with a slash and be percent-encoded')
 
-  const before = headerFields(message.head)
-  const fields = changedFields(before, changes.headers).filter(([name]) => !FRAMING.has(name.toLowerCase()))
+  const originalFields = headerFields(message.head)
+  const fields = applyHeaderChanges(originalFields, changes.headers).filter(
+    ([name]) => !FRAMING_HEADERS.has(name.toLowerCase()),
+  )
   for (const [name, value] of fields) checkField(name, value)
-  if (changes.body === undefined) fields.push(...before.filter(([name]) => FRAMING.has(name.toLowerCase())))
-  else if (changes.body.length > 0 || !WITHOUT_BODY.has(method))
+  if (changes.body === undefined)
+    fields.push(...originalFields.filter(([name]) => FRAMING_HEADERS.has(name.toLowerCase())))
+  else if (changes.body.length > 0 || !BODYLESS_METHODS.has(method))
     fields.push(['Content-Length', String(changes.body.length)])
 
   const lines = [`${method} ${path} ${version}`, ...fields.map(([name, value]) => `${name}: ${value}`)]
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
-  if (head.length > MOST_HEAD) throw new ChangeError(`the headers are longer than ${MOST_HEAD} bytes`)
+  if (head.length > MAX_HEAD_BYTES)
+    throw new ChangeError(`the headers are longer than ${MAX_HEAD_BYTES} bytes`)
   return Buffer.concat([head, changes.body ?? message.body()])
 }
 
-function changedFields(
-  before: readonly [string, string][],
+function applyHeaderChanges(
+  originalFields: readonly [string, string][],
   changes: HeaderChanges | undefined,
 ): [string, string][] {
-  if (changes === undefined) return [...before]
+  if (changes === undefined) return [...originalFields]
   if (isList(changes)) return changes.map(([name, value]) => [name, value])
-  const named = new Map(Object.entries(changes).map(([name, value]) => [name.toLowerCase(), { name, value }]))
+  const changesByName = new Map(
+    Object.entries(changes).map(([name, value]) => [name.toLowerCase(), { name, value }]),
+  )
   const fields: [string, string][] = []
-  const set = new Set<string>()
-  const put = (lower: string) => {
-    const { name, value } = named.get(lower)!
-    if (set.has(lower) || value === null) return
-    set.add(lower)
+  const applied = new Set<string>()
+  const append = (lowerName: string) => {
+    const { name, value } = changesByName.get(lowerName)!
+    if (applied.has(lowerName) || value === null) return
+    applied.add(lowerName)
     for (const each of typeof value === 'string' ? [value] : value) fields.push([name, each])
   }
-  for (const [name, value] of before) {
-    if (named.has(name.toLowerCase())) put(name.toLowerCase())
+  for (const [name, value] of originalFields) {
+    if (changesByName.has(name.toLowerCase())) append(name.toLowerCase())
     else fields.push([name, value])
   }
-  for (const lower of named.keys()) put(lower)
+  for (const lowerName of changesByName.keys()) append(lowerName)
   return fields
 }
 

@@ -12,27 +12,27 @@ function frame(
 ): Buffer {
   const { fin = true, mask } = options
   const body = Buffer.from(payload as string)
-  const long = body.length > 65_535 ? 8 : body.length > 125 ? 2 : 0
-  const head = Buffer.alloc(2 + long)
+  const lengthBytes = body.length > 65_535 ? 8 : body.length > 125 ? 2 : 0
+  const head = Buffer.alloc(2 + lengthBytes)
   head[0] = (fin ? 0x80 : 0) | opcode
-  head[1] = (mask ? 0x80 : 0) | (long === 8 ? 127 : long === 2 ? 126 : body.length)
-  if (long === 2) head.writeUInt16BE(body.length, 2)
-  if (long === 8) head.writeBigUInt64BE(BigInt(body.length), 2)
+  head[1] = (mask ? 0x80 : 0) | (lengthBytes === 8 ? 127 : lengthBytes === 2 ? 126 : body.length)
+  if (lengthBytes === 2) head.writeUInt16BE(body.length, 2)
+  if (lengthBytes === 8) head.writeBigUInt64BE(BigInt(body.length), 2)
   if (!mask) return Buffer.concat([head, body])
   return Buffer.concat([head, mask, body.map((byte, index) => byte ^ mask[index % 4]!)])
 }
 
-function scan(masked: boolean, pieces: Iterable<Buffer>) {
-  const found: ScannedMessage[] = []
-  let broken = false
+function scan(masked: boolean, chunks: Iterable<Buffer>) {
+  const messages: ScannedMessage[] = []
+  let invalid = false
   const scanner = new WebSocketScanner(masked, new Copier(), {
-    message: (message) => found.push(message),
+    message: (message) => messages.push(message),
     broken: () => {
-      broken = true
+      invalid = true
     },
   })
-  for (const piece of pieces) scanner.push(piece)
-  return { found, broken }
+  for (const chunk of chunks) scanner.push(chunk)
+  return { messages, invalid }
 }
 
 const MASK = Buffer.from([1, 200, 3, 77])
@@ -44,10 +44,10 @@ test('messages are found with their masks undone', () => {
     frame(9, '', { mask: MASK }),
   ]
 
-  const { found } = scan(true, bytes)
+  const { messages } = scan(true, bytes)
 
   assert.deepEqual(
-    found.map(({ opcode, size, payload }) => [opcode, size, payload.toString('latin1')]),
+    messages.map(({ opcode, size, payload }) => [opcode, size, payload.toString('latin1')]),
     [
       [1, 7, Buffer.from('grüße').toString('latin1')],
       [2, 2, '\0\xff'],
@@ -65,10 +65,10 @@ test('fragments become one message, with control frames between them told at onc
     frame(1, 'next'),
   ]
 
-  const { found } = scan(false, bytes)
+  const { messages } = scan(false, bytes)
 
   assert.deepEqual(
-    found.map(({ opcode, fragments, payload }) => `${opcode} ${fragments} ${payload}`),
+    messages.map(({ opcode, fragments, payload }) => `${opcode} ${fragments} ${payload}`),
     ['9 1 ping', '1 3 one two three', '1 1 next'],
   )
 })
@@ -80,21 +80,21 @@ test('however the bytes are cut, the same messages are found', (t) => {
     const sizes = [0, 1, 125, 126, 1000, 65_535, 65_536, 70_000]
     const payloads = Array.from({ length: 5 }, () => Buffer.alloc(random.pick(sizes), random.bytes(7)))
     const bytes = Buffer.concat(payloads.map((payload) => frame(2, payload, { mask: random.bytes(4) })))
-    const pieces: Buffer[] = []
-    for (let at = 0; at < bytes.length; ) {
-      const end = at + 1 + random.below(round % 2 ? 20_000 : 2000)
-      pieces.push(bytes.subarray(at, end))
-      at = end
+    const chunks: Buffer[] = []
+    for (let offset = 0; offset < bytes.length; ) {
+      const end = offset + 1 + random.below(round % 2 ? 20_000 : 2000)
+      chunks.push(bytes.subarray(offset, end))
+      offset = end
     }
 
-    const { found, broken } = scan(true, pieces)
+    const { messages, invalid } = scan(true, chunks)
 
-    assert.equal(broken, false)
+    assert.equal(invalid, false)
     assert.deepEqual(
-      found.map(({ size }) => size),
+      messages.map(({ size }) => size),
       payloads.map(({ length }) => length),
     )
-    for (const [index, { payload }] of found.entries())
+    for (const [index, { payload }] of messages.entries())
       assert.ok(payload.equals(payloads[index]!.subarray(0, 16_384)))
   }
 })
@@ -111,9 +111,9 @@ test('bytes that are no frames end the reading, whatever they are', (t) => {
     [false, Buffer.from('HTTP/1.1 200 OK')],
     [false, Buffer.from([0x82, 127, 255, 0, 0, 0, 0, 0, 0, 0])],
   ] as const) {
-    const { found, broken } = scan(masked, [bytes, frame(1, 'later')])
-    assert.ok(broken, bytes.toString('latin1'))
-    assert.equal(found.length, 0)
+    const { messages, invalid } = scan(masked, [bytes, frame(1, 'later')])
+    assert.ok(invalid, bytes.toString('latin1'))
+    assert.equal(messages.length, 0)
   }
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
@@ -123,7 +123,7 @@ test('bytes that are no frames end the reading, whatever they are', (t) => {
   ])
   for (const _ of rounds(5000)) {
     const damaged = mutate(random, sample)
-    const { found } = scan(true, [damaged])
-    for (const { payload } of found) assert.ok(payload.length <= damaged.length)
+    const { messages } = scan(true, [damaged])
+    for (const { payload } of messages) assert.ok(payload.length <= damaged.length)
   }
 })

@@ -1,7 +1,7 @@
 import { endianness } from 'node:os'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { Copier } from './copier.ts'
-import { MOST_PAYLOAD } from './frame-log.ts'
+import { MAX_PAYLOAD_BYTES } from './frame-log.ts'
 
 /** A message whose frames have all come, or a control frame. The payload is the reader's to keep. */
 export interface ScannedMessage {
@@ -22,15 +22,15 @@ export interface WebSocketEvents {
 }
 
 /** As much of a compressed message is kept whole, as half of one cannot be decoded. */
-const MOST_COMPRESSED = 65_536
-const MOST_HEADER = 14
+const MAX_COMPRESSED_BYTES = 65_536
+const MAX_HEADER_BYTES = 14
 
 interface Message {
   opcode: number
   fragments: number
   size: number
   compressed: boolean
-  kept: ByteQueue
+  stored: ByteQueue
 }
 
 /**
@@ -42,17 +42,17 @@ export class WebSocketScanner {
   readonly #masked: boolean
   readonly #copier: Copier
   /** Bytes of a frame's head that have come so far. */
-  readonly #head = Buffer.alloc(MOST_HEADER)
-  #have = 0
+  readonly #head = Buffer.alloc(MAX_HEADER_BYTES)
+  #headBytes = 0
   /** Bytes of the payload still to come, and where in the mask we are. */
-  #left = 0
-  #masks = 0
+  #remaining = 0
+  #maskOffset = 0
   #mask: Buffer | undefined
   #fin = false
   /** The message its fragments are gathered in, and the one the current frame belongs to. */
   #message: Message | undefined
   #current: Message | undefined
-  #over = false
+  #stopped = false
 
   constructor(masked: boolean, copier: Copier, events: WebSocketEvents) {
     this.#masked = masked
@@ -61,41 +61,41 @@ export class WebSocketScanner {
   }
 
   push(chunk: Buffer): void {
-    for (let at = 0; at < chunk.length && !this.#over; ) {
-      at = this.#current ? this.#payload(chunk, at) : this.#header(chunk, at)
+    for (let offset = 0; offset < chunk.length && !this.#stopped; ) {
+      offset = this.#current ? this.#readPayload(chunk, offset) : this.#readHeader(chunk, offset)
     }
   }
 
-  #header(chunk: Buffer, from: number): number {
-    let at = from
-    while (at < chunk.length) {
-      this.#head[this.#have++] = chunk[at++]!
-      if (this.#have >= 2 && this.#have === headLength(this.#head)) {
-        this.#begin()
-        return at
+  #readHeader(chunk: Buffer, start: number): number {
+    let offset = start
+    while (offset < chunk.length) {
+      this.#head[this.#headBytes++] = chunk[offset++]!
+      if (this.#headBytes >= 2 && this.#headBytes === headLength(this.#head)) {
+        this.#beginFrame()
+        return offset
       }
     }
-    return at
+    return offset
   }
 
-  #begin(): void {
+  #beginFrame(): void {
     const head = this.#head
     const [first, second] = [head[0]!, head[1]!]
     const opcode = first & 0x0f
     const masked = (second & 0x80) !== 0
     const control = opcode >= 8
-    const size = sizeOf(head)
-    this.#have = 0
+    const size = payloadSize(head)
+    this.#headBytes = 0
     this.#fin = (first & 0x80) !== 0
-    const nonsense =
+    const invalid =
       (first & 0x30) !== 0 ||
       masked !== this.#masked ||
-      !KNOWN.has(opcode) ||
+      !OPCODES.has(opcode) ||
       size > Number.MAX_SAFE_INTEGER ||
       (control && (!this.#fin || size > 125)) ||
       ((opcode === 0) !== (this.#message !== undefined) && !control)
-    if (nonsense) {
-      this.#over = true
+    if (invalid) {
+      this.#stopped = true
       this.#message = undefined
       this.#events.broken()
       return
@@ -103,69 +103,69 @@ export class WebSocketScanner {
     if (opcode === 0) this.#current = this.#message
     else {
       const compressed = (first & 0x40) !== 0
-      this.#current = { opcode, fragments: 0, size: 0, compressed, kept: new ByteQueue() }
+      this.#current = { opcode, fragments: 0, size: 0, compressed, stored: new ByteQueue() }
       if (!control) this.#message = this.#current
     }
     const current = this.#current!
     current.fragments++
     current.size += size
-    this.#left = size
-    this.#masks = 0
+    this.#remaining = size
+    this.#maskOffset = 0
     this.#mask = masked ? Buffer.from(head.subarray(headLength(head) - 4, headLength(head))) : undefined
-    if (size === 0) this.#frameEnd()
+    if (size === 0) this.#endFrame()
   }
 
-  #payload(chunk: Buffer, at: number): number {
+  #readPayload(chunk: Buffer, offset: number): number {
     const current = this.#current!
-    const end = Math.min(chunk.length, at + this.#left)
-    const most = current.compressed ? MOST_COMPRESSED : MOST_PAYLOAD
-    const kept = Math.min(end - at, most - current.kept.length)
-    if (kept > 0) {
-      current.kept.push(chunk.subarray(at, at + kept))
-      if (this.#mask) unmask(current.kept.bytes.subarray(-kept), this.#mask, this.#masks)
+    const end = Math.min(chunk.length, offset + this.#remaining)
+    const limit = current.compressed ? MAX_COMPRESSED_BYTES : MAX_PAYLOAD_BYTES
+    const accepted = Math.min(end - offset, limit - current.stored.length)
+    if (accepted > 0) {
+      current.stored.push(chunk.subarray(offset, offset + accepted))
+      if (this.#mask) unmask(current.stored.bytes.subarray(-accepted), this.#mask, this.#maskOffset)
     }
-    this.#masks += end - at
-    this.#left -= end - at
-    if (this.#left === 0) this.#frameEnd()
+    this.#maskOffset += end - offset
+    this.#remaining -= end - offset
+    if (this.#remaining === 0) this.#endFrame()
     return end
   }
 
-  #frameEnd(): void {
+  #endFrame(): void {
     const current = this.#current!
     this.#current = undefined
     if (!this.#fin) return
     if (current === this.#message) this.#message = undefined
     const { opcode, fragments, size, compressed } = current
-    const payload = this.#copier.copy(current.kept.bytes)
-    current.kept.clear()
+    const payload = this.#copier.copy(current.stored.bytes)
+    current.stored.clear()
     this.#events.message({ opcode, fragments, size, compressed, payload })
   }
 }
 
-const KNOWN = new Set([0, 1, 2, 8, 9, 10])
+const OPCODES = new Set([0, 1, 2, 8, 9, 10])
 
 /** The length of a frame's head, known from its first two bytes. */
 function headLength(head: Buffer): number {
   const second = head[1]!
-  const short = second & 0x7f
-  return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0)
+  const shortLength = second & 0x7f
+  return 2 + (shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0)
 }
 
-function sizeOf(head: Buffer): number {
-  const short = head[1]! & 0x7f
-  if (short === 126) return head.readUInt16BE(2)
-  return short === 127 ? Number(head.readBigUInt64BE(2)) : short
+function payloadSize(head: Buffer): number {
+  const shortLength = head[1]! & 0x7f
+  if (shortLength === 126) return head.readUInt16BE(2)
+  return shortLength === 127 ? Number(head.readBigUInt64BE(2)) : shortLength
 }
 
 /** Undoes the mask of a piece that begins so many bytes into the payload, in words where it is long enough. */
-function unmask(piece: Buffer, mask: Buffer, begun: number): void {
-  let at = 0
-  if (piece.length >= 256 && piece.byteOffset % 4 === 0) {
-    const words = new Int32Array(piece.buffer, piece.byteOffset, piece.length >> 2)
-    const turned = Buffer.from([0, 1, 2, 3].map((index) => mask[(begun + index) & 3]!))
-    const word = endianness() === 'LE' ? turned.readInt32LE() : turned.readInt32BE()
+function unmask(chunk: Buffer, mask: Buffer, offset: number): void {
+  let index = 0
+  if (chunk.length >= 256 && chunk.byteOffset % 4 === 0) {
+    const words = new Int32Array(chunk.buffer, chunk.byteOffset, chunk.length >> 2)
+    const rotatedMask = Buffer.from([0, 1, 2, 3].map((index) => mask[(offset + index) & 3]!))
+    const word = endianness() === 'LE' ? rotatedMask.readInt32LE() : rotatedMask.readInt32BE()
     for (let index = 0; index < words.length; index++) words[index]! ^= word
-    at = words.length * 4
+    index = words.length * 4
   }
-  for (; at < piece.length; at++) piece[at]! ^= mask[(begun + at) & 3]!
+  for (; index < chunk.length; index++) chunk[index]! ^= mask[(offset + index) & 3]!
 }

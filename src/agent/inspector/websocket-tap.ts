@@ -1,16 +1,16 @@
 import { headerFields } from '../http1.ts'
 import type { Copier } from './copier.ts'
-import { type Frame, type FrameSource, MOST_PAYLOAD } from './frame-log.ts'
+import { type CapturedFrame, type FrameSource, MAX_PAYLOAD_BYTES } from './frame-log.ts'
 import { MessageInflater } from './message-inflater.ts'
 import { type ScannedMessage, WebSocketScanner } from './websocket-scanner.ts'
 
 /** Compressed bytes that may wait to be decoded; what comes beyond that is shown as it came. */
-const MOST_WAITING = 128 * 1024
+const MAX_PENDING_BYTES = 128 * 1024
 
 /** Both windows, and messages that wait or have not come whole. */
-const RESERVE = 256 * 1024
+const RESERVED_BYTES = 256 * 1024
 
-const KINDS: Readonly<Record<number, Frame['kind']>> = {
+const KINDS: Readonly<Record<number, CapturedFrame['kind']>> = {
   1: 'text',
   2: 'binary',
   8: 'close',
@@ -23,13 +23,13 @@ export interface WebSocketTapEvents {
   readonly copier: Copier
   now(): number
   /** False when nobody keeps them any more. */
-  frame(frame: Omit<Frame, 'index'>): boolean
-  broken(): void
+  onFrame(frame: Omit<CapturedFrame, 'index'>): boolean
+  onInvalid(): void
 }
 
-const NONE = { client: undefined, server: undefined }
+const NO_INFLATERS = { client: undefined, server: undefined }
 
-interface Waiting {
+interface PendingMessage {
   from: FrameSource
   time: number
   message: ScannedMessage
@@ -43,74 +43,78 @@ export class WebSocketTap {
   readonly #events: WebSocketTapEvents
   readonly #scanners: Readonly<Record<FrameSource, WebSocketScanner>>
   #inflaters: Readonly<Record<FrameSource, MessageInflater | undefined>>
-  readonly #waiting: Waiting[] = []
-  #waitingBytes = 0
-  #over = false
+  readonly #pending: PendingMessage[] = []
+  #pendingBytes = 0
+  #stopped = false
 
   /** `head` is that of the 101 answer, which says how messages are compressed. */
   constructor(head: Buffer, events: WebSocketTapEvents) {
     this.#events = events
-    this.#scanners = { client: this.#scanner('client', true), server: this.#scanner('server', false) }
-    this.#inflaters = inflatersOf(head)
+    this.#scanners = {
+      client: this.#createScanner('client', true),
+      server: this.#createScanner('server', false),
+    }
+    this.#inflaters = createInflaters(head)
   }
 
   /** Bytes that undoing compression may take. */
-  get reserve(): number {
-    return this.#inflaters === NONE ? 0 : RESERVE
+  get reservedBytes(): number {
+    return this.#inflaters === NO_INFLATERS ? 0 : RESERVED_BYTES
   }
 
   push(from: FrameSource, chunk: Buffer): void {
-    if (!this.#over) this.#scanners[from].push(chunk)
+    if (!this.#stopped) this.#scanners[from].push(chunk)
   }
 
-  #scanner(from: FrameSource, masked: boolean): WebSocketScanner {
+  #createScanner(from: FrameSource, masked: boolean): WebSocketScanner {
     return new WebSocketScanner(masked, this.#events.copier, {
-      message: (message) => this.#take({ from, time: this.#events.now(), message }),
+      message: (message) => this.#enqueue({ from, time: this.#events.now(), message }),
       broken: () => {
-        this.#over = true
-        this.#events.broken()
+        this.#stopped = true
+        this.#events.onInvalid()
       },
     })
   }
 
-  #take(waiting: Waiting): void {
-    const { compressed, payload } = waiting.message
+  #enqueue(pending: PendingMessage): void {
+    const { compressed, payload } = pending.message
     // The order is kept: what comes while something is being decoded waits behind it.
-    if (!compressed && this.#waiting.length === 0) {
-      this.#tell(waiting, payload, false)
+    if (!compressed && this.#pending.length === 0) {
+      this.#emit(pending, payload, false)
       return
     }
-    this.#waitingBytes += payload.length
-    this.#waiting.push(waiting)
-    if (this.#waiting.length === 1) setImmediate(() => this.#decodeNext())
-    if (this.#waitingBytes > MOST_WAITING) this.#giveUp()
+    this.#pendingBytes += payload.length
+    this.#pending.push(pending)
+    if (this.#pending.length === 1) setImmediate(() => this.#decodeNext())
+    if (this.#pendingBytes > MAX_PENDING_BYTES) this.#flushUndecoded()
   }
 
   #decodeNext(): void {
-    const waiting = this.#waiting.shift()
-    if (!waiting) return
-    const { message, from } = waiting
-    this.#waitingBytes -= message.payload.length
+    const pending = this.#pending.shift()
+    if (!pending) return
+    const { message, from } = pending
+    this.#pendingBytes -= message.payload.length
     const inflater = message.compressed ? this.#inflaters[from] : undefined
-    const whole = message.payload.length === message.size
-    const decoded = whole ? inflater?.decode(message.payload) : undefined
-    if (!whole) inflater?.skip()
-    this.#tell(waiting, decoded ?? message.payload, decoded !== undefined)
-    if (this.#waiting.length > 0) setImmediate(() => this.#decodeNext())
+    const complete = message.payload.length === message.size
+    const decoded = complete ? inflater?.decode(message.payload) : undefined
+    if (!complete) inflater?.skip()
+    this.#emit(pending, decoded ?? message.payload, decoded !== undefined)
+    if (this.#pending.length > 0) setImmediate(() => this.#decodeNext())
   }
 
-  #giveUp(): void {
-    for (const waiting of this.#waiting.splice(0)) {
-      if (waiting.message.compressed) this.#inflaters[waiting.from]?.skip()
-      this.#tell(waiting, waiting.message.payload, false)
+  #flushUndecoded(): void {
+    for (const pending of this.#pending.splice(0)) {
+      if (pending.message.compressed) this.#inflaters[pending.from]?.skip()
+      this.#emit(pending, pending.message.payload, false)
     }
-    this.#waitingBytes = 0
+    this.#pendingBytes = 0
   }
 
-  #tell({ from, time, message }: Waiting, content: Buffer, decoded: boolean): void {
+  #emit({ from, time, message }: PendingMessage, content: Buffer, decoded: boolean): void {
     const { opcode, fragments, size, compressed } = message
-    const payload = content.length > MOST_PAYLOAD ? Buffer.from(content.subarray(0, MOST_PAYLOAD)) : content
-    const kept = this.#events.frame({
+    const payload =
+      content.length > MAX_PAYLOAD_BYTES ? Buffer.from(content.subarray(0, MAX_PAYLOAD_BYTES)) : content
+    const accepted = this.#events.onFrame({
       time,
       from,
       kind: KINDS[opcode] ?? 'binary',
@@ -121,9 +125,9 @@ export class WebSocketTap {
       truncated: decoded ? payload.length < content.length : payload.length < size,
       ...(compressed ? { compressed, decoded } : {}),
     })
-    if (kept) return
-    this.#over = true
-    this.#inflaters = NONE
+    if (accepted) return
+    this.#stopped = true
+    this.#inflaters = NO_INFLATERS
   }
 }
 
@@ -135,12 +139,12 @@ export function isWebSocket(head: Buffer): boolean {
 }
 
 /** RFC 7692 section 7.1: a side that keeps its context refers back to earlier messages. */
-function inflatersOf(head: Buffer): Readonly<Record<FrameSource, MessageInflater | undefined>> {
+function createInflaters(head: Buffer): Readonly<Record<FrameSource, MessageInflater | undefined>> {
   const extensions = headerFields(head)
     .filter(([name]) => name.toLowerCase() === 'sec-websocket-extensions')
     .map(([, value]) => value.toLowerCase())
     .join(',')
-  if (!/(^|,)[ \t]*permessage-deflate[ \t]*(;|,|$)/.test(extensions)) return NONE
+  if (!/(^|,)[ \t]*permessage-deflate[ \t]*(;|,|$)/.test(extensions)) return NO_INFLATERS
   return {
     client: new MessageInflater(!extensions.includes('client_no_context_takeover')),
     server: new MessageInflater(!extensions.includes('server_no_context_takeover')),

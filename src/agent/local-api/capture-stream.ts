@@ -3,13 +3,13 @@ import type { Capture, CaptureStore } from '../inspector/capture-store.ts'
 import type { FrameLog } from '../inspector/frame-log.ts'
 import { captureView, framesSummary, frameView } from './views.ts'
 
-const GATHER_MS = 100
-const ALIVE_MS = 15_000
+const FLUSH_INTERVAL_MS = 100
+const KEEPALIVE_INTERVAL_MS = 15_000
 /** Unsent bytes at which a reader counts as too slow: it is told to start over instead of being waited for. */
-const MOST_UNSENT = 1024 * 1024
+const MAX_UNSENT_BYTES = 1024 * 1024
 
 /** What a reader wants to be told of. */
-export interface StreamOptions {
+export interface CaptureStreamOptions {
   /** Only what came through this tunnel. */
   tunnelName: string | undefined
   /** With messages and events themselves, not only that there are more of them. */
@@ -23,7 +23,7 @@ export interface StreamOptions {
 export function streamCaptures(
   response: ServerResponse,
   store: CaptureStore,
-  { tunnelName, frames }: StreamOptions,
+  { tunnelName, frames }: CaptureStreamOptions,
 ): void {
   response.writeHead(200, {
     'Content-Type': 'text/event-stream',
@@ -32,59 +32,59 @@ export function streamCaptures(
   })
   response.write('retry: 2000\n\nevent: ready\ndata: {}\n\n')
 
-  const changed = new Set<Capture>()
-  const framed = new Map<Capture, FrameLog>()
+  const changedCaptures = new Set<Capture>()
+  const framedCaptures = new Map<Capture, FrameLog>()
   /** The last frame told of each exchange; forgotten with the exchange. */
-  const told = new WeakMap<Capture, number>()
+  const lastSentFrame = new WeakMap<Capture, number>()
   let timer: NodeJS.Timeout | undefined
   let lagging = false
 
-  const send = () => {
+  const flush = () => {
     timer = undefined
-    if (response.writableLength > MOST_UNSENT) lagging = true
+    if (response.writableLength > MAX_UNSENT_BYTES) lagging = true
     else {
       if (lagging) response.write('event: lagged\ndata: {}\n\n')
       lagging = false
       let text = ''
-      for (const capture of changed) {
+      for (const capture of changedCaptures) {
         text += `event: request\nid: ${capture.id}\ndata: ${JSON.stringify(captureView(capture, true))}\n\n`
       }
-      for (const [capture, log] of framed)
-        text += `event: frames\ndata: ${JSON.stringify(news(capture, log))}\n\n`
+      for (const [capture, log] of framedCaptures)
+        text += `event: frames\ndata: ${JSON.stringify(framesView(capture, log))}\n\n`
       response.write(text)
     }
-    changed.clear()
-    framed.clear()
+    changedCaptures.clear()
+    framedCaptures.clear()
   }
-  const news = (capture: Capture, log: FrameLog): object => {
+  const framesView = (capture: Capture, log: FrameLog): object => {
     const summary = { id: capture.id, ...framesSummary(capture.id, log) }
     if (!frames) return summary
-    const list = log.after(told.get(capture) ?? 0)
-    told.set(capture, log.total)
+    const list = log.after(lastSentFrame.get(capture) ?? 0)
+    lastSentFrame.set(capture, log.total)
     return { ...summary, frames: list.map(frameView) }
   }
-  const wanted = (capture: Capture) => tunnelName === undefined || capture.tunnelName === tunnelName
-  const stop = store.follow(
+  const matches = (capture: Capture) => tunnelName === undefined || capture.tunnelName === tunnelName
+  const unfollow = store.follow(
     (capture) => {
-      if (!wanted(capture)) return
-      changed.add(capture)
-      timer ??= setTimeout(send, GATHER_MS)
+      if (!matches(capture)) return
+      changedCaptures.add(capture)
+      timer ??= setTimeout(flush, FLUSH_INTERVAL_MS)
     },
     () => {
-      changed.clear()
-      framed.clear()
+      changedCaptures.clear()
+      framedCaptures.clear()
       response.write('event: clear\ndata: {}\n\n')
     },
     (capture, log) => {
-      if (!wanted(capture)) return
-      framed.set(capture, log)
-      timer ??= setTimeout(send, GATHER_MS)
+      if (!matches(capture)) return
+      framedCaptures.set(capture, log)
+      timer ??= setTimeout(flush, FLUSH_INTERVAL_MS)
     },
   )
-  const alive = setInterval(() => response.write(': alive\n\n'), ALIVE_MS)
+  const keepalive = setInterval(() => response.write(': alive\n\n'), KEEPALIVE_INTERVAL_MS)
   response.on('close', () => {
-    stop()
+    unfollow()
     clearTimeout(timer)
-    clearInterval(alive)
+    clearInterval(keepalive)
   })
 }

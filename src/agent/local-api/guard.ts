@@ -11,7 +11,7 @@ export interface GuardedRequest {
 }
 
 /** Decides whether a request may come from where it claims to come from; gives the reason when not. */
-export type Guard = (request: GuardedRequest) => string | undefined
+export type RequestGuard = (request: GuardedRequest) => string | undefined
 
 /**
  * Keeps other web pages from driving the agent: their requests carry a Host we do not have (a name rebound to this
@@ -21,14 +21,14 @@ export function createGuard(options: {
   allowHosts: readonly string[]
   /** Public host names that lead to this very API through a tunnel. */
   ownHosts(): Iterable<string>
-}): Guard {
-  const allowed = compileHosts(options.allowHosts)
+}): RequestGuard {
+  const isAllowed = compileHosts(options.allowHosts)
   return ({ method, headers, page }) => {
     const host = parseHostPort(headers.host ?? '')
     if (!host) return 'the request names no valid Host'
-    const bare = host.host.replace(/^\[|\]$/g, '')
-    if (!isLoopback(bare) && !allowed(bare) && !includes(options.ownHosts(), bare)) {
-      return `the Host "${bare}" is not allowed; add it to web_allow_hosts to allow it`
+    const hostname = host.host.replace(/^\[|\]$/g, '')
+    if (!isLoopback(hostname) && !isAllowed(hostname) && !includes(options.ownHosts(), hostname)) {
+      return `the Host "${hostname}" is not allowed; add it to web_allow_hosts to allow it`
     }
     const { origin } = headers
     if (origin !== undefined && !isSameHost(origin, headers.host ?? '')) {
@@ -36,12 +36,12 @@ export function createGuard(options: {
     }
     const site = headers['sec-fetch-site']
     if (site === undefined || site === 'same-origin' || site === 'none') return undefined
-    const opened =
+    const isNavigation =
       page &&
       method === 'GET' &&
       headers['sec-fetch-mode'] === 'navigate' &&
       headers['sec-fetch-dest'] === 'document'
-    return opened ? undefined : 'requests of other web pages are refused (Sec-Fetch-Site)'
+    return isNavigation ? undefined : 'requests of other web pages are refused (Sec-Fetch-Site)'
   }
 }
 

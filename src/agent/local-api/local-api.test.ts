@@ -516,7 +516,7 @@ test('an endpoint that cannot be replaced goes on as it was', async (t) => {
   const api = await startWithApi(t)
   await api.post('/api/endpoints', { name: 'web', url: 'https://app.test', upstream: { url: '3000' } })
   const bind = api.gateway
-  bind.refuseOnce = new Refusal('not allowed', 316)
+  bind.nextBindError = new Refusal('not allowed', 316)
 
   const { status } = await api.put('/api/endpoints/web', {
     url: 'https://forbidden.test',
@@ -535,7 +535,7 @@ test('an endpoint keeps its id and its address when it is replaced, or cannot be
   assert.deepEqual(replaced.upstream, { url: '4000', protocol: 'http1' })
   assert.deepEqual([replaced.id, replaced.url], [before.id, before.url])
 
-  api.gateway.refuseOnce = new Refusal('not allowed', 316)
+  api.gateway.nextBindError = new Refusal('not allowed', 316)
   assert.equal((await api.put('/api/endpoints/web', { upstream: { url: '5000' } })).status, 502)
   const { json: kept } = await api.get('/api/endpoints/web')
   assert.deepEqual([kept.id, kept.url, kept.upstream], [before.id, before.url, replaced.upstream])

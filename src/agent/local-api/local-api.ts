@@ -8,14 +8,14 @@ import { ConfigError } from '../config/error.ts'
 import type { WebSettings } from '../settings.ts'
 import { INSTALL_ROOT } from '../version.ts'
 import { streamCaptures } from './capture-stream.ts'
-import { createGuard, type Guard } from './guard.ts'
+import { createGuard, type RequestGuard } from './guard.ts'
 import { isPage, servePage } from './pages.ts'
 import { ApiProblem, INVALID_TUNNEL, problem } from './problem.ts'
-import { createRoutes, type Reply, type Route } from './routes.ts'
+import { createRoutes, type LocalReply, type LocalRoute } from './routes.ts'
 
-const MOST_BODY = 1024 * 1024
-const ALTERNATIVES = 100
-const PAGES = join(INSTALL_ROOT, 'dist', 'inspector')
+const MAX_BODY_BYTES = 1024 * 1024
+const MAX_ALTERNATIVE_PORTS = 100
+const PAGES_DIRECTORY = join(INSTALL_ROOT, 'dist', 'inspector')
 
 /** The local API while it listens. */
 export interface LocalApi {
@@ -27,16 +27,16 @@ export interface LocalApi {
 
 /** Starts the local API and the inspector's pages; throws `ConfigError` when an address that was asked for is taken. */
 export async function startLocalApi(agent: Agent, settings: WebSettings): Promise<LocalApi> {
-  const api = { routes: createRoutes(agent), guard: undefined as Guard | undefined, calls: 0 }
+  const api = { routes: createRoutes(agent), guard: undefined as RequestGuard | undefined, calls: 0 }
   const server = createServer((request, response) => {
     void handle(agent, api, request, response)
   })
   server.headersTimeout = 10_000
   const { address, port } = await listen(server, settings, agent)
-  warnWhenPublic(agent, port)
+  warnIfPublic(agent, port)
   api.guard = createGuard({ allowHosts: settings.allowHosts, ownHosts: () => ownHosts(agent, port) })
-  const shown = joinHostPort(address, port)
-  agent.log.info('starting web service', { obj: 'web', addr: shown, allow_hosts: settings.allowHosts })
+  const hostPort = joinHostPort(address, port)
+  agent.log.info('starting web service', { obj: 'web', addr: hostPort, allow_hosts: settings.allowHosts })
   if (!/^127\.|^::1$/.test(address) && settings.allowHosts.length === 0) {
     agent.log.warn('the web service is bound beyond this machine and answers only to loopback names', {
       obj: 'web',
@@ -44,8 +44,8 @@ export async function startLocalApi(agent: Agent, settings: WebSettings): Promis
     })
   }
   return {
-    address: shown,
-    url: `http://${shown}`,
+    address: hostPort,
+    url: `http://${hostPort}`,
     close() {
       server.closeAllConnections()
       server.close()
@@ -59,26 +59,26 @@ async function listen(
   { host, port, explicit }: WebSettings,
   agent: Agent,
 ): Promise<AddressInfo> {
-  const last = explicit ? port : port + ALTERNATIVES
-  for (let attempt = port; ; attempt++) {
+  const last = explicit ? port : port + MAX_ALTERNATIVE_PORTS
+  for (let candidate = port; ; candidate++) {
     try {
       return await new Promise<AddressInfo>((resolve, reject) => {
         server.once('error', reject)
-        server.listen(attempt, host, () => {
+        server.listen(candidate, host, () => {
           server.off('error', reject)
           resolve(server.address() as AddressInfo)
         })
       })
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
-      const why = code === 'EADDRINUSE' ? 'address already in use' : message
-      if (code !== 'EADDRINUSE' || attempt >= last) {
+      const reason = code === 'EADDRINUSE' ? 'address already in use' : message
+      if (code !== 'EADDRINUSE' || candidate >= last) {
         throw new ConfigError([
-          `cannot serve the local API: listen tcp ${joinHostPort(host, attempt)}: bind: ${why}`,
+          `cannot serve the local API: listen tcp ${joinHostPort(host, candidate)}: bind: ${reason}`,
           'Choose another address with the key web_addr, or remove it to take the next free port.',
         ])
       }
-      if (attempt === port) {
+      if (candidate === port) {
         agent.log.warn("can't bind default web address, trying alternatives", {
           obj: 'web',
           addr: joinHostPort(host, port),
@@ -98,51 +98,51 @@ function* ownHosts({ tunnels }: Agent, port: number): Iterable<string> {
 }
 
 /** The API has no password: whoever shows it to the public should know. */
-function warnWhenPublic(agent: Agent, port: number): void {
-  const told = new Set<string>()
+function warnIfPublic(agent: Agent, port: number): void {
+  const warned = new Set<string>()
   agent.follow(() => {
     for (const host of ownHosts(agent, port)) {
-      if (told.has(host)) continue
-      told.add(host)
+      if (warned.has(host)) continue
+      warned.add(host)
       agent.log.warn('the local API is public through a tunnel', { obj: 'web', host })
     }
   })
 }
 
 /** The path alone; clients of proxies name the whole address, whose host the guard looks at. */
-function pathOf(target: string): string {
+function parsePath(target: string): string {
   return target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] || '/'
 }
 
-interface Api {
-  routes: ReadonlyMap<string, Route>
-  guard: Guard | undefined
+interface ApiState {
+  routes: ReadonlyMap<string, LocalRoute>
+  guard: RequestGuard | undefined
   calls: number
 }
 
 async function handle(
   agent: Agent,
-  api: Api,
+  api: ApiState,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const began = agent.clock.monotonic()
-  const path = pathOf(request.url ?? '/')
+  const startTime = agent.clock.monotonic()
+  const path = parsePath(request.url ?? '/')
   const id = (++api.calls).toString(16).padStart(16, '0')
   agent.log.info('start', { pg: path, id })
   response.on('finish', () => {
-    const dur = `${(agent.clock.monotonic() - began).toFixed(3)}ms`
+    const dur = `${(agent.clock.monotonic() - startTime).toFixed(3)}ms`
     agent.log.info('end', { pg: path, id, status: response.statusCode, dur })
   })
   try {
-    await answer(agent, api, request, response, path)
+    await dispatch(agent, api, request, response, path)
   } catch (error) {
     if (error instanceof ApiProblem) {
       if (error.code === INVALID_TUNNEL) agent.log.warn(error.message, { pg: path, id, err: error.err })
-      refuse(response, error)
+      sendProblem(response, error)
     } else {
       agent.log.error('internal error', { pg: path, id, err: error })
-      refuse(
+      sendProblem(
         response,
         new ApiProblem(500, 108, 'internal error', `the agent made a mistake; its log has it under id ${id}`),
       )
@@ -150,52 +150,56 @@ async function handle(
   }
 }
 
-async function answer(
+async function dispatch(
   agent: Agent,
-  api: Api,
+  api: ApiState,
   request: IncomingMessage,
   response: ServerResponse,
   path: string,
 ): Promise<void> {
   const method = request.method ?? 'GET'
   if (request.headersDistinct.host?.length !== 1) throw problem.malformed('name the Host once')
-  const refused = api.guard?.({ method, headers: request.headers, page: isPage(path) })
-  if (refused !== undefined) throw problem.forbidden(refused)
+  const rejection = api.guard?.({ method, headers: request.headers, page: isPage(path) })
+  if (rejection !== undefined) throw problem.forbidden(rejection)
 
-  const found = findRoute(api.routes, path)
-  if (!found) {
+  const match = findRoute(api.routes, path)
+  if (!match) {
     if (
       !path.startsWith('/api') &&
       (method === 'GET' || method === 'HEAD') &&
-      (await servePage(PAGES, path, response))
+      (await servePage(PAGES_DIRECTORY, path, response))
     )
       return
     throw problem.notFound(`there is no ${path.slice(0, 100)} here`)
   }
   const operation = method === 'HEAD' ? 'get' : method.toLowerCase()
-  const handler = Object.hasOwn(found.route, operation) ? found.route[operation] : undefined
+  const handler = Object.hasOwn(match.route, operation) ? match.route[operation] : undefined
   if (!handler)
     throw problem.methodNotAllowed(
       method,
-      Object.keys(found.route).map((each) => each.toUpperCase()),
+      Object.keys(match.route).map((each) => each.toUpperCase()),
     )
   const query = new URLSearchParams(
     request.url?.includes('?') ? request.url.slice(request.url.indexOf('?')) : '',
   )
-  reply(agent, response, await handler({ name: found.name, query, json: (most) => readJson(request, most) }))
+  sendReply(
+    agent,
+    response,
+    await handler({ name: match.name, query, json: (most) => readJson(request, most) }),
+  )
 }
 
 /** The route of a path; its last part, or the one before that, may be a name, percent-encoded. */
 function findRoute(
-  routes: ReadonlyMap<string, Route>,
+  routes: ReadonlyMap<string, LocalRoute>,
   path: string,
-): { route: Route; name: string } | undefined {
+): { route: LocalRoute; name: string } | undefined {
   const exact = routes.get(path)
   if (exact) return { route: exact, name: '' }
   const parts = path.split('/')
-  for (const at of [parts.length - 1, parts.length - 2]) {
-    const route = routes.get(parts.with(at, ':').join('/'))
-    if (route) return { route, name: decodeName(parts[at]!) }
+  for (const index of [parts.length - 1, parts.length - 2]) {
+    const route = routes.get(parts.with(index, ':').join('/'))
+    if (route) return { route, name: decodeName(parts[index]!) }
   }
   return undefined
 }
@@ -209,36 +213,36 @@ function decodeName(part: string): string {
 }
 
 /** Reads a JSON body, up to `most` bytes. */
-export async function readJson(request: IncomingMessage, most = MOST_BODY): Promise<unknown> {
+export async function readJson(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<unknown> {
   // Forms and plain text can be posted by any web page without asking; JSON cannot.
   if (!/^application\/json[ \t]*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw problem.malformed('the Content-Type must be application/json', 415)
   }
-  const held = new ByteQueue(most)
-  for await (const piece of request as AsyncIterable<Buffer>)
-    if (!held.push(piece)) throw problem.malformed(`the body is longer than ${most} bytes`, 413)
+  const body = new ByteQueue(maxBytes)
+  for await (const chunk of request as AsyncIterable<Buffer>)
+    if (!body.push(chunk)) throw problem.malformed(`the body is longer than ${maxBytes} bytes`, 413)
   try {
-    return JSON.parse(held.bytes.toString('utf8'))
+    return JSON.parse(body.bytes.toString('utf8'))
   } catch (error) {
     throw problem.malformed(`the body is not JSON: ${(error as Error).message}`)
   }
 }
 
-function reply(agent: Agent, response: ServerResponse, answered: Reply): void {
-  if ('stream' in answered) streamCaptures(response, agent.captures, answered.stream)
-  else if (answered.status === 204) {
+function sendReply(agent: Agent, response: ServerResponse, reply: LocalReply): void {
+  if ('stream' in reply) streamCaptures(response, agent.captures, reply.stream)
+  else if (reply.status === 204) {
     response.removeHeader('Connection')
     response.writeHead(204).end()
-  } else sendJson(response, answered.status, answered.body)
+  } else sendJson(response, reply.status, reply.body)
 }
 
-function refuse(response: ServerResponse, refusal: ApiProblem): void {
+function sendProblem(response: ServerResponse, apiProblem: ApiProblem): void {
   if (response.headersSent) {
     response.destroy()
     return
   }
-  if (refusal.allow) response.setHeader('Allow', refusal.allow.join(', '))
-  sendJson(response, refusal.status, refusal.body())
+  if (apiProblem.allow) response.setHeader('Allow', apiProblem.allow.join(', '))
+  sendJson(response, apiProblem.status, apiProblem.body())
 }
 
 /** Content-Type, Content-Length and Date, and nothing else: clients have been seen to count. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 
-const TYPES: Readonly<Record<string, string>> = {
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.ico': 'image/x-icon',
@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
  * Captured content is foreign: whatever a page shows of it, nothing of it may run, and nobody may frame the page.
  * Trusted types make the browser refuse every way of turning text into markup, should the page ever try one.
  */
-const SECURITY = {
+const SECURITY_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   'X-Content-Type-Options': 'nosniff',
@@ -43,8 +43,8 @@ export async function servePage(directory: string, path: string, response: Serve
   const name = isPage(path) ? 'index.html' : assetName(path)
   if (name === undefined) return false
   const content = await readFile(join(directory, name)).catch(() => undefined)
-  if (content) send(response, content, TYPES[extname(name)] ?? 'application/octet-stream')
-  else if (name === 'index.html') send(response, Buffer.from(PLAIN_PAGE), 'text/html; charset=utf-8')
+  if (content) send(response, content, CONTENT_TYPES[extname(name)] ?? 'application/octet-stream')
+  else if (name === 'index.html') send(response, Buffer.from(FALLBACK_PAGE), 'text/html; charset=utf-8')
   else return false
   return true
 }
@@ -56,7 +56,7 @@ function assetName(path: string): string | undefined {
 
 function send(response: ServerResponse, content: Buffer, type: string): void {
   response.writeHead(200, {
-    ...SECURITY,
+    ...SECURITY_HEADERS,
     'Content-Type': type,
     'Content-Length': content.length,
     'Cache-Control': 'no-cache',
@@ -64,7 +64,7 @@ function send(response: ServerResponse, content: Buffer, type: string): void {
   response.end(content)
 }
 
-const PLAIN_PAGE = `<!doctype html>
+const FALLBACK_PAGE = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Adit agent</title>
 <h1>Adit agent</h1>
 <p>The agent is running. Its inspector page has not been built yet; build it with <code>npm run pages</code> and reload.</p>

@@ -54,6 +54,6 @@ export const problem = {
 }
 
 /** Nothing of that name is here. */
-export function missing(what: string, name: string): never {
+export function throwNotFound(what: string, name: string): never {
   throw problem.notFound(`there is no ${what} "${name.slice(0, 100)}"`)
 }

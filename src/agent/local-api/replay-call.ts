@@ -1,22 +1,22 @@
 import type { Agent } from '../agent.ts'
 import { isRecord } from '../config/shape.ts'
 import {
+  applyChanges,
   ChangeError,
-  changedRequest,
   type HeaderChanges,
   type RequestChanges,
-  unsendable,
+  replayProblem,
 } from '../inspector/modified-request.ts'
 import { replay } from '../inspector/replay.ts'
-import { missing, problem } from './problem.ts'
+import { problem, throwNotFound } from './problem.ts'
 
 /** Longest body of a replay: what is captured of one at most, and what JSON makes of that. */
-export const MOST_REPLAY = 8 * 1024 * 1024
+export const MAX_REPLAY_BYTES = 8 * 1024 * 1024
 
-const CHANGES = ['method', 'path', 'headers', 'body', 'body_base64']
+const CHANGE_FIELDS = ['method', 'path', 'headers', 'body', 'body_base64']
 
 /** Sends a captured request again as a call asks for it, with changes if it names any (docs/local-api.md). */
-export function replayFrom({ captures, tunnels }: Agent, body: unknown): void {
+export function handleReplay({ captures, tunnels }: Agent, body: unknown): void {
   const fields = isRecord(body) ? body : {}
   // Some clients spell the second field their own way.
   const { id, tunnel_name: name = fields.tunnelName } = fields
@@ -24,10 +24,10 @@ export function replayFrom({ captures, tunnels }: Agent, body: unknown): void {
     throw problem.malformed('id is required: the id of a captured request')
   if (name !== undefined && name !== null && typeof name !== 'string')
     throw problem.malformed('tunnel_name must be a string')
-  const changes = changesOf(fields.changes)
-  const capture = captures.get(id) ?? missing('captured request', id)
+  const changes = parseChanges(fields.changes)
+  const capture = captures.get(id) ?? throwNotFound('captured request', id)
   const target = name ?? capture.tunnelName
-  const tunnel = tunnels.get(target) ?? missing('tunnel', target)
+  const tunnel = tunnels.get(target) ?? throwNotFound('tunnel', target)
   if (tunnel.spec.kind !== 'http' && tunnel.spec.kind !== 'labelled') {
     throw problem.notReplayable(`the tunnel "${target}" does not speak HTTP`)
   }
@@ -36,33 +36,36 @@ export function replayFrom({ captures, tunnels }: Agent, body: unknown): void {
       `the upstream of the tunnel "${target}" speaks HTTP/2, and requests are captured as HTTP/1`,
     )
   }
-  const why = unsendable(capture.request, changes)
-  if (why !== undefined) throw problem.notReplayable(why)
-  replay(changes ? applied(() => changedRequest(capture.request, changes)) : capture.request.raw(), tunnel)
+  const reason = replayProblem(capture.request, changes)
+  if (reason !== undefined) throw problem.notReplayable(reason)
+  replay(
+    changes ? applyOrReject(() => applyChanges(capture.request, changes)) : capture.request.raw(),
+    tunnel,
+  )
 }
 
-function applied(work: () => Buffer): Buffer {
+function applyOrReject(apply: () => Buffer): Buffer {
   try {
-    return work()
+    return apply()
   } catch (error) {
     if (error instanceof ChangeError) throw problem.malformed(error.message)
     throw error
   }
 }
 
-function changesOf(value: unknown): RequestChanges | undefined {
+function parseChanges(value: unknown): RequestChanges | undefined {
   if (value === undefined || value === null) return undefined
   if (!isRecord(value)) throw problem.malformed('changes must be an object')
-  const unknown = Object.keys(value).find((key) => !CHANGES.includes(key))
+  const unknown = Object.keys(value).find((key) => !CHANGE_FIELDS.includes(key))
   if (unknown !== undefined) {
     throw problem.malformed(
-      `changes has no field "${unknown.slice(0, 100)}"; it may have ${CHANGES.join(', ')}`,
+      `changes has no field "${unknown.slice(0, 100)}"; it may have ${CHANGE_FIELDS.join(', ')}`,
     )
   }
   const { headers } = value
-  const method = textOf(value, 'method')
-  const path = textOf(value, 'path')
-  const body = bodyOf(textOf(value, 'body'), textOf(value, 'body_base64'))
+  const method = parseText(value, 'method')
+  const path = parseText(value, 'path')
+  const body = parseBody(parseText(value, 'body'), parseText(value, 'body_base64'))
   if (headers !== undefined && !isHeaderChanges(headers)) {
     throw problem.malformed(
       'changes.headers must be a list of [name, value], or an object with a string, a list of strings or null for each name',
@@ -76,14 +79,14 @@ function changesOf(value: unknown): RequestChanges | undefined {
   }
 }
 
-function textOf(fields: Record<string, unknown>, key: string): string | undefined {
+function parseText(fields: Record<string, unknown>, key: string): string | undefined {
   const value = fields[key]
   if (value !== undefined && typeof value !== 'string')
     throw problem.malformed(`changes.${key} must be a string`)
   return value
 }
 
-function bodyOf(text: string | undefined, base64: string | undefined): Buffer | undefined {
+function parseBody(text: string | undefined, base64: string | undefined): Buffer | undefined {
   if (text !== undefined && base64 !== undefined)
     throw problem.malformed('changes.body and changes.body_base64 exclude each other')
   if (base64 === undefined) return text === undefined ? undefined : Buffer.from(text)

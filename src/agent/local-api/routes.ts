@@ -11,39 +11,42 @@ import { SpecError } from '../tunnels/spec-error.ts'
 import type { Tunnel } from '../tunnels/tunnel.ts'
 import { StartError } from '../tunnels/tunnels.ts'
 import { VERSION } from '../version.ts'
-import type { StreamOptions } from './capture-stream.ts'
-import { missing, problem } from './problem.ts'
-import { MOST_REPLAY, replayFrom } from './replay-call.ts'
+import type { CaptureStreamOptions } from './capture-stream.ts'
+import { problem, throwNotFound } from './problem.ts'
+import { handleReplay, MAX_REPLAY_BYTES } from './replay-call.ts'
 import { captureView, endpointView, framesSummary, frameView, tunnelView } from './views.ts'
 
 /** One call, its body not read before somebody asks for it. */
-export interface Call {
+export interface LocalCall {
   /** The decoded last part of the path, for routes that have one. */
   name: string
   query: URLSearchParams
   /** The body, refused when it is longer than `most` bytes. */
-  json(most?: number): Promise<unknown>
+  json(maxBytes?: number): Promise<unknown>
 }
 
 /** What a route answers; `stream` takes over the response. */
-export type Reply = { status: 200 | 201; body: object } | { status: 204 } | { stream: StreamOptions }
+export type LocalReply =
+  | { status: 200 | 201; body: object }
+  | { status: 204 }
+  | { stream: CaptureStreamOptions }
 
-type Handler = (call: Call) => Reply | Promise<Reply>
+type Handler = (call: LocalCall) => LocalReply | Promise<LocalReply>
 
 /** The operations of one path by method, in lower case. */
-export type Route = Readonly<Record<string, Handler>>
+export type LocalRoute = Readonly<Record<string, Handler>>
 
 const DEFAULT_LIMIT = 100
-const MOST_LIMIT = 1000
+const MAX_LIMIT = 1000
 /** Of an exchange that has neither messages nor events. */
 const NO_FRAMES = new FrameLog()
 NO_FRAMES.end(undefined)
 
 /** Every route of the local API by its path; `:` stands for a name, the last part or the one before. */
-export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
+export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
   const { tunnels, captures, connection } = agent
 
-  const root: Route = {
+  const root: LocalRoute = {
     get: () => ({
       status: 200,
       body: {
@@ -57,7 +60,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     }),
   }
 
-  const status: Route = {
+  const status: LocalRoute = {
     get: () => ({
       status: 200,
       body: {
@@ -66,7 +69,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
         session: {
           id: connection.welcome?.Extra.AgentSessionID ?? '',
           account: connection.welcome?.Extra.AccountName ?? '',
-          legs: connection.status === 'online' ? [leg(agent)] : [],
+          legs: connection.status === 'online' ? [legView(agent)] : [],
         },
         ...(agent.updater.available === undefined ? {} : { update_available: agent.updater.available }),
         inspect_db_size: captures.enabled ? captures.limit : -1,
@@ -75,61 +78,64 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     }),
   }
 
-  const tunnelList: Route = {
+  const tunnelList: LocalRoute = {
     get: () => ({ status: 200, body: { tunnels: tunnels.list().map(tunnelView), uri: '/api/tunnels' } }),
     post: async (call) => {
-      const definition = read(tunnelShape, await call.json())
-      const spec = checked(() => tunnelSpec(definition.name ?? '', definition))
-      return { status: 201, body: tunnelView(await started(tunnels.start(spec))) }
+      const definition = parseDefinition(tunnelShape, await call.json())
+      const spec = parseSpec(() => tunnelSpec(definition.name ?? '', definition))
+      return { status: 201, body: tunnelView(await awaitStart(tunnels.start(spec))) }
     },
   }
 
-  const oneTunnel: Route = {
-    get: ({ name }) => ({ status: 200, body: tunnelView(tunnels.get(name) ?? missing('tunnel', name)) }),
+  const tunnelRoute: LocalRoute = {
+    get: ({ name }) => ({
+      status: 200,
+      body: tunnelView(tunnels.get(name) ?? throwNotFound('tunnel', name)),
+    }),
     delete: async ({ name }) => {
-      if (!(await tunnels.stop(name))) missing('tunnel', name)
+      if (!(await tunnels.stop(name))) throwNotFound('tunnel', name)
       return { status: 204 }
     },
   }
 
-  const endpointList: Route = {
+  const endpointList: LocalRoute = {
     get: () => ({
       status: 200,
       body: { endpoints: tunnels.list().map((tunnel) => endpointView(tunnel, false)), uri: '/api/endpoints' },
     }),
     post: async (call) => {
-      const definition = read(endpointShape, await call.json())
-      const spec = checked(() => endpointSpec(definition))
-      return { status: 201, body: endpointView(await started(tunnels.start(spec)), true) }
+      const definition = parseDefinition(endpointShape, await call.json())
+      const spec = parseSpec(() => endpointSpec(definition))
+      return { status: 201, body: endpointView(await awaitStart(tunnels.start(spec)), true) }
     },
   }
 
-  const oneEndpoint: Route = {
+  const endpointRoute: LocalRoute = {
     get: ({ name }) => ({
       status: 200,
-      body: endpointView(tunnels.get(name) ?? missing('endpoint', name), true),
+      body: endpointView(tunnels.get(name) ?? throwNotFound('endpoint', name), true),
     }),
     put: async (call) => {
       const body = await call.json()
-      const definition = read(endpointShape, body)
+      const definition = parseDefinition(endpointShape, body)
       if (definition.name !== undefined && definition.name !== call.name) {
         throw problem.invalidTunnel(`the name "${definition.name}" is not that of the path`)
       }
-      const spec = checked(() => endpointSpec({ ...definition, name: call.name }))
-      const former = tunnels.get(call.name)
-      const tunnel = await started(former ? tunnels.replace(former, spec) : tunnels.start(spec))
-      return { status: former ? 200 : 201, body: endpointView(tunnel, true) }
+      const spec = parseSpec(() => endpointSpec({ ...definition, name: call.name }))
+      const existing = tunnels.get(call.name)
+      const tunnel = await awaitStart(existing ? tunnels.replace(existing, spec) : tunnels.start(spec))
+      return { status: existing ? 200 : 201, body: endpointView(tunnel, true) }
     },
     delete: async ({ name }) => {
-      if (!(await tunnels.stop(name))) missing('endpoint', name)
+      if (!(await tunnels.stop(name))) throwNotFound('endpoint', name)
       return { status: 204 }
     },
   }
 
-  const requestList: Route = {
+  const requestList: LocalRoute = {
     get: ({ query }) => {
       const list = captures.list(
-        limitOf(query),
+        parseLimit(query),
         query.get('tunnel_name') ?? undefined,
         query.get('before_id') ?? undefined,
       )
@@ -140,7 +146,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
       }
     },
     post: async (call) => {
-      replayFrom(agent, await call.json(MOST_REPLAY))
+      handleReplay(agent, await call.json(MAX_REPLAY_BYTES))
       return { status: 204 }
     },
     delete: () => {
@@ -149,43 +155,43 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     },
   }
 
-  const oneRequest: Route = {
+  const requestRoute: LocalRoute = {
     get: ({ name }) => ({
       status: 200,
-      body: captureView(captures.get(name) ?? missing('captured request', name)),
+      body: captureView(captures.get(name) ?? throwNotFound('captured request', name)),
     }),
   }
 
-  const requestStream: Route = {
+  const requestStream: LocalRoute = {
     get: ({ query }) => ({
       stream: { tunnelName: query.get('tunnel_name') ?? undefined, frames: query.get('frames') === 'true' },
     }),
   }
 
-  const requestBody: Route = {
+  const requestBody: LocalRoute = {
     get: async ({ name, query }) => {
-      const capture = captures.get(name) ?? missing('captured request', name)
+      const capture = captures.get(name) ?? throwNotFound('captured request', name)
       const side = query.get('side') ?? 'response'
       if (side !== 'request' && side !== 'response')
         throw problem.malformed('side must be request or response')
-      const { body, decoded, problem: why } = await decodedBody(capture, side)
+      const { body, decoded, problem: bodyProblem } = await decodedBody(capture, side)
       return {
         status: 200,
         body: {
           uri: `/api/requests/http/${capture.id}/body`,
           side,
           decoded,
-          ...(why === undefined ? {} : { problem: why }),
+          ...(bodyProblem === undefined ? {} : { problem: bodyProblem }),
           base64: body.toString('base64'),
         },
       }
     },
   }
 
-  const requestFrames: Route = {
+  const requestFrames: LocalRoute = {
     get: ({ name, query }) => {
-      const { id, frames = NO_FRAMES } = captures.get(name) ?? missing('captured request', name)
-      const list = frames.after(wholeOf(query, 'after') ?? 0, limitOf(query))
+      const { id, frames = NO_FRAMES } = captures.get(name) ?? throwNotFound('captured request', name)
+      const list = frames.after(parseCount(query, 'after') ?? 0, parseLimit(query))
       return { status: 200, body: { ...framesSummary(id, frames), frames: list.map(frameView) } }
     },
   }
@@ -195,18 +201,18 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, Route> {
     ['/api/', root],
     ['/api/status', status],
     ['/api/tunnels', tunnelList],
-    ['/api/tunnels/:', oneTunnel],
+    ['/api/tunnels/:', tunnelRoute],
     ['/api/endpoints', endpointList],
-    ['/api/endpoints/:', oneEndpoint],
+    ['/api/endpoints/:', endpointRoute],
     ['/api/requests/http', requestList],
     ['/api/requests/http/stream', requestStream],
-    ['/api/requests/http/:', oneRequest],
+    ['/api/requests/http/:', requestRoute],
     ['/api/requests/http/:/body', requestBody],
     ['/api/requests/http/:/frames', requestFrames],
   ])
 }
 
-function leg({ connection }: Agent): object {
+function legView({ connection }: Agent): object {
   const { latencyMs, welcome } = connection
   return {
     region: welcome?.Extra.Region ?? '',
@@ -215,7 +221,7 @@ function leg({ connection }: Agent): object {
 }
 
 /** Reads a definition out of a body; everything wrong with it is told at once. */
-function read<T>(shape: Shape<T>, body: unknown): T {
+function parseDefinition<T>(shape: Shape<T>, body: unknown): T {
   const problems: Problem[] = []
   const definition = isRecord(body) ? shape.read(body, [], problems) : undefined
   if (problems.length > 0 || definition === undefined) {
@@ -226,23 +232,23 @@ function read<T>(shape: Shape<T>, body: unknown): T {
   return definition
 }
 
-function checked(work: () => TunnelSpec): TunnelSpec {
+function parseSpec(parse: () => TunnelSpec): TunnelSpec {
   try {
-    return work()
+    return parse()
   } catch (error) {
-    throw startProblem(error)
+    throw toStartProblem(error)
   }
 }
 
-async function started(starting: Promise<Tunnel>): Promise<Tunnel> {
+async function awaitStart(start: Promise<Tunnel>): Promise<Tunnel> {
   try {
-    return await starting
+    return await start
   } catch (error) {
-    throw startProblem(error)
+    throw toStartProblem(error)
   }
 }
 
-function startProblem(error: unknown): unknown {
+function toStartProblem(error: unknown): unknown {
   if (error instanceof SpecError) return problem.invalidTunnel(error.message)
   if (error instanceof NoSession || error instanceof Refusal) return problem.notReady()
   if (error instanceof StartError) {
@@ -252,11 +258,11 @@ function startProblem(error: unknown): unknown {
   return error
 }
 
-function limitOf(query: URLSearchParams): number {
-  return Math.min(wholeOf(query, 'limit') ?? DEFAULT_LIMIT, MOST_LIMIT)
+function parseLimit(query: URLSearchParams): number {
+  return Math.min(parseCount(query, 'limit') ?? DEFAULT_LIMIT, MAX_LIMIT)
 }
 
-function wholeOf(query: URLSearchParams, name: string): number | undefined {
+function parseCount(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
   if (!/^\d{1,15}$/.test(text)) throw problem.malformed(`${name} must be a whole number from 0`)

@@ -1,6 +1,6 @@
 import { headerFields, readHead } from '../http1.ts'
 import type { Capture } from '../inspector/capture-store.ts'
-import type { Frame, FrameLog } from '../inspector/frame-log.ts'
+import type { CapturedFrame, FrameLog } from '../inspector/frame-log.ts'
 import type { MessageCopy } from '../inspector/message-copy.ts'
 import { rfc3339 } from '../log/format.ts'
 import type { Tunnel } from '../tunnels/tunnel.ts'
@@ -13,7 +13,7 @@ export function encodeName(name: string): string {
   )
 }
 
-function metricsOf(tunnel: Tunnel) {
+function metricsView(tunnel: Tunnel) {
   const { count, ...rest } = tunnel.connections.timing()
   return { conns: { count, gauge: tunnel.connections.gauge, ...rest }, http: tunnel.requests.timing() }
 }
@@ -27,7 +27,7 @@ export function tunnelView(tunnel: Tunnel): object {
     public_url: tunnel.publicUrl,
     proto: tunnel.proto,
     config: { addr: tunnel.spec.upstream.shown, inspect: tunnel.inspected },
-    metrics: metricsOf(tunnel),
+    metrics: metricsView(tunnel),
   }
 }
 
@@ -47,7 +47,7 @@ export function endpointView(tunnel: Tunnel, withMetrics: boolean): object {
     pooling_enabled: spec.poolingEnabled,
     traffic_policy: spec.endpoint.trafficPolicy,
     upstream: { url: spec.endpoint.upstreamUrl, protocol: spec.endpoint.protocol },
-    ...(withMetrics ? { metrics: metricsOf(tunnel) } : {}),
+    ...(withMetrics ? { metrics: metricsView(tunnel) } : {}),
   }
 }
 
@@ -73,7 +73,7 @@ export function captureView(capture: Capture, summary = false): object {
 }
 
 /** What there is of messages or events of an exchange, without them. */
-export function framesSummary(id: string, { total, dropped, open, stopped }: FrameLog) {
+export function framesSummary(id: string, { total, dropped, open, stopReason: stopped }: FrameLog) {
   return {
     uri: `/api/requests/http/${id}/frames`,
     total,
@@ -84,7 +84,7 @@ export function framesSummary(id: string, { total, dropped, open, stopped }: Fra
 }
 
 /** One WebSocket message or server-sent event; its payload as text where it is text, else as base64. */
-export function frameView(frame: Frame): object {
+export function frameView(frame: CapturedFrame): object {
   const { index, time, from, kind, opcode, fragments, size, truncated, compressed, decoded, event, eventId } =
     frame
   return {
@@ -101,7 +101,7 @@ export function frameView(frame: Frame): object {
   }
 }
 
-function payloadView({ kind, payload, compressed, decoded }: Frame): object {
+function payloadView({ kind, payload, compressed, decoded }: CapturedFrame): object {
   if (compressed && !decoded) return { base64: payload.toString('base64') }
   if (kind === 'text' || kind === 'event') return { text: payload.toString('utf8') }
   if (kind === 'close' && payload.length >= 2)
@@ -133,10 +133,10 @@ function messageView(message: MessageCopy, summary: boolean): object {
 function headersView(head: Buffer): Record<string, string[]> {
   const headers: Record<string, string[]> = Object.create(null)
   for (const [name, value] of headerFields(head)) {
-    const usual = name.toLowerCase().replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
-    const values = headers[usual]
+    const canonicalName = name.toLowerCase().replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+    const values = headers[canonicalName]
     if (values) values.push(value)
-    else headers[usual] = [value]
+    else headers[canonicalName] = [value]
   }
   return headers
 }

@@ -6,7 +6,7 @@ import { createTestCa } from '../../../test/support/test-ca.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import { ErrorCode, Refusal, ServedSession, StreamType } from '../../protocol/index.ts'
 
-interface Bound {
+interface BoundTunnel {
   id: string
   url: string
   proto: string
@@ -23,13 +23,13 @@ export class TestGateway {
   readonly ca = ca.caPem
   readonly auths: Record<string, unknown>[] = []
   readonly calls: { type: number; message: Record<string, unknown> }[] = []
-  readonly bound = new Map<string, Bound>()
+  readonly bound = new Map<string, BoundTunnel>()
   /** Refuses logins with this sentence and number while set. */
   refuseAuths: Refusal | undefined
   /** Refuses binds with this sentence and number while set. */
   refuseBinds: Refusal | undefined
   /** Refuses the next bind alone. */
-  refuseOnce: Refusal | undefined
+  nextBindError: Refusal | undefined
   /** Named to agents as the addresses of the platform. */
   connectAddresses: string[] = []
   /** Answers to Auth wait for this. */
@@ -37,10 +37,10 @@ export class TestGateway {
   session: ServedSession | undefined
   port = 0
   readonly #sockets = new Set<Socket>()
-  readonly #secured = new Set<TLSSocket>()
-  #server = this.#makeServer()
+  readonly #tlsSockets = new Set<TLSSocket>()
+  #server = this.#createServer()
   #count = 0
-  #waiting: (() => void)[] = []
+  #waiters: (() => void)[] = []
 
   static async start(t: TestContext): Promise<TestGateway> {
     const gateway = new TestGateway()
@@ -50,7 +50,7 @@ export class TestGateway {
   }
 
   async listen(port: number): Promise<void> {
-    this.#server = this.#makeServer()
+    this.#server = this.#createServer()
     this.#server.listen(port, '127.0.0.1')
     await once(this.#server, 'listening')
     this.port = (this.#server.address() as { port: number }).port
@@ -65,7 +65,7 @@ export class TestGateway {
   /** Falls silent with every connection open, as a black-holed link does; new connections are not answered either. */
   freeze(): void {
     this.#server.close()
-    for (const socket of this.#secured) socket.pause()
+    for (const socket of this.#tlsSockets) socket.pause()
   }
 
   /** Ends the session as a server that shuts down does. */
@@ -90,21 +90,21 @@ export class TestGateway {
   request(url: string, text: string): Promise<string> {
     const stream = this.open(url)
     return new Promise((resolve, reject) => {
-      let got = ''
+      let received = ''
       stream.sink = {
         onData(chunk) {
-          got += chunk.toString('latin1')
+          received += chunk.toString('latin1')
           stream.consumed(chunk.length)
-          const end = got.indexOf('\r\n\r\n')
-          const length = Number(/content-length: (\d+)/i.exec(got)?.[1] ?? Number.NaN)
-          if (end >= 0 && got.length >= end + 4 + length) {
+          const end = received.indexOf('\r\n\r\n')
+          const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? Number.NaN)
+          if (end >= 0 && received.length >= end + 4 + length) {
             stream.end()
-            resolve(got)
+            resolve(received)
           }
         },
         onEnd() {
           stream.end()
-          resolve(got)
+          resolve(received)
         },
         onDrain() {},
         onClose(error) {
@@ -122,7 +122,7 @@ export class TestGateway {
       if (Date.now() > deadline) throw new Error('The condition never held.')
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 50)
-        this.#waiting.push(() => {
+        this.#waiters.push(() => {
           clearTimeout(timer)
           resolve()
         })
@@ -130,7 +130,7 @@ export class TestGateway {
     }
   }
 
-  #makeServer() {
+  #createServer() {
     const server = createServer(identity, (socket) => this.#serve(socket))
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
@@ -142,15 +142,15 @@ export class TestGateway {
   }
 
   #serve(socket: TLSSocket): void {
-    this.#secured.add(socket)
-    socket.on('close', () => this.#secured.delete(socket))
+    this.#tlsSockets.add(socket)
+    socket.on('close', () => this.#tlsSockets.delete(socket))
     const session: ServedSession = new ServedSession(socket, {
       onCall: async (type, message) => {
         this.calls.push({ type, message })
         try {
-          return await this.#answer(session, type, message)
+          return await this.#handleCall(session, type, message)
         } finally {
-          for (const wake of this.#waiting.splice(0)) wake()
+          for (const wake of this.#waiters.splice(0)) wake()
         }
       },
       onClose: () => {
@@ -163,7 +163,7 @@ export class TestGateway {
     })
   }
 
-  async #answer(session: ServedSession, type: number, message: Record<string, unknown>): Promise<object> {
+  async #handleCall(session: ServedSession, type: number, message: Record<string, unknown>): Promise<object> {
     switch (type) {
       case StreamType.Auth:
         return this.#auth(session, message)
@@ -213,9 +213,9 @@ export class TestGateway {
   }
 
   #bind(session: ServedSession, message: Record<string, unknown>): object {
-    const refusal = this.refuseOnce ?? this.refuseBinds
-    this.refuseOnce = undefined
-    if (refusal) throw refusal
+    const error = this.nextBindError ?? this.refuseBinds
+    this.nextBindError = undefined
+    if (error) throw error
     const {
       Proto: proto,
       Opts: opts = {},

@@ -8,7 +8,7 @@ import { startAgent, testSettings } from './agent.ts'
 import { TestGateway } from './gateway.ts'
 
 /** What came back of one call. */
-export interface Answer {
+export interface LocalApiResponse {
   status: number
   headers: IncomingMessage['headers']
   text: string
@@ -22,22 +22,25 @@ export function call(
   path: string,
   headers: Record<string, string> = {},
   body?: string,
-): Promise<Answer> {
+): Promise<LocalApiResponse> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
-    const all = { ...headers, ...length }
-    const outgoing = request({ hostname, port, method, path, headers: all, agent: false }, (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (chunk) => {
-        text += chunk
-      })
-      response.on('end', () => {
-        const json = /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : {}
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
-      })
-    })
+    const allHeaders = { ...headers, ...length }
+    const outgoing = request(
+      { hostname, port, method, path, headers: allHeaders, agent: false },
+      (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk) => {
+          text += chunk
+        })
+        response.on('end', () => {
+          const json = /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : {}
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
+        })
+      },
+    )
     outgoing.on('error', reject)
     outgoing.end(body)
   })

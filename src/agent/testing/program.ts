@@ -46,10 +46,10 @@ export function startProgram(
 ): Program {
   const child = spawn(options.launcher ?? join(BASE_ROOT, 'bin', 'adit'), args, { env: options.env })
   t.after(() => child.kill('SIGKILL'))
-  const waiting: (() => void)[] = []
+  const waiters: (() => void)[] = []
   let code: number | string | undefined
   const wake = () => {
-    for (const each of waiting.splice(0)) each()
+    for (const each of waiters.splice(0)) each()
   }
   const program: Program = {
     child,
@@ -62,7 +62,7 @@ export function startProgram(
           throw new Error(`never held (exit ${code}):\n${program.stdout}\n--\n${program.stderr}`)
         }
         await new Promise<void>((resolve) => {
-          waiting.push(resolve)
+          waiters.push(resolve)
           setTimeout(resolve, 100)
         })
       }
