@@ -2,8 +2,8 @@
 export const BLOCK_BYTES = 32_768
 
 /**
- * Blocks of memory that captured bodies are kept in. Evicted ones are used again at once instead of waiting to be
- * collected, so that what the inspector occupies stays within its limit also while much passes through.
+ * Pools the memory blocks that store captured bodies. Blocks of evicted captures are reused at once instead of waiting
+ * for the garbage collector, so the inspector stays within its memory limit under load.
  */
 export class BlockPool {
   readonly #free: Buffer[] = []
@@ -16,13 +16,13 @@ export class BlockPool {
     this.#free.push(...blocks)
   }
 
-  /** Lets go of blocks not in use as far as they weigh more than this. */
+  /** Drops free blocks until those left fit into `maxBytes`. */
   trim(maxBytes: number): void {
     const maxBlocks = Math.max(0, Math.ceil(maxBytes / BLOCK_BYTES))
     if (this.#free.length > maxBlocks) this.#free.length = maxBlocks
   }
 
-  /** Lets go of what is not in use. */
+  /** Drops all free blocks. */
   clear(): void {
     this.#free.length = 0
   }

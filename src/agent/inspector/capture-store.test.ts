@@ -19,7 +19,7 @@ test('captures are listed newest first, by tunnel and up to a limit', () => {
   assert.deepEqual(store.list(10, 'unknown'), [])
 })
 
-test('ids sort in the order of time, also when the clock steps back', () => {
+test('ids are ordered by time, even if the clock steps back', () => {
   const store = new CaptureStore(1e9)
   const times = [5000, 5000, 5001, 9000, 2000, 9000, 12_000]
 
@@ -30,7 +30,7 @@ test('ids sort in the order of time, also when the clock steps back', () => {
   for (const id of ids) assert.match(id, /^airt_[0-9A-Za-z]{27}$/)
 })
 
-test('raw bytes are the message as it was, whatever happens to the pieces later', () => {
+test('raw bytes are a copy of the message, independent of the chunks', () => {
   const store = new CaptureStore(1e6)
   const capture = store.begin('a', '', HEAD, 0)
   const chunk = Buffer.from('body')
@@ -47,7 +47,7 @@ test('raw bytes are the message as it was, whatever happens to the pieces later'
   assert.ok(capture.replayable)
 })
 
-test('a body beyond the limit is cut, marked and not replayable', () => {
+test('a body beyond the limit is truncated, marked and not replayable', () => {
   const store = new CaptureStore(10e6)
   const capture = store.begin('a', '', HEAD, 0)
 
@@ -60,7 +60,7 @@ test('a body beyond the limit is cut, marked and not replayable', () => {
   assert.ok(!capture.replayable)
 })
 
-test('memory stays within the limit however much passes, oldest first out', () => {
+test('memory stays within the limit, and the oldest captures are evicted first', () => {
   const limit = 5e6
   const store = new CaptureStore(limit)
   const chunk = Buffer.alloc(64 * 1024)
@@ -81,7 +81,7 @@ test('memory stays within the limit however much passes, oldest first out', () =
   assert.equal(store.list()[0]?.id, last)
 })
 
-test('bodies come back byte for byte however they were cut', () => {
+test('bodies are stored byte for byte for any chunk size', () => {
   const store = new CaptureStore(20e6)
   const sent = randomBytes(300_000)
 
@@ -94,7 +94,7 @@ test('bodies come back byte for byte however they were cut', () => {
   }
 })
 
-test('memory of evicted bodies is used again and never shows in others', () => {
+test('memory of evicted bodies is reused and never leaks into other captures', () => {
   const store = new CaptureStore(300_000)
 
   for (let n = 0; n < 50; n++) {
@@ -109,7 +109,7 @@ test('memory of evicted bodies is used again and never shows in others', () => {
   }
 })
 
-test('an exchange evicted while under way is no longer recorded', () => {
+test('an exchange evicted while in flight is no longer captured', () => {
   const store = new CaptureStore(100_000)
   const old = store.begin('a', '', HEAD, 0)
   store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(99_000))
@@ -121,7 +121,7 @@ test('an exchange evicted while under way is no longer recorded', () => {
   assert.ok(store.bytes <= 100_000)
 })
 
-test('clearing forgets everything, requests under way included', () => {
+test('clearing removes everything, including exchanges in flight', () => {
   const store = new CaptureStore(1e6)
   const capture = store.begin('a', '', HEAD, 0)
   let cleared = 0
@@ -148,7 +148,7 @@ test('redacted fields are never stored and make a request not replayable', () =>
   assert.ok(!capture.replayable)
 })
 
-test('followers hear of the request, its answer and its end until they stop', () => {
+test('followers are notified of the request, the response and the end until they unsubscribe', () => {
   const store = new CaptureStore(1e6)
   const events: string[] = []
   const stop = store.follow((capture) => events.push(capture.response ? 'response' : 'request'))
@@ -178,7 +178,7 @@ test('500 requests of one mebibyte cost the process little more than the limit',
   assert.ok(peakRss - before < 50e6 + 32 * 1024 * 1024, `${(peakRss - before) / 1e6} MB`)
 })
 
-test('exchanges under way together stay within the limit', () => {
+test('concurrent exchanges stay within the limit', () => {
   const limit = 10e6
   const store = new CaptureStore(limit)
   const chunk = Buffer.alloc(32_768)
@@ -194,12 +194,12 @@ test('exchanges under way together stay within the limit', () => {
   assert.ok(heldBytes <= limit + 200 * RESPONSE.length, `${heldBytes} bytes are still held`)
 })
 
-test('what is kept holds on to nothing else, whatever is allocated between', async () => {
+test('captures retain no other memory, whatever is allocated in between', async () => {
   const limit = 4e6
   const store = new CaptureStore(limit)
   const before = process.memoryUsage().arrayBuffers
 
-  // First bodies that fill the limit, then heads alone, then bodies in tiny pieces.
+  // First bodies that fill the limit, then heads alone, then bodies in tiny chunks.
   for (let n = 0; n < 8; n++) store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(MAX_BODY_BYTES))
   for (let n = 0; n < 3000; n++) {
     store.begin('a', '', HEAD, 0)
@@ -209,7 +209,7 @@ test('what is kept holds on to nothing else, whatever is allocated between', asy
     const capture = store.begin('a', '', HEAD, 0)
     for (let bytes = 0; bytes < 2000; bytes += 20) store.requestBody(capture, Buffer.alloc(20))
   }
-  // The collector comes in its own time; it is helped along by asking for more memory.
+  // More allocations make the garbage collector run earlier.
   let heldBytes = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < 200 && heldBytes > limit * 1.5; attempt++) {
     for (let n = 0; n < 20; n++) Buffer.allocUnsafeSlow(1e6)

@@ -6,10 +6,10 @@ import { type CapturedFrame, FrameLog } from './frame-log.ts'
 import type { MessageCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
 
-/** What a captured exchange costs beyond its bytes: objects, map entry, strings. */
+/** The memory a captured exchange takes beyond its bytes: objects, map entry, strings. */
 const CAPTURE_OVERHEAD_BYTES = 1024
 
-/** One captured exchange; `response` stays undefined until the upstream answers. */
+/** One captured exchange; `response` is undefined until the upstream responds. */
 export class Capture {
   readonly id: string
   readonly tunnelName: string
@@ -18,15 +18,15 @@ export class Capture {
   readonly request: MessageCopy
   response: MessageCopy | undefined
   durationNs = 0
-  /** Why there is no answer, when the connection ended without one. */
+  /** Why the exchange failed, if the connection ended before the response was complete. */
   error: string | undefined
-  /** False once the exchange is over or was evicted: nothing is added any more. */
+  /** False once the exchange ended or was evicted: nothing more is added. */
   open = true
-  /** False once it was evicted. */
+  /** False once the capture was evicted. */
   stored = true
-  /** WebSocket messages or server-sent events, when the exchange has such; they may go on after its end. */
+  /** WebSocket messages or server-sent events, if there are any; they may continue after the exchange has ended. */
   frames: FrameLog | undefined
-  /** The next one in the order of arrival; a map alone gets slow at giving up its oldest entry again and again. */
+  /** The next capture in order of arrival: deleting the oldest entry of a map over and over is slow. */
   next: Capture | undefined = undefined
 
   constructor(id: string, tunnelName: string, remoteAddr: string, startedAt: number, request: MessageCopy) {
@@ -37,26 +37,26 @@ export class Capture {
     this.request = request
   }
 
-  /** Only what was captured whole, and unaltered, can be sent again. */
+  /** Only a request that was captured completely and unredacted can be replayed. */
   get replayable(): boolean {
     return !this.request.truncated && !this.request.arriving && this.request.exact
   }
 }
 
-/** Told of every change; called on the path of traffic, so it must only take note. */
+/** Called on every change, in the traffic path: it must return quickly. */
 export type CaptureListener = (capture: Capture) => void
 
-/** Told that an exchange has more frames, or that they have ended; called on the path of traffic too. */
+/** Called when an exchange has new frames or its frames ended, in the traffic path: it must return quickly. */
 export type FrameListener = (capture: Capture, log: FrameLog) => void
 
-/** Captured exchanges, oldest out first once they weigh more than the limit in bytes. */
+/** Stores captured exchanges and evicts the oldest ones once they exceed the limit in bytes. */
 export class CaptureStore {
   readonly limit: number
-  /** Copies what is to be kept. */
+  /** Allocates the memory of heads, small bodies and frames. */
   readonly copier = new Copier()
   readonly #redact: ReadonlySet<string>
   readonly #ids = new RunningIds('airt')
-  /** The time of the newest id: ids keep the order of captures, also when the clock is set back. */
+  /** The time of the newest id: ids stay ordered even if the clock is set back. */
   #newestTime = 0
   readonly #captures = new Map<string, Capture>()
   readonly #pool = new BlockPool()
@@ -68,7 +68,7 @@ export class CaptureStore {
   #newest: Capture | undefined
   #bytes = 0
 
-  /** A limit of zero keeps nothing; header names in `redact` never have their values stored. */
+  /** A limit of zero disables capturing; values of the headers in `redact` are never stored. */
   constructor(limit: number, redact: Iterable<string> = [], onListenerError: OnReceiverError = throwLater) {
     this.limit = limit
     this.#onListenerError = onListenerError
@@ -79,7 +79,7 @@ export class CaptureStore {
     return this.limit > 0
   }
 
-  /** Bytes held, requests under way included. */
+  /** Bytes in use, including exchanges in flight. */
   get bytes(): number {
     return this.#bytes
   }
@@ -117,7 +117,7 @@ export class CaptureStore {
     if (capture.open && capture.response) this.#add(capture.response, chunk)
   }
 
-  /** The exchange is over; with an error when a message was cut short. */
+  /** Ends the exchange; with an error if a message was truncated. */
   end(capture: Capture, durationNs: number, error?: string): void {
     if (!capture.open) return
     capture.open = false
@@ -129,7 +129,7 @@ export class CaptureStore {
     this.#notify(capture)
   }
 
-  /** Begins to keep what passes inside the exchange; `reserved` bytes are what reading it takes meanwhile. */
+  /** Starts to capture frames; `reservedBytes` is the memory that decoding them takes. */
   beginFrames(capture: Capture, reservedBytes = 0): void {
     if (!capture.stored) return
     capture.frames = new FrameLog(reservedBytes)
@@ -137,7 +137,7 @@ export class CaptureStore {
     this.#notify(capture)
   }
 
-  /** Adds a frame; false when the exchange is no longer kept, and looking for more is of no use. */
+  /** Adds a frame. Returns false if the exchange was evicted, so that the caller can stop scanning. */
   addFrame(capture: Capture, frame: Omit<CapturedFrame, 'index'>): boolean {
     const { frames } = capture
     if (!frames) return false
@@ -148,7 +148,7 @@ export class CaptureStore {
     return capture.stored
   }
 
-  /** No more frames come; with a reason when the connection goes on but cannot be read. */
+  /** Ends the frames; with a reason if the connection continues but cannot be decoded. */
   endFrames(capture: Capture, stopReason?: string): void {
     const { frames } = capture
     if (!frames?.open) return
@@ -162,7 +162,7 @@ export class CaptureStore {
     return this.#captures.get(id)
   }
 
-  /** Newest first; only those that came before the one named, if one is. */
+  /** Lists captures, newest first; with `beforeId`, only older ones. */
   list(limit = Number.POSITIVE_INFINITY, tunnelName?: string, beforeId?: string): Capture[] {
     const captures: Capture[] = []
     const all = [...this.#captures.values()]
@@ -184,7 +184,7 @@ export class CaptureStore {
     fanOut(this.#clearListeners, (listener) => listener(), this.#onListenerError)
   }
 
-  /** Follows every change until the function given back is called. */
+  /** Subscribes to changes; the returned function unsubscribes. */
   follow(
     onChange: CaptureListener,
     onClear: () => void = () => {},
@@ -213,7 +213,7 @@ export class CaptureStore {
   #account(bytes: number): void {
     this.#bytes += bytes
     this.#evict()
-    // Memory that waits to be used again counts too.
+    // Free blocks count against the limit too.
     this.#pool.trim(this.limit - this.#bytes)
   }
 
@@ -240,7 +240,7 @@ export class CaptureStore {
   }
 }
 
-/** Whoever still holds an evicted capture adds nothing to it, and does not hold all that came after it. */
+/** Marks a capture as evicted, and unlinks it so that a remaining reference does not retain all newer captures. */
 function markEvicted(capture: Capture): void {
   capture.open = false
   capture.stored = false

@@ -1,10 +1,10 @@
 const SLAB_BYTES = 65_536
-/** Longer pieces get memory of their own. */
+/** Larger allocations get their own buffer. */
 const MAX_SLAB_ALLOCATION = 8192
 
 /**
- * Copies small pieces into slabs that nothing else shares. Node's own pool mixes them with whatever else the agent
- * allocates, and then one captured head can keep 64 KiB of long forgotten bytes.
+ * Copies small buffers into slabs of the inspector. In Node's buffer pool they would be mixed with other allocations of
+ * the agent, and one captured head could retain 64 KiB of unrelated garbage.
  */
 export class Copier {
   #slab: Buffer | undefined
@@ -16,7 +16,7 @@ export class Copier {
     return slot
   }
 
-  /** Memory to be filled by the caller. */
+  /** Uninitialized memory for the caller to fill. */
   allocate(size: number): Buffer {
     if (size > MAX_SLAB_ALLOCATION) return Buffer.allocUnsafeSlow(size)
     if (this.#slab === undefined || this.#used + size > SLAB_BYTES) {
@@ -24,7 +24,7 @@ export class Copier {
       this.#used = 0
     }
     const slot = this.#slab.subarray(this.#used, this.#used + size)
-    // Each begins at a word, so that it can be worked on in words.
+    // Aligned, so that unmasking can work in 32-bit words.
     this.#used += (size + 7) & ~7
     return slot
   }

@@ -12,34 +12,34 @@ import { trimOws } from '../../base/optional-white-space.ts'
 import { headerFields, MessageScanner, requestFraming, responseFraming } from '../http1.ts'
 import type { Capture } from './capture-store.ts'
 
-/** A body without chunk sizes and content encodings, as far as they could be undone. */
+/** A body without its chunked framing and content encodings, as far as they could be decoded. */
 export interface DecodedBody {
   body: Buffer
-  /** Encodings that were undone, the last one applied first. */
+  /** The decoded encodings, last applied first. */
   decoded: string[]
-  /** Why it is not all of the body, or not decoded to the end. */
+  /** Why the body is incomplete or not fully decoded. */
   problem: string | undefined
 }
 
-/** More is not unpacked: a few kilobytes can be made to unpack into gigabytes. */
+/** Protects against decompression bombs. */
 const MAX_DECODED_BYTES = 8 * 1024 * 1024
 
-/** Encodings that are undone. A body that unpacks to itself could name thousands. */
+/** A body that decompresses to itself could list thousands of encodings. */
 const MAX_ENCODINGS = 4
 
-/** RFC 9659: a decoder of the web need not remember more than 8 MiB. */
+/** RFC 9659: web decoders support windows of up to 8 MiB. */
 const ZSTD_WINDOW_LOG = 23
 
 const DECODERS = new Map<string, (body: Buffer) => Transform>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
-  // Both are sent under this name: with zlib's wrapping, as the standard says, and without.
+  // In practice `deflate` means both: with the zlib wrapper (RFC 9110 section 8.4.1.2), and without.
   ['deflate', (body: Buffer) => (hasZlibHeader(body) ? createInflate() : createInflateRaw())],
   ['br', () => createBrotliDecompress()],
   ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ])
 
-/** Undoes what was done to a captured body on its way, away from the path of traffic. */
+/** Decodes a captured body, outside the traffic path. */
 export async function decodedBody(capture: Capture, side: 'request' | 'response'): Promise<DecodedBody> {
   const message = capture[side]
   if (!message) return { body: Buffer.alloc(0), decoded: [], problem: undefined }
@@ -50,12 +50,12 @@ export async function decodedBody(capture: Capture, side: 'request' | 'response'
     .filter((name) => name !== '' && name !== 'identity')
   let body = stripFraming(capture, side)
   const decoded: string[] = []
-  let problem = message.truncated ? 'only the beginning of the body was kept' : undefined
+  let problem = message.truncated ? 'only the beginning of the body was captured' : undefined
   for (const name of encodings.reverse()) {
     if (decoded.length === MAX_ENCODINGS)
-      return { body, decoded, problem: `only ${MAX_ENCODINGS} encodings are undone` }
+      return { body, decoded, problem: `only ${MAX_ENCODINGS} encodings are decoded` }
     const decoder = DECODERS.get(name)
-    if (!decoder) return { body, decoded, problem: `the encoding ${name.slice(0, 50)} is not known` }
+    if (!decoder) return { body, decoded, problem: `the encoding ${name.slice(0, 50)} is not supported` }
     if (body.length === 0) break
     const result = await decompress(body, decoder(body))
     if (result.problem !== undefined) problem = result.problem

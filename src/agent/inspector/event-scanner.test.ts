@@ -20,7 +20,7 @@ const EVENTS = [
   ['message', '', 'grüße'],
 ]
 
-test('events are found as a browser would find them', () => {
+test('events are parsed as in a browser', () => {
   const events = scan([STREAM])
 
   assert.deepEqual(
@@ -29,7 +29,7 @@ test('events are found as a browser would find them', () => {
   )
 })
 
-test('however the bytes are cut, the same events are found', (t) => {
+test('the events do not depend on chunk boundaries', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   for (let round = 0; round < 200; round++) {
@@ -49,7 +49,7 @@ test('however the bytes are cut, the same events are found', (t) => {
   }
 })
 
-test('of a long event the beginning is kept, and it says so', () => {
+test('a long event is truncated and marked', () => {
   const endless = Buffer.from('x'.repeat(10_000))
 
   const events = scan([

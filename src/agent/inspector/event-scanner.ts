@@ -1,12 +1,12 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { MAX_PAYLOAD_BYTES } from './frame-log.ts'
 
-/** One server-sent event; its data is cut when it is longer than the limit. */
+/** One server-sent event; its data is truncated to the limit. */
 export interface ScannedEvent {
   event: string
   id: string
   data: string
-  /** Bytes of its lines. */
+  /** Size of its lines in bytes. */
   size: number
   truncated: boolean
 }
@@ -16,10 +16,10 @@ const MAX_NAME_LENGTH = 200
 const LF = 10
 const CR = 13
 
-/** Finds events in a `text/event-stream` body as it passes, as a browser would (HTML, section 9.2). */
+/** Parses the events of a `text/event-stream` body as it streams by, following the HTML standard, section 9.2. */
 export class EventScanner {
   readonly #onEvent: (event: ScannedEvent) => void
-  /** The beginning of a line whose end has not come; no more than a limit of it. */
+  /** The beginning of an incomplete line, up to the limit. */
   readonly #partialLine = new ByteQueue()
   #afterCr = false
   #firstLine = true
@@ -38,7 +38,7 @@ export class EventScanner {
     for (let index = 0; index < chunk.length; index++) {
       const byte = chunk[index]!
       if (byte === LF || byte === CR) {
-        // A line end of two bytes is one line end, also when it is cut in the middle.
+        // CRLF is one line end, even if it is split across chunks.
         if (!(byte === LF && this.#afterCr && index === lineStart))
           this.#endLine(chunk.subarray(lineStart, index))
         lineStart = index + 1

@@ -1,9 +1,9 @@
-/** Who sent a frame: the visitor or the local service. */
+/** The sender of a frame: the client or the local service. */
 export type FrameSource = 'client' | 'server'
 
-/** One WebSocket message or control frame, or one server-sent event, as it passed. */
+/** One captured WebSocket message or control frame, or one server-sent event. */
 export interface CapturedFrame {
-  /** Counts up within its exchange, from 1; what was dropped leaves a gap at the beginning. */
+  /** The sequence number within the exchange, from 1; dropped frames leave a gap at the beginning. */
   readonly index: number
   /** Milliseconds since the epoch. */
   readonly time: number
@@ -11,14 +11,14 @@ export interface CapturedFrame {
   readonly kind: 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'event'
   /** The opcode of WebSocket (RFC 6455 section 5.2). */
   readonly opcode?: number
-  /** WebSocket frames the message came in. */
+  /** The number of WebSocket frames of the message. */
   readonly fragments?: number
-  /** Bytes of the payload on the wire. */
+  /** Size of the payload on the wire, in bytes. */
   readonly size: number
-  /** The payload, decoded if possible; only its beginning when `truncated`. */
+  /** The payload, decoded if possible; only its beginning if `truncated`. */
   readonly payload: Buffer
   readonly truncated: boolean
-  /** The message was compressed on its way; `decoded` when that was undone for looking at. */
+  /** Whether the message was compressed on the wire, and whether `payload` is decompressed. */
   readonly compressed?: boolean
   readonly decoded?: boolean
   /** Name and id of a server-sent event. */
@@ -26,43 +26,43 @@ export interface CapturedFrame {
   readonly eventId?: string
 }
 
-/** The most that is kept of one payload, and of all frames of one exchange. */
+/** Limits for one payload, and for all frames of one exchange. */
 export const MAX_PAYLOAD_BYTES = 16_384
 const MAX_LOG_BYTES = 1024 * 1024
-/** What a frame costs beyond its payload. */
+/** The memory a frame takes beyond its payload. */
 const FRAME_OVERHEAD_BYTES = 256
 
-/** The latest frames of one exchange, the oldest dropped and counted once they weigh too much. */
+/** The latest frames of one exchange; beyond the limit, the oldest are dropped and counted. */
 export class FrameLog {
   readonly #frames: CapturedFrame[] = []
-  /** What reading them takes besides: counted, so that many connections cannot take more than was allowed. */
+  /** Memory of the decoders: counted, so that many connections together stay within the limit of the store. */
   #reservedBytes: number
   #first = 0
   #size = 0
   #total = 0
   #dropped = 0
-  /** False once the connection, or the stream of events, has ended. */
+  /** False once the connection or the event stream has ended. */
   open = true
-  /** Why nothing more is read although the connection goes on. */
+  /** Why decoding stopped although the connection continues. */
   stopReason: string | undefined
 
   constructor(reservedBytes = 0) {
     this.#reservedBytes = reservedBytes
   }
 
-  /** Bytes held in memory. */
+  /** Memory in use, in bytes. */
   get size(): number {
     return this.#size + this.#reservedBytes
   }
 
-  /** No more frames come. */
+  /** Ends the log and releases the reserved memory. */
   end(stopped: string | undefined): void {
     this.open = false
     this.stopReason = stopped
     this.#reservedBytes = 0
   }
 
-  /** Frames that passed, kept or not. */
+  /** All frames seen, including dropped ones. */
   get total(): number {
     return this.#total
   }
@@ -76,7 +76,7 @@ export class FrameLog {
     this.#size += frameBytes(frame)
     while (this.#size > MAX_LOG_BYTES) {
       const oldest = this.#frames[this.#first]!
-      // A hole keeps nothing; moving thousands of frames for each one dropped would cost more than reading them.
+      // Leaves a hole: shifting thousands of frames for each dropped one would cost more than parsing them.
       delete this.#frames[this.#first++]
       this.#size -= frameBytes(oldest)
       this.#dropped++
@@ -87,7 +87,7 @@ export class FrameLog {
     }
   }
 
-  /** Those after an index, oldest first, at most so many. */
+  /** The frames after an index, oldest first. */
   after(index: number, limit: number = Number.POSITIVE_INFINITY): CapturedFrame[] {
     const skipped = Math.max(0, index - this.#dropped)
     const start = this.#first + skipped

@@ -25,7 +25,7 @@ interface FrameView {
   id?: string
 }
 
-/** A WebSocket through an agent to a service that sends everything back. */
+/** A WebSocket through an agent to an echo service. */
 async function startEcho(t: TestContext, perMessageDeflate: boolean | PerMessageDeflateOptions = false) {
   const api = await startWithApi(t)
   const service = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate })
@@ -56,7 +56,7 @@ async function startEcho(t: TestContext, perMessageDeflate: boolean | PerMessage
   return { ...api, socket, capture, frames, echo }
 }
 
-test('messages of a WebSocket are kept as they flow, with who sent them', async (t) => {
+test('WebSocket messages are captured as they flow, with their sender', async (t) => {
   const { socket, capture, frames, echo, gateway } = await startEcho(t)
 
   await echo('hello')
@@ -97,10 +97,10 @@ test('messages of a WebSocket are kept as they flow, with who sent them', async 
 })
 
 for (const [name, options] of [
-  ['each by itself', { serverNoContextTakeover: true, clientNoContextTakeover: true }],
-  ['with what came before', {}],
+  ['without context takeover', { serverNoContextTakeover: true, clientNoContextTakeover: true }],
+  ['with context takeover', {}],
 ] as const) {
-  test(`compressed messages are decoded for looking at: compressed ${name}`, async (t) => {
+  test(`compressed messages are decoded ${name}`, async (t) => {
     const { frames, echo, capture, gateway } = await startEcho(t, { threshold: 0, ...options })
 
     for (let count = 0; count < 4; count++) await echo(`{"the same words again and again":${count}}`)
@@ -115,7 +115,7 @@ for (const [name, options] of [
   })
 }
 
-test('events of a stream are kept as they flow, and told on the live stream', async (t) => {
+test('server-sent events are captured as they flow, and sent on the live stream', async (t) => {
   const api = await startWithApi(t)
   let send: (text: string) => void = () => {}
   const addr = await startHttpService(t, (_request, response) => {
@@ -155,7 +155,7 @@ test('events of a stream are kept as they flow, and told on the live stream', as
   assert.match(received.join(''), new RegExp(`event: frames\ndata: {"id":"${id}"`))
 })
 
-test('frames of an exchange without any are an empty list, of an unknown one 404', async (t) => {
+test('an exchange without frames has an empty list, an unknown exchange is a 404', async (t) => {
   const api = await startWithApi(t)
   const capture = api.agent.captures.begin('web', 'x', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1)
 
@@ -181,14 +181,14 @@ function createUpgradedTap(limit: number, extensions = '') {
   return { store, tap, capture: store.list()[0]! }
 }
 
-/** A frame of the service with a payload of 126 to 65,535 bytes. */
+/** A server frame with a payload of 126 to 65,535 bytes. */
 function serverFrame(payload: Buffer, first = 0x82): Buffer {
   const head = Buffer.from([first, 126, 0, 0])
   head.writeUInt16BE(payload.length, 2)
   return Buffer.concat([head, payload])
 }
 
-test('frames beyond the bound are dropped, oldest first, and counted', () => {
+test('frames beyond the limit are dropped, oldest first, and counted', () => {
   const { tap, capture, store } = createUpgradedTap(50e6)
 
   for (let count = 0; count < 1000; count++) tap.pushResponse(serverFrame(Buffer.alloc(10_000, count)))
@@ -205,7 +205,7 @@ test('frames beyond the bound are dropped, oldest first, and counted', () => {
   assert.ok(store.bytes > frames.size && store.bytes < frames.size + 10_000)
 })
 
-test('frames count against the limit of the store and go with their exchange', () => {
+test('frames count against the limit of the store and are evicted with their exchange', () => {
   const { tap, store, capture } = createUpgradedTap(300_000)
 
   for (let count = 0; count < 100; count++) tap.pushResponse(serverFrame(Buffer.alloc(10_000)))
@@ -216,7 +216,7 @@ test('frames count against the limit of the store and go with their exchange', (
   assert.equal(store.bytes, 0)
 })
 
-test('what cannot be decoded is shown as it came', async () => {
+test('a message that cannot be decoded is captured undecoded', async () => {
   const { tap, capture } = createUpgradedTap(50e6, 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
   const bomb = deflateRawSync(Buffer.alloc(20e6), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
   const plain = deflateRawSync('x'.repeat(5), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
@@ -234,7 +234,7 @@ test('what cannot be decoded is shown as it came', async () => {
   )
 })
 
-test('compressed messages that come faster than they are decoded keep nobody waiting', async () => {
+test('compressed messages that arrive faster than they are decoded are captured undecoded', async () => {
   const { tap, capture } = createUpgradedTap(
     50e6,
     'Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n',
@@ -244,14 +244,14 @@ test('compressed messages that come faster than they are decoded keep nobody wai
 
   for (let count = 0; count < 40; count++) tap.pushResponse(serverFrame(compressedPayload, 0xc2))
 
-  assert.ok(capture.frames!.total > 10, 'those that waited too long are told at once')
+  assert.ok(capture.frames!.total > 10, 'messages beyond the limit are emitted at once')
   while (capture.frames?.total !== 40) await new Promise((resolve) => setImmediate(resolve))
   const decoded = capture.frames.after(0).map((frame) => frame.decoded)
   assert.ok(decoded.includes(false))
   assert.equal(decoded.at(-1), true)
 })
 
-test('an upgraded connection that speaks something else says why nothing is shown', () => {
+test('an upgraded connection with another protocol gives a stop reason', () => {
   const { tap, capture } = createUpgradedTap(50e6)
 
   tap.pushResponse(Buffer.from('SSH-2.0-server\r\n'))

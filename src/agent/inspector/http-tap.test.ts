@@ -23,7 +23,7 @@ function createTap(limit = 1e6) {
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 
-test('an exchange is listed at once without an answer, and then with it', () => {
+test('an exchange is listed at once, and its response is added later', () => {
   const { tap, store, time, meter } = createTap()
 
   tap.request(bytes('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'))
@@ -40,7 +40,7 @@ test('an exchange is listed at once without an answer, and then with it', () => 
   assert.equal(meter.gauge, 0)
 })
 
-test('requests on one connection become captures of their own', () => {
+test('each request on a connection is a separate capture', () => {
   const { tap, store } = createTap()
 
   for (const path of ['/1', '/2', '/3']) {
@@ -54,7 +54,7 @@ test('requests on one connection become captures of their own', () => {
   )
 })
 
-test('interim answers are not shown', () => {
+test('interim responses are not captured', () => {
   const { tap, store } = createTap()
 
   tap.request(bytes('POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'))
@@ -66,7 +66,7 @@ test('interim answers are not shown', () => {
   assert.match(store.list()[0]?.response?.raw().toString() ?? '', /^HTTP\/1.1 200/)
 })
 
-test('an upgrade is recorded and its frames are not taken for requests', () => {
+test('an upgrade is captured and its frames are not parsed as requests', () => {
   const { tap, store } = createTap()
 
   tap.request(bytes('GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n'))
@@ -77,7 +77,7 @@ test('an upgrade is recorded and its frames are not taken for requests', () => {
   assert.equal(store.list()[0]?.open, false)
 })
 
-test('a connection that ends without an answer leaves the reason', () => {
+test('a connection that ends without a response records the reason', () => {
   const { tap, store, meter } = createTap()
 
   tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
@@ -88,7 +88,7 @@ test('a connection that ends without an answer leaves the reason', () => {
   assert.equal(meter.gauge, 0)
 })
 
-test('an answer that ends with the connection is complete', () => {
+test('a response delimited by the end of the connection is complete', () => {
   const { tap, store } = createTap()
 
   tap.request(bytes('GET / HTTP/1.0\r\n\r\n'))
@@ -100,7 +100,7 @@ test('an answer that ends with the connection is complete', () => {
   assert.equal(store.list()[0]?.error, undefined)
 })
 
-test('bytes that are no HTTP leave nothing behind and do no harm', () => {
+test('data that is not HTTP is ignored', () => {
   const { tap, store } = createTap()
 
   tap.request(bytes('\u0016\u0003\u0001 not http\r\n\r\n'))
@@ -110,7 +110,7 @@ test('bytes that are no HTTP leave nothing behind and do no harm', () => {
   assert.equal(store.size, 0)
 })
 
-test('the beginning of an answer is shown once, for hints', () => {
+test('the beginning of a response body is reported once', () => {
   const { tap, responses } = createTap()
 
   tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
@@ -120,7 +120,7 @@ test('the beginning of an answer is shown once, for hints', () => {
   assert.deepEqual(responses, [[403, 'Invalid Host']])
 })
 
-test('a request can be replayed once it has come to its end, and never when it was cut', () => {
+test('a request can be replayed once it is complete, and never if it was truncated', () => {
   const { tap, store } = createTap()
 
   tap.request(bytes('POST /whole HTTP/1.1\r\nContent-Length: 4\r\n\r\nab'))

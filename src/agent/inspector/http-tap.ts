@@ -14,19 +14,19 @@ import type { Capture, CaptureStore } from './capture-store.ts'
 import { EventScanner } from './event-scanner.ts'
 import { isWebSocket, WebSocketTap } from './websocket-tap.ts'
 
-/** What a tap needs of the tunnel it listens on. */
+/** The tunnel a tap listens on, and where its captures go. */
 export interface TapContext {
   tunnelName: string
   remoteAddr: string
   meter: Meter
-  /** Undefined when requests are counted but not kept. */
+  /** Undefined if requests are counted but not captured. */
   store: CaptureStore | undefined
   clock: Clock
-  /** Told of the head of every final response with the beginning of its body, for hints about common mistakes. */
+  /** Called for every final response with a body, with the first chunk of it; used for hints about common mistakes. */
   onResponse?: (status: number, bodyStart: Buffer) => void
 }
 
-/** A request under way. */
+/** An exchange in flight. */
 interface Exchange {
   method: string
   startTime: number
@@ -34,8 +34,8 @@ interface Exchange {
 }
 
 /**
- * Listens to both directions of one HTTP/1 connection and records its exchanges. It sees bytes after they were
- * passed on and answers nothing, so it can neither slow nor stall them.
+ * Observes both directions of one HTTP/1 connection and captures its exchanges. The tap never writes to the connection
+ * and applies no back-pressure, so it cannot stall traffic.
  */
 export class HttpTap {
   readonly #context: TapContext
@@ -48,7 +48,7 @@ export class HttpTap {
   #interim = false
   #status = 0
   #webSocket: WebSocketTap | undefined
-  /** The capture whose frames are being read. */
+  /** The capture whose frames are being scanned. */
   #framedCapture: Capture | undefined
 
   constructor(context: TapContext) {
@@ -83,12 +83,12 @@ export class HttpTap {
     this.#responses.push(chunk)
   }
 
-  /** The upstream has sent everything. */
+  /** The upstream has ended its side. */
   finishResponse(): void {
     this.#responses.finish()
   }
 
-  /** The connection is gone: whatever is under way did not come to its end. */
+  /** The connection closed: exchanges still in flight failed. */
   close(): void {
     const reason = 'the connection ended before the response was complete'
     const { request } = this.#requestExchange?.capture ?? {}
@@ -128,7 +128,7 @@ export class HttpTap {
     this.#status = status
     if (exchange.capture) this.#context.store?.respond(exchange.capture, bytes, this.#elapsedNs(exchange))
     if (framing === 'stop') {
-      // An upgrade: what follows in both directions is the other protocol's.
+      // An upgrade: from here on, both directions carry another protocol.
       this.#responseEnd()
       if (exchange.capture && status === 101 && isWebSocket(bytes))
         this.#readMessages(exchange.capture, bytes)
@@ -145,7 +145,7 @@ export class HttpTap {
       copier: store.copier,
       now: () => clock.now(),
       onFrame: (frame) => store.addFrame(capture, frame),
-      onInvalid: () => store.endFrames(capture, 'what followed is not WebSocket as RFC 6455 knows it'),
+      onInvalid: () => store.endFrames(capture, 'the data that followed is not WebSocket (RFC 6455)'),
     })
     store.beginFrames(capture, this.#webSocket.reservedBytes)
   }
@@ -209,9 +209,9 @@ export class HttpTap {
   }
 }
 
-/** True for an answer whose body is a stream of events that can be read as it passes. */
+/** True for a response with an uncompressed event stream as its body. */
 function isEventStream(head: Buffer): boolean {
-  // Looked for in the bytes first: nearly no answer is one.
+  // A cheap check first: almost no response is an event stream.
   if (!head.includes('event-stream')) return false
   const fields = new Map(headerFields(head).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]))
   const plain = /^(identity)?$/.test(fields.get('content-encoding') ?? '')

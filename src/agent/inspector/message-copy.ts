@@ -1,22 +1,22 @@
 import { BLOCK_BYTES, type BlockPool } from './block-pool.ts'
 import type { Copier } from './copier.ts'
 
-/** The most that is kept of one body. */
+/** The maximum captured size of one body. */
 export const MAX_BODY_BYTES = 1024 * 1024
 
-/** Up to here a body is kept in a copy of its own; a block would waste more than it saves. */
+/** Smaller bodies are stored outside the block pool: a block would waste more than it saves. */
 const MAX_SMALL_BODY_BYTES = 4096
 
-/** What is kept of a message: its head, as much of its body as fits, and how much there was. */
+/** The captured copy of a message: its head, its body up to the limit, and the size of the body. */
 export class MessageCopy {
   readonly head: Buffer
-  /** Bytes of the body that came, kept or not. */
+  /** Size of the body on the wire, captured or not. */
   bodyBytes = 0
-  /** True when the bytes kept are not the whole message: the body was too long, or the message never ended. */
+  /** True if the copy is incomplete: the body exceeded the limit, or the message never ended. */
   truncated = false
-  /** True while more of its body is to come. */
+  /** True until the message is complete. */
   arriving = false
-  /** False once a header value was left out on purpose. */
+  /** False if header values were redacted. */
   readonly exact: boolean
   #small: Buffer | undefined
   #blocks: Buffer[] | undefined
@@ -27,12 +27,12 @@ export class MessageCopy {
     this.exact = exact
   }
 
-  /** Bytes this copy holds in memory. */
+  /** Memory in use, in bytes. */
   get size(): number {
     return this.head.length + (this.#small?.length ?? 0) + (this.#blocks?.length ?? 0) * BLOCK_BYTES
   }
 
-  /** Takes a piece of the body as far as there is room. */
+  /** Adds body data up to the limit. */
   add(chunk: Buffer, pool: BlockPool, copier: Copier): void {
     this.bodyBytes += chunk.length
     const accepted = Math.min(MAX_BODY_BYTES - this.#storedBytes, chunk.length)
@@ -47,7 +47,7 @@ export class MessageCopy {
     this.#storedBytes += accepted
   }
 
-  /** Grows in steps, as a body may come in many small pieces. */
+  /** Doubles the buffer, since a body may arrive in many small chunks. */
   #growSmall(minBytes: number, copier: Copier): Buffer {
     const small = this.#small
     if (small !== undefined && small.length >= minBytes) return small
@@ -73,7 +73,7 @@ export class MessageCopy {
     }
   }
 
-  /** Gives the memory of the body back; what is left says that it is not all. */
+  /** Returns the blocks of the body to the pool; the rest is marked truncated. */
   release(pool: BlockPool): void {
     if (this.#blocks) {
       pool.release(this.#blocks)
@@ -82,7 +82,7 @@ export class MessageCopy {
     this.#blocks = undefined
   }
 
-  /** Head and body as they stood on the wire. */
+  /** Head and body as they were on the wire. */
   raw(): Buffer {
     return Buffer.concat([this.head, this.body()])
   }

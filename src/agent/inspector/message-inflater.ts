@@ -1,18 +1,18 @@
 import { constants, inflateRawSync } from 'node:zlib'
 
-/** What permessage-deflate (RFC 7692) leaves out at the end of every message. */
+/** The bytes that permessage-deflate removes from the end of every message (RFC 7692 section 7.2.1). */
 const DEFLATE_TAIL = Buffer.from([0, 0, 0xff, 0xff])
 const WINDOW_BYTES = 32_768
-/** More is not unpacked: it would keep the agent from its traffic. */
+/** Bounds the time that decompression takes away from traffic. */
 const MAX_DECODED_BYTES = 256 * 1024
 
 /**
- * Undoes permessage-deflate for looking at, message by message in their order. A message that could not be decoded
- * leaves those after it without what they refer to, unless each was compressed by itself.
+ * Decompresses the permessage-deflate messages of one direction, in order. After a message that cannot be decoded, the
+ * later ones cannot be either, unless the sender uses no context takeover.
  */
 export class MessageInflater {
   readonly #keepsContext: boolean
-  /** The end of what was decoded so far: later messages refer to it. */
+  /** The last decoded bytes, which later messages refer to. */
   #window: Buffer | undefined
   #contextLost = false
 
@@ -20,7 +20,7 @@ export class MessageInflater {
     this.#keepsContext = keepsContext
   }
 
-  /** The payload as it was before it was compressed; undefined when that cannot be told. */
+  /** The decompressed payload, or undefined if it cannot be decoded. */
   decode(payload: Buffer): Buffer | undefined {
     if (this.#contextLost) return undefined
     try {
@@ -37,7 +37,7 @@ export class MessageInflater {
     }
   }
 
-  /** A message passed that was not kept whole. */
+  /** Notes a message that was not captured completely. */
   skip(): void {
     this.#contextLost = this.#keepsContext
     this.#window = undefined

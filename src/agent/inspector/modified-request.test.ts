@@ -24,17 +24,17 @@ const CASES: readonly [name: string, changes: RequestChanges, expected: string][
     'PUT /c?d=%20 HTTP/1.1\nHost: x\nX-A: 1\nX-A: 2\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n',
   ],
   [
-    'the body, whose length then says how it is framed',
+    'the body, framed by its length',
     { body: Buffer.from('grüße') },
     'POST /a?b HTTP/1.1\nHost: x\nX-A: 1\nX-A: 2\nContent-Length: 7\n\ngrüße',
   ],
   [
-    'some headers, in their place',
+    'some headers, at their positions',
     { headers: { 'x-a': '3', host: null, 'X-New': ['4', '5'] } },
     'POST /a?b HTTP/1.1\nx-a: 3\nX-New: 4\nX-New: 5\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n',
   ],
   [
-    'all headers, without a say in the framing',
+    'all headers except framing',
     {
       headers: [
         ['A', '1'],
@@ -46,26 +46,22 @@ const CASES: readonly [name: string, changes: RequestChanges, expected: string][
     'POST /a?b HTTP/1.1\nA: 1\nContent-Length: 1\n\nx',
   ],
   [
-    'the body away',
+    'no body',
     { method: 'GET', body: Buffer.alloc(0), headers: [['Host', 'y']] },
     'GET /a?b HTTP/1.1\nHost: y\n\n',
   ],
-  [
-    'the body of a POST away',
-    { body: Buffer.alloc(0), headers: [] },
-    'POST /a?b HTTP/1.1\nContent-Length: 0\n\n',
-  ],
+  ['no body of a POST', { body: Buffer.alloc(0), headers: [] }, 'POST /a?b HTTP/1.1\nContent-Length: 0\n\n'],
 ]
 
 for (const [name, changes, expected] of CASES) {
-  test(`a request is sent with changes: ${name}`, () => {
+  test(`changes are applied to a request: ${name}`, () => {
     const bytes = applyChanges(CHUNKED, changes)
 
     assert.equal(bytes.toString(), expected.replaceAll('\n', '\r\n'))
   })
 }
 
-test('changes cannot make a second request or a broken one', () => {
+test('changes cannot create a second request or an invalid one', () => {
   for (const changes of [
     { method: 'GET /x HTTP/1.1\r\nA: b\r\n\r\nGET' },
     { method: '' },
@@ -84,7 +80,7 @@ test('changes cannot make a second request or a broken one', () => {
   }
 })
 
-test('what is missing of a capture can be replaced, not guessed', () => {
+test('missing parts of a capture have to be replaced by the changes', () => {
   const truncated = createMessage('POST / HTTP/1.1\n\n', 'beginning')
   truncated.truncated = true
   const redacted = createMessage('POST / HTTP/1.1\nAuthorization: [redacted]\n\n', '', false)

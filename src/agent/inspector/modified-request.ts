@@ -1,50 +1,50 @@
 import { headerFields, readHead } from '../http1.ts'
 import type { MessageCopy } from './message-copy.ts'
 
-/** What is different in a request that is sent again; what is not named stays as it was. */
+/** Changes to a replayed request; omitted parts stay as captured. */
 export interface RequestChanges {
   method?: string
   path?: string
-  /** All fields in their order, or a map of those to set; null takes a field away. */
+  /** A list of all fields in order, or a map of fields to set; null removes a field. */
   headers?: HeaderChanges
   body?: Buffer
 }
 
-/** A list stands for the whole head; a map changes the fields it names. */
+/** A list replaces all fields; a map changes only the fields it names. */
 export type HeaderChanges =
   | readonly (readonly [name: string, value: string])[]
   | Readonly<Record<string, string | readonly string[] | null>>
 
-/** The changes ask for what HTTP cannot say, or what the capture does not have. */
+/** The changes do not form a valid HTTP request. */
 export class ChangeError extends Error {
   override name = 'ChangeError'
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 const MAX_METHOD_LENGTH = 32
-/** As much as the tap looks at: a longer head would be sent and never seen. */
+/** The limit of the tap: a longer head would be sent but not captured. */
 const MAX_HEAD_BYTES = 65_536
-/** Framing follows from the body that is sent and is nobody's to choose. */
+/** Framing follows from the body; changes cannot set these. */
 const FRAMING_HEADERS = new Set(['content-length', 'transfer-encoding', 'trailer'])
 const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE'])
 
-/** Why a captured request cannot be sent again with these changes, if it cannot. */
+/** Why a captured request cannot be replayed with these changes, or undefined if it can. */
 export function replayProblem(message: MessageCopy, changes: RequestChanges = {}): string | undefined {
-  if (message.truncated && changes.body === undefined) return 'only the beginning of the request was kept'
-  if (message.arriving && changes.body === undefined) return 'the request has not come to its end yet'
+  if (message.truncated && changes.body === undefined) return 'only the beginning of the request was captured'
+  if (message.arriving && changes.body === undefined) return 'the request is not complete yet'
   if (!message.exact && !Array.isArray(changes.headers))
     return 'headers of the request were redacted when it was captured'
   return undefined
 }
 
-/** The bytes of a captured request with changes; its framing always fits the body. */
+/** The bytes of a captured request with changes applied; the framing always matches the body. */
 export function applyChanges(message: MessageCopy, changes: RequestChanges): Buffer {
   const [oldMethod = '', oldPath = '', version = ''] = readHead(message.head).line.split(' ')
   const method = changes.method ?? oldMethod
   const path = changes.path ?? oldPath
   if (!TOKEN.test(method) || method.length > MAX_METHOD_LENGTH || method === 'CONNECT')
     throw new ChangeError('changes.method must be a method such as GET or POST')
-  // A request target is visible ASCII: anything else would be another request to the next reader.
+  // A request target is visible ASCII; anything else would allow request smuggling.
   if (changes.path !== undefined && !/^(\/[!-~]*|\*)$/.test(path))
     throw new ChangeError('changes.path must begin with a slash and be percent-encoded')
 
@@ -94,7 +94,9 @@ const isList = (changes: HeaderChanges): changes is readonly (readonly [string, 
   Array.isArray(changes)
 
 function checkField(name: string, value: string): void {
-  if (!TOKEN.test(name)) throw new ChangeError(`"${name.slice(0, 100)}" is no name for a header`)
+  if (!TOKEN.test(name)) throw new ChangeError(`"${name.slice(0, 100)}" is not a valid header name`)
   if (!/^[\t -~\x80-\xff]*$/.test(value))
-    throw new ChangeError(`the value of ${name} has a line end or a character HTTP cannot carry`)
+    throw new ChangeError(
+      `the value of ${name} contains a line break or a character that is not allowed in HTTP`,
+    )
 }

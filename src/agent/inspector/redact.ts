@@ -1,7 +1,7 @@
 import { trimOws } from '../../base/optional-white-space.ts'
 import { MessageCopy } from './message-copy.ts'
 
-/** A copy of a head in which the values of the named fields (lower case) are replaced, so that secrets are never stored. */
+/** Copies a head with the values of the named fields (lower case) replaced, so that secrets are never stored. */
 export function redactHead(head: Buffer, names: ReadonlySet<string>): MessageCopy {
   if (names.size === 0) return new MessageCopy(head, true)
   let redacted = false

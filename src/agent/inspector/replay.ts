@@ -5,13 +5,13 @@ import { MessageScanner, responseFraming, statusOf } from '../http1.ts'
 import type { TunnelSpec } from '../tunnels/spec.ts'
 
 const REPLAY_TIMEOUT_MS = 300_000
-/** As many interim answers as a client of the platform is passed. */
+/** The same limit the edge applies to interim responses. */
 const MAX_INTERIM_RESPONSES = 32
 const REPLAY_CLIENT_ADDR = '127.0.0.1:0'
 
 /**
- * Sends the bytes of a request to the upstream of a tunnel and nowhere else. It goes the way of a visitor's request,
- * so it is captured and counted like one; when this returns, the new capture is there.
+ * Sends the bytes of a request to the upstream of a tunnel, through the same route as client requests, so that it is
+ * captured and counted like one. The new capture exists when this returns.
  */
 export function replay(request: Buffer, target: { route: Route; spec: TunnelSpec }): void {
   const stream = new ReplayStream(request.toString('latin1', 0, request.indexOf(' ')))
@@ -28,12 +28,12 @@ export function replay(request: Buffer, target: { route: Route; spec: TunnelSpec
   stream.sink.onData(request)
 }
 
-/** The visitor's side of a replay: reads the answer to its end and then leaves. */
+/** The client side of a replay: discards the response and closes when it is complete. */
 class ReplayStream implements ByteStream {
   sink: StreamSink = silentSink
   readonly #scanner: MessageScanner
   readonly #timeout = setTimeout(
-    () => this.reset(new Error('The replay took too long.')),
+    () => this.reset(new Error('The replay timed out.')),
     REPLAY_TIMEOUT_MS,
   ).unref()
   #closed = false
@@ -48,15 +48,15 @@ class ReplayStream implements ByteStream {
         const framing = responseFraming(head, method)
         if (framing === 'stop') this.#finish()
         else if (interim && ++interimCount > MAX_INTERIM_RESPONSES)
-          this.reset(new Error('The answer never comes.'))
+          this.reset(new Error('The upstream sent too many interim responses.'))
         return framing
       },
       body() {},
       end: () => {
         if (!interim) this.#finish()
       },
-      // A head, trailers or chunk sizes that make no sense or have no end.
-      raw: () => this.reset(new Error('The answer is not HTTP.')),
+      // Called for a head, trailers or chunk sizes that are malformed or too long.
+      raw: () => this.reset(new Error('The response is not HTTP.')),
     })
   }
 
@@ -70,12 +70,12 @@ class ReplayStream implements ByteStream {
   }
 
   reset(error?: Error): void {
-    this.#close(error ?? new Error('The replay was broken off.'))
+    this.#close(error ?? new Error('The replay was aborted.'))
   }
 
   consumed(): void {}
 
-  /** Ends our side; the connection closes once the upstream's side is written. */
+  /** Ends the client side; the connection closes once pending data is written. */
   #finish(): void {
     if (this.#closed) return
     this.sink.onEnd()

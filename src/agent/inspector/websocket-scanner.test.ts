@@ -4,7 +4,7 @@ import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
 import { Copier } from './copier.ts'
 import { type ScannedMessage, WebSocketScanner } from './websocket-scanner.ts'
 
-/** One frame as a sender makes it. */
+/** Encodes one frame. */
 function frame(
   opcode: number,
   payload: Buffer | string,
@@ -37,7 +37,7 @@ function scan(masked: boolean, chunks: Iterable<Buffer>) {
 
 const MASK = Buffer.from([1, 200, 3, 77])
 
-test('messages are found with their masks undone', () => {
+test('messages are parsed and unmasked', () => {
   const bytes = [
     frame(1, 'grüße', { mask: MASK }),
     frame(2, Buffer.from([0, 255]), { mask: MASK }),
@@ -56,7 +56,7 @@ test('messages are found with their masks undone', () => {
   )
 })
 
-test('fragments become one message, with control frames between them told at once', () => {
+test('fragments become one message, and control frames between them are emitted at once', () => {
   const bytes = [
     frame(1, 'one ', { fin: false }),
     frame(9, 'ping'),
@@ -73,7 +73,7 @@ test('fragments become one message, with control frames between them told at onc
   )
 })
 
-test('however the bytes are cut, the same messages are found', (t) => {
+test('the messages do not depend on chunk boundaries', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   for (let round = 0; round < 50; round++) {
@@ -99,14 +99,14 @@ test('however the bytes are cut, the same messages are found', (t) => {
   }
 })
 
-test('bytes that are no frames end the reading, whatever they are', (t) => {
+test('invalid frames stop the scanner', (t) => {
   for (const [masked, bytes] of [
     [true, frame(1, 'not masked')],
     [false, frame(1, 'masked', { mask: MASK })],
     [false, frame(3, 'reserved opcode')],
     [false, frame(9, 'x'.repeat(126))],
     [false, frame(9, 'cut', { fin: false })],
-    [false, frame(0, 'nothing to go on with')],
+    [false, frame(0, 'nothing to continue')],
     [false, Buffer.concat([frame(1, 'a', { fin: false }), frame(1, 'b')])],
     [false, Buffer.from('HTTP/1.1 200 OK')],
     [false, Buffer.from([0x82, 127, 255, 0, 0, 0, 0, 0, 0, 0])],

@@ -3,25 +3,25 @@ import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { Copier } from './copier.ts'
 import { MAX_PAYLOAD_BYTES } from './frame-log.ts'
 
-/** A message whose frames have all come, or a control frame. The payload is the reader's to keep. */
+/** A complete message or a control frame. The receiver owns the payload. */
 export interface ScannedMessage {
   opcode: number
   fragments: number
   size: number
-  /** Unmasked; cut when it is longer than the limit. */
+  /** Unmasked and truncated to the limit. */
   payload: Buffer
-  /** The first frame said that an extension has changed the payload. */
+  /** RSV1 of the first frame: the payload is compressed. */
   compressed: boolean
 }
 
-/** What the scanner of one direction tells. */
+/** Callbacks of the scanner of one direction. */
 export interface WebSocketEvents {
   message(message: ScannedMessage): void
-  /** The bytes are no WebSocket frames; nothing more is told. */
+  /** The data is not WebSocket; the scanner stops. */
   broken(): void
 }
 
-/** As much of a compressed message is kept whole, as half of one cannot be decoded. */
+/** Larger than the payload limit, since a truncated compressed message cannot be decoded. */
 const MAX_COMPRESSED_BYTES = 65_536
 const MAX_HEADER_BYTES = 14
 
@@ -34,22 +34,22 @@ interface Message {
 }
 
 /**
- * Finds messages in one direction of a WebSocket (RFC 6455 section 5) without changing or delaying a byte of it.
- * Of payloads beyond the limit it copies nothing, so its cost is per frame.
+ * Parses the messages of one direction of a WebSocket (RFC 6455 section 5) without changing or delaying it. It copies
+ * nothing of a payload beyond the limit, so its cost is per frame.
  */
 export class WebSocketScanner {
   readonly #events: WebSocketEvents
   readonly #masked: boolean
   readonly #copier: Copier
-  /** Bytes of a frame's head that have come so far. */
+  /** The frame header received so far. */
   readonly #head = Buffer.alloc(MAX_HEADER_BYTES)
   #headBytes = 0
-  /** Bytes of the payload still to come, and where in the mask we are. */
+  /** Payload bytes still to come, and the position within the mask. */
   #remaining = 0
   #maskOffset = 0
   #mask: Buffer | undefined
   #fin = false
-  /** The message its fragments are gathered in, and the one the current frame belongs to. */
+  /** The fragmented message being assembled, and the message of the current frame. */
   #message: Message | undefined
   #current: Message | undefined
   #stopped = false
@@ -144,7 +144,7 @@ export class WebSocketScanner {
 
 const OPCODES = new Set([0, 1, 2, 8, 9, 10])
 
-/** The length of a frame's head, known from its first two bytes. */
+/** The length of a frame header, derived from its first two bytes. */
 function headLength(head: Buffer): number {
   const second = head[1]!
   const shortLength = second & 0x7f
@@ -157,12 +157,12 @@ function payloadSize(head: Buffer): number {
   return shortLength === 127 ? Number(head.readBigUInt64BE(2)) : shortLength
 }
 
-/** Undoes the mask of a piece that begins so many bytes into the payload, in words where it is long enough. */
+/** Unmasks a chunk that begins at `offset` of the payload; long aligned chunks in 32-bit words. */
 function unmask(chunk: Buffer, mask: Buffer, offset: number): void {
   let index = 0
   if (chunk.length >= 256 && chunk.byteOffset % 4 === 0) {
     const words = new Int32Array(chunk.buffer, chunk.byteOffset, chunk.length >> 2)
-    const rotatedMask = Buffer.from([0, 1, 2, 3].map((index) => mask[(offset + index) & 3]!))
+    const rotatedMask = Buffer.from([0, 1, 2, 3].map((shift) => mask[(offset + shift) & 3]!))
     const word = endianness() === 'LE' ? rotatedMask.readInt32LE() : rotatedMask.readInt32BE()
     for (let index = 0; index < words.length; index++) words[index]! ^= word
     index = words.length * 4

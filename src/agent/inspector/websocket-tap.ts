@@ -4,10 +4,10 @@ import { type CapturedFrame, type FrameSource, MAX_PAYLOAD_BYTES } from './frame
 import { MessageInflater } from './message-inflater.ts'
 import { type ScannedMessage, WebSocketScanner } from './websocket-scanner.ts'
 
-/** Compressed bytes that may wait to be decoded; what comes beyond that is shown as it came. */
+/** Limit for messages waiting to be decoded; beyond it, they are captured undecoded. */
 const MAX_PENDING_BYTES = 128 * 1024
 
-/** Both windows, and messages that wait or have not come whole. */
+/** Memory for both windows, and for pending and incomplete messages. */
 const RESERVED_BYTES = 256 * 1024
 
 const KINDS: Readonly<Record<number, CapturedFrame['kind']>> = {
@@ -18,11 +18,11 @@ const KINDS: Readonly<Record<number, CapturedFrame['kind']>> = {
   10: 'pong',
 }
 
-/** Where the messages go. */
+/** Callbacks and dependencies of the tap. */
 export interface WebSocketTapEvents {
   readonly copier: Copier
   now(): number
-  /** False when nobody keeps them any more. */
+  /** Returns false if the capture was evicted. */
   onFrame(frame: Omit<CapturedFrame, 'index'>): boolean
   onInvalid(): void
 }
@@ -36,8 +36,8 @@ interface PendingMessage {
 }
 
 /**
- * Listens to both directions of an upgraded connection. Compressed messages are decoded between turns of traffic, and
- * not at all when they come faster than that.
+ * Observes both directions of a WebSocket connection. Compressed messages are decoded one per event loop iteration, to
+ * leave time for traffic; if they arrive faster, they are captured undecoded.
  */
 export class WebSocketTap {
   readonly #events: WebSocketTapEvents
@@ -47,7 +47,7 @@ export class WebSocketTap {
   #pendingBytes = 0
   #stopped = false
 
-  /** `head` is that of the 101 answer, which says how messages are compressed. */
+  /** `head` is the head of the 101 response, which negotiates compression. */
   constructor(head: Buffer, events: WebSocketTapEvents) {
     this.#events = events
     this.#scanners = {
@@ -57,7 +57,7 @@ export class WebSocketTap {
     this.#inflaters = createInflaters(head)
   }
 
-  /** Bytes that undoing compression may take. */
+  /** Memory that decompression may take. */
   get reservedBytes(): number {
     return this.#inflaters === NO_INFLATERS ? 0 : RESERVED_BYTES
   }
@@ -78,7 +78,7 @@ export class WebSocketTap {
 
   #enqueue(pending: PendingMessage): void {
     const { compressed, payload } = pending.message
-    // The order is kept: what comes while something is being decoded waits behind it.
+    // Preserves the order: messages queue up behind one that is being decoded.
     if (!compressed && this.#pending.length === 0) {
       this.#emit(pending, payload, false)
       return
@@ -131,14 +131,14 @@ export class WebSocketTap {
   }
 }
 
-/** True when an answer has upgraded its connection to WebSocket. */
+/** True if a response upgrades its connection to WebSocket. */
 export function isWebSocket(head: Buffer): boolean {
   return headerFields(head).some(
     ([name, value]) => name.toLowerCase() === 'upgrade' && value.toLowerCase() === 'websocket',
   )
 }
 
-/** RFC 7692 section 7.1: a side that keeps its context refers back to earlier messages. */
+/** RFC 7692 section 7.1: with context takeover, messages refer to earlier ones. */
 function createInflaters(head: Buffer): Readonly<Record<FrameSource, MessageInflater | undefined>> {
   const extensions = headerFields(head)
     .filter(([name]) => name.toLowerCase() === 'sec-websocket-extensions')

@@ -369,7 +369,7 @@ test('a replay needs a known request, a tunnel that speaks HTTP, and the whole r
   assert.equal(request.body_size, big.length)
   assert.match(
     (await api.post('/api/requests/http', { id: cut })).text,
-    /only the beginning of the request was kept/,
+    /only the beginning of the request was captured/,
   )
   assert.equal((await api.post('/api/requests/http', { id: 'airt_none' })).status, 404)
   assert.equal((await api.post('/api/requests/http', { id: whole, tunnel_name: 'none' })).status, 404)
@@ -424,7 +424,7 @@ test('changes that are not understood are refused by name', async (t) => {
     [{ path: 'x' }, /changes.path must begin with a slash/],
     [{ headers: [['A']] }, /changes.headers must be a list/],
     [{ headers: { A: 1 } }, /changes.headers must be a list/],
-    [{ headers: { A: 'b\r\nC: d' } }, /the value of A has a line end/],
+    [{ headers: { A: 'b\r\nC: d' } }, /the value of A contains a line break/],
     [{ body: 'a', body_base64: 'YQ==' }, /exclude each other/],
     [{ body_base64: '*' }, /must be padded base64/],
   ] as const) {
