@@ -5,20 +5,20 @@ import { captureView, framesSummary, frameView } from './views.ts'
 
 const FLUSH_INTERVAL_MS = 100
 const KEEPALIVE_INTERVAL_MS = 15_000
-/** Unsent bytes at which a reader counts as too slow: it is told to start over instead of being waited for. */
+/** Unsent bytes beyond which a reader misses updates and gets a `lagged` event instead. */
 const MAX_UNSENT_BYTES = 1024 * 1024
 
-/** What a reader wants to be told of. */
+/** The captures a reader subscribes to. */
 export interface CaptureStreamOptions {
-  /** Only what came through this tunnel. */
+  /** Only exchanges of this tunnel. */
   tunnelName: string | undefined
-  /** With messages and events themselves, not only that there are more of them. */
+  /** Sends the frames themselves, not only their count. */
   frames: boolean
 }
 
 /**
- * Sends captures as server-sent events while they happen (docs/local-api.md). Changes are gathered for a moment, and a
- * slow reader misses some, so that watching costs traffic nothing.
+ * Streams captures as server-sent events (docs/local-api.md). Changes are batched, and a slow reader misses some, so
+ * that a reader never slows down traffic.
  */
 export function streamCaptures(
   response: ServerResponse,
@@ -34,7 +34,7 @@ export function streamCaptures(
 
   const changedCaptures = new Set<Capture>()
   const framedCaptures = new Map<Capture, FrameLog>()
-  /** The last frame told of each exchange; forgotten with the exchange. */
+  /** The index of the last frame sent, per exchange. */
   const lastSentFrame = new WeakMap<Capture, number>()
   let timer: NodeJS.Timeout | undefined
   let lagging = false

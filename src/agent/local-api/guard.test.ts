@@ -27,7 +27,7 @@ for (const host of [
   '[fd00::5]:4040',
   'mine.example.com',
 ]) {
-  test(`the Host ${host} may call`, () => {
+  test(`the Host ${host} is accepted`, () => {
     assert.equal(guard(request({ host })), undefined)
   })
 }
@@ -54,20 +54,20 @@ for (const host of [
   'localhost evil.test',
   'localhost:4040:1',
 ]) {
-  test(`the Host "${host}" may not call`, () => {
+  test(`the Host "${host}" is rejected`, () => {
     assert.match(guard(request({ host })) ?? '', /Host/)
   })
 }
 
 const LOCAL = { host: '127.0.0.1:4040' }
 
-const REFUSED: [title: string, headers: Record<string, string>, method: string, page: boolean][] = [
+const REJECTED: [title: string, headers: Record<string, string>, method: string, page: boolean][] = [
   ['a foreign origin', { origin: 'https://evil.test' }, 'POST', false],
   ['a foreign origin that only reads', { origin: 'https://evil.test' }, 'GET', false],
   ['another port of this machine', { origin: 'http://127.0.0.1:3000' }, 'POST', false],
   ['another name of this machine', { origin: 'http://localhost:4040' }, 'POST', false],
-  ['no origin to speak of', { origin: 'null' }, 'POST', false],
-  ['an origin of another kind', { origin: 'file://127.0.0.1:4040' }, 'POST', false],
+  ['an opaque origin', { origin: 'null' }, 'POST', false],
+  ['an origin with another scheme', { origin: 'file://127.0.0.1:4040' }, 'POST', false],
   ['an extension', { origin: 'chrome-extension://127.0.0.1:4040' }, 'POST', false],
   ['a cross-site call', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' }, 'GET', false],
   ['a same-site call', { 'sec-fetch-site': 'same-site' }, 'POST', false],
@@ -90,20 +90,20 @@ const REFUSED: [title: string, headers: Record<string, string>, method: string, 
     true,
   ],
   [
-    'a cross-site picture',
+    'a cross-site image',
     { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
     'GET',
     true,
   ],
 ]
 
-for (const [title, headers, method, page] of REFUSED) {
-  test(`${title} is refused`, () => {
+for (const [title, headers, method, page] of REJECTED) {
+  test(`${title} is rejected`, () => {
     assert.match(guard(request({ ...LOCAL, ...headers }, method, page)) ?? '', /other web pages/)
   })
 }
 
-test('the page itself, people and programs may call', () => {
+test('the page itself, navigation and programs are accepted', () => {
   const own = { origin: 'http://127.0.0.1:4040', 'sec-fetch-site': 'same-origin' }
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 
@@ -113,7 +113,7 @@ test('the page itself, people and programs may call', () => {
   assert.equal(guard(request({ ...LOCAL, ...link }, 'GET', true)), undefined)
 })
 
-test('a refused call changes nothing, reads nothing and gets no CORS header', async (t) => {
+test('a rejected call changes nothing, reads nothing and gets no CORS header', async (t) => {
   const api = await startWithApi(t)
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
   const json = { 'Content-Type': 'application/json' }
@@ -135,10 +135,10 @@ test('a refused call changes nothing, reads nothing and gets no CORS header', as
   ]
 
   for (const [method, path, headers, body] of attempts) {
-    const answer = await call(api.api.url, method, path, headers, body)
-    assert.equal(answer.status, 403, `${method} ${path}`)
-    assert.equal(answer.headers['access-control-allow-origin'], undefined)
-    assert.doesNotMatch(answer.text, /public_url/)
+    const response = await call(api.api.url, method, path, headers, body)
+    assert.equal(response.status, 403, `${method} ${path}`)
+    assert.equal(response.headers['access-control-allow-origin'], undefined)
+    assert.doesNotMatch(response.text, /public_url/)
   }
 
   assert.deepEqual(
@@ -147,23 +147,23 @@ test('a refused call changes nothing, reads nothing and gets no CORS header', as
   )
 })
 
-test('the public name of a tunnel to the API itself may call it, that of another tunnel may not', async (t) => {
+test('the Host of a tunnel to the API is accepted, that of another tunnel is rejected', async (t) => {
   const api = await startWithApi(t)
   const port = api.api.address.split(':')[1]
   await api.post('/api/tunnels', { name: 'self', proto: 'http', addr: port, hostname: 'self.test' })
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80, hostname: 'web.test' })
 
-  const through = await api.gateway.request(
+  const response = await api.gateway.request(
     'https://self.test',
     'GET /api/tunnels HTTP/1.1\r\nHost: self.test\r\nConnection: close\r\n\r\n',
   )
 
-  assert.match(through, /^HTTP\/1\.1 200/)
+  assert.match(response, /^HTTP\/1\.1 200/)
   assert.equal((await call(api.api.url, 'GET', '/api/tunnels', { Host: 'web.test' })).status, 403)
   assert.match(api.lines.join(''), /lvl=warn msg="the local API is public through a tunnel"/)
 })
 
-test('names listed in web_allow_hosts may call', async (t) => {
+test('names in web_allow_hosts are accepted', async (t) => {
   const gateway = await TestGateway.start(t)
   const web = { host: '127.0.0.1', port: 0, explicit: true, allowHosts: ['agent.lan'] }
   const { agent } = startAgent(t, gateway)

@@ -2,37 +2,37 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { parseHostPort } from '../../base/hostport.ts'
 
-/** What the guard looks at. */
+/** The parts of a request that the guard checks. */
 export interface GuardedRequest {
   method: string
   headers: IncomingHttpHeaders
-  /** True for the pages people open, which a link elsewhere may lead to; they show nothing by themselves. */
+  /** True for pages, which other sites may link to; they contain no data themselves. */
   page: boolean
 }
 
-/** Decides whether a request may come from where it claims to come from; gives the reason when not. */
+/** Checks the origin of a request; returns the reason if it is rejected. */
 export type RequestGuard = (request: GuardedRequest) => string | undefined
 
 /**
- * Keeps other web pages from driving the agent: their requests carry a Host we do not have (a name rebound to this
- * machine), a foreign Origin, or the browser's own word that they come from elsewhere.
+ * Prevents other web pages from calling the local API: their requests have an unknown Host (DNS rebinding), a foreign
+ * Origin, or a cross-site Sec-Fetch-Site.
  */
 export function createGuard(options: {
   allowHosts: readonly string[]
-  /** Public host names that lead to this very API through a tunnel. */
+  /** Public host names of tunnels to this API. */
   ownHosts(): Iterable<string>
 }): RequestGuard {
   const isAllowed = compileHosts(options.allowHosts)
   return ({ method, headers, page }) => {
     const host = parseHostPort(headers.host ?? '')
-    if (!host) return 'the request names no valid Host'
+    if (!host) return 'the request has no valid Host header'
     const hostname = host.host.replace(/^\[|\]$/g, '')
     if (!isLoopback(hostname) && !isAllowed(hostname) && !includes(options.ownHosts(), hostname)) {
       return `the Host "${hostname}" is not allowed; add it to web_allow_hosts to allow it`
     }
     const { origin } = headers
     if (origin !== undefined && !isSameHost(origin, headers.host ?? '')) {
-      return 'requests of other web pages are refused (Origin)'
+      return 'requests from other web pages are rejected (Origin)'
     }
     const site = headers['sec-fetch-site']
     if (site === undefined || site === 'same-origin' || site === 'none') return undefined
@@ -41,7 +41,7 @@ export function createGuard(options: {
       method === 'GET' &&
       headers['sec-fetch-mode'] === 'navigate' &&
       headers['sec-fetch-dest'] === 'document'
-    return isNavigation ? undefined : 'requests of other web pages are refused (Sec-Fetch-Site)'
+    return isNavigation ? undefined : 'requests from other web pages are rejected (Sec-Fetch-Site)'
   }
 }
 
@@ -61,7 +61,7 @@ function includes(hosts: Iterable<string>, host: string): boolean {
   return false
 }
 
-/** Exact names and addresses, CIDR ranges, and `.suffix` for every name below. */
+/** Matches exact names and addresses, CIDR ranges, and `.suffix` for all subdomains. */
 function compileHosts(entries: readonly string[]): (host: string) => boolean {
   const ranges = new BlockList()
   const names = new Set<string>()

@@ -13,12 +13,12 @@ import { startLocalApi } from './local-api.ts'
 type Json = Record<string, unknown>
 type Exchange = Json & { request: Json; response: Json }
 
-const list = (answer: { json: Json }, key: string) => answer.json[key] as unknown[]
+const list = (response: { json: Json }, key: string) => response.json[key] as unknown[]
 
 const hello =
-  (answer = 'hello') =>
+  (text = 'hello') =>
   (_request: IncomingMessage, response: { end(text: string): void }) =>
-    response.end(answer)
+    response.end(text)
 
 test('a tunnel is started, shown, listed and stopped', async (t) => {
   const api = await startWithApi(t)
@@ -56,7 +56,7 @@ test('a tunnel is started, shown, listed and stopped', async (t) => {
   assert.equal((await api.get('/api/tunnels/web')).status, 404)
 })
 
-test('answers carry a newline at their end and no header beyond type, length and date', async (t) => {
+test('responses end with a newline and have no headers beyond type, length and date', async (t) => {
   const api = await startWithApi(t)
 
   const { headers, text } = await api.get('/api/tunnels')
@@ -83,7 +83,7 @@ test('tcp, tls and labelled tunnels look as clients expect', async (t) => {
   assert.equal(list(await api.get('/api/tunnels'), 'tunnels').length, 3)
 })
 
-test('two schemes make twins, and names with spaces and brackets work in paths', async (t) => {
+test('two schemes create two tunnels, and names with spaces and brackets work in paths', async (t) => {
   const api = await startWithApi(t)
 
   const first = await api.post('/api/tunnels', {
@@ -121,12 +121,12 @@ const INVALID: [title: string, body: unknown, err: RegExp][] = [
   ['an unknown field', { proto: 'http', addr: 80, adr: 1 }, /unknown key "adr"; did you mean "addr"/],
   ['a wrong type', { proto: 'http', addr: 80, inspect: 'perhaps' }, /inspect must be true or false/],
   ['a missing address', { proto: 'http' }, /"addr" is required/],
-  ['something else than an object', [1], /JSON object/],
+  ['a body that is not an object', [1], /JSON object/],
   ['a hostile name', { proto: 'http', addr: 80, subdomain: { __proto__: 1 } }, /subdomain must be a string/],
 ]
 
 for (const [title, body, err] of INVALID) {
-  test(`${title} is refused with 102`, async (t) => {
+  test(`${title} is rejected with 102`, async (t) => {
     const api = await startWithApi(t)
 
     const { status, json } = await api.post('/api/tunnels', body)
@@ -145,7 +145,7 @@ for (const [title, body, err] of INVALID) {
   })
 }
 
-test('a name already in use is refused with 102', async (t) => {
+test('a name already in use is rejected with 102', async (t) => {
   const api = await startWithApi(t)
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
 
@@ -156,7 +156,7 @@ test('a name already in use is refused with 102', async (t) => {
   assert.match(api.lines.join(''), /lvl=warn msg="invalid tunnel configuration"/)
 })
 
-test('a refusal of the server is 103 with its cause and code, and frees the name', async (t) => {
+test('a bind error of the server is 103 with its cause and code, and frees the name', async (t) => {
   const api = await startWithApi(t)
   api.gateway.refuseBinds = new Refusal('https://a.test is already online.', 334)
 
@@ -172,7 +172,7 @@ test('a refusal of the server is 103 with its cause and code, and frees the name
   assert.equal((await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })).status, 201)
 })
 
-test('a start that comes while the session is being made waits for it', async (t) => {
+test('a start during session setup waits for the session', async (t) => {
   const gateway = await TestGateway.start(t)
   let open = () => {}
   gateway.gate = new Promise((resolve) => {
@@ -182,21 +182,21 @@ test('a start that comes while the session is being made waits for it', async (t
   const api = await startLocalApi(agent, agent.settings.web!)
   t.after(() => api.close())
 
-  const posted = call(
+  const start = call(
     api.url,
     'POST',
     '/api/tunnels',
     { 'Content-Type': 'application/json' },
     '{"proto":"http","addr":80}',
   )
-  const early = await call(api.url, 'GET', '/api/status')
+  const statusBefore = await call(api.url, 'GET', '/api/status')
   open()
 
-  assert.equal(early.json.status, 'connecting')
-  assert.equal((await posted).status, 201)
+  assert.equal(statusBefore.json.status, 'connecting')
+  assert.equal((await start).status, 201)
 })
 
-test('without a session a start is 104 with the words clients wait for, and frees the name', async (t) => {
+test('a start without a session is 104 with the text clients expect, and frees the name', async (t) => {
   const gateway = await TestGateway.start(t)
   gateway.stop()
   const { agent } = startAgent(t, gateway)
@@ -220,7 +220,7 @@ test('without a session a start is 104 with the words clients wait for, and free
   assert.equal((await post()).status, 201)
 })
 
-test('status tells the session, the version and the latency', async (t) => {
+test('status contains the session, the version and the latency', async (t) => {
   const api = await startWithApi(t)
   await api.agent.connection.session(5000)
   await api.gateway.until(() => api.agent.connection.latencyMs !== undefined)
@@ -284,28 +284,28 @@ test('captured requests are listed newest first with exact bytes, by tunnel and 
   assert.deepEqual(list(await api.get('/api/requests/http'), 'requests'), [])
 })
 
-test('a request under way is listed without an answer', async (t) => {
+test('a request in flight is listed without a response', async (t) => {
   const api = await startWithApi(t)
   let finish = () => {}
   const addr = await startHttpService(t, (_request, response) => {
     finish = () => response.end('late')
   })
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
-  const answered = api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const response = api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await api.gateway.until(() => api.agent.captures.size === 1)
 
-  const [flying] = list(await api.get('/api/requests/http'), 'requests') as Json[]
+  const [inFlight] = list(await api.get('/api/requests/http'), 'requests') as Json[]
 
-  assert.equal(flying?.response, null)
-  assert.equal(flying?.in_flight, true)
+  assert.equal(inFlight?.response, null)
+  assert.equal(inFlight?.in_flight, true)
   await api.gateway.until(() => finish.toString().includes('late'))
   finish()
-  await answered
+  await response
 })
 
-test('a replay goes to the same upstream or another, and is there when the call returns', async (t) => {
+test('a replay goes to the same upstream or another, and is captured when the call returns', async (t) => {
   const api = await startWithApi(t)
-  const seen: string[] = []
+  const requests: string[] = []
   const service = (name: string) =>
     startHttpService(t, (request, response) => {
       let body = ''
@@ -313,7 +313,7 @@ test('a replay goes to the same upstream or another, and is there when the call 
         body += chunk
       })
       request.on('end', () => {
-        seen.push(`${name} ${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
+        requests.push(`${name} ${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
         response.end('done')
       })
     })
@@ -328,16 +328,16 @@ test('a replay goes to the same upstream or another, and is there when the call 
   const [{ id }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
 
   assert.equal((await api.post('/api/requests/http', { id })).status, 204)
-  const [again] = list(await api.get('/api/requests/http'), 'requests') as (Json & { request: Json })[]
+  const [replayed] = list(await api.get('/api/requests/http'), 'requests') as (Json & { request: Json })[]
   assert.equal((await api.post('/api/requests/http', { id, tunnel_name: 'other' })).status, 204)
   assert.equal((await api.post('/api/requests/http', { id, tunnelName: null })).status, 204)
-  await api.gateway.until(() => seen.length === 4)
+  await api.gateway.until(() => requests.length === 4)
 
-  assert.notEqual(again?.id, id)
-  assert.equal(again?.tunnel_name, 'web')
-  assert.equal(again?.remote_addr, '127.0.0.1')
-  assert.equal(again?.request.uri, '/x')
-  assert.deepEqual(seen.sort(), [
+  assert.notEqual(replayed?.id, id)
+  assert.equal(replayed?.tunnel_name, 'web')
+  assert.equal(replayed?.remote_addr, '127.0.0.1')
+  assert.equal(replayed?.request.uri, '/x')
+  assert.deepEqual(requests.sort(), [
     'other POST /x 1 hi',
     'web POST /x 1 hi',
     'web POST /x 1 hi',
@@ -347,7 +347,7 @@ test('a replay goes to the same upstream or another, and is there when the call 
   await api.gateway.until(() => api.agent.tunnels.get('web')!.connections.gauge === 0)
 })
 
-test('a replay needs a known request, a tunnel that speaks HTTP, and the whole request', async (t) => {
+test('a replay needs a complete captured request and an HTTP tunnel', async (t) => {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, (request, response) => {
     request.resume().on('end', () => response.end('ok'))
@@ -355,25 +355,25 @@ test('a replay needs a known request, a tunnel that speaks HTTP, and the whole r
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
   await api.post('/api/tunnels', { name: 'ssh', proto: 'tcp', addr: 22 })
   await api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  const [{ id: whole }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
+  const [{ id: complete }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
   const big = 'x'.repeat(1024 * 1024 + 1)
   await api.gateway.request(
     String(public_url),
     `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${big.length}\r\n\r\n${big}`,
   )
-  const [{ id: cut, request }] = list(await api.get('/api/requests/http'), 'requests') as [
+  const [{ id: truncated, request }] = list(await api.get('/api/requests/http'), 'requests') as [
     { id: string; request: Json },
   ]
 
   assert.equal(request.truncated, true)
   assert.equal(request.body_size, big.length)
   assert.match(
-    (await api.post('/api/requests/http', { id: cut })).text,
+    (await api.post('/api/requests/http', { id: truncated })).text,
     /only the beginning of the request was captured/,
   )
   assert.equal((await api.post('/api/requests/http', { id: 'airt_none' })).status, 404)
-  assert.equal((await api.post('/api/requests/http', { id: whole, tunnel_name: 'none' })).status, 404)
-  assert.equal((await api.post('/api/requests/http', { id: whole, tunnel_name: 'ssh' })).status, 400)
+  assert.equal((await api.post('/api/requests/http', { id: complete, tunnel_name: 'none' })).status, 404)
+  assert.equal((await api.post('/api/requests/http', { id: complete, tunnel_name: 'ssh' })).status, 400)
   assert.equal((await api.post('/api/requests/http', {})).status, 400)
 })
 
@@ -394,30 +394,27 @@ test('a replay can be sent with changes', async (t) => {
     'POST /x HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi',
   )
   const [{ id }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
-  const replayed = async (changes: unknown) => {
+  const replay = async (changes: unknown) => {
     const { status, text } = await api.post('/api/requests/http', { id, changes })
     assert.equal(status, 204, text)
     await api.gateway.until(() => api.agent.captures.list(1)[0]?.open === false)
     return api.agent.captures.list(1)[0]!.response!.raw().toString().split('\r\n\r\n')[1]!
   }
 
-  assert.equal(await replayed({ method: 'PUT', path: '/y?z=1', headers: { 'X-A': '2' } }), 'PUT /y?z=1 2 hi')
-  assert.equal(await replayed({ body: 'grüße' }), 'POST /x 1 grüße')
-  assert.equal(
-    await replayed({ body_base64: 'AQI=', headers: [['Host', 'x']] }),
-    'POST /x undefined \x01\x02',
-  )
-  assert.equal(await replayed(null), 'POST /x 1 hi')
+  assert.equal(await replay({ method: 'PUT', path: '/y?z=1', headers: { 'X-A': '2' } }), 'PUT /y?z=1 2 hi')
+  assert.equal(await replay({ body: 'grüße' }), 'POST /x 1 grüße')
+  assert.equal(await replay({ body_base64: 'AQI=', headers: [['Host', 'x']] }), 'POST /x undefined \x01\x02')
+  assert.equal(await replay(null), 'POST /x 1 hi')
 })
 
-test('changes that are not understood are refused by name', async (t) => {
+test('invalid changes are rejected by name', async (t) => {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, (_request, response) => response.end())
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
   await api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   const [{ id }] = list(await api.get('/api/requests/http'), 'requests') as [{ id: string }]
 
-  for (const [changes, why] of [
+  for (const [changes, reason] of [
     ['GET', /changes must be an object/],
     [{ verb: 'GET' }, /changes has no field \\"verb\\"/],
     [{ method: 1 }, /changes.method must be a string/],
@@ -425,17 +422,17 @@ test('changes that are not understood are refused by name', async (t) => {
     [{ headers: [['A']] }, /changes.headers must be a list/],
     [{ headers: { A: 1 } }, /changes.headers must be a list/],
     [{ headers: { A: 'b\r\nC: d' } }, /the value of A contains a line break/],
-    [{ body: 'a', body_base64: 'YQ==' }, /exclude each other/],
+    [{ body: 'a', body_base64: 'YQ==' }, /are mutually exclusive/],
     [{ body_base64: '*' }, /must be padded base64/],
   ] as const) {
     const { status, text } = await api.post('/api/requests/http', { id, changes })
     assert.equal(status, 400, text)
-    assert.match(text, why)
+    assert.match(text, reason)
   }
   assert.equal(api.agent.captures.size, 1)
 })
 
-test('a body is given without its encoding', async (t) => {
+test('a body is returned decoded', async (t) => {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, (_request, response) => {
     response.setHeader('Content-Encoding', 'zstd')
@@ -445,11 +442,16 @@ test('a body is given without its encoding', async (t) => {
   await api.gateway.request(String(public_url), 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi')
   const [{ uri }] = list(await api.get('/api/requests/http'), 'requests') as [{ uri: string }]
 
-  const { json: answer } = await api.get(`${uri}/body`)
-  const { json: question } = await api.get(`${uri}/body?side=request`)
+  const { json: responseBody } = await api.get(`${uri}/body`)
+  const { json: requestBody } = await api.get(`${uri}/body?side=request`)
 
-  assert.deepEqual(answer, { uri: `${uri}/body`, side: 'response', decoded: ['zstd'], base64: btoa('hello') })
-  assert.deepEqual(question, { uri: `${uri}/body`, side: 'request', decoded: [], base64: btoa('hi') })
+  assert.deepEqual(responseBody, {
+    uri: `${uri}/body`,
+    side: 'response',
+    decoded: ['zstd'],
+    base64: btoa('hello'),
+  })
+  assert.deepEqual(requestBody, { uri: `${uri}/body`, side: 'request', decoded: [], base64: btoa('hi') })
   assert.equal((await api.get(`${uri}/body?side=both`)).status, 400)
   assert.equal((await api.get('/api/requests/http/airt_none/body')).status, 404)
 })
@@ -479,7 +481,7 @@ test('captures are streamed as they happen', async (t) => {
   assert.doesNotMatch(text, /"raw"/)
 })
 
-test('endpoints are the same tunnels in other words', async (t) => {
+test('endpoints are another view of the tunnels', async (t) => {
   const api = await startWithApi(t)
   const body = { name: 'web', url: 'https://app.test', upstream: { url: '3000' }, metadata: 'm' }
 
@@ -512,11 +514,11 @@ test('endpoints are the same tunnels in other words', async (t) => {
   assert.equal((await api.delete('/api/endpoints/web')).status, 204)
 })
 
-test('an endpoint that cannot be replaced goes on as it was', async (t) => {
+test('an endpoint that cannot be replaced stays unchanged', async (t) => {
   const api = await startWithApi(t)
   await api.post('/api/endpoints', { name: 'web', url: 'https://app.test', upstream: { url: '3000' } })
-  const bind = api.gateway
-  bind.nextBindError = new Refusal('not allowed', 316)
+  const { gateway } = api
+  gateway.nextBindError = new Refusal('not allowed', 316)
 
   const { status } = await api.put('/api/endpoints/web', {
     url: 'https://forbidden.test',
@@ -527,7 +529,7 @@ test('an endpoint that cannot be replaced goes on as it was', async (t) => {
   assert.equal(((await api.get('/api/endpoints/web')).json as Json).url, 'https://app.test')
 })
 
-test('an endpoint keeps its id and its address when it is replaced, or cannot be', async (t) => {
+test('an endpoint keeps its id and its address, whether replacing it succeeds or fails', async (t) => {
   const api = await startWithApi(t)
   const { json: before } = await api.post('/api/endpoints', { name: 'web', upstream: { url: '3000' } })
 
@@ -537,8 +539,11 @@ test('an endpoint keeps its id and its address when it is replaced, or cannot be
 
   api.gateway.nextBindError = new Refusal('not allowed', 316)
   assert.equal((await api.put('/api/endpoints/web', { upstream: { url: '5000' } })).status, 502)
-  const { json: kept } = await api.get('/api/endpoints/web')
-  assert.deepEqual([kept.id, kept.url, kept.upstream], [before.id, before.url, replaced.upstream])
+  const { json: unchanged } = await api.get('/api/endpoints/web')
+  assert.deepEqual(
+    [unchanged.id, unchanged.url, unchanged.upstream],
+    [before.id, before.url, replaced.upstream],
+  )
 
   api.gateway.stop()
   await api.gateway.until(() => api.agent.connection.status !== 'online')
@@ -546,9 +551,9 @@ test('an endpoint keeps its id and its address when it is replaced, or cannot be
   assert.equal((await api.get('/api/endpoints/web')).status, 200)
 })
 
-test('a tunnel whose requests are not kept says so', async (t) => {
+test('a tunnel whose requests are not captured reports inspect false', async (t) => {
   const api = await startWithApi(t, {}, { captureBytes: 0 })
-  const passing = { proto: 'http', addr: 80, app_protocol: 'http2' }
+  const http2Tunnel = { proto: 'http', addr: 80, app_protocol: 'http2' }
 
   const started = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80, inspect: true })
 
@@ -559,11 +564,11 @@ test('a tunnel whose requests are not kept says so', async (t) => {
   )
   assert.equal((await api.get('/api/status')).json.inspect_db_size, -1)
   const inspecting = await startWithApi(t)
-  const { json } = await inspecting.post('/api/tunnels', { name: 'h2', ...passing })
+  const { json } = await inspecting.post('/api/tunnels', { name: 'h2', ...http2Tunnel })
   assert.equal((json.config as Json).inspect, false)
 })
 
-test('every definition that is refused leaves a line in the log', async (t) => {
+test('every rejected definition is logged', async (t) => {
   const api = await startWithApi(t)
 
   await api.post('/api/tunnels', { proto: 'bogus', addr: 80 })
@@ -577,14 +582,14 @@ test('every definition that is refused leaves a line in the log', async (t) => {
   )
 })
 
-test('a whole address in the first line is understood, and a Host given twice is not', async (t) => {
+test('an absolute-form target is accepted, and a duplicate Host is rejected', async (t) => {
   const { api } = await startWithApi(t)
   const send = async (text: string) => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
     socket.end(text)
-    let answer = ''
-    for await (const piece of socket.setEncoding('utf8')) answer += piece
-    return Number(answer.slice(9, 12))
+    let response = ''
+    for await (const chunk of socket.setEncoding('utf8')) response += chunk
+    return Number(response.slice(9, 12))
   }
 
   const rest = 'Host: localhost\r\nConnection: close\r\n'
@@ -592,7 +597,7 @@ test('a whole address in the first line is understood, and a Host given twice is
   assert.equal(await send(`GET /api/tunnels HTTP/1.1\r\n${rest}Host: evil.example\r\n\r\n`), 400)
 })
 
-test('unknown paths are 404, other methods 405 with what is allowed', async (t) => {
+test('unknown paths are 404, other methods 405 with the allowed ones', async (t) => {
   const api = await startWithApi(t)
 
   assert.equal((await api.get('/api/nothing')).status, 404)
@@ -604,7 +609,7 @@ test('unknown paths are 404, other methods 405 with what is allowed', async (t) 
   assert.equal(((await api.get('/api/')).json as Json).tunnels_uri, '/api/tunnels')
 })
 
-test('bodies must be JSON and of sensible size', async (t) => {
+test('bodies must be JSON and within the size limit', async (t) => {
   const api = await startWithApi(t)
   const post = (type: string, body: string) =>
     call(api.api.url, 'POST', '/api/tunnels', { 'Content-Type': type }, body)
@@ -619,7 +624,7 @@ test('bodies must be JSON and of sensible size', async (t) => {
   assert.equal((await post('application/json; charset=utf-8', '{"proto":"http","addr":80}')).status, 201)
 })
 
-test('every call leaves two lines in the log', async (t) => {
+test('every call is logged at its start and its end', async (t) => {
   const api = await startWithApi(t)
 
   await api.get('/api/tunnels')
@@ -629,7 +634,7 @@ test('every call leaves two lines in the log', async (t) => {
   assert.match(api.lines.join(''), /lvl=info msg=end pg=\/api\/tunnels id=\w+ status=200 dur=[\d.]+ms/)
 })
 
-test('the pages answer without the page having been built', async (t) => {
+test('the pages are served even if they have not been built', async (t) => {
   const api = await startWithApi(t)
 
   const root = await api.get('/')
@@ -646,7 +651,7 @@ test('the pages answer without the page having been built', async (t) => {
   }
 })
 
-test('a busy default port gives way to the next one, a busy port that was asked for is an error', async (t) => {
+test('a busy default port is replaced by the next one, a busy configured port is an error', async (t) => {
   const gateway = await TestGateway.start(t)
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
@@ -670,20 +675,20 @@ test('a busy default port gives way to the next one, a busy port that was asked 
   )
 })
 
-test('captured requests are listed page by page, without their bytes when asked', async (t) => {
+test('captured requests are listed page by page, without their bytes on request', async (t) => {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, hello())
   const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
   for (const path of ['/1', '/2', '/3']) {
     await api.gateway.request(String(json.public_url), `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
   }
-  const pathsOf = (requests: unknown[]) => (requests as Exchange[]).map(({ request }) => request.uri)
+  const toPaths = (requests: unknown[]) => (requests as Exchange[]).map(({ request }) => request.uri)
 
   const first = list(await api.get('/api/requests/http?limit=2&summary=true'), 'requests') as Exchange[]
   const rest = list(await api.get(`/api/requests/http?before_id=${first[1]!.id}`), 'requests') as Exchange[]
 
-  assert.deepEqual(pathsOf(first), ['/3', '/2'])
+  assert.deepEqual(toPaths(first), ['/3', '/2'])
   assert.equal(first[0]!.request.raw, undefined)
-  assert.deepEqual(pathsOf(rest), ['/1'])
+  assert.deepEqual(toPaths(rest), ['/1'])
   assert.equal(typeof rest[0]!.request.raw, 'string')
 })

@@ -25,7 +25,7 @@ export interface LocalApi {
   close(): void
 }
 
-/** Starts the local API and the inspector's pages; throws `ConfigError` when an address that was asked for is taken. */
+/** Starts the local API and the inspector pages; throws `ConfigError` if a configured address is in use. */
 export async function startLocalApi(agent: Agent, settings: WebSettings): Promise<LocalApi> {
   const api = { routes: createRoutes(agent), guard: undefined as RequestGuard | undefined, calls: 0 }
   const server = createServer((request, response) => {
@@ -38,9 +38,9 @@ export async function startLocalApi(agent: Agent, settings: WebSettings): Promis
   const hostPort = joinHostPort(address, port)
   agent.log.info('starting web service', { obj: 'web', addr: hostPort, allow_hosts: settings.allowHosts })
   if (!/^127\.|^::1$/.test(address) && settings.allowHosts.length === 0) {
-    agent.log.warn('the web service is bound beyond this machine and answers only to loopback names', {
+    agent.log.warn('the web service listens beyond loopback but accepts only loopback host names', {
       obj: 'web',
-      hint: 'list the names or addresses it may be called by in web_allow_hosts',
+      hint: 'add the host names or addresses that clients use to web_allow_hosts',
     })
   }
   return {
@@ -53,7 +53,7 @@ export async function startLocalApi(agent: Agent, settings: WebSettings): Promis
   }
 }
 
-/** Takes the address asked for, or when nobody asked for one, the first free port from the default on. */
+/** Listens on the configured address, or without one, on the first free port from the default on. */
 async function listen(
   server: Server,
   { host, port, explicit }: WebSettings,
@@ -75,7 +75,7 @@ async function listen(
       if (code !== 'EADDRINUSE' || candidate >= last) {
         throw new ConfigError([
           `cannot serve the local API: listen tcp ${joinHostPort(host, candidate)}: bind: ${reason}`,
-          'Choose another address with the key web_addr, or remove it to take the next free port.',
+          'Choose another address with the key web_addr, or remove it to use the next free port.',
         ])
       }
       if (candidate === port) {
@@ -88,7 +88,7 @@ async function listen(
   }
 }
 
-/** Host names under which tunnels show this very API to the public: nobody else can make such a name lead here. */
+/** Public host names of tunnels to this API. They are safe to accept: only the agent's own tunnels can route them here. */
 function* ownHosts({ tunnels }: Agent, port: number): Iterable<string> {
   for (const { spec, publicUrl } of tunnels.list()) {
     const { upstream } = spec
@@ -97,7 +97,7 @@ function* ownHosts({ tunnels }: Agent, port: number): Iterable<string> {
   }
 }
 
-/** The API has no password: whoever shows it to the public should know. */
+/** Warns once per host name when a tunnel exposes the API, which has no password. */
 function warnIfPublic(agent: Agent, port: number): void {
   const warned = new Set<string>()
   agent.follow(() => {
@@ -109,7 +109,7 @@ function warnIfPublic(agent: Agent, port: number): void {
   })
 }
 
-/** The path alone; clients of proxies name the whole address, whose host the guard looks at. */
+/** The path of a request target, which may be in absolute form (RFC 9112 section 3.2.2). */
 function parsePath(target: string): string {
   return target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] || '/'
 }
@@ -144,7 +144,7 @@ async function handle(
       agent.log.error('internal error', { pg: path, id, err: error })
       sendProblem(
         response,
-        new ApiProblem(500, 108, 'internal error', `the agent made a mistake; its log has it under id ${id}`),
+        new ApiProblem(500, 108, 'internal error', `internal error of the agent; see its log for id ${id}`),
       )
     }
   }
@@ -158,7 +158,8 @@ async function dispatch(
   path: string,
 ): Promise<void> {
   const method = request.method ?? 'GET'
-  if (request.headersDistinct.host?.length !== 1) throw problem.malformed('name the Host once')
+  if (request.headersDistinct.host?.length !== 1)
+    throw problem.malformed('the request must have exactly one Host header')
   const rejection = api.guard?.({ method, headers: request.headers, page: isPage(path) })
   if (rejection !== undefined) throw problem.forbidden(rejection)
 
@@ -185,11 +186,11 @@ async function dispatch(
   sendReply(
     agent,
     response,
-    await handler({ name: match.name, query, json: (most) => readJson(request, most) }),
+    await handler({ name: match.name, query, json: (maxBytes) => readJson(request, maxBytes) }),
   )
 }
 
-/** The route of a path; its last part, or the one before that, may be a name, percent-encoded. */
+/** Finds the route of a path; the last or second to last segment may be a percent-encoded name. */
 function findRoute(
   routes: ReadonlyMap<string, LocalRoute>,
   path: string,
@@ -212,9 +213,9 @@ function decodeName(part: string): string {
   }
 }
 
-/** Reads a JSON body, up to `most` bytes. */
+/** Reads a JSON body of up to `maxBytes`. */
 export async function readJson(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<unknown> {
-  // Forms and plain text can be posted by any web page without asking; JSON cannot.
+  // Any web page can post forms and plain text without a CORS preflight, but not JSON.
   if (!/^application\/json[ \t]*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw problem.malformed('the Content-Type must be application/json', 415)
   }
@@ -245,7 +246,7 @@ function sendProblem(response: ServerResponse, apiProblem: ApiProblem): void {
   sendJson(response, apiProblem.status, apiProblem.body())
 }
 
-/** Content-Type, Content-Length and Date, and nothing else: clients have been seen to count. */
+/** Sends Content-Type, Content-Length and Date only: some clients depend on the exact set of headers. */
 function sendJson(response: ServerResponse, status: number, body: object): void {
   const content = Buffer.from(`${JSON.stringify(body)}\n`)
   response.removeHeader('Connection')

@@ -16,8 +16,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Captured content is foreign: whatever a page shows of it, nothing of it may run, and nobody may frame the page.
- * Trusted types make the browser refuse every way of turning text into markup, should the page ever try one.
+ * Captured content is untrusted: the page must never execute it and must not be framed. Trusted Types make the browser
+ * reject every attempt to turn text into markup, in case the page ever makes one.
  */
 const SECURITY_HEADERS = {
   'Content-Security-Policy':
@@ -29,12 +29,12 @@ const SECURITY_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 }
 
-/** True for the addresses of pages, which people open by hand. */
+/** True for the paths of pages, which users may navigate to from elsewhere. */
 export function isPage(path: string): boolean {
   return path === '/' || path === '/status' || path === '/inspect' || path.startsWith('/inspect/')
 }
 
-/** Serves the inspector's page and its files out of the directory it was built into; false when there is no such file. */
+/** Serves the inspector page and its assets from the build directory; returns false if there is no such file. */
 export async function servePage(directory: string, path: string, response: ServerResponse): Promise<boolean> {
   if (path === '/') {
     response.writeHead(302, { Location: '/inspect/http', 'Content-Length': 0 }).end()
@@ -49,7 +49,7 @@ export async function servePage(directory: string, path: string, response: Serve
   return true
 }
 
-/** A file below the directory; names that could lead out of it are none. */
+/** The relative file name of an asset; undefined for paths that could leave the directory. */
 function assetName(path: string): string | undefined {
   return /^(?:\/[\w-][\w.-]*){1,4}$/.test(path) && !path.includes('..') ? path.slice(1) : undefined
 }

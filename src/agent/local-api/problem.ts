@@ -1,4 +1,4 @@
-/** An error answer of the local API: status and number for programs, a sentence and its cause for people. */
+/** An error response of the local API: status and code for programs, message and cause for people. */
 export class ApiProblem extends Error {
   override name = 'ApiProblem'
   readonly status: number
@@ -24,16 +24,16 @@ export class ApiProblem extends Error {
   }
 }
 
-/** The number of a definition that cannot be started. */
+/** The error code of an invalid tunnel definition. */
 export const INVALID_TUNNEL = 102
 
-/** Every kind of refusal; 102 to 104 are the numbers other programs know. */
+/** All errors of the local API; clients depend on the codes 102 to 104. */
 export const problem = {
   malformed: (err: string, status = 400) => new ApiProblem(status, 100, 'malformed request', err),
   notFound: (err: string) => new ApiProblem(404, 101, 'not found', err),
   invalidTunnel: (err: string) => new ApiProblem(400, INVALID_TUNNEL, 'invalid tunnel configuration', err),
   startFailed: (err: string) => new ApiProblem(502, 103, 'failed to start tunnel', err),
-  // Compared word for word by clients that then try again.
+  // Clients compare these texts literally and retry.
   notReady: () =>
     new ApiProblem(
       503,
@@ -46,14 +46,14 @@ export const problem = {
       405,
       105,
       'method not allowed',
-      `${method} is not possible here; use ${allow.join(' or ')}`,
+      `${method} is not supported here; use ${allow.join(' or ')}`,
       allow,
     ),
   forbidden: (err: string) => new ApiProblem(403, 106, 'forbidden', err),
   notReplayable: (err: string) => new ApiProblem(400, 107, 'request cannot be replayed', err),
 }
 
-/** Nothing of that name is here. */
+/** Throws a 404 for a name that does not exist. */
 export function throwNotFound(what: string, name: string): never {
   throw problem.notFound(`there is no ${what} "${name.slice(0, 100)}"`)
 }

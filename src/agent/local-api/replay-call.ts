@@ -10,15 +10,15 @@ import {
 import { replay } from '../inspector/replay.ts'
 import { problem, throwNotFound } from './problem.ts'
 
-/** Longest body of a replay: what is captured of one at most, and what JSON makes of that. */
+/** Limit for the body of a replay call: a captured body of maximum size, encoded in JSON. */
 export const MAX_REPLAY_BYTES = 8 * 1024 * 1024
 
 const CHANGE_FIELDS = ['method', 'path', 'headers', 'body', 'body_base64']
 
-/** Sends a captured request again as a call asks for it, with changes if it names any (docs/local-api.md). */
+/** Replays a captured request, with the changes of the call if there are any (docs/local-api.md). */
 export function handleReplay({ captures, tunnels }: Agent, body: unknown): void {
   const fields = isRecord(body) ? body : {}
-  // Some clients spell the second field their own way.
+  // Some clients send the second field as `tunnelName`.
   const { id, tunnel_name: name = fields.tunnelName } = fields
   if (typeof id !== 'string' || id === '')
     throw problem.malformed('id is required: the id of a captured request')
@@ -29,11 +29,11 @@ export function handleReplay({ captures, tunnels }: Agent, body: unknown): void 
   const target = name ?? capture.tunnelName
   const tunnel = tunnels.get(target) ?? throwNotFound('tunnel', target)
   if (tunnel.spec.kind !== 'http' && tunnel.spec.kind !== 'labelled') {
-    throw problem.notReplayable(`the tunnel "${target}" does not speak HTTP`)
+    throw problem.notReplayable(`the tunnel "${target}" is not an HTTP tunnel`)
   }
   if (tunnel.spec.forwardsProto === 'http2') {
     throw problem.notReplayable(
-      `the upstream of the tunnel "${target}" speaks HTTP/2, and requests are captured as HTTP/1`,
+      `the upstream of the tunnel "${target}" uses HTTP/2, but requests are captured as HTTP/1`,
     )
   }
   const reason = replayProblem(capture.request, changes)
@@ -59,7 +59,7 @@ function parseChanges(value: unknown): RequestChanges | undefined {
   const unknown = Object.keys(value).find((key) => !CHANGE_FIELDS.includes(key))
   if (unknown !== undefined) {
     throw problem.malformed(
-      `changes has no field "${unknown.slice(0, 100)}"; it may have ${CHANGE_FIELDS.join(', ')}`,
+      `changes has no field "${unknown.slice(0, 100)}"; allowed fields: ${CHANGE_FIELDS.join(', ')}`,
     )
   }
   const { headers } = value
@@ -88,7 +88,7 @@ function parseText(fields: Record<string, unknown>, key: string): string | undef
 
 function parseBody(text: string | undefined, base64: string | undefined): Buffer | undefined {
   if (text !== undefined && base64 !== undefined)
-    throw problem.malformed('changes.body and changes.body_base64 exclude each other')
+    throw problem.malformed('changes.body and changes.body_base64 are mutually exclusive')
   if (base64 === undefined) return text === undefined ? undefined : Buffer.from(text)
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.toString('base64') !== base64)

@@ -16,16 +16,16 @@ import { problem, throwNotFound } from './problem.ts'
 import { handleReplay, MAX_REPLAY_BYTES } from './replay-call.ts'
 import { captureView, endpointView, framesSummary, frameView, tunnelView } from './views.ts'
 
-/** One call, its body not read before somebody asks for it. */
+/** One API call; its body is read on demand. */
 export interface LocalCall {
-  /** The decoded last part of the path, for routes that have one. */
+  /** The decoded name in the path, for routes that have one. */
   name: string
   query: URLSearchParams
-  /** The body, refused when it is longer than `most` bytes. */
+  /** Reads the body; rejects it if it is longer than `maxBytes`. */
   json(maxBytes?: number): Promise<unknown>
 }
 
-/** What a route answers; `stream` takes over the response. */
+/** The reply of a handler; a `stream` takes over the response. */
 export type LocalReply =
   | { status: 200 | 201; body: object }
   | { status: 204 }
@@ -33,16 +33,16 @@ export type LocalReply =
 
 type Handler = (call: LocalCall) => LocalReply | Promise<LocalReply>
 
-/** The operations of one path by method, in lower case. */
+/** The handlers of one path by method, in lower case. */
 export type LocalRoute = Readonly<Record<string, Handler>>
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
-/** Of an exchange that has neither messages nor events. */
+/** The frames of an exchange that has none. */
 const NO_FRAMES = new FrameLog()
 NO_FRAMES.end(undefined)
 
-/** Every route of the local API by its path; `:` stands for a name, the last part or the one before. */
+/** All routes of the local API by path; `:` stands for a name in the last or second to last segment. */
 export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
   const { tunnels, captures, connection } = agent
 
@@ -119,7 +119,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       const body = await call.json()
       const definition = parseDefinition(endpointShape, body)
       if (definition.name !== undefined && definition.name !== call.name) {
-        throw problem.invalidTunnel(`the name "${definition.name}" is not that of the path`)
+        throw problem.invalidTunnel(`the name "${definition.name}" does not match the path`)
       }
       const spec = parseSpec(() => endpointSpec({ ...definition, name: call.name }))
       const existing = tunnels.get(call.name)
@@ -220,7 +220,7 @@ function legView({ connection }: Agent): object {
   }
 }
 
-/** Reads a definition out of a body; everything wrong with it is told at once. */
+/** Parses a definition from a body; reports all problems at once. */
 function parseDefinition<T>(shape: Shape<T>, body: unknown): T {
   const problems: Problem[] = []
   const definition = isRecord(body) ? shape.read(body, [], problems) : undefined
@@ -265,6 +265,6 @@ function parseLimit(query: URLSearchParams): number {
 function parseCount(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
-  if (!/^\d{1,15}$/.test(text)) throw problem.malformed(`${name} must be a whole number from 0`)
+  if (!/^\d{1,15}$/.test(text)) throw problem.malformed(`${name} must be a non-negative integer`)
   return Number(text)
 }

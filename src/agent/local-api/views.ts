@@ -5,7 +5,7 @@ import type { MessageCopy } from '../inspector/message-copy.ts'
 import { rfc3339 } from '../log/format.ts'
 import type { Tunnel } from '../tunnels/tunnel.ts'
 
-/** A name as it stands in a path: everything but letters, digits and `-_.~` percent-encoded, spaces and brackets too. */
+/** Percent-encodes everything except letters, digits and `-_.~`, for use in a path. */
 export function encodeName(name: string): string {
   return encodeURIComponent(name).replace(
     /[!'()*]/g,
@@ -18,7 +18,7 @@ function metricsView(tunnel: Tunnel) {
   return { conns: { count, gauge: tunnel.connections.gauge, ...rest }, http: tunnel.requests.timing() }
 }
 
-/** A tunnel as document 3 shows it, with the `ID` clients also expect. */
+/** The JSON of a tunnel (docs/local-api.md), with the `ID` that clients also expect. */
 export function tunnelView(tunnel: Tunnel): object {
   return {
     name: tunnel.name,
@@ -31,7 +31,7 @@ export function tunnelView(tunnel: Tunnel): object {
   }
 }
 
-/** The same tunnel in the words of endpoints. */
+/** The JSON of the same tunnel as an endpoint. */
 export function endpointView(tunnel: Tunnel, withMetrics: boolean): object {
   const { spec } = tunnel
   return {
@@ -51,7 +51,7 @@ export function endpointView(tunnel: Tunnel, withMetrics: boolean): object {
   }
 }
 
-/** A captured request as document 3 shows it; a summary leaves the bytes out. */
+/** The JSON of a captured request (docs/local-api.md); a summary omits the bytes. */
 export function captureView(capture: Capture, summary = false): object {
   const { request, response } = capture
   const { line } = readHead(request.head)
@@ -72,7 +72,7 @@ export function captureView(capture: Capture, summary = false): object {
   }
 }
 
-/** What there is of messages or events of an exchange, without them. */
+/** The state of an exchange's frames, without the frames. */
 export function framesSummary(id: string, { total, dropped, open, stopReason: stopped }: FrameLog) {
   return {
     uri: `/api/requests/http/${id}/frames`,
@@ -83,7 +83,7 @@ export function framesSummary(id: string, { total, dropped, open, stopReason: st
   }
 }
 
-/** One WebSocket message or server-sent event; its payload as text where it is text, else as base64. */
+/** One WebSocket message or server-sent event; the payload is text if it is textual, base64 otherwise. */
 export function frameView(frame: CapturedFrame): object {
   const { index, time, from, kind, opcode, fragments, size, truncated, compressed, decoded, event, eventId } =
     frame
@@ -129,7 +129,7 @@ function messageView(message: MessageCopy, summary: boolean): object {
   }
 }
 
-/** Names in their usual spelling, each with its values in order. */
+/** Groups header values by canonical name, in order. */
 function headersView(head: Buffer): Record<string, string[]> {
   const headers: Record<string, string[]> = Object.create(null)
   for (const [name, value] of headerFields(head)) {

@@ -5,7 +5,7 @@ import { type AgentLog, createAgentLog } from '../log/log.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { TestGateway } from './gateway.ts'
 
-/** Settings for an agent of a test gateway, quick to notice losses. */
+/** Settings for an agent of a test gateway, with a short heartbeat. */
 export function testSettings(gateway: TestGateway, changes: Partial<AgentSettings> = {}): AgentSettings {
   return {
     location: {
@@ -27,7 +27,7 @@ export function testSettings(gateway: TestGateway, changes: Partial<AgentSetting
   }
 }
 
-/** A log whose lines can be read back. */
+/** Creates a log that records its lines. */
 export function recordedLog(): { log: AgentLog; lines: string[] } {
   const lines: string[] = []
   return {
@@ -36,7 +36,7 @@ export function recordedLog(): { log: AgentLog; lines: string[] } {
   }
 }
 
-/** A running agent, closed with the test. `ended` settles when it stops by itself. */
+/** Starts an agent and closes it after the test. `ended` settles when the agent stops by itself. */
 export function startAgent(t: TestContext, gateway: TestGateway, options: Partial<AgentOptions> = {}) {
   const { log, lines } = recordedLog()
   const agent = new Agent({ settings: testSettings(gateway), log, ...options })

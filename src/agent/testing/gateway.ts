@@ -17,22 +17,22 @@ interface BoundTunnel {
 const ca = await createTestCa()
 const identity = await ca.issue('localhost', '127.0.0.1')
 
-/** A gateway that knows one token and says yes to every bind: the other end of an agent, in as few words as possible. */
+/** A minimal gateway for agent tests: it accepts one token and every bind. */
 export class TestGateway {
   readonly token = 'test-token-0123456789'
   readonly ca = ca.caPem
   readonly auths: Record<string, unknown>[] = []
   readonly calls: { type: number; message: Record<string, unknown> }[] = []
   readonly bound = new Map<string, BoundTunnel>()
-  /** Refuses logins with this sentence and number while set. */
+  /** Rejects logins with this error while set. */
   refuseAuths: Refusal | undefined
-  /** Refuses binds with this sentence and number while set. */
+  /** Rejects binds with this error while set. */
   refuseBinds: Refusal | undefined
-  /** Refuses the next bind alone. */
+  /** Rejects only the next bind. */
   nextBindError: Refusal | undefined
-  /** Named to agents as the addresses of the platform. */
+  /** Sent to agents as the addresses of the platform. */
   connectAddresses: string[] = []
-  /** Answers to Auth wait for this. */
+  /** Responses to Auth wait for this promise. */
   gate: Promise<void> = Promise.resolve()
   session: ServedSession | undefined
   port = 0
@@ -56,24 +56,24 @@ export class TestGateway {
     this.port = (this.#server.address() as { port: number }).port
   }
 
-  /** Goes away as if killed. */
+  /** Drops all connections, as if killed. */
   stop(): void {
     for (const socket of this.#sockets) socket.destroy()
     this.#server.close()
   }
 
-  /** Falls silent with every connection open, as a black-holed link does; new connections are not answered either. */
+  /** Stops reading while all connections stay open, like a black-holed link; accepts no new connections. */
   freeze(): void {
     this.#server.close()
     for (const socket of this.#tlsSockets) socket.pause()
   }
 
-  /** Ends the session as a server that shuts down does. */
+  /** Ends the session as a server does on shutdown. */
   goAway(): void {
     this.session?.close(ErrorCode.NoError, 'restart')
   }
 
-  /** Opens a visitor's connection to the tunnel of that URL. */
+  /** Opens a client connection to the tunnel of that URL. */
   open(url: string, extra: { proto?: string; clientAddr?: string } = {}): ByteStream {
     const bound = [...this.bound.values()].find((each) => each.url === url)
     if (!bound) throw new Error(`nothing is bound at ${url}`)
@@ -86,7 +86,7 @@ export class TestGateway {
     })
   }
 
-  /** One request through a tunnel; resolves with everything that came back. */
+  /** Sends one request through a tunnel and resolves with the complete response. */
   request(url: string, text: string): Promise<string> {
     const stream = this.open(url)
     return new Promise((resolve, reject) => {
@@ -115,11 +115,11 @@ export class TestGateway {
     })
   }
 
-  /** Waits until something holds; woken by every call an agent makes. */
+  /** Waits until the condition holds; checks it after every agent call. */
   async until(condition: () => boolean): Promise<void> {
     const deadline = Date.now() + 8000
     while (!condition()) {
-      if (Date.now() > deadline) throw new Error('The condition never held.')
+      if (Date.now() > deadline) throw new Error('The condition was not met in time.')
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 50)
         this.#waiters.push(() => {

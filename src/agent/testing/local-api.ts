@@ -7,7 +7,7 @@ import type { AgentSettings } from '../settings.ts'
 import { startAgent, testSettings } from './agent.ts'
 import { TestGateway } from './gateway.ts'
 
-/** What came back of one call. */
+/** The response of one call. */
 export interface LocalApiResponse {
   status: number
   headers: IncomingMessage['headers']
@@ -15,7 +15,7 @@ export interface LocalApiResponse {
   json: Record<string, unknown>
 }
 
-/** One HTTP call with exactly these headers. */
+/** Makes one HTTP call with exactly these headers. */
 export function call(
   url: string,
   method: string,
@@ -46,7 +46,7 @@ export function call(
   })
 }
 
-/** An agent with its local API and a gateway behind it. */
+/** Starts a gateway, and an agent with its local API. */
 export async function startWithApi(
   t: TestContext,
   options: Partial<AgentOptions> = {},
@@ -76,7 +76,7 @@ export async function startWithApi(
   }
 }
 
-/** A local HTTP service; gives its port as text. */
+/** Starts a local HTTP service; returns its port as a string. */
 export async function startHttpService(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -7,38 +7,38 @@ import type { TestContext } from 'node:test'
 import { BASE_ROOT } from '../version.ts'
 import type { TestGateway } from './gateway.ts'
 
-/** The program as users start it, with a home directory of its own. */
+/** The agent program, started as users do. */
 export interface Program {
   child: ChildProcess
   stdout: string
   stderr: string
-  /** Waits until what was printed holds; fails with what was printed. */
+  /** Waits until the condition holds for the output; fails with the output. */
   until(condition: (program: Program) => boolean): Promise<void>
-  /** The exit code, or the signal that ended it. */
+  /** Waits for the exit code or the signal. */
   ended(): Promise<number | string>
 }
 
-/** An empty home directory, removed with the test. */
+/** Creates an empty home directory and removes it after the test. */
 export function makeHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'adit-home-'))
   t.after(() => rmSync(home, { recursive: true, force: true }))
   return home
 }
 
-/** The environment a user without any configuration has. */
+/** The environment of a user without any configuration. */
 export function cleanEnv(home: string, more: Record<string, string> = {}): Record<string, string> {
   const { PATH = '' } = process.env
   return { PATH, HOME: home, ADIT_DATA_DIR: join(home, 'data'), ...more }
 }
 
-/** Flags that lead to a test gateway. */
+/** Flags that connect to a test gateway. */
 export function flagsFor(gateway: TestGateway, home: string): string[] {
   const ca = join(home, 'ca.pem')
   writeFileSync(ca, gateway.ca)
   return [`--connect-url=localhost:${gateway.port}`, `--root-cas=${ca}`, `--authtoken=${gateway.token}`]
 }
 
-/** Starts the launcher; killed with the test if it still runs. */
+/** Starts the launcher and kills it after the test if it is still running. */
 export function startProgram(
   t: TestContext,
   args: readonly string[],
@@ -59,7 +59,7 @@ export function startProgram(
       const deadline = Date.now() + 20_000
       while (!condition(program)) {
         if (code !== undefined || Date.now() > deadline) {
-          throw new Error(`never held (exit ${code}):\n${program.stdout}\n--\n${program.stderr}`)
+          throw new Error(`condition not met (exit ${code}):\n${program.stdout}\n--\n${program.stderr}`)
         }
         await new Promise<void>((resolve) => {
           waiters.push(resolve)
@@ -88,7 +88,7 @@ export function startProgram(
   return program
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it exits. */
 export async function runProgram(
   t: TestContext,
   args: readonly string[],
