@@ -9,7 +9,7 @@ export interface CapturedMessage {
 }
 
 /** A captured request as the local API shows it (docs/local-api.md). */
-export interface Capture {
+export interface CaptureView {
   id: string
   tunnel_name: string
   remote_addr: string
@@ -33,7 +33,7 @@ export interface FramesSummary {
 }
 
 /** One WebSocket message or server-sent event. */
-export interface Frame {
+export interface FrameView {
   index: number
   time: string
   from: 'client' | 'server'
@@ -52,7 +52,7 @@ export interface Frame {
 }
 
 /** Counts, rates and lifetimes; `gauge` only for connections. */
-export interface Timing {
+export interface TimingView {
   count: number
   gauge?: number
   rate1: number
@@ -65,13 +65,13 @@ export interface Timing {
 }
 
 /** A running tunnel. */
-export interface Tunnel {
+export interface TunnelView {
   ID: string
   name: string
   public_url: string
   proto: string
   config: { addr: string; inspect: boolean }
-  metrics: { conns: Timing; http: Timing }
+  metrics: { conns: TimingView; http: TimingView }
 }
 
 /** What the agent says of itself. */
@@ -84,7 +84,7 @@ export interface AgentStatus {
 }
 
 /** A refusal of the agent in its own words, or that it could not be reached. */
-export class ApiError extends Error {
+export class LocalApiError extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -93,23 +93,23 @@ export class ApiError extends Error {
   }
 }
 
-async function call(path: string, init?: RequestInit): Promise<Response> {
+async function callApi(path: string, init?: RequestInit): Promise<Response> {
   let response: Response
   try {
     response = await fetch(path, init)
   } catch {
-    throw new ApiError(0, 'The agent does not answer. Is it still running?')
+    throw new LocalApiError(0, 'The agent does not answer. Is it still running?')
   }
   if (response.ok) return response
   const body = (await response.json().catch(() => ({}))) as { msg?: string; details?: { err?: string } }
-  throw new ApiError(
+  throw new LocalApiError(
     response.status,
     body.details?.err ?? body.msg ?? `The agent answered ${response.status}.`,
   )
 }
 
 async function get<T>(path: string): Promise<T> {
-  return (await (await call(path)).json()) as T
+  return (await (await callApi(path)).json()) as T
 }
 
 /** A page of captures, newest first, those older than `beforeId` if it is given. */
@@ -117,24 +117,24 @@ export async function listCaptures(
   limit: number,
   beforeId: string | undefined,
   summary: boolean,
-): Promise<Capture[]> {
+): Promise<CaptureView[]> {
   const query = new URLSearchParams({ limit: String(limit) })
   if (beforeId !== undefined) query.set('before_id', beforeId)
   if (summary) query.set('summary', 'true')
-  return (await get<{ requests: Capture[] }>(`/api/requests/http?${query}`)).requests
+  return (await get<{ requests: CaptureView[] }>(`/api/requests/http?${query}`)).requests
 }
 
 /** One capture with its bytes. */
-export const getCapture = (id: string) => get<Capture>(`/api/requests/http/${encodeURIComponent(id)}`)
+export const getCapture = (id: string) => get<CaptureView>(`/api/requests/http/${encodeURIComponent(id)}`)
 
 /** Frames of a capture behind the one named, oldest first. */
 export const listFrames = (id: string, after: number, limit: number) =>
-  get<FramesSummary & { frames: Frame[] }>(
+  get<FramesSummary & { frames: FrameView[] }>(
     `/api/requests/http/${encodeURIComponent(id)}/frames?after=${after}&limit=${limit}`,
   )
 
 /** A body the agent has decoded. */
-export interface DecodedBody {
+export interface DecodedBodyView {
   decoded: string[]
   problem?: string
   base64: string
@@ -142,10 +142,10 @@ export interface DecodedBody {
 
 /** A captured body without its encodings, for those the browser does not know. */
 export const getDecodedBody = (id: string, side: 'request' | 'response') =>
-  get<DecodedBody>(`/api/requests/http/${encodeURIComponent(id)}/body?side=${side}`)
+  get<DecodedBodyView>(`/api/requests/http/${encodeURIComponent(id)}/body?side=${side}`)
 
 /** Every running tunnel. */
-export const listTunnels = async () => (await get<{ tunnels: Tunnel[] }>('/api/tunnels')).tunnels
+export const listTunnels = async () => (await get<{ tunnels: TunnelView[] }>('/api/tunnels')).tunnels
 
 /** The agent's connection and version. */
 export const getStatus = () => get<AgentStatus>('/api/status')
@@ -164,7 +164,7 @@ export async function replayCapture(
   tunnelName: string | undefined,
   changes?: ReplayChanges,
 ): Promise<void> {
-  await call('/api/requests/http', {
+  await callApi('/api/requests/http', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ id, tunnel_name: tunnelName, changes }),
@@ -173,5 +173,5 @@ export async function replayCapture(
 
 /** Forgets every captured request. */
 export async function clearCaptures(): Promise<void> {
-  await call('/api/requests/http', { method: 'DELETE' })
+  await callApi('/api/requests/http', { method: 'DELETE' })
 }

@@ -3,7 +3,7 @@ import { CaptureFeed } from './capture-feed.ts'
 import { InspectPage } from './inspect-page.tsx'
 import { StatusPage } from './status-page.tsx'
 
-const STATES = { connecting: 'Connecting', live: 'Live', lost: 'Agent not reachable' }
+const STATE_LABELS = { connecting: 'Connecting', live: 'Live', lost: 'Agent not reachable' }
 
 /** Both pages of the agent under one header; the feed goes on while the status page is open. */
 export function App() {
@@ -15,16 +15,16 @@ export function App() {
     return () => feed.stop()
   }, [feed])
   useEffect(() => {
-    const moved = () => setPath(location.pathname)
-    addEventListener('popstate', moved)
-    return () => removeEventListener('popstate', moved)
+    const onPopState = () => setPath(location.pathname)
+    addEventListener('popstate', onPopState)
+    return () => removeEventListener('popstate', onPopState)
   }, [])
 
-  const status = path === '/status'
+  const isStatusPage = path === '/status'
   useEffect(() => {
-    document.title = status ? 'Status · Adit' : 'Inspector · Adit'
-  }, [status])
-  const open = (event: MouseEvent<HTMLAnchorElement>) => {
+    document.title = isStatusPage ? 'Status · Adit' : 'Inspector · Adit'
+  }, [isStatusPage])
+  const navigate = (event: MouseEvent<HTMLAnchorElement>) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
     event.preventDefault()
     history.pushState(null, '', event.currentTarget.pathname)
@@ -41,18 +41,18 @@ export function App() {
           Adit
         </span>
         <nav aria-label="Pages">
-          <a href="/inspect/http" onClick={open} aria-current={status ? undefined : 'page'}>
+          <a href="/inspect/http" onClick={navigate} aria-current={isStatusPage ? undefined : 'page'}>
             Inspect
           </a>
-          <a href="/status" onClick={open} aria-current={status ? 'page' : undefined}>
+          <a href="/status" onClick={navigate} aria-current={isStatusPage ? 'page' : undefined}>
             Status
           </a>
         </nav>
         <span className={`state ${view.state}`} role="status">
-          {STATES[view.state]}
+          {STATE_LABELS[view.state]}
         </span>
       </header>
-      {status ? <StatusPage /> : <InspectPage feed={feed} view={view} />}
+      {isStatusPage ? <StatusPage /> : <InspectPage feed={feed} view={view} />}
     </>
   )
 }

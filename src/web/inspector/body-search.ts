@@ -1,17 +1,17 @@
-import { type Capture, listCaptures } from './api.ts'
-import { asText, type Message, readMessages } from './message.ts'
+import { type CaptureView, listCaptures } from './api.ts'
+import { decodeText, type Message, parseMessages } from './message.ts'
 
 /** Bytes asked for at once; the agent answers traffic between two answers to us. */
-const PIECE = 2 * 1024 * 1024
-const MOST_AT_ONCE = 100
+const BATCH_BYTES = 2 * 1024 * 1024
+const MAX_BATCH_CAPTURES = 100
 /** Longer bodies are searched up to here. */
-const MOST_TEXT = 256 * 1024
+const MAX_SEARCHED_BYTES = 256 * 1024
 
 /** The text of bodies in lower case, loaded little by little once a search asks for it. */
 export class BodySearch {
   readonly #texts = new Map<string, string>()
   readonly #onProgress: () => void
-  #wanted: readonly Capture[] = []
+  #queue: readonly CaptureView[] = []
   #running = false
 
   constructor(onProgress: () => void) {
@@ -19,34 +19,34 @@ export class BodySearch {
   }
 
   /** The text of both bodies; undefined while it is not known. */
-  textOf(capture: Capture): string | undefined {
+  getText(capture: CaptureView): string | undefined {
     if (capture.request.body_size === 0 && (capture.response?.body_size ?? 0) === 0 && !capture.in_flight)
       return ''
     return this.#texts.get(capture.id)
   }
 
   /** Loads what is missing, in the order given; replaces what was asked for before. */
-  want(captures: readonly Capture[]): void {
-    this.#wanted = captures.filter((capture) => !capture.in_flight && this.textOf(capture) === undefined)
-    if (!this.#running && this.#wanted.length > 0) void this.#run()
+  load(captures: readonly CaptureView[]): void {
+    this.#queue = captures.filter((capture) => !capture.in_flight && this.getText(capture) === undefined)
+    if (!this.#running && this.#queue.length > 0) void this.#run()
   }
 
-  forget(): void {
+  clear(): void {
     this.#texts.clear()
   }
 
   async #run(): Promise<void> {
     this.#running = true
     try {
-      while (this.#wanted.length > 0) {
-        const [first] = this.#wanted
+      while (this.#queue.length > 0) {
+        const [first] = this.#queue
         // `before_id` leaves its own capture out, so it is given a name that sorts just behind the first.
-        const found = await listCaptures(firstGroup(this.#wanted), `${first!.id}~`, false)
-        for (const capture of found) this.#texts.set(capture.id, await textOf(capture))
+        const captures = await listCaptures(firstBatchSize(this.#queue), `${first!.id}~`, false)
+        for (const capture of captures) this.#texts.set(capture.id, await extractText(capture))
         // Whatever lies between and was not among them, the agent no longer has.
-        const last = found.at(-1)?.id ?? ''
-        for (const { id } of this.#wanted) if (id >= last && !this.#texts.has(id)) this.#texts.set(id, '')
-        this.#wanted = this.#wanted.filter(({ id }) => !this.#texts.has(id))
+        const last = captures.at(-1)?.id ?? ''
+        for (const { id } of this.#queue) if (id >= last && !this.#texts.has(id)) this.#texts.set(id, '')
+        this.#queue = this.#queue.filter(({ id }) => !this.#texts.has(id))
         this.#onProgress()
       }
     } catch {
@@ -58,22 +58,22 @@ export class BodySearch {
 }
 
 /** How many of the first captures weigh little enough to be asked for at once. */
-function firstGroup(captures: readonly Capture[]): number {
+function firstBatchSize(captures: readonly CaptureView[]): number {
   let size = 0
   let count = 0
   for (const { request, response } of captures) {
     size += request.body_size + (response?.body_size ?? 0)
-    if (count > 0 && (size > PIECE || count >= MOST_AT_ONCE)) break
+    if (count > 0 && (size > BATCH_BYTES || count >= MAX_BATCH_CAPTURES)) break
     count++
   }
   return count
 }
 
-async function textOf(capture: Capture): Promise<string> {
-  const { request, response } = await readMessages(capture)
-  return `${searchable(request)}\n${response ? searchable(response) : ''}`
+async function extractText(capture: CaptureView): Promise<string> {
+  const { request, response } = await parseMessages(capture)
+  return `${toSearchText(request)}\n${response ? toSearchText(response) : ''}`
 }
 
-function searchable({ body }: Message): string {
-  return (asText(body.subarray(0, MOST_TEXT)) ?? '').toLowerCase()
+function toSearchText({ body }: Message): string {
+  return (decodeText(body.subarray(0, MAX_SEARCHED_BYTES)) ?? '').toLowerCase()
 }

@@ -1,18 +1,18 @@
 import { useEffect, useMemo, useState } from 'react'
 import { bytes } from '../shared/units.ts'
-import { graphqlOperation, type Kind, kindOf, mediaType, pairsOf } from './content.ts'
+import { type ContentKind, detectKind, graphqlOperation, parseMediaType, parsePairs } from './content.ts'
 import { LongText, TokenText } from './long-text.tsx'
-import { asText, type Message } from './message.ts'
+import { decodeText, type Message } from './message.ts'
 import { Notes } from './message-view.tsx'
-import { partsOf } from './multipart.ts'
+import { parseMultipart } from './multipart.ts'
 import { PairTable } from './pair-table.tsx'
 import { prettyJson, prettyXml } from './pretty.ts'
 
 /** A body in the form that suits it. Whatever it claims to be, it is only ever text, a table or a picture. */
 export function BodyView({ message }: { message: Message }) {
   const { body, contentType } = message
-  const text = useMemo(() => asText(body), [body])
-  const kind = kindOf(contentType, body.length, text)
+  const text = useMemo(() => decodeText(body), [body])
+  const kind = detectKind(contentType, body.length, text)
   return (
     <>
       <p className="body-facts">
@@ -24,7 +24,7 @@ export function BodyView({ message }: { message: Message }) {
   )
 }
 
-function Content({ kind, message, text }: { kind: Kind; message: Message; text: string }) {
+function Content({ kind, message, text }: { kind: ContentKind; message: Message; text: string }) {
   switch (kind) {
     case 'empty':
       return null
@@ -33,11 +33,11 @@ function Content({ kind, message, text }: { kind: Kind; message: Message; text: 
     case 'xml':
       return <Xml text={text} />
     case 'form':
-      return <PairTable caption="Form" pairs={pairsOf(text)} />
+      return <PairTable caption="Form" pairs={parsePairs(text)} />
     case 'multipart':
       return <Multipart message={message} />
     case 'image':
-      return <Picture body={message.body} type={mediaType(message.contentType)} />
+      return <ImageView body={message.body} type={parseMediaType(message.contentType)} />
     case 'text':
       return <LongText text={text} label="Body" />
     case 'binary':
@@ -70,7 +70,7 @@ function Xml({ text }: { text: string }) {
 }
 
 function Multipart({ message }: { message: Message }) {
-  const parts = useMemo(() => partsOf(message.body, message.contentType), [message])
+  const parts = useMemo(() => parseMultipart(message.body, message.contentType), [message])
   if (!parts) return <p className="note error">The content type names no boundary between the parts.</p>
   const pairs = parts.map(({ name, filename, contentType, size, text }): [string, string] => {
     if (filename === undefined) return [name, text ?? `${bytes(size)} that are not text`]
@@ -79,14 +79,14 @@ function Multipart({ message }: { message: Message }) {
   return <PairTable caption="Parts" pairs={pairs} />
 }
 
-function Picture({ body, type }: { body: Uint8Array; type: string }) {
+function ImageView({ body, type }: { body: Uint8Array; type: string }) {
   const [url, setUrl] = useState('')
   const [broken, setBroken] = useState(false)
   useEffect(() => {
-    const made = URL.createObjectURL(new Blob([new Uint8Array(body)], { type }))
-    setUrl(made)
+    const objectUrl = URL.createObjectURL(new Blob([new Uint8Array(body)], { type }))
+    setUrl(objectUrl)
     setBroken(false)
-    return () => URL.revokeObjectURL(made)
+    return () => URL.revokeObjectURL(objectUrl)
   }, [body, type])
   if (broken)
     return <p className="note">This is not a picture the browser can show, whatever its type says.</p>

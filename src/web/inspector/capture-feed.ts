@@ -1,29 +1,29 @@
-import { type Capture, listCaptures } from './api.ts'
+import { type CaptureView, listCaptures } from './api.ts'
 
 /** What the list shows at one moment. */
 export interface FeedView {
   /** Newest first. */
-  captures: readonly Capture[]
+  captures: readonly CaptureView[]
   state: 'connecting' | 'live' | 'lost'
   paused: boolean
   /** Captures that came while paused. */
-  held: number
+  pendingCount: number
 }
 
 /** As many as the list holds; the agent itself keeps as many as fit its memory. */
-const MOST = 10_000
-const PAGE = 1000
+const MAX_CAPTURES = 10_000
+const PAGE_SIZE = 1000
 
 /** Follows the agent's captured requests: loads what there is, then takes in changes as they are told. */
 export class CaptureFeed {
-  readonly #byId = new Map<string, Capture>()
+  readonly #byId = new Map<string, CaptureView>()
   readonly #listeners = new Set<() => void>()
   readonly #frameListeners = new Map<string, () => void>()
   #source: EventSource | undefined
-  #view: FeedView = { captures: [], state: 'connecting', paused: false, held: 0 }
-  #pausedAt: string | undefined
+  #view: FeedView = { captures: [], state: 'connecting', paused: false, pendingCount: 0 }
+  #pausedId: string | undefined
   #scheduled = false
-  #loads = 0
+  #loadCount = 0
 
   /** For `useSyncExternalStore`. */
   readonly view = (): FeedView => this.#view
@@ -54,18 +54,18 @@ export class CaptureFeed {
       this.#frameListeners.get((JSON.parse(event.data as string) as { id: string }).id)?.()
     })
     source.addEventListener('clear', () => {
-      this.#loads++
+      this.#loadCount++
       this.#byId.clear()
-      this.#pausedAt = this.#pausedAt === undefined ? undefined : ''
+      this.#pausedId = this.#pausedId === undefined ? undefined : ''
       this.#publish()
     })
     source.addEventListener('request', (event) => {
-      const capture = JSON.parse(event.data as string) as Capture
+      const capture = JSON.parse(event.data as string) as CaptureView
       this.#byId.set(capture.id, capture)
       this.#publish()
     })
     source.addEventListener('error', () => {
-      this.#set({ state: 'lost' })
+      this.#update({ state: 'lost' })
       // The browser gives up after a refusal, for example while the agent restarts.
       if (source.readyState === EventSource.CLOSED && this.#source === source) {
         setTimeout(() => {
@@ -82,36 +82,36 @@ export class CaptureFeed {
 
   /** Keeps new captures out of the list until it is switched off again; those shown still change. */
   pause(paused: boolean): void {
-    this.#pausedAt = paused ? (this.#view.captures[0]?.id ?? '') : undefined
+    this.#pausedId = paused ? (this.#view.captures[0]?.id ?? '') : undefined
     this.#view = { ...this.#view, paused }
     this.#publish()
   }
 
   async #load(): Promise<void> {
-    const load = ++this.#loads
-    this.#set({ state: 'live' })
+    const load = ++this.#loadCount
+    this.#update({ state: 'live' })
     try {
-      let before: string | undefined
-      const former = new Set(this.#byId.keys())
-      const seen = new Set<string>()
-      for (let pages = 0; pages < MOST / PAGE; pages++) {
-        const captures = await listCaptures(PAGE, before, true)
-        if (load !== this.#loads) return
+      let beforeId: string | undefined
+      const previousIds = new Set(this.#byId.keys())
+      const currentIds = new Set<string>()
+      for (let pages = 0; pages < MAX_CAPTURES / PAGE_SIZE; pages++) {
+        const captures = await listCaptures(PAGE_SIZE, beforeId, true)
+        if (load !== this.#loadCount) return
         for (const capture of captures) {
-          seen.add(capture.id)
+          currentIds.add(capture.id)
           // What the stream told meanwhile is newer than the list.
-          const known = this.#byId.get(capture.id)
-          if (!known || known.in_flight) this.#byId.set(capture.id, capture)
+          const existing = this.#byId.get(capture.id)
+          if (!existing || existing.in_flight) this.#byId.set(capture.id, capture)
         }
         this.#publish()
-        before = captures.at(-1)?.id
-        if (captures.length < PAGE || before === undefined) break
+        beforeId = captures.at(-1)?.id
+        if (captures.length < PAGE_SIZE || beforeId === undefined) break
       }
       // After a restart of the agent, or a clear that was missed, what it no longer knows goes.
-      for (const id of former) if (!seen.has(id)) this.#byId.delete(id)
+      for (const id of previousIds) if (!currentIds.has(id)) this.#byId.delete(id)
       this.#publish()
     } catch {
-      this.#set({ state: 'lost' })
+      this.#update({ state: 'lost' })
     }
   }
 
@@ -122,15 +122,15 @@ export class CaptureFeed {
     // Not requestAnimationFrame: it sleeps in a tab that is not looked at, and the work would pile up.
     setTimeout(() => {
       this.#scheduled = false
-      const ordered = [...this.#byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
-      for (const old of ordered.splice(MOST)) this.#byId.delete(old.id)
-      const pausedAt = this.#pausedAt
-      const shown = pausedAt === undefined ? ordered : ordered.filter(({ id }) => id <= pausedAt)
-      this.#set({ captures: shown, held: ordered.length - shown.length })
+      const sorted = [...this.#byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
+      for (const old of sorted.splice(MAX_CAPTURES)) this.#byId.delete(old.id)
+      const pausedId = this.#pausedId
+      const visible = pausedId === undefined ? sorted : sorted.filter(({ id }) => id <= pausedId)
+      this.#update({ captures: visible, pendingCount: sorted.length - visible.length })
     }, 16)
   }
 
-  #set(changes: Partial<FeedView>): void {
+  #update(changes: Partial<FeedView>): void {
     this.#view = { ...this.#view, ...changes }
     for (const listener of this.#listeners) listener()
   }

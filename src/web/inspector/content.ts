@@ -1,8 +1,8 @@
 /** How a body is best looked at. */
-export type Kind = 'empty' | 'json' | 'xml' | 'form' | 'multipart' | 'image' | 'text' | 'binary'
+export type ContentKind = 'empty' | 'json' | 'xml' | 'form' | 'multipart' | 'image' | 'text' | 'binary'
 
 /** Only these are handed to the browser as pictures; SVG is a document and stays text. */
-const IMAGES = new Set([
+const IMAGE_TYPES = new Set([
   'image/png',
   'image/jpeg',
   'image/gif',
@@ -13,15 +13,15 @@ const IMAGES = new Set([
 ])
 
 /** The type without parameters, in lower case. */
-export function mediaType(contentType: string): string {
+export function parseMediaType(contentType: string): string {
   return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
 }
 
 /** Decides by the declared type, then by whether the bytes are text at all. */
-export function kindOf(contentType: string, size: number, text: string | undefined): Kind {
-  const type = mediaType(contentType)
+export function detectKind(contentType: string, size: number, text: string | undefined): ContentKind {
+  const type = parseMediaType(contentType)
   if (size === 0) return 'empty'
-  if (IMAGES.has(type)) return 'image'
+  if (IMAGE_TYPES.has(type)) return 'image'
   if (type === 'multipart/form-data') return 'multipart'
   if (text === undefined) return 'binary'
   if (type === 'application/json' || type.endsWith('+json')) return 'json'
@@ -32,14 +32,14 @@ export function kindOf(contentType: string, size: number, text: string | undefin
 }
 
 /** Name and value pairs of a form or a query, in order. */
-export function pairsOf(text: string): [string, string][] {
+export function parsePairs(text: string): [string, string][] {
   return [...new URLSearchParams(text)]
 }
 
 /** The query of a request's path as pairs. */
-export function queryOf(uri: string): [string, string][] {
+export function parseQueryString(uri: string): [string, string][] {
   const mark = uri.indexOf('?')
-  return mark < 0 ? [] : pairsOf(uri.slice(mark + 1))
+  return mark < 0 ? [] : parsePairs(uri.slice(mark + 1))
 }
 
 /** The name of the operation when a body is a GraphQL call. */

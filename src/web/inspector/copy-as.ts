@@ -1,8 +1,8 @@
-import type { Capture } from './api.ts'
-import { asText, type Message, toBase64 } from './message.ts'
+import type { CaptureView } from './api.ts'
+import { decodeText, type Message, toBase64 } from './message.ts'
 
 /** Made by the program that sends, or about the connection and not the request. */
-const LEFT_OUT = new Set([
+const SKIPPED_HEADERS = new Set([
   'host',
   'content-length',
   'connection',
@@ -11,25 +11,25 @@ const LEFT_OUT = new Set([
   'accept-encoding',
 ])
 /** What the edge added on the way; sent again it would be added twice. */
-const ADDED = /^x-forwarded-(for|proto|host)$/i
+const FORWARDED_HEADERS = /^x-forwarded-(for|proto|host)$/i
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 
-function sentHeaders({ headers }: Message): [string, string][] {
+function copyableHeaders({ headers }: Message): [string, string][] {
   return headers.filter(
-    ([name]) => TOKEN.test(name) && !LEFT_OUT.has(name.toLowerCase()) && !ADDED.test(name),
+    ([name]) => TOKEN.test(name) && !SKIPPED_HEADERS.has(name.toLowerCase()) && !FORWARDED_HEADERS.test(name),
   )
 }
 
 /** The request as a line for a shell. Nothing of what was captured can end its quotes or reach the terminal. */
-export function asCurl(capture: Capture, message: Message, url: string, body: Uint8Array): string {
+export function formatCurl(capture: CaptureView, message: Message, url: string, body: Uint8Array): string {
   const parts = ['curl --globoff --path-as-is']
   const { method } = capture.request
   if (!(method === 'GET' && body.length === 0))
-    parts.push(method === 'HEAD' ? '--head' : `-X ${quoted(method)}`)
-  parts.push(quoted(url))
-  for (const [name, value] of sentHeaders(message))
-    parts.push(`-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`)
-  const text = asText(body)
+    parts.push(method === 'HEAD' ? '--head' : `-X ${shellQuote(method)}`)
+  parts.push(shellQuote(url))
+  for (const [name, value] of copyableHeaders(message))
+    parts.push(`-H ${shellQuote(value === '' ? `${name};` : `${name}: ${value}`)}`)
+  const text = decodeText(body)
   // A terminal acts on control characters even when they are pasted inside quotes.
   if (body.length > 0 && text !== undefined && !/[\x0b-\x0d\x1b\x7f-\x9f]/.test(text)) {
     // Not `quoted`: newlines belong to a body.
@@ -41,18 +41,18 @@ export function asCurl(capture: Capture, message: Message, url: string, body: Ui
   return `printf %s '${toBase64(body)}' | base64 -d | ${parts.join(' \\\n  ')}`
 }
 
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return `'${text.replace(/[\0-\x1f\x7f-\x9f]/g, '').replaceAll("'", "'\\''")}'`
 }
 
 /** The request as a call of `fetch`. */
-export function asFetch(capture: Capture, message: Message, url: string, body: Uint8Array): string {
+export function formatFetch(capture: CaptureView, message: Message, url: string, body: Uint8Array): string {
   const options: string[] = [`method: ${JSON.stringify(capture.request.method)}`]
-  const headers = sentHeaders(message)
+  const headers = copyableHeaders(message)
   if (headers.length > 0)
     options.push(`headers: ${JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')}`)
   if (body.length > 0) {
-    const text = asText(body)
+    const text = decodeText(body)
     options.push(
       text === undefined
         ? `body: Uint8Array.from(atob(${JSON.stringify(toBase64(body))}), (c) => c.charCodeAt(0))`
@@ -63,7 +63,7 @@ export function asFetch(capture: Capture, message: Message, url: string, body: U
 }
 
 /** Where the request was sent to: the tunnel's public address, or what its Host says. */
-export function urlOf(capture: Capture, publicUrl: string | undefined): string {
+export function requestUrl(capture: CaptureView, publicUrl: string | undefined): string {
   const host = capture.request.headers.Host?.[0] ?? 'localhost'
   const base = publicUrl?.startsWith('http') ? publicUrl.replace(/\/$/, '') : `https://${host}`
   return capture.request.uri.startsWith('/') ? base + capture.request.uri : base

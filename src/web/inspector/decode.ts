@@ -1,5 +1,5 @@
 /** More is not unpacked: a few kilobytes can be made to unpack into gigabytes. */
-const MOST_DECODED = 8 * 1024 * 1024
+const MAX_DECODED_BYTES = 8 * 1024 * 1024
 
 const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ['gzip', ['gzip']],
@@ -11,7 +11,7 @@ const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** What the agent made of a whole body. */
-export interface RemotelyDecoded {
+export interface AgentDecodedBody {
   body: Uint8Array
   decoded: readonly string[]
   problem?: string
@@ -21,7 +21,7 @@ export interface RemotelyDecoded {
 export async function decode(
   body: Uint8Array,
   encodings: string,
-  askAgent: () => Promise<RemotelyDecoded>,
+  decodeOnAgent: () => Promise<AgentDecodedBody>,
 ): Promise<{ body: Uint8Array; notes: string[] }> {
   const notes: string[] = []
   const names = encodings
@@ -33,74 +33,78 @@ export async function decode(
   for (const name of names.reverse()) {
     if (current.length === 0) break
     const formats = FORMATS.get(name)
-    const unpacked = formats && (await unpackAny(current, formats))
-    if (unpacked === undefined) {
-      const remote = formats && (await askAgent().catch(() => undefined))
-      if (remote) return remotely(remote, body.length)
+    const decompressed = formats && (await decompressAny(current, formats))
+    if (decompressed === undefined) {
+      const remote = formats && (await decodeOnAgent().catch(() => undefined))
+      if (remote) return toDecodedBody(remote, body.length)
       notes.push(`Encoded as ${name}, which cannot be decoded here; the bytes are shown as they came.`)
       break
     }
-    if (unpacked.cut === 'limit') notes.push(`Only the first ${MOST_DECODED / 1024 / 1024} MiB are decoded.`)
-    if (unpacked.cut === 'damaged')
+    if (decompressed.problem === 'limit')
+      notes.push(`Only the first ${MAX_DECODED_BYTES / 1024 / 1024} MiB are decoded.`)
+    if (decompressed.problem === 'damaged')
       notes.push(`The ${name} data is damaged or cut short; this is what could be decoded.`)
-    if (unpacked.cut === undefined) notes.push(`Decoded from ${name} (${current.length} bytes).`)
-    current = unpacked.body
+    if (decompressed.problem === undefined) notes.push(`Decoded from ${name} (${current.length} bytes).`)
+    current = decompressed.body
   }
   return { body: current, notes }
 }
 
-function remotely({ body, decoded, problem }: RemotelyDecoded, length: number) {
+function toDecodedBody({ body, decoded, problem }: AgentDecodedBody, length: number) {
   const notes = [`Decoded from ${[...decoded].reverse().join(', ')} (${length} bytes).`]
   if (problem !== undefined) notes.push(`${problem[0]!.toUpperCase()}${problem.slice(1)}.`)
   return { body, notes }
 }
 
-interface Unpacked {
+interface Decompressed {
   body: Uint8Array
-  cut?: 'limit' | 'damaged'
+  problem?: 'limit' | 'damaged'
 }
 
-async function unpackAny(body: Uint8Array, formats: readonly string[]): Promise<Unpacked | undefined> {
-  let best: Unpacked | undefined
+async function decompressAny(
+  body: Uint8Array,
+  formats: readonly string[],
+): Promise<Decompressed | undefined> {
+  let best: Decompressed | undefined
   for (const format of formats) {
-    const unpacked = await unpack(body, format)
-    if (unpacked && unpacked.cut !== 'damaged') return unpacked
-    if (unpacked && unpacked.body.length >= (best?.body.length ?? 0)) best = unpacked
+    const decompressed = await decompress(body, format)
+    if (decompressed && decompressed.problem !== 'damaged') return decompressed
+    if (decompressed && decompressed.body.length >= (best?.body.length ?? 0)) best = decompressed
   }
   return best
 }
 
-async function unpack(body: Uint8Array, format: string): Promise<Unpacked | undefined> {
-  let unpacker: DecompressionStream
+async function decompress(body: Uint8Array, format: string): Promise<Decompressed | undefined> {
+  let decompressor: DecompressionStream
   try {
-    unpacker = new DecompressionStream(format as CompressionFormat)
+    decompressor = new DecompressionStream(format as CompressionFormat)
   } catch {
     return undefined
   }
-  const pieces: Uint8Array[] = []
+  const chunks: Uint8Array[] = []
   let length = 0
-  let cut: Unpacked['cut']
-  const reader = new Blob([new Uint8Array(body)]).stream().pipeThrough(unpacker).getReader()
+  let problem: Decompressed['problem']
+  const reader = new Blob([new Uint8Array(body)]).stream().pipeThrough(decompressor).getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
-      pieces.push(value)
+      chunks.push(value)
       length += value.length
-      if (length > MOST_DECODED) {
-        cut = 'limit'
+      if (length > MAX_DECODED_BYTES) {
+        problem = 'limit'
         await reader.cancel().catch(() => {})
         break
       }
     }
   } catch {
-    cut = 'damaged'
+    problem = 'damaged'
   }
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const piece of pieces) {
-    whole.set(piece, at)
-    at += piece.length
+  const result = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    result.set(chunk, offset)
+    offset += chunk.length
   }
-  return cut === undefined ? { body: whole } : { body: whole, cut }
+  return problem === undefined ? { body: result } : { body: result, problem }
 }

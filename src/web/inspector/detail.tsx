@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'react'
-import { bytes, duration, ipOf } from '../shared/units.ts'
-import type { Capture, ReplayChanges, Tunnel } from './api.ts'
+import { bytes, formatDuration, stripPort } from '../shared/units.ts'
+import type { CaptureView, ReplayChanges, TunnelView } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
-import { asCurl, asFetch, urlOf } from './copy-as.ts'
-import { type Exchange, loadExchange } from './exchange.ts'
+import { formatCurl, formatFetch, requestUrl } from './copy-as.ts'
+import { type LoadedExchange, loadExchange } from './exchange.ts'
 import { FrameList } from './frame-list.tsx'
 import { MessageView, type Tab } from './message-view.tsx'
 import { ReplayForm } from './replay-form.tsx'
-import { whyNotReplayable } from './replayable.ts'
+import { replayBlockedReason } from './replayable.ts'
 import { StatusCode } from './request-list.tsx'
 
 interface Props {
   feed: CaptureFeed
   id: string
-  summary: Capture | undefined
-  tunnels: readonly Tunnel[]
+  summary: CaptureView | undefined
+  tunnels: readonly TunnelView[]
   tab: { request: Tab; response: Tab }
   onTab(side: 'request' | 'response', tab: Tab): void
   onReplay(tunnelName?: string): void
@@ -24,14 +24,14 @@ interface Props {
   comparing: boolean
   onCompare(): void
   onBack(): void
-  onSay(text: string): void
+  onNotify(text: string): void
 }
 
 /** One exchange in full: what was asked, what was answered, and what can be done with it. */
 export function Detail(props: Props) {
   const { feed, id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend } = props
-  const { comparing, onCompare, onBack, onSay } = props
-  const [loaded, setLoaded] = useState<Exchange>()
+  const { comparing, onCompare, onBack, onNotify } = props
+  const [exchange, setExchange] = useState<LoadedExchange>()
   const [problem, setProblem] = useState('')
   // The summary is a new object when something of the exchange has changed.
   useEffect(() => {
@@ -40,7 +40,7 @@ export function Detail(props: Props) {
     loadExchange(id).then(
       (result) => {
         if (!current) return
-        setLoaded(result)
+        setExchange(result)
         setProblem('')
       },
       (error: Error) =>
@@ -52,23 +52,23 @@ export function Detail(props: Props) {
     }
   }, [id, summary])
 
-  const capture = loaded?.capture ?? summary
+  const capture = exchange?.capture ?? summary
   if (!capture) return <p className="hint">{problem || 'Loading…'}</p>
-  const why = whyNotReplayable(capture)
-  const copy = (name: string, make: (loaded: Exchange, url: string) => string) => async () => {
-    if (!loaded) return
-    const url = urlOf(
-      loaded.capture,
-      tunnels.find(({ name: each }) => each === loaded.capture.tunnel_name)?.public_url,
+  const reason = replayBlockedReason(capture)
+  const copy = (name: string, format: (exchange: LoadedExchange, url: string) => string) => async () => {
+    if (!exchange) return
+    const url = requestUrl(
+      exchange.capture,
+      tunnels.find(({ name: each }) => each === exchange.capture.tunnel_name)?.public_url,
     )
     try {
-      await navigator.clipboard.writeText(make(loaded, url))
-      onSay(`Copied as ${name}.`)
+      await navigator.clipboard.writeText(format(exchange, url))
+      onNotify(`Copied as ${name}.`)
     } catch {
-      onSay('The browser did not let the page write to the clipboard.')
+      onNotify('The browser did not let the page write to the clipboard.')
     }
   }
-  const others = tunnels.filter(
+  const httpTunnels = tunnels.filter(
     ({ proto, config }) => proto.startsWith('http') || (proto === '' && config.inspect),
   )
   return (
@@ -82,9 +82,9 @@ export function Detail(props: Props) {
         </h2>
         <p className="facts">
           <StatusCode capture={capture} />
-          <span>{capture.in_flight ? 'under way' : duration(capture.duration)}</span>
+          <span>{capture.in_flight ? 'under way' : formatDuration(capture.duration)}</span>
           <span>{bytes(capture.response?.body_size ?? 0)}</span>
-          <span>{ipOf(capture.remote_addr)}</span>
+          <span>{stripPort(capture.remote_addr)}</span>
           <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 23)}</time>
           {capture.tunnel_name !== '' && <span>{capture.tunnel_name}</span>}
         </p>
@@ -92,7 +92,7 @@ export function Detail(props: Props) {
           <button type="button" className="main" onClick={() => onReplay()} disabled={!capture.replayable}>
             Replay
           </button>
-          {others.length > 1 && (
+          {httpTunnels.length > 1 && (
             <select
               aria-label="Replay to another tunnel"
               value=""
@@ -100,7 +100,7 @@ export function Detail(props: Props) {
               onChange={(event) => onReplay(event.target.value)}
             >
               <option value="">Replay to…</option>
-              {others.map(({ ID, name }) => (
+              {httpTunnels.map(({ ID, name }) => (
                 <option key={ID} value={name}>
                   {name}
                 </option>
@@ -116,7 +116,7 @@ export function Detail(props: Props) {
           <button
             type="button"
             onClick={copy('curl', ({ capture: each, request }, url) =>
-              asCurl(each, request, url, request.plainBody),
+              formatCurl(each, request, url, request.plainBody),
             )}
           >
             Copy curl
@@ -124,40 +124,40 @@ export function Detail(props: Props) {
           <button
             type="button"
             onClick={copy('fetch', ({ capture: each, request }, url) =>
-              asFetch(each, request, url, request.plainBody),
+              formatFetch(each, request, url, request.plainBody),
             )}
           >
             Copy fetch
           </button>
         </div>
-        {why !== undefined && <p className="note">{why}</p>}
+        {reason !== undefined && <p className="note">{reason}</p>}
         {capture.error !== undefined && <p className="note error">{capture.error}</p>}
         {problem !== '' && <p className="note error">{problem}</p>}
       </div>
-      {loaded && editing && (
+      {exchange && editing && (
         <ReplayForm
-          capture={loaded.capture}
-          request={loaded.request}
-          tunnels={others}
+          capture={exchange.capture}
+          request={exchange.request}
+          tunnels={httpTunnels}
           onSend={onSend}
           onCancel={() => onEdit(false)}
         />
       )}
-      {loaded && (
+      {exchange && (
         <div className="sides">
           <MessageView
             side="request"
             title="Request"
             uri={capture.request.uri}
-            message={loaded.request}
+            message={exchange.request}
             tab={tab.request}
             onTab={(name) => onTab('request', name)}
           />
-          {loaded.response ? (
+          {exchange.response ? (
             <MessageView
               side="response"
               title="Response"
-              message={loaded.response}
+              message={exchange.response}
               tab={tab.response}
               onTab={(name) => onTab('response', name)}
             />

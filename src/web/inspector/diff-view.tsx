@@ -1,17 +1,17 @@
 import { useEffect, useMemo, useState } from 'react'
-import { bytes, duration } from '../shared/units.ts'
-import { kindOf } from './content.ts'
-import { type Exchange, loadExchange } from './exchange.ts'
+import { bytes, formatDuration } from '../shared/units.ts'
+import { detectKind } from './content.ts'
+import { type LoadedExchange, loadExchange } from './exchange.ts'
 import { type DiffRow, diffFields, diffLines } from './line-diff.ts'
-import { asText, type Message } from './message.ts'
+import { decodeText, type Message } from './message.ts'
 import { prettyJson } from './pretty.ts'
 import { StatusCode } from './request-list.tsx'
 import './diff-view.css'
 
 /** Lines of a body that are compared, equal lines shown around a difference, and rows drawn at most. */
-const MOST_LINES = 5000
-const AROUND = 3
-const MOST_ROWS = 1000
+const MAX_LINES = 5000
+const CONTEXT_LINES = 3
+const MAX_ROWS = 1000
 
 interface Props {
   left: string
@@ -22,7 +22,7 @@ interface Props {
 
 /** Two exchanges side by side: request line, headers and bodies, with what differs marked. */
 export function DiffView({ left, right, onStop, onBack }: Props) {
-  const [pair, setPair] = useState<readonly [Exchange, Exchange]>()
+  const [pair, setPair] = useState<readonly [LoadedExchange, LoadedExchange]>()
   const [problem, setProblem] = useState('')
   useEffect(() => {
     let current = true
@@ -53,7 +53,7 @@ export function DiffView({ left, right, onStop, onBack }: Props) {
   )
 }
 
-function Comparison({ pair: [left, right] }: { pair: readonly [Exchange, Exchange] }) {
+function Comparison({ pair: [left, right] }: { pair: readonly [LoadedExchange, LoadedExchange] }) {
   return (
     <div className="diff">
       <div className="pair">
@@ -66,7 +66,7 @@ function Comparison({ pair: [left, right] }: { pair: readonly [Exchange, Exchang
   )
 }
 
-function Title({ name, exchange: { capture } }: { name: string; exchange: Exchange }) {
+function Title({ name, exchange: { capture } }: { name: string; exchange: LoadedExchange }) {
   return (
     <div>
       <h3>{name}</h3>
@@ -75,7 +75,7 @@ function Title({ name, exchange: { capture } }: { name: string; exchange: Exchan
       </p>
       <p className="facts">
         <StatusCode capture={capture} />
-        <span>{duration(capture.duration)}</span>
+        <span>{formatDuration(capture.duration)}</span>
         <span>{bytes(capture.response?.body_size ?? 0)}</span>
         <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 19)}</time>
       </p>
@@ -92,7 +92,7 @@ function Sides({
   left: Message | undefined
   right: Message | undefined
 }) {
-  const line = useMemo(() => diffLines(lineOf(left), lineOf(right)), [left, right])
+  const line = useMemo(() => diffLines(firstLines(left), firstLines(right)), [left, right])
   const headers = useMemo(() => diffFields(left?.headers ?? [], right?.headers ?? []), [left, right])
   const body = useMemo(() => diffBodies(left, right), [left, right])
   return (
@@ -105,38 +105,41 @@ function Sides({
   )
 }
 
-const lineOf = (message: Message | undefined) => (message ? [message.firstLine] : [])
+const firstLines = (message: Message | undefined) => (message ? [message.firstLine] : [])
 
 /** The rows of two bodies as text, JSON laid out; a sentence when that says nothing. */
 function diffBodies(left: Message | undefined, right: Message | undefined): DiffRow[] | string {
-  const [one, two] = [left?.body ?? new Uint8Array(), right?.body ?? new Uint8Array()]
-  if (one.length === 0 && two.length === 0) return 'Neither has a body.'
-  const [oneText, twoText] = [textOf(left), textOf(right)]
-  if (oneText === undefined || twoText === undefined) {
-    const equal = one.length === two.length && one.every((byte, index) => byte === two[index])
-    return `Not both bodies are text; ${equal ? 'they are the same' : 'they differ'} (${bytes(one.length)}, ${bytes(two.length)}).`
+  const [leftBody, rightBody] = [left?.body ?? new Uint8Array(), right?.body ?? new Uint8Array()]
+  if (leftBody.length === 0 && rightBody.length === 0) return 'Neither has a body.'
+  const [leftText, rightText] = [comparableText(left), comparableText(right)]
+  if (leftText === undefined || rightText === undefined) {
+    const equal =
+      leftBody.length === rightBody.length && leftBody.every((byte, index) => byte === rightBody[index])
+    return `Not both bodies are text; ${equal ? 'they are the same' : 'they differ'} (${bytes(leftBody.length)}, ${bytes(rightBody.length)}).`
   }
-  return diffLines(linesOf(oneText), linesOf(twoText))
+  return diffLines(splitLines(leftText), splitLines(rightText))
 }
 
-function textOf(message: Message | undefined): string | undefined {
+function comparableText(message: Message | undefined): string | undefined {
   if (!message) return ''
-  const text = asText(message.body)
-  if (text === undefined || kindOf(message.contentType, message.body.length, text) !== 'json') return text
+  const text = decodeText(message.body)
+  if (text === undefined || detectKind(message.contentType, message.body.length, text) !== 'json') return text
   const pretty = prettyJson(text)
   return 'tokens' in pretty ? pretty.tokens.map((token) => token.text).join('') : text
 }
 
-const linesOf = (text: string) => (text === '' ? [] : text.split(/\r?\n/, MOST_LINES))
+const splitLines = (text: string) => (text === '' ? [] : text.split(/\r?\n/, MAX_LINES))
 
 function DiffTable({ caption, rows }: { caption: string; rows: readonly DiffRow[] }) {
-  const differing = rows.filter(({ same }) => !same).length
-  const drawn = useMemo(() => folded(rows).slice(0, MOST_ROWS), [rows])
+  const changedCount = rows.filter(({ same }) => !same).length
+  const visibleRows = useMemo(() => foldEqualRows(rows).slice(0, MAX_ROWS), [rows])
   return (
     <table>
       <caption>
         {caption} ·{' '}
-        {differing === 0 ? 'the same' : `${differing} ${differing === 1 ? 'line differs' : 'lines differ'}`}
+        {changedCount === 0
+          ? 'the same'
+          : `${changedCount} ${changedCount === 1 ? 'line differs' : 'lines differ'}`}
       </caption>
       <thead className="hidden">
         <tr>
@@ -145,7 +148,7 @@ function DiffTable({ caption, rows }: { caption: string; rows: readonly DiffRow[
         </tr>
       </thead>
       <tbody>
-        {drawn.map((row, index) =>
+        {visibleRows.map((row, index) =>
           typeof row === 'number' ? (
             // biome-ignore lint/suspicious/noArrayIndexKey: rows never change places.
             <tr key={index} className="fold">
@@ -165,8 +168,8 @@ function Row({ row: { left, right, same } }: { row: DiffRow }) {
   if (same) {
     return (
       <tr>
-        <td>{cut(left!, 500)}</td>
-        <td>{cut(right!, 500)}</td>
+        <td>{truncate(left!, 500)}</td>
+        <td>{truncate(right!, 500)}</td>
       </tr>
     )
   }
@@ -189,7 +192,7 @@ function Cell({
   sign: '−' | '+'
 }) {
   if (text === undefined) return <td className="nothing" />
-  const { before, middle, after } = changedPart(text, other ?? '')
+  const { before, middle, after } = findChange(text, other ?? '')
   return (
     <td className={sign === '+' ? 'added' : 'removed'}>
       <span className="sign">{sign}</span>
@@ -200,7 +203,7 @@ function Cell({
   )
 }
 
-function changedPart(text: string, other: string) {
+function findChange(text: string, other: string) {
   let start = 0
   while (start < text.length && text[start] === other[start]) start++
   let end = 0
@@ -209,27 +212,28 @@ function changedPart(text: string, other: string) {
   const before = text.slice(0, start)
   return {
     before: before.length > 200 ? `…${before.slice(-100)}` : before,
-    middle: cut(text.slice(start, text.length - end), 2000),
-    after: cut(text.slice(text.length - end), 100),
+    middle: truncate(text.slice(start, text.length - end), 2000),
+    after: truncate(text.slice(text.length - end), 100),
   }
 }
 
-const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text)
+const truncate = (text: string, maxLength: number) =>
+  text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 
 /** Long runs of equal lines become their number. */
-function folded(rows: readonly DiffRow[]): (DiffRow | number)[] {
-  const near = new Uint8Array(rows.length)
+function foldEqualRows(rows: readonly DiffRow[]): (DiffRow | number)[] {
+  const visible = new Uint8Array(rows.length)
   for (const [index, { same }] of rows.entries())
-    if (!same) near.fill(1, Math.max(0, index - AROUND), index + AROUND + 1)
-  const out: (DiffRow | number)[] = []
-  for (let at = 0; at < rows.length; ) {
-    let end = at
-    while (end < rows.length && near[end] === 0) end++
+    if (!same) visible.fill(1, Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1)
+  const folded: (DiffRow | number)[] = []
+  for (let start = 0; start < rows.length; ) {
+    let end = start
+    while (end < rows.length && visible[end] === 0) end++
     // A short text is easier to read whole.
-    if (end - at > 2 * AROUND + (rows.length > 40 ? 0 : 40)) {
-      out.push(end - at)
-      at = end
-    } else out.push(rows[at++]!)
+    if (end - start > 2 * CONTEXT_LINES + (rows.length > 40 ? 0 : 40)) {
+      folded.push(end - start)
+      start = end
+    } else folded.push(rows[start++]!)
   }
-  return out
+  return folded
 }

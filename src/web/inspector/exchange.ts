@@ -1,15 +1,15 @@
-import { type Capture, getCapture } from './api.ts'
-import { type Message, readMessages } from './message.ts'
+import { type CaptureView, getCapture } from './api.ts'
+import { type Message, parseMessages } from './message.ts'
 
 /** One exchange with both of its messages taken apart. */
-export interface Exchange {
-  capture: Capture
+export interface LoadedExchange {
+  capture: CaptureView
   request: Message
   response: Message | undefined
 }
 
 /** Loads an exchange with its bytes. */
-export async function loadExchange(id: string): Promise<Exchange> {
+export async function loadExchange(id: string): Promise<LoadedExchange> {
   const capture = await getCapture(id)
-  return { capture, ...(await readMessages(capture)) }
+  return { capture, ...(await parseMessages(capture)) }
 }

@@ -1,6 +1,6 @@
 import { memo, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
-import { bytes, timeOfDay } from '../shared/units.ts'
-import { type Frame, type FramesSummary, listFrames } from './api.ts'
+import { bytes, formatTimeOfDay } from '../shared/units.ts'
+import { type FramesSummary, type FrameView, listFrames } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { HexView } from './hex-view.tsx'
 import { LongText, TokenText } from './long-text.tsx'
@@ -8,14 +8,14 @@ import { fromBase64 } from './message.ts'
 import { prettyJson } from './pretty.ts'
 import './frame-list.css'
 
-const PAGE = 500
+const PAGE_SIZE = 500
 /** More are neither kept nor drawn; a busy connection must not make the page slow. */
-const MOST = 1000
+const MAX_FRAMES = 1000
 
-interface Shown {
+interface FrameListState {
   summary: FramesSummary | undefined
   /** The latest, oldest first. */
-  frames: readonly Frame[]
+  frames: readonly FrameView[]
 }
 
 /** WebSocket messages or server-sent events of an exchange, as they flow. */
@@ -32,7 +32,7 @@ export function FrameList({
   const { summary, frames } = useFrames(id, feed)
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
-  const scrolled = () => {
+  const onScroll = () => {
     const element = box.current!
     atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 30
   }
@@ -41,7 +41,7 @@ export function FrameList({
   useLayoutEffect(() => {
     if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight
   }, [frames])
-  const missing = (summary?.total ?? 0) - frames.length
+  const missingCount = (summary?.total ?? 0) - frames.length
   return (
     <section className="message frames" aria-labelledby={title}>
       <div className="side">
@@ -52,7 +52,7 @@ export function FrameList({
           </p>
         )}
       </div>
-      {missing > 0 && frames.length > 0 && (
+      {missingCount > 0 && frames.length > 0 && (
         <p className="note">
           The latest {frames.length} are shown
           {summary!.dropped > 0 && `; ${summary!.dropped} are no longer kept`}.
@@ -62,7 +62,7 @@ export function FrameList({
       {frames.length === 0 ? (
         <p className="note">None yet.</p>
       ) : (
-        <div className="scrolls" ref={box} onScroll={scrolled}>
+        <div className="scrolls" ref={box} onScroll={onScroll}>
           <ol aria-labelledby={title}>
             {frames.map((frame) => (
               <FrameRow key={frame.index} frame={frame} />
@@ -74,7 +74,7 @@ export function FrameList({
   )
 }
 
-const FrameRow = memo(function FrameRow({ frame }: { frame: Frame }) {
+const FrameRow = memo(function FrameRow({ frame }: { frame: FrameView }) {
   const [open, setOpen] = useState(false)
   const { from, kind, event, time, size, truncated, compressed, decoded } = frame
   return (
@@ -85,9 +85,9 @@ const FrameRow = memo(function FrameRow({ frame }: { frame: Frame }) {
           <span className="hidden">{from === 'client' ? 'from the client' : 'from the server'}</span>
         </span>
         <span className="kind">{event ?? kind}</span>
-        <span className="preview">{previewOf(frame)}</span>
+        <span className="preview">{formatPreview(frame)}</span>
         <span className="size">{bytes(size)}</span>
-        <time dateTime={time}>{timeOfDay(time)}</time>
+        <time dateTime={time}>{formatTimeOfDay(time)}</time>
       </button>
       {open && (
         <div className="payload">
@@ -109,20 +109,20 @@ const FrameRow = memo(function FrameRow({ frame }: { frame: Frame }) {
   )
 })
 
-function previewOf({ text, base64, close_code, compressed, decoded }: Frame): string {
+function formatPreview({ text, base64, close_code, compressed, decoded }: FrameView): string {
   if (close_code !== undefined) return `${close_code} ${text}`
   if (text !== undefined) return text.slice(0, 200)
   if (compressed && !decoded) return 'compressed'
-  return base64 === '' ? '' : hexOf(base64 ?? '')
+  return base64 === '' ? '' : formatHex(base64 ?? '')
 }
 
 /** The first bytes, as a line has room for. */
-function hexOf(base64: string): string {
+function formatHex(base64: string): string {
   const start = fromBase64(base64.slice(0, 32))
   return Array.from(start, (byte) => byte.toString(16).padStart(2, '0')).join(' ')
 }
 
-function Payload({ frame: { text, base64 } }: { frame: Frame }) {
+function Payload({ frame: { text, base64 } }: { frame: FrameView }) {
   if (text === undefined) return <HexView bytes={fromBase64(base64 ?? '')} />
   const pretty = /^\s*[[{]/.test(text) ? prettyJson(text) : undefined
   if (pretty && 'tokens' in pretty) return <TokenText tokens={pretty.tokens} label="Payload" />
@@ -130,29 +130,29 @@ function Payload({ frame: { text, base64 } }: { frame: Frame }) {
 }
 
 /** Loads frames as they are told of, one answer after the other. */
-function useFrames(id: string, feed: CaptureFeed): Shown {
-  const [shown, setShown] = useState<Shown>({ summary: undefined, frames: [] })
+function useFrames(id: string, feed: CaptureFeed): FrameListState {
+  const [state, setState] = useState<FrameListState>({ summary: undefined, frames: [] })
   useEffect(() => {
     let stopped = false
     let running = false
-    let again = false
+    let reload = false
     let last = 0
-    let frames: readonly Frame[] = []
+    let frames: readonly FrameView[] = []
     const load = async () => {
-      const { frames: more, ...summary } = await listFrames(id, last, PAGE)
+      const { frames: page, ...summary } = await listFrames(id, last, PAGE_SIZE)
       if (stopped) return
-      last = more.at(-1)?.index ?? last
-      frames = [...frames, ...more].slice(-MOST)
-      setShown({ summary, frames })
-      if (more.length === PAGE) again = true
+      last = page.at(-1)?.index ?? last
+      frames = [...frames, ...page].slice(-MAX_FRAMES)
+      setState({ summary, frames })
+      if (page.length === PAGE_SIZE) reload = true
     }
     const run = async () => {
-      again = true
+      reload = true
       if (running) return
       running = true
       try {
-        while (again && !stopped) {
-          again = false
+        while (reload && !stopped) {
+          reload = false
           await load()
         }
       } catch {
@@ -168,5 +168,5 @@ function useFrames(id: string, feed: CaptureFeed): Shown {
       unfollow()
     }
   }, [id, feed])
-  return shown
+  return state
 }

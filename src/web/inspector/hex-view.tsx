@@ -1,12 +1,12 @@
 import { useMemo, useState } from 'react'
 import { ScrollRegion } from '../shared/scroll-region.tsx'
 
-const STEP = 16 * 1024
-const ROW = 16
+const PAGE_BYTES = 16 * 1024
+const ROW_BYTES = 16
 
 /** Bytes in hexadecimal and as characters, sixteen a row. */
 export function HexView({ bytes }: { bytes: Uint8Array }) {
-  const [end, setEnd] = useState(STEP)
+  const [end, setEnd] = useState(PAGE_BYTES)
   const text = useMemo(() => hexDump(bytes.subarray(0, end)), [bytes, end])
   return (
     <>
@@ -27,11 +27,11 @@ export function HexView({ bytes }: { bytes: Uint8Array }) {
 
 function hexDump(bytes: Uint8Array): string {
   const lines: string[] = []
-  for (let at = 0; at < bytes.length; at += ROW) {
-    const row = [...bytes.subarray(at, at + ROW)]
+  for (let offset = 0; offset < bytes.length; offset += ROW_BYTES) {
+    const row = [...bytes.subarray(offset, offset + ROW_BYTES)]
     const hex = row.map((byte) => byte.toString(16).padStart(2, '0')).join(' ')
     const characters = row.map((byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : '·')).join('')
-    lines.push(`${at.toString(16).padStart(6, '0')}  ${hex.padEnd(ROW * 3 - 1)}  ${characters}`)
+    lines.push(`${offset.toString(16).padStart(6, '0')}  ${hex.padEnd(ROW_BYTES * 3 - 1)}  ${characters}`)
   }
   return lines.join('\n')
 }

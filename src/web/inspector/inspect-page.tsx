@@ -1,16 +1,16 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { timeOfDay } from '../shared/units.ts'
+import { formatTimeOfDay } from '../shared/units.ts'
 import { useKeys } from '../shared/use-keys.ts'
 import {
-  ApiError,
-  type Capture,
+  type CaptureView,
   clearCaptures,
   getStatus,
+  LocalApiError,
   listCaptures,
   listTunnels,
   type ReplayChanges,
   replayCapture,
-  type Tunnel,
+  type TunnelView,
 } from './api.ts'
 import type { CaptureFeed, FeedView } from './capture-feed.ts'
 import { Detail } from './detail.tsx'
@@ -19,38 +19,38 @@ import { toHar } from './har.ts'
 import { Help } from './help.tsx'
 import type { Tab } from './message-view.tsx'
 import { QUERY_FIELDS } from './query.ts'
-import { whyNotReplayable } from './replayable.ts'
+import { replayBlockedReason } from './replayable.ts'
 import { RequestList } from './request-list.tsx'
 import { useMatches } from './use-matches.ts'
 
-const BASE = '/inspect/http'
+const BASE_PATH = '/inspect/http'
 
 /** The list of requests beside the one that is looked at. */
 export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView }) {
   const [search, setSearch] = useState('')
-  const [selected, setSelected] = useState(idInPath)
+  const [selected, setSelected] = useState(parseSelectedId)
   const [opened, setOpened] = useState(selected !== undefined)
   const [tab, setTab] = useState<{ request: Tab; response: Tab }>({ request: 'Summary', response: 'Summary' })
   /** The id of the request whose changes are being written. */
-  const [edited, setEdited] = useState<string>()
+  const [editedId, setEditedId] = useState<string>()
   /** The id of the request others are compared with. */
-  const [base, setBase] = useState<string>()
+  const [baseId, setBaseId] = useState<string>()
   const [help, setHelp] = useState(false)
-  const [said, setSaid] = useState('')
-  const [tunnels, setTunnels] = useState<readonly Tunnel[]>([])
+  const [notice, setNotice] = useState('')
+  const [tunnels, setTunnels] = useState<readonly TunnelView[]>([])
   const searchBox = useRef<HTMLInputElement>(null)
-  const replayed = useRef<{ after: string; method: string; uri: string } | undefined>(undefined)
+  const pendingReplay = useRef<{ after: string; method: string; uri: string } | undefined>(undefined)
   const { matches, searching, problem } = useMatches(view.captures, search)
 
   const select = useCallback((id: string | undefined) => {
     setSelected(id)
-    history.replaceState(null, '', id === undefined ? BASE : `${BASE}/${id}`)
+    history.replaceState(null, '', id === undefined ? BASE_PATH : `${BASE_PATH}/${id}`)
   }, [])
   const attempt = useCallback(async (work: () => Promise<string | undefined>) => {
     try {
-      setSaid((await work()) ?? '')
+      setNotice((await work()) ?? '')
     } catch (error) {
-      setSaid(error instanceof ApiError ? error.message : `That failed: ${(error as Error).message}`)
+      setNotice(error instanceof LocalApiError ? error.message : `That failed: ${(error as Error).message}`)
     }
   }, [])
 
@@ -58,31 +58,31 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     if (view.state === 'live') listTunnels().then(setTunnels, () => {})
   }, [view.state])
   useEffect(() => {
-    if (said === '') return
-    const timer = setTimeout(() => setSaid(''), 6000)
+    if (notice === '') return
+    const timer = setTimeout(() => setNotice(''), 6000)
     return () => clearTimeout(timer)
-  }, [said])
+  }, [notice])
   // A replay answers before its capture is told of; once it is there, it is what people want to see.
   useEffect(() => {
-    const wanted = replayed.current
-    if (!wanted) return
+    const pending = pendingReplay.current
+    if (!pending) return
     const capture = view.captures.find(
       ({ id, request }) =>
-        id > wanted.after && request.method === wanted.method && request.uri === wanted.uri,
+        id > pending.after && request.method === pending.method && request.uri === pending.uri,
     )
     if (!capture) return
-    replayed.current = undefined
+    pendingReplay.current = undefined
     select(capture.id)
   }, [view.captures, select])
 
   const current = view.captures.find(({ id }) => id === selected)
   const send = async (
-    capture: Capture,
+    capture: CaptureView,
     changes: ReplayChanges | undefined,
     tunnelName: string | undefined,
   ) => {
     const { method, path: uri } = { method: capture.request.method, path: capture.request.uri, ...changes }
-    replayed.current = { after: view.captures[0]?.id ?? '', method, uri }
+    pendingReplay.current = { after: view.captures[0]?.id ?? '', method, uri }
     await replayCapture(capture.id, tunnelName, changes)
     listTunnels().then(setTunnels, () => {})
     return `Replayed ${method} ${uri.slice(0, 60)}${tunnelName === undefined ? '' : ` to ${tunnelName}`}.`
@@ -90,33 +90,33 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   const replay = (tunnelName?: string) =>
     void attempt(async () => {
       if (!current) return 'Select a request to replay.'
-      const why = whyNotReplayable(current)
-      if (why !== undefined) return why
+      const reason = replayBlockedReason(current)
+      if (reason !== undefined) return reason
       return send(current, undefined, tunnelName)
     })
   const edit = (editing: boolean) => {
     if (selected === undefined) return
-    setEdited(editing ? selected : undefined)
+    setEditedId(editing ? selected : undefined)
     setOpened(true)
   }
-  const move = (to: (at: number) => number) => {
+  const move = (to: (index: number) => number) => {
     if (matches.length === 0) return
-    const at = matches.findIndex(({ id }) => id === selected)
-    select(matches[Math.max(0, Math.min(matches.length - 1, at < 0 ? 0 : to(at)))]?.id)
+    const index = matches.findIndex(({ id }) => id === selected)
+    select(matches[Math.max(0, Math.min(matches.length - 1, index < 0 ? 0 : to(index)))]?.id)
   }
-  const compare = () => setBase(base === undefined ? selected : undefined)
-  const leave = () => {
-    if (edited !== undefined && edited === selected) setEdited(undefined)
+  const compare = () => setBaseId(baseId === undefined ? selected : undefined)
+  const goBack = () => {
+    if (editedId !== undefined && editedId === selected) setEditedId(undefined)
     else if (opened) setOpened(false)
-    else if (base !== undefined) setBase(undefined)
+    else if (baseId !== undefined) setBaseId(undefined)
     else setSearch('')
   }
   const setTabs = (name: Tab) => setTab({ request: name, response: name })
   useKeys([
-    ['j ArrowDown', () => move((at) => at + 1)],
-    ['k ArrowUp', () => move((at) => at - 1)],
-    ['PageDown', () => move((at) => at + 10)],
-    ['PageUp', () => move((at) => at - 10)],
+    ['j ArrowDown', () => move((index) => index + 1)],
+    ['k ArrowUp', () => move((index) => index - 1)],
+    ['PageDown', () => move((index) => index + 10)],
+    ['PageUp', () => move((index) => index - 10)],
     ['g Home', () => move(() => 0)],
     ['G End', () => move(() => matches.length - 1)],
     ['Enter', () => selected !== undefined && setOpened(true)],
@@ -130,21 +130,21 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     ['3', () => setTabs('Raw')],
     ['4', () => setTabs('Binary')],
     ['?', () => setHelp(true)],
-    ['Escape', leave],
+    ['Escape', goBack],
   ])
 
   const exportHar = () =>
     void attempt(async () => {
-      const wanted = new Set(matches.map(({ id }) => id))
-      const har = await collectHar(wanted)
+      const ids = new Set(matches.map(({ id }) => id))
+      const har = await collectHar(ids)
       save(har, 'adit.har')
-      return `Exported ${wanted.size} requests.`
+      return `Exported ${ids.size} requests.`
     })
   const clear = () =>
     void attempt(async () => {
       await clearCaptures()
       select(undefined)
-      setBase(undefined)
+      setBaseId(undefined)
       setOpened(false)
       return 'Cleared.'
     })
@@ -179,13 +179,15 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
           </button>
         </search>
         <p className="counts" id="search-help">
-          {problem ?? counts(matches.length, view, search, searching)}
+          {problem ?? formatCounts(matches.length, view, search, searching)}
           <span className="hidden">Fields: {QUERY_FIELDS}.</span>
         </p>
-        {base !== undefined && (
+        {baseId !== undefined && (
           <div className="comparing">
-            <p role="status">Comparing with {nameOf(view.captures, base)}. Select another request.</p>
-            <button type="button" onClick={() => setBase(undefined)}>
+            <p role="status">
+              Comparing with {describeCapture(view.captures, baseId)}. Select another request.
+            </p>
+            <button type="button" onClick={() => setBaseId(undefined)}>
               Stop
             </button>
           </div>
@@ -204,12 +206,12 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       <section className="detail" aria-label="Request">
         {selected === undefined ? (
           view.captures.length > 0 && <p className="hint">Select a request. Press ? for keys.</p>
-        ) : base !== undefined && base !== selected ? (
+        ) : baseId !== undefined && baseId !== selected ? (
           <DiffView
-            key={`${base} ${selected}`}
-            left={base}
+            key={`${baseId} ${selected}`}
+            left={baseId}
             right={selected}
-            onStop={() => setBase(undefined)}
+            onStop={() => setBaseId(undefined)}
             onBack={() => setOpened(false)}
           />
         ) : (
@@ -222,24 +224,24 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
             tab={tab}
             onTab={(side, name) => setTab({ ...tab, [side]: name })}
             onReplay={replay}
-            editing={edited === selected}
+            editing={editedId === selected}
             onEdit={edit}
             onSend={async (changes, tunnelName) => {
               if (!current) throw new Error('the agent no longer has this request.')
-              setSaid(
+              setNotice(
                 await send(current, changes, tunnelName === current.tunnel_name ? undefined : tunnelName),
               )
-              setEdited(undefined)
+              setEditedId(undefined)
             }}
-            comparing={base === selected}
+            comparing={baseId === selected}
             onCompare={compare}
             onBack={() => setOpened(false)}
-            onSay={setSaid}
+            onNotify={setNotice}
           />
         )}
       </section>
       <div className="said" role="status">
-        {said !== '' && <p>{said}</p>}
+        {notice !== '' && <p>{notice}</p>}
       </div>
       {help && <Help onClose={() => setHelp(false)} />}
     </main>
@@ -247,26 +249,26 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
 }
 
 /** A link may lead to one request. */
-function idInPath(): string | undefined {
+function parseSelectedId(): string | undefined {
   return /^\/inspect\/http\/(airt_\w+)$/.exec(location.pathname)?.[1]
 }
 
 /** A request in a few words. */
-function nameOf(captures: readonly Capture[], id: string): string {
+function describeCapture(captures: readonly CaptureView[], id: string): string {
   const { request, start } = captures.find((capture) => capture.id === id) ?? {}
   return request
-    ? `${request.method} ${request.uri.slice(0, 60)} of ${timeOfDay(start!)}`
+    ? `${request.method} ${request.uri.slice(0, 60)} of ${formatTimeOfDay(start!)}`
     : 'a request that is gone'
 }
 
-function counts(found: number, view: FeedView, search: string, searching: boolean): string {
+function formatCounts(matchCount: number, view: FeedView, search: string, searching: boolean): string {
   const all = view.captures.length
-  const words = search.trim() === '' ? `${all} requests` : `${found} of ${all} requests`
-  const held = view.paused ? ` · paused, ${view.held} waiting` : ''
-  return words + (searching ? ' · looking into bodies…' : '') + held
+  const countText = search.trim() === '' ? `${all} requests` : `${matchCount} of ${all} requests`
+  const pauseText = view.paused ? ` · paused, ${view.pendingCount} waiting` : ''
+  return countText + (searching ? ' · looking into bodies…' : '') + pauseText
 }
 
-function Empty({ tunnels }: { tunnels: readonly Tunnel[] }) {
+function Empty({ tunnels }: { tunnels: readonly TunnelView[] }) {
   const urls = tunnels.filter(({ public_url }) => /^https?:/.test(public_url))
   return (
     <div className="empty">
@@ -291,16 +293,16 @@ function Empty({ tunnels }: { tunnels: readonly Tunnel[] }) {
   )
 }
 
-async function collectHar(wanted: ReadonlySet<string>): Promise<object> {
+async function collectHar(ids: ReadonlySet<string>): Promise<object> {
   const { agent_version } = await getStatus()
-  const found = []
-  for (let before: string | undefined; found.length < wanted.size; ) {
-    const page = await listCaptures(50, before, false)
-    for (const capture of page) if (wanted.has(capture.id)) found.push(capture)
-    before = page.at(-1)?.id
-    if (before === undefined) break
+  const captures = []
+  for (let beforeId: string | undefined; captures.length < ids.size; ) {
+    const page = await listCaptures(50, beforeId, false)
+    for (const capture of page) if (ids.has(capture.id)) captures.push(capture)
+    beforeId = page.at(-1)?.id
+    if (beforeId === undefined) break
   }
-  return toHar(found.reverse(), agent_version)
+  return toHar(captures.reverse(), agent_version)
 }
 
 function save(content: object, name: string): void {

@@ -6,7 +6,7 @@ export interface DiffRow {
 }
 
 /** More differences are not looked for: what is that different is shown as replaced. */
-const MOST_EDITS = 400
+const MAX_EDITS = 400
 
 /** Two texts line by line, with as few differences as can be found in reasonable time. */
 export function diffLines(left: readonly string[], right: readonly string[]): DiffRow[] {
@@ -33,9 +33,9 @@ export function diffFields(
   const names = new Set([...left, ...right].map(([name]) => name.toLowerCase()))
   const rows: DiffRow[] = []
   for (const name of names) {
-    const of = (fields: readonly (readonly [string, string])[]) =>
+    const formatFields = (fields: readonly (readonly [string, string])[]) =>
       fields.filter(([each]) => each.toLowerCase() === name).map(([each, value]) => `${each}: ${value}`)
-    rows.push(...beside(of(left), of(right)))
+    rows.push(...pairRows(formatFields(left), formatFields(right)))
   }
   return rows
 }
@@ -43,19 +43,19 @@ export function diffFields(
 const sameRow = (line: string): DiffRow => ({ left: line, right: line, same: true })
 
 function middleRows(left: readonly string[], right: readonly string[]): DiffRow[] {
-  const kept = longestCommon(left, right)
+  const common = findCommonLines(left, right)
   const rows: DiffRow[] = []
-  let [at, other] = [0, 0]
-  for (const [l, r] of [...kept, [left.length, right.length] as const]) {
-    rows.push(...beside(left.slice(at, l), right.slice(other, r)))
+  let [leftIndex, rightIndex] = [0, 0]
+  for (const [l, r] of [...common, [left.length, right.length] as const]) {
+    rows.push(...pairRows(left.slice(leftIndex, l), right.slice(rightIndex, r)))
     if (l < left.length) rows.push(sameRow(left[l]!))
-    at = l + 1
-    other = r + 1
+    leftIndex = l + 1
+    rightIndex = r + 1
   }
   return rows
 }
 
-function beside(left: readonly string[], right: readonly string[]): DiffRow[] {
+function pairRows(left: readonly string[], right: readonly string[]): DiffRow[] {
   return Array.from({ length: Math.max(left.length, right.length) }, (_, index) => ({
     left: left[index],
     right: right[index],
@@ -64,41 +64,41 @@ function beside(left: readonly string[], right: readonly string[]): DiffRow[] {
 }
 
 /** Positions of lines both have, in order (Myers, "An O(ND) Difference Algorithm"); none when there are too many edits. */
-function longestCommon(left: readonly string[], right: readonly string[]): (readonly [number, number])[] {
-  const ends: Map<number, number>[] = []
-  let reached = new Map([[1, 0]])
-  for (let edits = 0; edits <= Math.min(MOST_EDITS, left.length + right.length); edits++) {
+function findCommonLines(left: readonly string[], right: readonly string[]): (readonly [number, number])[] {
+  const rounds: Map<number, number>[] = []
+  let furthest = new Map([[1, 0]])
+  for (let edits = 0; edits <= Math.min(MAX_EDITS, left.length + right.length); edits++) {
     const next = new Map<number, number>()
-    ends.push(reached)
+    rounds.push(furthest)
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
-      const down = isDown(reached, diagonal, edits)
-      let x = down ? (reached.get(diagonal + 1) ?? 0) : (reached.get(diagonal - 1) ?? 0) + 1
+      const down = isDown(furthest, diagonal, edits)
+      let x = down ? (furthest.get(diagonal + 1) ?? 0) : (furthest.get(diagonal - 1) ?? 0) + 1
       while (x < left.length && x - diagonal < right.length && left[x] === right[x - diagonal]) x++
       next.set(diagonal, x)
-      if (x >= left.length && x - diagonal >= right.length) return walkBack(ends, left.length, right.length)
+      if (x >= left.length && x - diagonal >= right.length) return walkBack(rounds, left.length, right.length)
     }
-    reached = next
+    furthest = next
   }
   return []
 }
 
-function isDown(reached: ReadonlyMap<number, number>, diagonal: number, edits: number): boolean {
+function isDown(furthest: ReadonlyMap<number, number>, diagonal: number, edits: number): boolean {
   if (diagonal === -edits) return true
-  return diagonal !== edits && (reached.get(diagonal - 1) ?? 0) < (reached.get(diagonal + 1) ?? 0)
+  return diagonal !== edits && (furthest.get(diagonal - 1) ?? 0) < (furthest.get(diagonal + 1) ?? 0)
 }
 
-function walkBack(ends: readonly ReadonlyMap<number, number>[], width: number, height: number) {
+function walkBack(rounds: readonly ReadonlyMap<number, number>[], width: number, height: number) {
   const common: [number, number][] = []
   let [x, y] = [width, height]
-  for (let edits = ends.length - 1; edits >= 0; edits--) {
-    const reached = ends[edits]!
+  for (let edits = rounds.length - 1; edits >= 0; edits--) {
+    const furthest = rounds[edits]!
     const diagonal = x - y
-    const from = isDown(reached, diagonal, edits) ? diagonal + 1 : diagonal - 1
-    const fromX = edits === 0 ? 0 : (reached.get(from) ?? 0)
-    const fromY = edits === 0 ? 0 : fromX - from
-    while (x > fromX && y > fromY) common.push([--x, --y])
-    x = fromX
-    y = fromY
+    const previousDiagonal = isDown(furthest, diagonal, edits) ? diagonal + 1 : diagonal - 1
+    const previousX = edits === 0 ? 0 : (furthest.get(previousDiagonal) ?? 0)
+    const previousY = edits === 0 ? 0 : previousX - previousDiagonal
+    while (x > previousX && y > previousY) common.push([--x, --y])
+    x = previousX
+    y = previousY
   }
   return common.reverse()
 }

@@ -1,27 +1,29 @@
 import { useState } from 'react'
 import { ScrollRegion } from '../shared/scroll-region.tsx'
-import type { Token } from './pretty.ts'
+import type { SyntaxToken } from './pretty.ts'
 
 /** Laying out more than this at once makes the page stop for a moment. */
-const AT_ONCE = 100_000
+const MAX_VISIBLE_CHARS = 100_000
+const MAX_HIGHLIGHTED_TOKENS = 6000
 
 /** Text of any length, its beginning first. */
 export function LongText({ text, label }: { text: string; label: string }) {
   const [all, setAll] = useState(false)
-  const shown = all || text.length <= AT_ONCE
+  const complete = all || text.length <= MAX_VISIBLE_CHARS
   return (
     <>
       <ScrollRegion label={label}>
-        <pre>{shown ? text : text.slice(0, AT_ONCE)}</pre>
+        <pre>{complete ? text : text.slice(0, MAX_VISIBLE_CHARS)}</pre>
       </ScrollRegion>
-      {!shown && <More length={text.length} onMore={() => setAll(true)} />}
+      {!complete && <More length={text.length} onMore={() => setAll(true)} />}
     </>
   )
 }
 
 /** Highlighted text; long ones lose their colours rather than the reader's time. */
-export function TokenText({ tokens, label }: { tokens: readonly Token[]; label: string }) {
-  if (tokens.length > 6000) return <LongText text={tokens.map(({ text }) => text).join('')} label={label} />
+export function TokenText({ tokens, label }: { tokens: readonly SyntaxToken[]; label: string }) {
+  if (tokens.length > MAX_HIGHLIGHTED_TOKENS)
+    return <LongText text={tokens.map(({ text }) => text).join('')} label={label} />
   return (
     <ScrollRegion label={label}>
       <pre>
@@ -43,7 +45,8 @@ export function TokenText({ tokens, label }: { tokens: readonly Token[]; label: 
 function More({ length, onMore }: { length: number; onMore(): void }) {
   return (
     <p className="note">
-      The first {AT_ONCE.toLocaleString('en')} of {length.toLocaleString('en')} characters are shown.{' '}
+      The first {MAX_VISIBLE_CHARS.toLocaleString('en')} of {length.toLocaleString('en')} characters are
+      shown.{' '}
       <button type="button" onClick={onMore}>
         Show all
       </button>

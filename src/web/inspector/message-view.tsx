@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useId } from 'react'
 import { BodyView } from './body-view.tsx'
-import { queryOf } from './content.ts'
+import { parseQueryString } from './content.ts'
 import { HexView } from './hex-view.tsx'
 import { LongText } from './long-text.tsx'
 import { latin1, type Message } from './message.ts'
@@ -63,7 +63,7 @@ export function MessageView({ side, title, uri, message, tab, onTab }: Props) {
 function Panel({ tab, message, uri }: { tab: Tab; message: Message; uri: string | undefined }) {
   switch (tab) {
     case 'Summary': {
-      const query = queryOf(uri ?? '')
+      const query = parseQueryString(uri ?? '')
       return (
         <>
           {query.length > 0 && <PairTable caption="Query" pairs={query} />}

@@ -1,4 +1,4 @@
-import { type Capture, getDecodedBody } from './api.ts'
+import { type CaptureView, getDecodedBody } from './api.ts'
 import { decode } from './decode.ts'
 
 /** A captured message taken apart for looking at. */
@@ -18,27 +18,27 @@ export interface Message {
 }
 
 /** Takes both messages of an exchange apart and decodes their bodies. */
-export async function readMessages(
-  capture: Capture,
+export async function parseMessages(
+  capture: CaptureView,
 ): Promise<{ request: Message; response: Message | undefined }> {
-  const request = await readMessage(capture, 'request')
-  return { request, response: capture.response ? await readMessage(capture, 'response') : undefined }
+  const request = await parseMessage(capture, 'request')
+  return { request, response: capture.response ? await parseMessage(capture, 'response') : undefined }
 }
 
-async function readMessage(capture: Capture, side: 'request' | 'response'): Promise<Message> {
+async function parseMessage(capture: CaptureView, side: 'request' | 'response'): Promise<Message> {
   const captured = capture[side]!
   const raw = fromBase64(captured.raw ?? '')
-  const end = endOfHead(raw)
+  const end = findHeadEnd(raw)
   const [firstLine = '', ...lines] = latin1(raw.subarray(0, end)).trimEnd().split('\r\n')
-  const headers = lines.map(splitHeader)
+  const headers = lines.map(parseHeader)
   const notes: string[] = []
   if (captured.truncated) {
     notes.push(`Truncated: ${raw.length - end} of ${captured.body_size} or more bytes of the body were kept.`)
   }
   if (captured.redacted) notes.push('Values of some headers were left out when this was captured.')
   let body: Uint8Array = raw.subarray(end)
-  if (/\bchunked\b/i.test(header(headers, 'transfer-encoding'))) body = withoutChunks(body)
-  const decoded = await decode(body, header(headers, 'content-encoding'), async () => {
+  if (/\bchunked\b/i.test(headerValue(headers, 'transfer-encoding'))) body = removeChunks(body)
+  const decoded = await decode(body, headerValue(headers, 'content-encoding'), async () => {
     const { base64, ...rest } = await getDecodedBody(capture.id, side)
     return { ...rest, body: fromBase64(base64) }
   })
@@ -50,12 +50,12 @@ async function readMessage(capture: Capture, side: 'request' | 'response'): Prom
     plainBody: body,
     body: decoded.body,
     notes,
-    contentType: header(headers, 'content-type'),
+    contentType: headerValue(headers, 'content-type'),
   }
 }
 
 /** The first value of a header, empty when there is none. */
-export function header(headers: readonly [string, string][], name: string): string {
+export function headerValue(headers: readonly [string, string][], name: string): string {
   return headers.find(([each]) => each.toLowerCase() === name)?.[1] ?? ''
 }
 
@@ -63,13 +63,13 @@ export function header(headers: readonly [string, string][], name: string): stri
 export function latin1(bytes: Uint8Array): string {
   // Not TextDecoder('latin1'): on the web that name means windows-1252.
   let text = ''
-  for (let from = 0; from < bytes.length; from += 8192)
-    text += String.fromCharCode(...bytes.subarray(from, from + 8192))
+  for (let offset = 0; offset < bytes.length; offset += 8192)
+    text += String.fromCharCode(...bytes.subarray(offset, offset + 8192))
   return text
 }
 
 /** Bytes as text when they are UTF-8 without control characters; the end may be cut inside a character. */
-export function asText(bytes: Uint8Array): string | undefined {
+export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
     return /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(text) ? undefined : text
@@ -91,31 +91,32 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(latin1(bytes))
 }
 
-function endOfHead(raw: Uint8Array): number {
-  for (let at = 0; at + 3 < raw.length; at++) {
-    if (raw[at] === 13 && raw[at + 1] === 10 && raw[at + 2] === 13 && raw[at + 3] === 10) return at + 4
+function findHeadEnd(raw: Uint8Array): number {
+  for (let offset = 0; offset + 3 < raw.length; offset++) {
+    if (raw[offset] === 13 && raw[offset + 1] === 10 && raw[offset + 2] === 13 && raw[offset + 3] === 10)
+      return offset + 4
   }
   return raw.length
 }
 
-function splitHeader(line: string): [string, string] {
+function parseHeader(line: string): [string, string] {
   const colon = line.indexOf(':')
   return colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).trim()]
 }
 
 /** The body inside its chunks; what is cut or malformed ends it. */
-export function withoutChunks(body: Uint8Array): Uint8Array {
-  const out = new Uint8Array(body.length)
+export function removeChunks(body: Uint8Array): Uint8Array {
+  const result = new Uint8Array(body.length)
   let length = 0
-  for (let at = 0; at < body.length; ) {
-    const newline = body.indexOf(10, at)
+  for (let offset = 0; offset < body.length; ) {
+    const newline = body.indexOf(10, offset)
     if (newline < 0) break
-    const size = Number.parseInt(latin1(body.subarray(at, newline)), 16)
+    const size = Number.parseInt(latin1(body.subarray(offset, newline)), 16)
     if (!(size > 0)) break
     const chunk = body.subarray(newline + 1, newline + 1 + size)
-    out.set(chunk, length)
+    result.set(chunk, length)
     length += chunk.length
-    at = newline + 1 + size + 2
+    offset = newline + 1 + size + 2
   }
-  return out.subarray(0, length)
+  return result.subarray(0, length)
 }

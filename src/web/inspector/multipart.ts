@@ -1,7 +1,7 @@
-import { asText, header, latin1 } from './message.ts'
+import { decodeText, headerValue, latin1 } from './message.ts'
 
 /** One part of a multipart body. */
-export interface Part {
+export interface MultipartPart {
   name: string
   filename: string | undefined
   contentType: string
@@ -11,26 +11,26 @@ export interface Part {
 }
 
 /** Takes a multipart body apart; undefined when it names no boundary. */
-export function partsOf(body: Uint8Array, contentType: string): Part[] | undefined {
+export function parseMultipart(body: Uint8Array, contentType: string): MultipartPart[] | undefined {
   const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType)
   if (!boundary) return undefined
   const text = latin1(body)
   const marker = `--${boundary[1] ?? boundary[2]}`
-  const parts: Part[] = []
-  for (let at = text.indexOf(marker); at >= 0; ) {
-    const from = at + marker.length
-    const next = text.indexOf(marker, from)
-    if (text.startsWith('--', from)) break
+  const parts: MultipartPart[] = []
+  for (let index = text.indexOf(marker); index >= 0; ) {
+    const start = index + marker.length
+    const next = text.indexOf(marker, start)
+    if (text.startsWith('--', start)) break
     const end = next < 0 ? text.length : next - 2
-    const split = text.indexOf('\r\n\r\n', from)
-    if (split >= 0 && split <= end)
-      parts.push(readPart(text.slice(from, split), body.subarray(split + 4, end)))
-    at = next
+    const headEnd = text.indexOf('\r\n\r\n', start)
+    if (headEnd >= 0 && headEnd <= end)
+      parts.push(parsePart(text.slice(start, headEnd), body.subarray(headEnd + 4, end)))
+    index = next
   }
   return parts
 }
 
-function readPart(head: string, content: Uint8Array): Part {
+function parsePart(head: string, content: Uint8Array): MultipartPart {
   const headers = head
     .split('\r\n')
     .filter((line) => line.includes(':'))
@@ -38,12 +38,12 @@ function readPart(head: string, content: Uint8Array): Part {
       line.slice(0, line.indexOf(':')),
       line.slice(line.indexOf(':') + 1).trim(),
     ])
-  const disposition = header(headers, 'content-disposition')
+  const disposition = headerValue(headers, 'content-disposition')
   return {
     name: /[;\s]name="([^"]*)"/i.exec(disposition)?.[1] ?? '',
     filename: /[;\s]filename="([^"]*)"/i.exec(disposition)?.[1],
-    contentType: header(headers, 'content-type'),
+    contentType: headerValue(headers, 'content-type'),
     size: content.length,
-    text: asText(content),
+    text: decodeText(content),
   }
 }

@@ -1,5 +1,5 @@
 /** More rows would make the page stop; nobody reads them. */
-const MOST = 1000
+const MAX_ROWS = 1000
 
 /** Names and values, repetitions kept. */
 export function PairTable({
@@ -13,17 +13,17 @@ export function PairTable({
     <table className="pairs">
       <caption>{caption}</caption>
       <tbody>
-        {pairs.slice(0, MOST).map(([name, value], index) => (
+        {pairs.slice(0, MAX_ROWS).map(([name, value], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: names repeat and never change places.
           <tr key={index}>
             <th scope="row">{name}</th>
             <td>{value}</td>
           </tr>
         ))}
-        {pairs.length > MOST && (
+        {pairs.length > MAX_ROWS && (
           <tr>
             <th scope="row">…</th>
-            <td>{pairs.length - MOST} more; the Raw tab has them all.</td>
+            <td>{pairs.length - MAX_ROWS} more; the Raw tab has them all.</td>
           </tr>
         )}
       </tbody>

@@ -1,11 +1,11 @@
 /** A piece of highlighted text. */
-export interface Token {
+export interface SyntaxToken {
   kind: 'plain' | 'key' | 'string' | 'number' | 'word' | 'tag'
   text: string
 }
 
 /** Deep nesting makes indentation grow with the square of the text; beyond this it is shown as it came. */
-const MOST_OUTPUT = 4_000_000
+const MAX_OUTPUT_LENGTH = 4_000_000
 
 const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
@@ -13,100 +13,104 @@ const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
  * JSON with line breaks and indentation. Works on the text, not on parsed values, so that long numbers, repeated keys and
  * escapes stay as they were sent; says why when it cannot be laid out.
  */
-export function prettyJson(text: string): { tokens: Token[] } | { problem: string } {
+export function prettyJson(text: string): { tokens: SyntaxToken[] } | { problem: string } {
   try {
     JSON.parse(text)
   } catch (error) {
     return { problem: `Not valid JSON: ${(error as Error).message}` }
   }
-  const out = new Output()
-  const all = text.match(JSON_TOKEN) ?? []
-  for (const [index, piece] of all.entries()) {
-    if (out.full) return { problem: 'Too long or too deep to be laid out; shown as it came.' }
-    const next = all[index + 1]
-    if (piece === '{' || piece === '[') {
-      out.add('plain', piece)
-      out.depth++
-      if (next !== '}' && next !== ']') out.line()
-    } else if (piece === '}' || piece === ']') {
-      const former = all[index - 1]
-      out.depth--
-      if (former !== '{' && former !== '[') out.line()
-      out.add('plain', piece)
-    } else if (piece === ',') {
-      out.add('plain', piece)
-      out.line()
-    } else if (piece === ':') out.add('plain', ': ')
-    else out.add(kindOfJson(piece, next), piece)
+  const output = new Output()
+  const lexemes = text.match(JSON_TOKEN) ?? []
+  for (const [index, lexeme] of lexemes.entries()) {
+    if (output.full) return { problem: 'Too long or too deep to be laid out; shown as it came.' }
+    const next = lexemes[index + 1]
+    if (lexeme === '{' || lexeme === '[') {
+      output.add('plain', lexeme)
+      output.depth++
+      if (next !== '}' && next !== ']') output.breakLine()
+    } else if (lexeme === '}' || lexeme === ']') {
+      const previous = lexemes[index - 1]
+      output.depth--
+      if (previous !== '{' && previous !== '[') output.breakLine()
+      output.add('plain', lexeme)
+    } else if (lexeme === ',') {
+      output.add('plain', lexeme)
+      output.breakLine()
+    } else if (lexeme === ':') output.add('plain', ': ')
+    else output.add(jsonTokenKind(lexeme, next), lexeme)
   }
-  return { tokens: out.tokens }
+  return { tokens: output.tokens }
 }
 
-function kindOfJson(piece: string, next: string | undefined): Token['kind'] {
-  if (piece.startsWith('"')) return next === ':' ? 'key' : 'string'
-  return /^[-\d]/.test(piece) ? 'number' : 'word'
+function jsonTokenKind(lexeme: string, next: string | undefined): SyntaxToken['kind'] {
+  if (lexeme.startsWith('"')) return next === ':' ? 'key' : 'string'
+  return /^[-\d]/.test(lexeme) ? 'number' : 'word'
 }
 
 /** XML with one element a line, its text left in place; it is not checked. Undefined when it is too long or too deep. */
-export function prettyXml(text: string): Token[] | undefined {
-  const out = new Output()
+export function prettyXml(text: string): SyntaxToken[] | undefined {
+  const output = new Output()
   // True behind an opening tag or text: more text and the closing tag stay on its line.
-  let beside = true
-  for (const piece of xmlPieces(text)) {
-    if (out.full) return undefined
-    if (!piece.startsWith('<') || piece.startsWith('<![CDATA[')) {
-      if (piece.trim() === '') continue
-      if (!beside) out.line()
-      out.add('plain', piece.trim())
-      beside = true
-    } else if (piece.startsWith('</')) {
-      out.depth = Math.max(0, out.depth - 1)
-      if (!beside) out.line()
-      out.add('tag', piece)
-      beside = false
+  let inline = true
+  for (const lexeme of splitXml(text)) {
+    if (output.full) return undefined
+    if (!lexeme.startsWith('<') || lexeme.startsWith('<![CDATA[')) {
+      if (lexeme.trim() === '') continue
+      if (!inline) output.breakLine()
+      output.add('plain', lexeme.trim())
+      inline = true
+    } else if (lexeme.startsWith('</')) {
+      output.depth = Math.max(0, output.depth - 1)
+      if (!inline) output.breakLine()
+      output.add('tag', lexeme)
+      inline = false
     } else {
-      if (out.tokens.length > 0) out.line()
-      out.add('tag', piece)
-      beside = !/^<[?!]/.test(piece) && !piece.endsWith('/>')
-      if (beside) out.depth++
+      if (output.tokens.length > 0) output.breakLine()
+      output.add('tag', lexeme)
+      inline = !/^<[?!]/.test(lexeme) && !lexeme.endsWith('/>')
+      if (inline) output.depth++
     }
   }
-  return out.tokens
+  return output.tokens
 }
 
 /** Tags, comments, CDATA sections and the text between. What never ends is one piece, so the work stays linear. */
-function* xmlPieces(text: string): Iterable<string> {
-  for (let at = 0; at < text.length; ) {
+function* splitXml(text: string): Iterable<string> {
+  for (let start = 0; start < text.length; ) {
     let end: number
-    if (text[at] !== '<') end = text.indexOf('<', at)
+    if (text[start] !== '<') end = text.indexOf('<', start)
     else {
-      const closing = text.startsWith('<!--', at) ? '-->' : text.startsWith('<![CDATA[', at) ? ']]>' : '>'
-      end = text.indexOf(closing, at)
+      const closing = text.startsWith('<!--', start)
+        ? '-->'
+        : text.startsWith('<![CDATA[', start)
+          ? ']]>'
+          : '>'
+      end = text.indexOf(closing, start)
       if (end >= 0) end += closing.length
     }
     if (end < 0) end = text.length
-    yield text.slice(at, end)
-    at = end
+    yield text.slice(start, end)
+    start = end
   }
 }
 
 class Output {
-  readonly tokens: Token[] = []
+  readonly tokens: SyntaxToken[] = []
   depth = 0
   #length = 0
 
   get full(): boolean {
-    return this.#length > MOST_OUTPUT
+    return this.#length > MAX_OUTPUT_LENGTH
   }
 
-  add(kind: Token['kind'], text: string): void {
+  add(kind: SyntaxToken['kind'], text: string): void {
     this.#length += text.length
     const last = this.tokens.at(-1)
     if (kind === 'plain' && last?.kind === 'plain') last.text += text
     else this.tokens.push({ kind, text })
   }
 
-  line(): void {
+  breakLine(): void {
     this.add('plain', `\n${'  '.repeat(this.depth)}`)
   }
 }

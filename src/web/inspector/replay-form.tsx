@@ -1,16 +1,16 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
-import { ApiError, type Capture, type ReplayChanges, type Tunnel } from './api.ts'
-import { asText, header, type Message } from './message.ts'
+import { type CaptureView, LocalApiError, type ReplayChanges, type TunnelView } from './api.ts'
+import { decodeText, headerValue, type Message } from './message.ts'
 import './replay-form.css'
 
 /** Follows from the body, so it is not the reader's to set. */
-const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
+const FRAMING_HEADERS = new Set(['content-length', 'transfer-encoding', 'trailer'])
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 interface Props {
-  capture: Capture
+  capture: CaptureView
   request: Message
-  tunnels: readonly Tunnel[]
+  tunnels: readonly TunnelView[]
   onSend(changes: ReplayChanges, tunnelName: string): Promise<void>
   onCancel(): void
 }
@@ -24,32 +24,33 @@ interface Field {
 /** The request as it was captured, to be changed and sent again. */
 export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Props) {
   const id = useId()
-  const first = useRef<HTMLInputElement>(null)
-  const [was] = useState(() => editable(capture, request))
+  const methodInput = useRef<HTMLInputElement>(null)
+  const [original] = useState(() => toEditable(capture, request))
   const [method, setMethod] = useState(capture.request.method)
   const [path, setPath] = useState(capture.request.uri)
   const [fields, setFields] = useState<readonly Field[]>(() =>
-    was.headers.map(([name, value], key) => ({ key, name, value })),
+    original.headers.map(([name, value], key) => ({ key, name, value })),
   )
-  const [body, setBody] = useState(was.body ?? '')
+  const [body, setBody] = useState(original.body ?? '')
   const [tunnel, setTunnel] = useState(() =>
     tunnels.some(({ name }) => name === capture.tunnel_name) ? capture.tunnel_name : (tunnels[0]?.name ?? ''),
   )
   const [problem, setProblem] = useState('')
-  useEffect(() => first.current?.focus(), [])
+  useEffect(() => methodInput.current?.focus(), [])
 
   const send = async (event?: FormEvent) => {
     event?.preventDefault()
-    const headers = fields.filter(({ name }) => name.trim() !== '').map(pairOf)
+    const headers = fields.filter(({ name }) => name.trim() !== '').map(toPair)
     const changes: ReplayChanges = {}
     if (method !== capture.request.method) changes.method = method
     if (path !== capture.request.uri) changes.path = path
-    if (was.altered || JSON.stringify(headers) !== JSON.stringify(was.headers)) changes.headers = headers
-    if (was.body !== undefined && (was.altered || body !== was.body)) changes.body = body
+    if (original.altered || JSON.stringify(headers) !== JSON.stringify(original.headers))
+      changes.headers = headers
+    if (original.body !== undefined && (original.altered || body !== original.body)) changes.body = body
     try {
       await onSend(changes, tunnel)
     } catch (error) {
-      setProblem(error instanceof ApiError ? error.message : `That failed: ${(error as Error).message}`)
+      setProblem(error instanceof LocalApiError ? error.message : `That failed: ${(error as Error).message}`)
     }
   }
   const change = (key: number, changed: Partial<Field>) =>
@@ -68,12 +69,12 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
         <label>
           Method
           <input
-            ref={first}
+            ref={methodInput}
             value={method}
             onChange={(event) => setMethod(event.target.value)}
             list={`${id}-methods`}
             required
-            {...PLAIN}
+            {...PLAIN_INPUT}
           />
         </label>
         <datalist id={`${id}-methods`}>
@@ -83,7 +84,7 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
         </datalist>
         <label className="grows">
           Path
-          <input value={path} onChange={(event) => setPath(event.target.value)} required {...PLAIN} />
+          <input value={path} onChange={(event) => setPath(event.target.value)} required {...PLAIN_INPUT} />
         </label>
       </div>
       <fieldset>
@@ -94,13 +95,13 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
               aria-label={`Header ${index + 1}`}
               value={name}
               onChange={(event) => change(key, { name: event.target.value })}
-              {...PLAIN}
+              {...PLAIN_INPUT}
             />
             <input
               aria-label={`Value of ${name || `header ${index + 1}`}`}
               value={value}
               onChange={(event) => change(key, { value: event.target.value })}
-              {...PLAIN}
+              {...PLAIN_INPUT}
             />
             <button
               type="button"
@@ -116,20 +117,20 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
         </button>
         <p className="note">The length of the body is worked out when it is sent.</p>
       </fieldset>
-      {was.body === undefined ? (
+      {original.body === undefined ? (
         <p className="note">The body is not text; it is sent as it was captured.</p>
       ) : (
         <label>
           Body
           <textarea
-            rows={Math.min(16, Math.max(3, was.body.split('\n', 20).length))}
+            rows={Math.min(16, Math.max(3, original.body.split('\n', 20).length))}
             value={body}
             onChange={(event) => setBody(event.target.value)}
-            {...PLAIN}
+            {...PLAIN_INPUT}
           />
         </label>
       )}
-      {was.notes.map((note) => (
+      {original.notes.map((note) => (
         <p className="note" key={note}>
           {note}
         </p>
@@ -160,21 +161,21 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
   )
 }
 
-const PLAIN = { spellCheck: false, autoComplete: 'off', autoCapitalize: 'off' } as const
+const PLAIN_INPUT = { spellCheck: false, autoComplete: 'off', autoCapitalize: 'off' } as const
 
-const pairOf = ({ name, value }: Field): [string, string] => [name.trim(), value]
+const toPair = ({ name, value }: Field): [string, string] => [name.trim(), value]
 const nextKey = (fields: readonly Field[]) => Math.max(-1, ...fields.map(({ key }) => key)) + 1
 
 /** What can be edited of a request, and whether it is no longer what was captured even before anybody edits it. */
-function editable({ request: captured }: Capture, request: Message) {
+function toEditable({ request: captured }: CaptureView, request: Message) {
   const notes: string[] = []
-  let headers = request.headers.filter(([name]) => !FRAMING.has(name.toLowerCase()))
-  const body = asText(request.body)
+  let headers = request.headers.filter(([name]) => !FRAMING_HEADERS.has(name.toLowerCase()))
+  const body = decodeText(request.body)
   const encoded = body !== undefined && request.body !== request.plainBody
   if (encoded) {
     headers = headers.filter(([name]) => name.toLowerCase() !== 'content-encoding')
     notes.push(
-      `The body is shown and sent without its ${header(request.headers, 'content-encoding')} encoding.`,
+      `The body is shown and sent without its ${headerValue(request.headers, 'content-encoding')} encoding.`,
     )
   }
   if (captured.truncated) notes.push('Only the beginning of the body was kept. What stands here is sent.')

@@ -1,7 +1,7 @@
-import type { Capture } from './api.ts'
+import type { CaptureView } from './api.ts'
 
 /** Why a request cannot be replayed as it is, in a sentence; undefined when it can. */
-export function whyNotReplayable({ replayable, request }: Capture): string | undefined {
+export function replayBlockedReason({ replayable, request }: CaptureView): string | undefined {
   if (replayable) return undefined
   if (request.truncated)
     return 'Only the beginning of this request was kept, so it can be replayed only with changes.'

@@ -7,14 +7,14 @@ import {
   useRef,
   useState,
 } from 'react'
-import { bytes, duration, ipOf, timeOfDay } from '../shared/units.ts'
-import type { Capture } from './api.ts'
+import { bytes, formatDuration, formatTimeOfDay, stripPort } from '../shared/units.ts'
+import type { CaptureView } from './api.ts'
 
 const NARROW = matchMedia('(max-width: 640px)')
-const EXTRA = 4
+const OVERSCAN_ROWS = 4
 
 interface Props {
-  captures: readonly Capture[]
+  captures: readonly CaptureView[]
   selected: string | undefined
   onSelect(id: string): void
   onOpen(): void
@@ -31,9 +31,13 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
     const element = box.current
     if (!element) return
     const top = Math.floor(element.scrollTop / rowHeight)
-    const from = Math.max(0, top - EXTRA)
-    const many = Math.ceil(element.clientHeight / rowHeight) + 2 * EXTRA
-    setWindow((was) => (was.first === from && was.count === many ? was : { first: from, count: many }))
+    const firstRow = Math.max(0, top - OVERSCAN_ROWS)
+    const rowCount = Math.ceil(element.clientHeight / rowHeight) + 2 * OVERSCAN_ROWS
+    setWindow((previous) =>
+      previous.first === firstRow && previous.count === rowCount
+        ? previous
+        : { first: firstRow, count: rowCount },
+    )
     const capture = captures[top]
     anchor.current =
       element.scrollTop > 0 && capture
@@ -47,8 +51,8 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
     const { current } = anchor
     // New rows come in above: whoever has scrolled down keeps seeing what they were looking at.
     if (element && current) {
-      const at = captures.findIndex(({ id }) => id === current.id)
-      if (at >= 0) element.scrollTop = at * rowHeight + current.offset
+      const index = captures.findIndex(({ id }) => id === current.id)
+      if (index >= 0) element.scrollTop = index * rowHeight + current.offset
     }
     measure()
   }, [captures, rowHeight])
@@ -61,9 +65,9 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when the selection moves, not when rows do.
   useEffect(() => {
     const element = box.current
-    const at = captures.findIndex(({ id }) => id === selected)
-    if (!element || at < 0) return
-    const top = at * rowHeight
+    const index = captures.findIndex(({ id }) => id === selected)
+    if (!element || index < 0) return
+    const top = index * rowHeight
     if (top < element.scrollTop) element.scrollTop = top
     else if (top + rowHeight > element.scrollTop + element.clientHeight)
       element.scrollTop = top + rowHeight - element.clientHeight
@@ -110,7 +114,7 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
 }
 
 interface RowProps {
-  capture: Capture
+  capture: CaptureView
   top: number
   position: number
   total: number
@@ -136,16 +140,16 @@ const Row = memo(function Row({ capture, top, position, total, selected }: RowPr
       <span className="path" title={request.uri}>
         {request.uri}
       </span>
-      <span className="duration">{capture.in_flight ? '…' : duration(capture.duration)}</span>
+      <span className="duration">{capture.in_flight ? '…' : formatDuration(capture.duration)}</span>
       <span className="size">{response ? bytes(response.body_size) : ''}</span>
-      <span className="ip">{ipOf(capture.remote_addr)}</span>
-      <span className="time">{timeOfDay(capture.start)}</span>
+      <span className="ip">{stripPort(capture.remote_addr)}</span>
+      <span className="time">{formatTimeOfDay(capture.start)}</span>
     </div>
   )
 })
 
 /** The status of an exchange, coloured by its family. */
-export function StatusCode({ capture }: { capture: Capture }) {
+export function StatusCode({ capture }: { capture: CaptureView }) {
   const { response, in_flight, error } = capture
   if (response) {
     return (
@@ -164,9 +168,9 @@ export function StatusCode({ capture }: { capture: Capture }) {
 function useRowHeight(): number {
   const [narrow, setNarrow] = useState(NARROW.matches)
   useEffect(() => {
-    const changed = () => setNarrow(NARROW.matches)
-    NARROW.addEventListener('change', changed)
-    return () => NARROW.removeEventListener('change', changed)
+    const onChange = () => setNarrow(NARROW.matches)
+    NARROW.addEventListener('change', onChange)
+    return () => NARROW.removeEventListener('change', onChange)
   }, [])
   return narrow ? 52 : 30
 }

@@ -1,39 +1,44 @@
 import { useEffect, useState } from 'react'
 import { Plot } from '../shared/plot.tsx'
 import { ScrollRegion } from '../shared/scroll-region.tsx'
-import { bytes, duration } from '../shared/units.ts'
-import { type AgentStatus, getStatus, listTunnels, type Timing, type Tunnel } from './api.ts'
+import { bytes, formatDuration } from '../shared/units.ts'
+import { type AgentStatus, getStatus, listTunnels, type TimingView, type TunnelView } from './api.ts'
 
-const EVERY_MS = 2000
-const KEPT = 60
+const REFRESH_INTERVAL_MS = 2000
+const MAX_SAMPLES = 60
 
-interface Seen {
+interface StatusSnapshot {
   status: AgentStatus
-  tunnels: readonly Tunnel[]
+  tunnels: readonly TunnelView[]
   /** Requests per second of each tunnel, oldest first. */
   rates: ReadonlyMap<string, readonly number[]>
-  at: number
+  time: number
 }
 
 /** The agent, its tunnels and their numbers, looked at every two seconds. */
 export function StatusPage() {
-  const [seen, setSeen] = useState<Seen>()
+  const [snapshot, setSnapshot] = useState<StatusSnapshot>()
   const [problem, setProblem] = useState('')
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>
     let stopped = false
-    const look = async () => {
+    const refresh = async () => {
       try {
         const [status, tunnels] = await Promise.all([getStatus(), listTunnels()])
         if (stopped) return
-        setSeen((before) => ({ status, tunnels, at: performance.now(), rates: addRates(before, tunnels) }))
+        setSnapshot((previous) => ({
+          status,
+          tunnels,
+          time: performance.now(),
+          rates: addRates(previous, tunnels),
+        }))
         setProblem('')
       } catch (error) {
         if (!stopped) setProblem((error as Error).message)
       }
-      if (!stopped) timer = setTimeout(look, EVERY_MS)
+      if (!stopped) timer = setTimeout(refresh, REFRESH_INTERVAL_MS)
     }
-    void look()
+    void refresh()
     return () => {
       stopped = true
       clearTimeout(timer)
@@ -43,29 +48,31 @@ export function StatusPage() {
     <main className="status">
       <h1>Agent</h1>
       {problem !== '' && <p className="note error">{problem}</p>}
-      {seen && <Facts status={seen.status} />}
+      {snapshot && <Facts status={snapshot.status} />}
       <h2>Tunnels</h2>
-      {seen?.tunnels.length === 0 && <p className="note">No tunnel is running.</p>}
-      {seen?.tunnels.map((tunnel) => (
-        <TunnelCard key={tunnel.ID} tunnel={tunnel} rates={seen.rates.get(tunnel.ID) ?? []} />
+      {snapshot?.tunnels.length === 0 && <p className="note">No tunnel is running.</p>}
+      {snapshot?.tunnels.map((tunnel) => (
+        <TunnelCard key={tunnel.ID} tunnel={tunnel} rates={snapshot.rates.get(tunnel.ID) ?? []} />
       ))}
     </main>
   )
 }
 
 function addRates(
-  before: Seen | undefined,
-  tunnels: readonly Tunnel[],
+  previous: StatusSnapshot | undefined,
+  tunnels: readonly TunnelView[],
 ): ReadonlyMap<string, readonly number[]> {
   const rates = new Map<string, readonly number[]>()
-  const seconds = before ? (performance.now() - before.at) / 1000 : 0
+  const seconds = previous ? (performance.now() - previous.time) / 1000 : 0
   for (const { ID, metrics } of tunnels) {
-    const former = before?.tunnels.find((each) => each.ID === ID)
-    if (!former || seconds <= 0) continue
+    const previousTunnel = previous?.tunnels.find((each) => each.ID === ID)
+    if (!previousTunnel || seconds <= 0) continue
     // A tunnel whose traffic is not looked into counts connections only.
-    const [now, then] = [metrics, former.metrics].map(({ conns, http }) => Math.max(conns.count, http.count))
-    const rate = Math.max(0, now! - then!) / seconds
-    rates.set(ID, [...(before?.rates.get(ID) ?? []), rate].slice(-KEPT))
+    const [currentCount, previousCount] = [metrics, previousTunnel.metrics].map(({ conns, http }) =>
+      Math.max(conns.count, http.count),
+    )
+    const rate = Math.max(0, currentCount! - previousCount!) / seconds
+    rates.set(ID, [...(previous?.rates.get(ID) ?? []), rate].slice(-MAX_SAMPLES))
   }
   return rates
 }
@@ -98,7 +105,7 @@ function Facts({ status }: { status: AgentStatus }) {
   )
 }
 
-function TunnelCard({ tunnel, rates }: { tunnel: Tunnel; rates: readonly number[] }) {
+function TunnelCard({ tunnel, rates }: { tunnel: TunnelView; rates: readonly number[] }) {
   const { name, public_url, config, metrics } = tunnel
   return (
     <section className="card" aria-label={`Tunnel ${name}`}>
@@ -143,7 +150,7 @@ function TunnelCard({ tunnel, rates }: { tunnel: Tunnel; rates: readonly number[
   )
 }
 
-function TimingRow({ name, timing }: { name: string; timing: Timing }) {
+function TimingRow({ name, timing }: { name: string; timing: TimingView }) {
   return (
     <tr>
       <th scope="row">{name}</th>
@@ -155,7 +162,7 @@ function TimingRow({ name, timing }: { name: string; timing: Timing }) {
       ))}
       {[timing.p50, timing.p90, timing.p95, timing.p99].map((nanoseconds, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: four fixed columns.
-        <td key={index}>{timing.count === 0 ? '–' : duration(nanoseconds)}</td>
+        <td key={index}>{timing.count === 0 ? '–' : formatDuration(nanoseconds)}</td>
       ))}
     </tr>
   )

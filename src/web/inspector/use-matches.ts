@@ -1,42 +1,42 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react'
-import type { Capture } from './api.ts'
+import type { CaptureView } from './api.ts'
 import { BodySearch } from './body-search.ts'
 import { parseQuery } from './query.ts'
 
 /** The captures a search finds; bodies are loaded when it needs them, so the answer may still grow. */
-export function useMatches(captures: readonly Capture[], text: string) {
+export function useMatches(captures: readonly CaptureView[], search: string) {
   const [progress, setProgress] = useState(0)
   const [bodies] = useState(() => new BodySearch(() => setProgress((count) => count + 1)))
-  const deferred = useDeferredValue(text)
+  const deferred = useDeferredValue(search)
   // A verdict holds for as long as the search and the capture do; a changed capture is a new object.
-  const { query, verdicts } = useMemo(
-    () => ({ query: parseQuery(deferred), verdicts: new WeakMap<Capture, boolean>() }),
+  const { query, results } = useMemo(
+    () => ({ query: parseQuery(deferred), results: new WeakMap<CaptureView, boolean>() }),
     [deferred],
   )
 
-  const found = useMemo(() => {
+  const result = useMemo(() => {
     // Body texts are kept outside React; `progress` says that there are more of them.
     void progress
-    if (deferred.trim() === '') return { matches: captures, open: [] }
-    const open: Capture[] = []
+    if (deferred.trim() === '') return { matches: captures, pending: [] }
+    const pending: CaptureView[] = []
     const matches = captures.filter((capture) => {
-      const known = verdicts.get(capture)
-      if (known !== undefined) return known
-      const verdict = query.judge(capture, bodies.textOf(capture))
-      if (verdict === 'needs body') open.push(capture)
-      else verdicts.set(capture, verdict === 'yes')
-      return verdict === 'yes'
+      const cached = results.get(capture)
+      if (cached !== undefined) return cached
+      const match = query.match(capture, bodies.getText(capture))
+      if (match === 'needs body') pending.push(capture)
+      else results.set(capture, match === 'yes')
+      return match === 'yes'
     })
-    return { matches, open }
-  }, [captures, deferred, query, verdicts, bodies, progress])
+    return { matches, pending }
+  }, [captures, deferred, query, results, bodies, progress])
 
   useEffect(() => {
-    if (captures.length === 0) bodies.forget()
-    bodies.want(found.open)
-  }, [bodies, captures, found.open])
+    if (captures.length === 0) bodies.clear()
+    bodies.load(result.pending)
+  }, [bodies, captures, result.pending])
   return {
-    matches: found.matches,
-    searching: found.open.some(({ in_flight }) => !in_flight),
+    matches: result.matches,
+    searching: result.pending.some(({ in_flight }) => !in_flight),
     problem: query.problem,
   }
 }

@@ -3,9 +3,9 @@ const HEIGHT = 36
 
 /** A small line of the last values, with the greatest of them in words. */
 export function Plot({ values, label }: { values: readonly number[]; label: string }) {
-  const most = Math.max(1, ...values)
+  const max = Math.max(1, ...values)
   const step = WIDTH / Math.max(1, values.length - 1)
-  const points = values.map((value, index) => `${index * step},${HEIGHT - 2 - (value / most) * (HEIGHT - 4)}`)
+  const points = values.map((value, index) => `${index * step},${HEIGHT - 2 - (value / max) * (HEIGHT - 4)}`)
   const last = values.at(-1) ?? 0
   return (
     <figure className="plot">

@@ -1,5 +1,5 @@
 /** `3.2 ms` from nanoseconds. */
-export function duration(nanoseconds: number): string {
+export function formatDuration(nanoseconds: number): string {
   const ms = nanoseconds / 1e6
   if (ms < 1) return `${ms.toFixed(2)} ms`
   if (ms < 10) return `${ms.toFixed(1)} ms`
@@ -17,11 +17,11 @@ export function bytes(count: number): string {
 }
 
 /** The time of day of a timestamp, as the agent's clock showed it. */
-export function timeOfDay(start: string): string {
+export function formatTimeOfDay(start: string): string {
   return start.slice(11, 19)
 }
 
 /** The address without its port. */
-export function ipOf(address: string): string {
+export function stripPort(address: string): string {
   return address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 }

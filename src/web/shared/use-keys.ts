@@ -2,12 +2,12 @@ import { useEffect, useRef } from 'react'
 
 /** Single keys anywhere on the page, except where somebody types or a control wants the key itself. */
 export function useKeys(actions: readonly (readonly [keys: string, action: () => unknown])[]): void {
-  const latest = useRef(actions)
+  const actionsRef = useRef(actions)
   useEffect(() => {
-    latest.current = actions
+    actionsRef.current = actions
   })
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
       if (document.querySelector('dialog[open]')) return
       const target = event.target as HTMLElement
@@ -19,12 +19,12 @@ export function useKeys(actions: readonly (readonly [keys: string, action: () =>
       }
       const moves = event.key.length > 1
       if (moves && event.key !== 'Escape' && target.closest('button, a, [role=tab], pre, .scrolls')) return
-      const action = latest.current.find(([keys]) => keys.split(' ').includes(event.key))?.[1]
+      const action = actionsRef.current.find(([keys]) => keys.split(' ').includes(event.key))?.[1]
       if (!action) return
       event.preventDefault()
       action()
     }
-    addEventListener('keydown', pressed)
-    return () => removeEventListener('keydown', pressed)
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
   }, [])
 }
