@@ -95,7 +95,7 @@ test('two exchanges are compared with the keyboard alone', async (t) => {
   await page.keyboard.press('d')
   await page.getByText(/Comparing with GET \/orders/).waitFor()
   await page.keyboard.press('k')
-  await page.getByRole('heading', { name: 'Two requests compared' }).waitFor()
+  await page.getByRole('heading', { name: 'Request comparison' }).waitFor()
 
   const request = page.getByRole('region', { name: 'Request', exact: true }).last()
   const response = page.getByRole('region', { name: 'Response', exact: true })
@@ -135,7 +135,7 @@ test('a replay is compared with what it repeats, and long bodies show what diffe
   const body = page.getByRole('table', { name: /^Body · 1 line differs/ })
   assert.match(
     await shown(body),
-    /… 597 equal lines[\s\S]*line 599[\s\S]*−\s*before\s+\+\s*after[\s\S]*… 296 equal lines/,
+    /… 597 unchanged lines[\s\S]*line 599[\s\S]*−\s*before\s+\+\s*after[\s\S]*… 296 unchanged lines/,
   )
   await page.getByRole('button', { name: 'Stop comparing' }).click()
   await page.getByRole('heading', { name: 'POST /long' }).waitFor()
@@ -156,7 +156,7 @@ test('hostile content stays text when it is compared', async (t) => {
   await page.keyboard.press('d')
 
   await page.keyboard.press('j')
-  await page.getByRole('heading', { name: 'Two requests compared' }).waitFor()
+  await page.getByRole('heading', { name: 'Request comparison' }).waitFor()
   await page
     .getByRole('table', { name: /^Headers/ })
     .first()

@@ -27,7 +27,7 @@ test('a request is replayed with changes, and the new exchange is shown', async 
   await form.getByLabel('Path').fill('/orders/7?status=202')
   await form.getByLabel('Value of X-Debug').fill('1')
   await form.getByRole('button', { name: 'Remove X-Gone' }).click()
-  await form.getByRole('button', { name: 'Add a header' }).click()
+  await form.getByRole('button', { name: 'Add header' }).click()
   await form.getByLabel('Header 4', { exact: true }).fill('X-New')
   await form.getByLabel('Value of X-New').fill('yes')
   await form.getByLabel('Body').fill('{"amount": 20}')

@@ -1,4 +1,4 @@
-/** One side of a captured exchange; `raw` (base64) is left out of summaries. */
+/** One side of a captured exchange; summaries omit `raw` (base64). */
 export interface CapturedMessage {
   proto: string
   headers: Record<string, string[]>
@@ -8,7 +8,7 @@ export interface CapturedMessage {
   redacted?: boolean
 }
 
-/** A captured request as the local API shows it (docs/local-api.md). */
+/** The JSON of a captured request (docs/local-api.md). */
 export interface CaptureView {
   id: string
   tunnel_name: string
@@ -24,7 +24,7 @@ export interface CaptureView {
   error?: string
 }
 
-/** How many WebSocket messages or events an exchange has had. */
+/** The number and state of the WebSocket messages or events of an exchange. */
 export interface FramesSummary {
   total: number
   dropped: number
@@ -51,7 +51,7 @@ export interface FrameView {
   decoded?: boolean
 }
 
-/** Counts, rates and lifetimes; `gauge` only for connections. */
+/** Counts, rates and durations; `gauge` only for connections. */
 export interface TimingView {
   count: number
   gauge?: number
@@ -74,7 +74,7 @@ export interface TunnelView {
   metrics: { conns: TimingView; http: TimingView }
 }
 
-/** What the agent says of itself. */
+/** The JSON of the agent's status. */
 export interface AgentStatus {
   status: string
   agent_version: string
@@ -83,7 +83,7 @@ export interface AgentStatus {
   update_available?: string
 }
 
-/** A refusal of the agent in its own words, or that it could not be reached. */
+/** An error response of the agent, or status 0 if it cannot be reached. */
 export class LocalApiError extends Error {
   readonly status: number
 
@@ -98,13 +98,13 @@ async function callApi(path: string, init?: RequestInit): Promise<Response> {
   try {
     response = await fetch(path, init)
   } catch {
-    throw new LocalApiError(0, 'The agent does not answer. Is it still running?')
+    throw new LocalApiError(0, 'The agent is not responding. Is it still running?')
   }
   if (response.ok) return response
   const body = (await response.json().catch(() => ({}))) as { msg?: string; details?: { err?: string } }
   throw new LocalApiError(
     response.status,
-    body.details?.err ?? body.msg ?? `The agent answered ${response.status}.`,
+    body.details?.err ?? body.msg ?? `The agent returned status ${response.status}.`,
   )
 }
 
@@ -112,7 +112,7 @@ async function get<T>(path: string): Promise<T> {
   return (await (await callApi(path)).json()) as T
 }
 
-/** A page of captures, newest first, those older than `beforeId` if it is given. */
+/** A page of captures, newest first; with `beforeId`, only older ones. */
 export async function listCaptures(
   limit: number,
   beforeId: string | undefined,
@@ -127,30 +127,30 @@ export async function listCaptures(
 /** One capture with its bytes. */
 export const getCapture = (id: string) => get<CaptureView>(`/api/requests/http/${encodeURIComponent(id)}`)
 
-/** Frames of a capture behind the one named, oldest first. */
+/** The frames of a capture after an index, oldest first. */
 export const listFrames = (id: string, after: number, limit: number) =>
   get<FramesSummary & { frames: FrameView[] }>(
     `/api/requests/http/${encodeURIComponent(id)}/frames?after=${after}&limit=${limit}`,
   )
 
-/** A body the agent has decoded. */
+/** A body decoded by the agent. */
 export interface DecodedBodyView {
   decoded: string[]
   problem?: string
   base64: string
 }
 
-/** A captured body without its encodings, for those the browser does not know. */
+/** Loads a body decoded by the agent, for encodings the browser does not support. */
 export const getDecodedBody = (id: string, side: 'request' | 'response') =>
   get<DecodedBodyView>(`/api/requests/http/${encodeURIComponent(id)}/body?side=${side}`)
 
-/** Every running tunnel. */
+/** All running tunnels. */
 export const listTunnels = async () => (await get<{ tunnels: TunnelView[] }>('/api/tunnels')).tunnels
 
 /** The agent's connection and version. */
 export const getStatus = () => get<AgentStatus>('/api/status')
 
-/** What a replay sends differently (docs/local-api.md). */
+/** Changes to a replayed request (docs/local-api.md). */
 export interface ReplayChanges {
   method?: string
   path?: string
@@ -158,7 +158,7 @@ export interface ReplayChanges {
   body?: string
 }
 
-/** Sends a captured request again, through the tunnel it came by or another, with changes if there are any. */
+/** Replays a captured request, to its own tunnel or another, optionally with changes. */
 export async function replayCapture(
   id: string,
   tunnelName: string | undefined,
@@ -171,7 +171,7 @@ export async function replayCapture(
   })
 }
 
-/** Forgets every captured request. */
+/** Deletes all captured requests. */
 export async function clearCaptures(): Promise<void> {
   await callApi('/api/requests/http', { method: 'DELETE' })
 }

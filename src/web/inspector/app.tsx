@@ -5,7 +5,7 @@ import { StatusPage } from './status-page.tsx'
 
 const STATE_LABELS = { connecting: 'Connecting', live: 'Live', lost: 'Agent not reachable' }
 
-/** Both pages of the agent under one header; the feed goes on while the status page is open. */
+/** Both pages of the agent under one header; the feed stays connected while the status page is open. */
 export function App() {
   const [feed] = useState(() => new CaptureFeed())
   const view = useSyncExternalStore(feed.follow, feed.view)

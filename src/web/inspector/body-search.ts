@@ -1,13 +1,13 @@
 import { type CaptureView, listCaptures } from './api.ts'
 import { decodeText, type Message, parseMessages } from './message.ts'
 
-/** Bytes asked for at once; the agent answers traffic between two answers to us. */
+/** Small batches, so that the agent can serve traffic in between. */
 const BATCH_BYTES = 2 * 1024 * 1024
 const MAX_BATCH_CAPTURES = 100
-/** Longer bodies are searched up to here. */
+/** Only the beginning of longer bodies is searched. */
 const MAX_SEARCHED_BYTES = 256 * 1024
 
-/** The text of bodies in lower case, loaded little by little once a search asks for it. */
+/** A cache of body texts in lower case, loaded in batches once a search needs them. */
 export class BodySearch {
   readonly #texts = new Map<string, string>()
   readonly #onProgress: () => void
@@ -18,14 +18,14 @@ export class BodySearch {
     this.#onProgress = onProgress
   }
 
-  /** The text of both bodies; undefined while it is not known. */
+  /** The text of both bodies; undefined while it is not loaded. */
   getText(capture: CaptureView): string | undefined {
     if (capture.request.body_size === 0 && (capture.response?.body_size ?? 0) === 0 && !capture.in_flight)
       return ''
     return this.#texts.get(capture.id)
   }
 
-  /** Loads what is missing, in the order given; replaces what was asked for before. */
+  /** Loads the missing texts in this order; replaces the previous queue. */
   load(captures: readonly CaptureView[]): void {
     this.#queue = captures.filter((capture) => !capture.in_flight && this.getText(capture) === undefined)
     if (!this.#running && this.#queue.length > 0) void this.#run()
@@ -40,24 +40,24 @@ export class BodySearch {
     try {
       while (this.#queue.length > 0) {
         const [first] = this.#queue
-        // `before_id` leaves its own capture out, so it is given a name that sorts just behind the first.
+        // `before_id` is exclusive, so an id that sorts just after the first capture includes it.
         const captures = await listCaptures(firstBatchSize(this.#queue), `${first!.id}~`, false)
         for (const capture of captures) this.#texts.set(capture.id, await extractText(capture))
-        // Whatever lies between and was not among them, the agent no longer has.
+        // Captures in this range that were not returned have been evicted by the agent.
         const last = captures.at(-1)?.id ?? ''
         for (const { id } of this.#queue) if (id >= last && !this.#texts.has(id)) this.#texts.set(id, '')
         this.#queue = this.#queue.filter(({ id }) => !this.#texts.has(id))
         this.#onProgress()
       }
     } catch {
-      // The agent is gone; the list says so, and the next search asks again.
+      // The agent is unreachable; the page shows that, and the next search retries.
     } finally {
       this.#running = false
     }
   }
 }
 
-/** How many of the first captures weigh little enough to be asked for at once. */
+/** How many of the first captures fit into one batch. */
 function firstBatchSize(captures: readonly CaptureView[]): number {
   let size = 0
   let count = 0

@@ -8,7 +8,7 @@ import { parseMultipart } from './multipart.ts'
 import { PairTable } from './pair-table.tsx'
 import { prettyJson, prettyXml } from './pretty.ts'
 
-/** A body in the form that suits it. Whatever it claims to be, it is only ever text, a table or a picture. */
+/** Shows a body according to its type, but only ever as text, a table or a bitmap image. */
 export function BodyView({ message }: { message: Message }) {
   const { body, contentType } = message
   const text = useMemo(() => decodeText(body), [body])
@@ -41,7 +41,7 @@ function Content({ kind, message, text }: { kind: ContentKind; message: Message;
     case 'text':
       return <LongText text={text} label="Body" />
     case 'binary':
-      return <p className="note">This is not text. The Binary tab shows its bytes.</p>
+      return <p className="note">Binary data. See the Binary tab.</p>
   }
 }
 
@@ -71,9 +71,9 @@ function Xml({ text }: { text: string }) {
 
 function Multipart({ message }: { message: Message }) {
   const parts = useMemo(() => parseMultipart(message.body, message.contentType), [message])
-  if (!parts) return <p className="note error">The content type names no boundary between the parts.</p>
+  if (!parts) return <p className="note error">The content type has no multipart boundary.</p>
   const pairs = parts.map(({ name, filename, contentType, size, text }): [string, string] => {
-    if (filename === undefined) return [name, text ?? `${bytes(size)} that are not text`]
+    if (filename === undefined) return [name, text ?? `${bytes(size)} of binary data`]
     return [name, `${filename} · ${contentType || 'no content type'} · ${bytes(size)}`]
   })
   return <PairTable caption="Parts" pairs={pairs} />
@@ -88,7 +88,6 @@ function ImageView({ body, type }: { body: Uint8Array; type: string }) {
     setBroken(false)
     return () => URL.revokeObjectURL(objectUrl)
   }, [body, type])
-  if (broken)
-    return <p className="note">This is not a picture the browser can show, whatever its type says.</p>
+  if (broken) return <p className="note">The browser cannot display this image.</p>
   return url === '' ? null : <img className="picture" src={url} alt="Body" onError={() => setBroken(true)} />
 }

@@ -1,20 +1,20 @@
 import { type CaptureView, listCaptures } from './api.ts'
 
-/** What the list shows at one moment. */
+/** A snapshot of the feed, for rendering. */
 export interface FeedView {
   /** Newest first. */
   captures: readonly CaptureView[]
   state: 'connecting' | 'live' | 'lost'
   paused: boolean
-  /** Captures that came while paused. */
+  /** Captures that arrived while paused. */
   pendingCount: number
 }
 
-/** As many as the list holds; the agent itself keeps as many as fit its memory. */
+/** The limit of the list; the agent is limited by memory instead. */
 const MAX_CAPTURES = 10_000
 const PAGE_SIZE = 1000
 
-/** Follows the agent's captured requests: loads what there is, then takes in changes as they are told. */
+/** Follows the captures of the agent: loads the existing ones, then applies updates from the event stream. */
 export class CaptureFeed {
   readonly #byId = new Map<string, CaptureView>()
   readonly #listeners = new Set<() => void>()
@@ -34,7 +34,7 @@ export class CaptureFeed {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Calls back when an exchange has more frames, or may have had some meanwhile. */
+  /** Calls the listener when an exchange has or may have new frames. */
   followFrames(id: string, listener: () => void): () => void {
     this.#frameListeners.set(id, listener)
     return () => this.#frameListeners.delete(id)
@@ -43,7 +43,7 @@ export class CaptureFeed {
   start(): void {
     const source = new EventSource('/api/requests/http/stream')
     this.#source = source
-    // Loading begins once the stream has, so that nothing falls between the two.
+    // Loading starts after the stream, so that no capture is missed in between.
     const load = () => {
       void this.#load()
       for (const listener of this.#frameListeners.values()) listener()
@@ -66,7 +66,7 @@ export class CaptureFeed {
     })
     source.addEventListener('error', () => {
       this.#update({ state: 'lost' })
-      // The browser gives up after a refusal, for example while the agent restarts.
+      // EventSource does not reconnect after an error response, for example while the agent restarts.
       if (source.readyState === EventSource.CLOSED && this.#source === source) {
         setTimeout(() => {
           if (this.#source === source) this.start()
@@ -80,7 +80,7 @@ export class CaptureFeed {
     this.#source = undefined
   }
 
-  /** Keeps new captures out of the list until it is switched off again; those shown still change. */
+  /** While paused, new captures are held back; visible ones are still updated. */
   pause(paused: boolean): void {
     this.#pausedId = paused ? (this.#view.captures[0]?.id ?? '') : undefined
     this.#view = { ...this.#view, paused }
@@ -99,7 +99,7 @@ export class CaptureFeed {
         if (load !== this.#loadCount) return
         for (const capture of captures) {
           currentIds.add(capture.id)
-          // What the stream told meanwhile is newer than the list.
+          // Updates from the stream are newer than the page just loaded.
           const existing = this.#byId.get(capture.id)
           if (!existing || existing.in_flight) this.#byId.set(capture.id, capture)
         }
@@ -107,7 +107,7 @@ export class CaptureFeed {
         beforeId = captures.at(-1)?.id
         if (captures.length < PAGE_SIZE || beforeId === undefined) break
       }
-      // After a restart of the agent, or a clear that was missed, what it no longer knows goes.
+      // Removes captures that the agent no longer has, after a restart or a missed `clear`.
       for (const id of previousIds) if (!currentIds.has(id)) this.#byId.delete(id)
       this.#publish()
     } catch {
@@ -115,11 +115,11 @@ export class CaptureFeed {
     }
   }
 
-  /** Gathers what comes within one frame into one new view. */
+  /** Batches the changes of about one animation frame into one new view. */
   #publish(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    // Not requestAnimationFrame: it sleeps in a tab that is not looked at, and the work would pile up.
+    // Not requestAnimationFrame: it pauses in background tabs, where changes would pile up.
     setTimeout(() => {
       this.#scheduled = false
       const sorted = [...this.#byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1))

@@ -1,7 +1,7 @@
-/** How a body is best looked at. */
+/** How a body is displayed. */
 export type ContentKind = 'empty' | 'json' | 'xml' | 'form' | 'multipart' | 'image' | 'text' | 'binary'
 
-/** Only these are handed to the browser as pictures; SVG is a document and stays text. */
+/** Types displayed as images. SVG is not among them: it is a document and shown as text. */
 const IMAGE_TYPES = new Set([
   'image/png',
   'image/jpeg',
@@ -12,12 +12,12 @@ const IMAGE_TYPES = new Set([
   'image/x-icon',
 ])
 
-/** The type without parameters, in lower case. */
+/** The media type without parameters, in lower case. */
 export function parseMediaType(contentType: string): string {
   return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
 }
 
-/** Decides by the declared type, then by whether the bytes are text at all. */
+/** Decides by the declared type and by whether the body is text. */
 export function detectKind(contentType: string, size: number, text: string | undefined): ContentKind {
   const type = parseMediaType(contentType)
   if (size === 0) return 'empty'
@@ -31,18 +31,18 @@ export function detectKind(contentType: string, size: number, text: string | und
   return 'text'
 }
 
-/** Name and value pairs of a form or a query, in order. */
+/** The name and value pairs of a form or a query, in order. */
 export function parsePairs(text: string): [string, string][] {
   return [...new URLSearchParams(text)]
 }
 
-/** The query of a request's path as pairs. */
+/** The name and value pairs of a request target's query. */
 export function parseQueryString(uri: string): [string, string][] {
   const mark = uri.indexOf('?')
   return mark < 0 ? [] : parsePairs(uri.slice(mark + 1))
 }
 
-/** The name of the operation when a body is a GraphQL call. */
+/** The operation name of a GraphQL request; undefined for other bodies. */
 export function graphqlOperation(json: string): string | undefined {
   try {
     const body = JSON.parse(json) as { query?: unknown; operationName?: unknown } | null

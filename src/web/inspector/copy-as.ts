@@ -1,7 +1,7 @@
 import type { CaptureView } from './api.ts'
 import { decodeText, type Message, toBase64 } from './message.ts'
 
-/** Made by the program that sends, or about the connection and not the request. */
+/** Headers that the client sets itself or that concern only the connection. */
 const SKIPPED_HEADERS = new Set([
   'host',
   'content-length',
@@ -10,7 +10,7 @@ const SKIPPED_HEADERS = new Set([
   'keep-alive',
   'accept-encoding',
 ])
-/** What the edge added on the way; sent again it would be added twice. */
+/** Headers that the edge adds; copies would have them twice. */
 const FORWARDED_HEADERS = /^x-forwarded-(for|proto|host)$/i
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 
@@ -20,7 +20,7 @@ function copyableHeaders({ headers }: Message): [string, string][] {
   )
 }
 
-/** The request as a line for a shell. Nothing of what was captured can end its quotes or reach the terminal. */
+/** Formats a request as a shell command. Captured content cannot break out of the quotes or control the terminal. */
 export function formatCurl(capture: CaptureView, message: Message, url: string, body: Uint8Array): string {
   const parts = ['curl --globoff --path-as-is']
   const { method } = capture.request
@@ -30,9 +30,9 @@ export function formatCurl(capture: CaptureView, message: Message, url: string, 
   for (const [name, value] of copyableHeaders(message))
     parts.push(`-H ${shellQuote(value === '' ? `${name};` : `${name}: ${value}`)}`)
   const text = decodeText(body)
-  // A terminal acts on control characters even when they are pasted inside quotes.
+  // A terminal interprets pasted control characters even inside quotes.
   if (body.length > 0 && text !== undefined && !/[\x0b-\x0d\x1b\x7f-\x9f]/.test(text)) {
-    // Not `quoted`: newlines belong to a body.
+    // Not `shellQuote`: it removes newlines, which belong to a body.
     parts.push(`--data-raw '${text.replaceAll("'", "'\\''")}'`)
     return parts.join(' \\\n  ')
   }
@@ -45,7 +45,7 @@ function shellQuote(text: string): string {
   return `'${text.replace(/[\0-\x1f\x7f-\x9f]/g, '').replaceAll("'", "'\\''")}'`
 }
 
-/** The request as a call of `fetch`. */
+/** Formats a request as a call of `fetch`. */
 export function formatFetch(capture: CaptureView, message: Message, url: string, body: Uint8Array): string {
   const options: string[] = [`method: ${JSON.stringify(capture.request.method)}`]
   const headers = copyableHeaders(message)
@@ -62,7 +62,7 @@ export function formatFetch(capture: CaptureView, message: Message, url: string,
   return `await fetch(${JSON.stringify(url)}, {\n  ${options.join(',\n  ')},\n})`
 }
 
-/** Where the request was sent to: the tunnel's public address, or what its Host says. */
+/** The URL of a request: based on the tunnel's public URL, or on the Host header. */
 export function requestUrl(capture: CaptureView, publicUrl: string | undefined): string {
   const host = capture.request.headers.Host?.[0] ?? 'localhost'
   const base = publicUrl?.startsWith('http') ? publicUrl.replace(/\/$/, '') : `https://${host}`

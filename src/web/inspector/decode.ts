@@ -1,23 +1,23 @@
-/** More is not unpacked: a few kilobytes can be made to unpack into gigabytes. */
+/** Protects against decompression bombs. */
 const MAX_DECODED_BYTES = 8 * 1024 * 1024
 
 const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ['gzip', ['gzip']],
   ['x-gzip', ['gzip']],
-  // Both are sent under this name: with zlib's wrapping, as the standard says, and without.
+  // In practice `deflate` means both: with the zlib wrapper (RFC 9110 section 8.4.1.2), and without.
   ['deflate', ['deflate', 'deflate-raw']],
   ['br', ['brotli']],
   ['zstd', ['zstd']],
 ])
 
-/** What the agent made of a whole body. */
+/** A complete body decoded by the agent. */
 export interface AgentDecodedBody {
   body: Uint8Array
   decoded: readonly string[]
   problem?: string
 }
 
-/** Undoes content encodings as far as this browser can, asks for help where it cannot, and says what was done. */
+/** Decodes content encodings in the browser, or on the agent if the browser lacks one; the notes describe the result. */
 export async function decode(
   body: Uint8Array,
   encodings: string,
@@ -37,13 +37,13 @@ export async function decode(
     if (decompressed === undefined) {
       const remote = formats && (await decodeOnAgent().catch(() => undefined))
       if (remote) return toDecodedBody(remote, body.length)
-      notes.push(`Encoded as ${name}, which cannot be decoded here; the bytes are shown as they came.`)
+      notes.push(`Encoded as ${name}, which cannot be decoded; the raw bytes are shown.`)
       break
     }
     if (decompressed.problem === 'limit')
       notes.push(`Only the first ${MAX_DECODED_BYTES / 1024 / 1024} MiB are decoded.`)
     if (decompressed.problem === 'damaged')
-      notes.push(`The ${name} data is damaged or cut short; this is what could be decoded.`)
+      notes.push(`The ${name} data is damaged or cut short; only the beginning was decoded.`)
     if (decompressed.problem === undefined) notes.push(`Decoded from ${name} (${current.length} bytes).`)
     current = decompressed.body
   }

@@ -27,13 +27,13 @@ interface Props {
   onNotify(text: string): void
 }
 
-/** One exchange in full: what was asked, what was answered, and what can be done with it. */
+/** One exchange with its request, its response and the available actions. */
 export function Detail(props: Props) {
   const { feed, id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend } = props
   const { comparing, onCompare, onBack, onNotify } = props
   const [exchange, setExchange] = useState<LoadedExchange>()
   const [problem, setProblem] = useState('')
-  // The summary is a new object when something of the exchange has changed.
+  // The summary is a new object whenever the exchange has changed.
   useEffect(() => {
     void summary
     let current = true
@@ -45,7 +45,7 @@ export function Detail(props: Props) {
       },
       (error: Error) =>
         current &&
-        setProblem(`${error.message}. The agent keeps requests in memory and the oldest go first.`),
+        setProblem(`${error.message}. The agent stores requests in memory and evicts the oldest first.`),
     )
     return () => {
       current = false
@@ -65,7 +65,7 @@ export function Detail(props: Props) {
       await navigator.clipboard.writeText(format(exchange, url))
       onNotify(`Copied as ${name}.`)
     } catch {
-      onNotify('The browser did not let the page write to the clipboard.')
+      onNotify('The browser denied access to the clipboard.')
     }
   }
   const httpTunnels = tunnels.filter(
@@ -82,7 +82,7 @@ export function Detail(props: Props) {
         </h2>
         <p className="facts">
           <StatusCode capture={capture} />
-          <span>{capture.in_flight ? 'under way' : formatDuration(capture.duration)}</span>
+          <span>{capture.in_flight ? 'in flight' : formatDuration(capture.duration)}</span>
           <span>{bytes(capture.response?.body_size ?? 0)}</span>
           <span>{stripPort(capture.remote_addr)}</span>
           <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 23)}</time>
@@ -164,9 +164,7 @@ export function Detail(props: Props) {
           ) : (
             <section className="message">
               <h3>Response</h3>
-              <p className="note">
-                {capture.in_flight ? 'The local service has not answered yet.' : 'There was no answer.'}
-              </p>
+              <p className="note">{capture.in_flight ? 'Waiting for the response.' : 'No response.'}</p>
             </section>
           )}
         </div>

@@ -8,7 +8,7 @@ import { prettyJson } from './pretty.ts'
 import { StatusCode } from './request-list.tsx'
 import './diff-view.css'
 
-/** Lines of a body that are compared, equal lines shown around a difference, and rows drawn at most. */
+/** Limits for compared lines, context around a difference, and rendered rows. */
 const MAX_LINES = 5000
 const CONTEXT_LINES = 3
 const MAX_ROWS = 1000
@@ -20,7 +20,7 @@ interface Props {
   onBack(): void
 }
 
-/** Two exchanges side by side: request line, headers and bodies, with what differs marked. */
+/** Compares two exchanges side by side: request line, headers and bodies, with differences marked. */
 export function DiffView({ left, right, onStop, onBack }: Props) {
   const [pair, setPair] = useState<readonly [LoadedExchange, LoadedExchange]>()
   const [problem, setProblem] = useState('')
@@ -40,7 +40,7 @@ export function DiffView({ left, right, onStop, onBack }: Props) {
         <button type="button" className="back" onClick={onBack}>
           ← Requests
         </button>
-        <h2>Two requests compared</h2>
+        <h2>Request comparison</h2>
         <div className="actions">
           <button type="button" onClick={onStop}>
             Stop comparing
@@ -107,15 +107,15 @@ function Sides({
 
 const firstLines = (message: Message | undefined) => (message ? [message.firstLine] : [])
 
-/** The rows of two bodies as text, JSON laid out; a sentence when that says nothing. */
+/** The rows of two bodies, JSON formatted; a note if they cannot be compared as text. */
 function diffBodies(left: Message | undefined, right: Message | undefined): DiffRow[] | string {
   const [leftBody, rightBody] = [left?.body ?? new Uint8Array(), right?.body ?? new Uint8Array()]
-  if (leftBody.length === 0 && rightBody.length === 0) return 'Neither has a body.'
+  if (leftBody.length === 0 && rightBody.length === 0) return 'No bodies.'
   const [leftText, rightText] = [comparableText(left), comparableText(right)]
   if (leftText === undefined || rightText === undefined) {
     const equal =
       leftBody.length === rightBody.length && leftBody.every((byte, index) => byte === rightBody[index])
-    return `Not both bodies are text; ${equal ? 'they are the same' : 'they differ'} (${bytes(leftBody.length)}, ${bytes(rightBody.length)}).`
+    return `The bodies are not both text; they ${equal ? 'are identical' : 'differ'} (${bytes(leftBody.length)}, ${bytes(rightBody.length)}).`
   }
   return diffLines(splitLines(leftText), splitLines(rightText))
 }
@@ -138,7 +138,7 @@ function DiffTable({ caption, rows }: { caption: string; rows: readonly DiffRow[
       <caption>
         {caption} ·{' '}
         {changedCount === 0
-          ? 'the same'
+          ? 'identical'
           : `${changedCount} ${changedCount === 1 ? 'line differs' : 'lines differ'}`}
       </caption>
       <thead className="hidden">
@@ -150,12 +150,12 @@ function DiffTable({ caption, rows }: { caption: string; rows: readonly DiffRow[
       <tbody>
         {visibleRows.map((row, index) =>
           typeof row === 'number' ? (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change places.
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows are never reordered.
             <tr key={index} className="fold">
-              <td colSpan={2}>… {row} equal lines</td>
+              <td colSpan={2}>… {row} unchanged lines</td>
             </tr>
           ) : (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change places.
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows are never reordered.
             <Row key={index} row={row} />
           ),
         )}
@@ -181,7 +181,7 @@ function Row({ row: { left, right, same } }: { row: DiffRow }) {
   )
 }
 
-/** A line that differs from the other side, with the part that does marked. */
+/** A changed line, with the difference marked. */
 function Cell({
   text,
   other,
@@ -220,7 +220,7 @@ function findChange(text: string, other: string) {
 const truncate = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 
-/** Long runs of equal lines become their number. */
+/** Replaces long runs of equal lines with their number. */
 function foldEqualRows(rows: readonly DiffRow[]): (DiffRow | number)[] {
   const visible = new Uint8Array(rows.length)
   for (const [index, { same }] of rows.entries())
@@ -229,7 +229,7 @@ function foldEqualRows(rows: readonly DiffRow[]): (DiffRow | number)[] {
   for (let start = 0; start < rows.length; ) {
     let end = start
     while (end < rows.length && visible[end] === 0) end++
-    // A short text is easier to read whole.
+    // Short texts are shown completely.
     if (end - start > 2 * CONTEXT_LINES + (rows.length > 40 ? 0 : 40)) {
       folded.push(end - start)
       start = end

@@ -1,7 +1,7 @@
 import { type CaptureView, getCapture } from './api.ts'
 import { type Message, parseMessages } from './message.ts'
 
-/** One exchange with both of its messages taken apart. */
+/** An exchange with its parsed messages. */
 export interface LoadedExchange {
   capture: CaptureView
   request: Message

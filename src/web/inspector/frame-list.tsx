@@ -9,16 +9,16 @@ import { prettyJson } from './pretty.ts'
 import './frame-list.css'
 
 const PAGE_SIZE = 500
-/** More are neither kept nor drawn; a busy connection must not make the page slow. */
+/** The limit of rendered frames, so that a busy connection does not slow down the page. */
 const MAX_FRAMES = 1000
 
 interface FrameListState {
   summary: FramesSummary | undefined
-  /** The latest, oldest first. */
+  /** The latest frames, oldest first. */
   frames: readonly FrameView[]
 }
 
-/** WebSocket messages or server-sent events of an exchange, as they flow. */
+/** The WebSocket messages or server-sent events of an exchange, updated live. */
 export function FrameList({
   id,
   feed,
@@ -36,8 +36,8 @@ export function FrameList({
     const element = box.current!
     atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 30
   }
-  // Whoever looks at the end sees what comes; whoever has scrolled up keeps what they look at.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when there are more frames.
+  // Follows new frames only if the list is scrolled to its end.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when frames arrive.
   useLayoutEffect(() => {
     if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight
   }, [frames])
@@ -48,17 +48,17 @@ export function FrameList({
         <h3 id={title}>{kind}</h3>
         {summary && (
           <p className="body-facts">
-            {summary.total} · {summary.open ? 'more may come' : 'ended'}
+            {summary.total} · {summary.open ? 'open' : 'ended'}
           </p>
         )}
       </div>
       {missingCount > 0 && frames.length > 0 && (
         <p className="note">
           The latest {frames.length} are shown
-          {summary!.dropped > 0 && `; ${summary!.dropped} are no longer kept`}.
+          {summary!.dropped > 0 && `; ${summary!.dropped} older ones were dropped`}.
         </p>
       )}
-      {summary?.stopped !== undefined && <p className="note">Nothing more is shown: {summary.stopped}.</p>}
+      {summary?.stopped !== undefined && <p className="note">Decoding stopped: {summary.stopped}.</p>}
       {frames.length === 0 ? (
         <p className="note">None yet.</p>
       ) : (
@@ -96,7 +96,7 @@ const FrameRow = memo(function FrameRow({ frame }: { frame: FrameView }) {
               frame.id !== undefined && `id ${frame.id}`,
               frame.fragments !== undefined && frame.fragments > 1 && `in ${frame.fragments} frames`,
               compressed && (decoded ? 'decompressed' : 'still compressed'),
-              truncated && 'only the beginning was kept',
+              truncated && 'truncated',
               time.replace('T', ' ').slice(0, 23),
             ]
               .filter(Boolean)
@@ -116,7 +116,7 @@ function formatPreview({ text, base64, close_code, compressed, decoded }: FrameV
   return base64 === '' ? '' : formatHex(base64 ?? '')
 }
 
-/** The first bytes, as a line has room for. */
+/** The first bytes, as many as fit on a line. */
 function formatHex(base64: string): string {
   const start = fromBase64(base64.slice(0, 32))
   return Array.from(start, (byte) => byte.toString(16).padStart(2, '0')).join(' ')
@@ -129,7 +129,7 @@ function Payload({ frame: { text, base64 } }: { frame: FrameView }) {
   return <LongText text={text} label="Payload" />
 }
 
-/** Loads frames as they are told of, one answer after the other. */
+/** Loads frames when the feed announces them, one request at a time. */
 function useFrames(id: string, feed: CaptureFeed): FrameListState {
   const [state, setState] = useState<FrameListState>({ summary: undefined, frames: [] })
   useEffect(() => {
@@ -156,7 +156,7 @@ function useFrames(id: string, feed: CaptureFeed): FrameListState {
           await load()
         }
       } catch {
-        // The exchange is gone, or the agent; the page says so elsewhere.
+        // The exchange was evicted or the agent is unreachable; the page shows that elsewhere.
       } finally {
         running = false
       }

@@ -7,7 +7,7 @@ import { decodeText, type Message, parseMessages, toBase64 } from './message.ts'
 
 const PAGE_SIZE = 500
 
-/** Captures as an HTTP archive (HAR 1.2), oldest first. */
+/** Converts captures to an HTTP archive (HAR 1.2), oldest first. */
 export async function toHar(captures: readonly CaptureView[], version: string): Promise<object> {
   const entries: object[] = []
   for (const capture of captures) entries.push(await toEntry(capture))
@@ -55,7 +55,7 @@ async function toEntry(capture: CaptureView): Promise<object> {
   }
 }
 
-/** Messages as browsers write them into an archive: opcode, and text or base64. */
+/** WebSocket messages in the format browsers use in HAR files: opcode, and text or base64. */
 async function loadWebSocketMessages(id: string): Promise<object[]> {
   const messages: object[] = []
   for (let after = 0; ; ) {

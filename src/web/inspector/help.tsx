@@ -14,16 +14,16 @@ const KEYS = [
 
 const TERMS = [
   ['orders', 'in the path, status, headers or bodies'],
-  ['"two words"', 'exactly these'],
-  ['-orders', 'without'],
-  ['status:4xx  status:>=500', 'by status; status:error for those without an answer'],
+  ['"two words"', 'exact phrase'],
+  ['-orders', 'exclude'],
+  ['status:4xx  status:>=500', 'by status; status:error for failed requests'],
   ['method:post  path:/api  ip:203.', 'by method, path, client'],
   ['header:content-type=json', 'by header'],
-  ['body:text', 'in the bodies alone'],
+  ['body:text', 'in bodies only'],
   ['duration:>250ms  size:>10kB', 'slow, large'],
 ] as const
 
-/** Keys and the words of a search. */
+/** Keyboard shortcuts and search syntax. */
 export function Help({ onClose }: { onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])

@@ -4,7 +4,7 @@ import { ScrollRegion } from '../shared/scroll-region.tsx'
 const PAGE_BYTES = 16 * 1024
 const ROW_BYTES = 16
 
-/** Bytes in hexadecimal and as characters, sixteen a row. */
+/** A hex dump, sixteen bytes per row. */
 export function HexView({ bytes }: { bytes: Uint8Array }) {
   const [end, setEnd] = useState(PAGE_BYTES)
   const text = useMemo(() => hexDump(bytes.subarray(0, end)), [bytes, end])

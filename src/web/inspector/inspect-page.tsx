@@ -25,15 +25,15 @@ import { useMatches } from './use-matches.ts'
 
 const BASE_PATH = '/inspect/http'
 
-/** The list of requests beside the one that is looked at. */
+/** The list of requests next to the selected one. */
 export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView }) {
   const [search, setSearch] = useState('')
   const [selected, setSelected] = useState(parseSelectedId)
   const [opened, setOpened] = useState(selected !== undefined)
   const [tab, setTab] = useState<{ request: Tab; response: Tab }>({ request: 'Summary', response: 'Summary' })
-  /** The id of the request whose changes are being written. */
+  /** The id of the request being edited for a replay. */
   const [editedId, setEditedId] = useState<string>()
-  /** The id of the request others are compared with. */
+  /** The id of the request that others are compared with. */
   const [baseId, setBaseId] = useState<string>()
   const [help, setHelp] = useState(false)
   const [notice, setNotice] = useState('')
@@ -50,7 +50,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     try {
       setNotice((await work()) ?? '')
     } catch (error) {
-      setNotice(error instanceof LocalApiError ? error.message : `That failed: ${(error as Error).message}`)
+      setNotice(error instanceof LocalApiError ? error.message : `Failed: ${(error as Error).message}`)
     }
   }, [])
 
@@ -62,7 +62,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     const timer = setTimeout(() => setNotice(''), 6000)
     return () => clearTimeout(timer)
   }, [notice])
-  // A replay answers before its capture is told of; once it is there, it is what people want to see.
+  // The replay call returns before the feed delivers its capture; the capture is selected once it arrives.
   useEffect(() => {
     const pending = pendingReplay.current
     if (!pending) return
@@ -227,7 +227,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
             editing={editedId === selected}
             onEdit={edit}
             onSend={async (changes, tunnelName) => {
-              if (!current) throw new Error('the agent no longer has this request.')
+              if (!current) throw new Error('the agent no longer stores this request.')
               setNotice(
                 await send(current, changes, tunnelName === current.tunnel_name ? undefined : tunnelName),
               )
@@ -248,24 +248,24 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   )
 }
 
-/** A link may lead to one request. */
+/** The id of the request in the page's address. */
 function parseSelectedId(): string | undefined {
   return /^\/inspect\/http\/(airt_\w+)$/.exec(location.pathname)?.[1]
 }
 
-/** A request in a few words. */
+/** A short description of a request. */
 function describeCapture(captures: readonly CaptureView[], id: string): string {
   const { request, start } = captures.find((capture) => capture.id === id) ?? {}
   return request
-    ? `${request.method} ${request.uri.slice(0, 60)} of ${formatTimeOfDay(start!)}`
-    : 'a request that is gone'
+    ? `${request.method} ${request.uri.slice(0, 60)} at ${formatTimeOfDay(start!)}`
+    : 'an evicted request'
 }
 
 function formatCounts(matchCount: number, view: FeedView, search: string, searching: boolean): string {
   const all = view.captures.length
   const countText = search.trim() === '' ? `${all} requests` : `${matchCount} of ${all} requests`
   const pauseText = view.paused ? ` · paused, ${view.pendingCount} waiting` : ''
-  return countText + (searching ? ' · looking into bodies…' : '') + pauseText
+  return countText + (searching ? ' · searching bodies…' : '') + pauseText
 }
 
 function Empty({ tunnels }: { tunnels: readonly TunnelView[] }) {
@@ -275,7 +275,7 @@ function Empty({ tunnels }: { tunnels: readonly TunnelView[] }) {
       <p>No requests yet.</p>
       {urls.length > 0 ? (
         <>
-          <p>Make one to:</p>
+          <p>Send a request to:</p>
           <ul>
             {urls.map(({ ID, public_url }) => (
               <li key={ID}>
@@ -287,7 +287,7 @@ function Empty({ tunnels }: { tunnels: readonly TunnelView[] }) {
           </ul>
         </>
       ) : (
-        <p>Start an HTTP tunnel, and what passes through it is shown here.</p>
+        <p>Start an HTTP tunnel to see its requests here.</p>
       )}
     </div>
   )

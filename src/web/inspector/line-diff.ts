@@ -1,14 +1,14 @@
-/** One row of two texts side by side; a side that has no such line is undefined. */
+/** One row of a side-by-side diff; a missing line is undefined. */
 export interface DiffRow {
   left: string | undefined
   right: string | undefined
   same: boolean
 }
 
-/** More differences are not looked for: what is that different is shown as replaced. */
+/** Texts with more differences are shown as completely replaced. */
 const MAX_EDITS = 400
 
-/** Two texts line by line, with as few differences as can be found in reasonable time. */
+/** A line diff of two texts, minimal up to the limit of edits. */
 export function diffLines(left: readonly string[], right: readonly string[]): DiffRow[] {
   let start = 0
   while (start < left.length && start < right.length && left[start] === right[start]) start++
@@ -25,7 +25,7 @@ export function diffLines(left: readonly string[], right: readonly string[]): Di
   return rows
 }
 
-/** Fields of two heads by name, in the order of the left one; what repeats is compared in its order. */
+/** A diff of header fields by name, in the order of the left side; repeated fields are compared in order. */
 export function diffFields(
   left: readonly (readonly [string, string])[],
   right: readonly (readonly [string, string])[],
@@ -63,7 +63,7 @@ function pairRows(left: readonly string[], right: readonly string[]): DiffRow[] 
   }))
 }
 
-/** Positions of lines both have, in order (Myers, "An O(ND) Difference Algorithm"); none when there are too many edits. */
+/** Positions of common lines (Myers, "An O(ND) Difference Algorithm"); none if there are too many edits. */
 function findCommonLines(left: readonly string[], right: readonly string[]): (readonly [number, number])[] {
   const rounds: Map<number, number>[] = []
   let furthest = new Map([[1, 0]])

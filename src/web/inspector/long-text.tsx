@@ -2,11 +2,11 @@ import { useState } from 'react'
 import { ScrollRegion } from '../shared/scroll-region.tsx'
 import type { SyntaxToken } from './pretty.ts'
 
-/** Laying out more than this at once makes the page stop for a moment. */
+/** Rendering more at once blocks the page. */
 const MAX_VISIBLE_CHARS = 100_000
 const MAX_HIGHLIGHTED_TOKENS = 6000
 
-/** Text of any length, its beginning first. */
+/** Text of any length; only its beginning at first. */
 export function LongText({ text, label }: { text: string; label: string }) {
   const [all, setAll] = useState(false)
   const complete = all || text.length <= MAX_VISIBLE_CHARS
@@ -20,7 +20,7 @@ export function LongText({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** Highlighted text; long ones lose their colours rather than the reader's time. */
+/** Highlighted text; long texts are shown without highlighting. */
 export function TokenText({ tokens, label }: { tokens: readonly SyntaxToken[]; label: string }) {
   if (tokens.length > MAX_HIGHLIGHTED_TOKENS)
     return <LongText text={tokens.map(({ text }) => text).join('')} label={label} />
@@ -31,7 +31,7 @@ export function TokenText({ tokens, label }: { tokens: readonly SyntaxToken[]; l
           kind === 'plain' ? (
             text
           ) : (
-            // biome-ignore lint/suspicious/noArrayIndexKey: tokens never change places.
+            // biome-ignore lint/suspicious/noArrayIndexKey: tokens are never reordered.
             <span className={`t-${kind}`} key={index}>
               {text}
             </span>

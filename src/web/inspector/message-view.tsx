@@ -8,7 +8,7 @@ import { PairTable } from './pair-table.tsx'
 
 const TABS = ['Summary', 'Headers', 'Raw', 'Binary'] as const
 
-/** The ways to look at a message. */
+/** The tabs of a message. */
 export type Tab = (typeof TABS)[number]
 
 interface Props {
@@ -20,7 +20,7 @@ interface Props {
   onTab(tab: Tab): void
 }
 
-/** One side of an exchange under its four tabs. */
+/** One message of an exchange with its tabs. */
 export function MessageView({ side, title, uri, message, tab, onTab }: Props) {
   const id = useId()
   const keyDown = (event: KeyboardEvent<HTMLDivElement>) => {
@@ -90,7 +90,7 @@ function Panel({ tab, message, uri }: { tab: Tab; message: Message; uri: string 
   }
 }
 
-/** What the reader should know before looking at the bytes. */
+/** Notes on truncation, redaction and decoding. */
 export function Notes({ message }: { message: Message }) {
   return message.notes.map((note) => (
     <p className="note" key={note}>

@@ -1,23 +1,23 @@
 import { type CaptureView, getDecodedBody } from './api.ts'
 import { decode } from './decode.ts'
 
-/** A captured message taken apart for looking at. */
+/** A parsed captured message. */
 export interface Message {
   firstLine: string
-  /** As on the wire: order, spelling and repetitions kept. */
+  /** As on the wire, with order, case and duplicates. */
   headers: [name: string, value: string][]
-  /** Every byte as it came. */
+  /** The message as captured. */
   raw: Uint8Array
-  /** The body without chunk sizes, still compressed: what a client sends. */
+  /** The body without chunked framing, still compressed. */
   plainBody: Uint8Array
-  /** The body without compression too, as far as that was possible. */
+  /** The body decoded as far as possible. */
   body: Uint8Array
-  /** What the reader should know of the body. */
+  /** Notes on truncation, redaction and decoding. */
   notes: string[]
   contentType: string
 }
 
-/** Takes both messages of an exchange apart and decodes their bodies. */
+/** Parses both messages of an exchange and decodes their bodies. */
 export async function parseMessages(
   capture: CaptureView,
 ): Promise<{ request: Message; response: Message | undefined }> {
@@ -33,9 +33,11 @@ async function parseMessage(capture: CaptureView, side: 'request' | 'response'):
   const headers = lines.map(parseHeader)
   const notes: string[] = []
   if (captured.truncated) {
-    notes.push(`Truncated: ${raw.length - end} of ${captured.body_size} or more bytes of the body were kept.`)
+    notes.push(
+      `Truncated: ${raw.length - end} of ${captured.body_size} or more bytes of the body were captured.`,
+    )
   }
-  if (captured.redacted) notes.push('Values of some headers were left out when this was captured.')
+  if (captured.redacted) notes.push('Some header values were redacted.')
   let body: Uint8Array = raw.subarray(end)
   if (/\bchunked\b/i.test(headerValue(headers, 'transfer-encoding'))) body = removeChunks(body)
   const decoded = await decode(body, headerValue(headers, 'content-encoding'), async () => {
@@ -54,12 +56,12 @@ async function parseMessage(capture: CaptureView, side: 'request' | 'response'):
   }
 }
 
-/** The first value of a header, empty when there is none. */
+/** The first value of a header, or an empty string. */
 export function headerValue(headers: readonly [string, string][], name: string): string {
   return headers.find(([each]) => each.toLowerCase() === name)?.[1] ?? ''
 }
 
-/** Bytes as text, one character a byte. */
+/** Decodes bytes as text, one character per byte. */
 export function latin1(bytes: Uint8Array): string {
   // Not TextDecoder('latin1'): on the web that name means windows-1252.
   let text = ''
@@ -68,7 +70,7 @@ export function latin1(bytes: Uint8Array): string {
   return text
 }
 
-/** Bytes as text when they are UTF-8 without control characters; the end may be cut inside a character. */
+/** Decodes UTF-8 without control characters; undefined for other data. The last character may be incomplete. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
@@ -78,7 +80,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Base64 as the API sends it, as bytes. */
+/** Decodes base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text)
   const bytes = new Uint8Array(binary.length)
@@ -86,7 +88,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** Bytes as base64. */
+/** Encodes base64. */
 export function toBase64(bytes: Uint8Array): string {
   return btoa(latin1(bytes))
 }
@@ -104,7 +106,7 @@ function parseHeader(line: string): [string, string] {
   return colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).trim()]
 }
 
-/** The body inside its chunks; what is cut or malformed ends it. */
+/** Removes the chunked framing; stops at a truncated or malformed chunk. */
 export function removeChunks(body: Uint8Array): Uint8Array {
   const result = new Uint8Array(body.length)
   let length = 0

@@ -6,11 +6,11 @@ export interface MultipartPart {
   filename: string | undefined
   contentType: string
   size: number
-  /** The content when it is text. */
+  /** The content if it is text. */
   text: string | undefined
 }
 
-/** Takes a multipart body apart; undefined when it names no boundary. */
+/** Parses a multipart body; undefined if the content type has no boundary. */
 export function parseMultipart(body: Uint8Array, contentType: string): MultipartPart[] | undefined {
   const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType)
   if (!boundary) return undefined

@@ -1,7 +1,7 @@
-/** More rows would make the page stop; nobody reads them. */
+/** More rows would block the page. */
 const MAX_ROWS = 1000
 
-/** Names and values, repetitions kept. */
+/** A table of names and values; duplicates are allowed. */
 export function PairTable({
   caption,
   pairs,
@@ -14,7 +14,7 @@ export function PairTable({
       <caption>{caption}</caption>
       <tbody>
         {pairs.slice(0, MAX_ROWS).map(([name, value], index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: names repeat and never change places.
+          // biome-ignore lint/suspicious/noArrayIndexKey: names repeat and are never reordered.
           <tr key={index}>
             <th scope="row">{name}</th>
             <td>{value}</td>
@@ -23,7 +23,7 @@ export function PairTable({
         {pairs.length > MAX_ROWS && (
           <tr>
             <th scope="row">…</th>
-            <td>{pairs.length - MAX_ROWS} more; the Raw tab has them all.</td>
+            <td>{pairs.length - MAX_ROWS} more; see the Raw tab.</td>
           </tr>
         )}
       </tbody>

@@ -1,17 +1,17 @@
-/** A piece of highlighted text. */
+/** A highlighted part of a text. */
 export interface SyntaxToken {
   kind: 'plain' | 'key' | 'string' | 'number' | 'word' | 'tag'
   text: string
 }
 
-/** Deep nesting makes indentation grow with the square of the text; beyond this it is shown as it came. */
+/** Deep nesting makes indentation grow quadratically; beyond this limit the text is shown unformatted. */
 const MAX_OUTPUT_LENGTH = 4_000_000
 
 const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
 /**
- * JSON with line breaks and indentation. Works on the text, not on parsed values, so that long numbers, repeated keys and
- * escapes stay as they were sent; says why when it cannot be laid out.
+ * Formats JSON with line breaks and indentation. It works on the text, not on parsed values, so that long numbers,
+ * duplicate keys and escapes stay as they were sent.
  */
 export function prettyJson(text: string): { tokens: SyntaxToken[] } | { problem: string } {
   try {
@@ -22,7 +22,7 @@ export function prettyJson(text: string): { tokens: SyntaxToken[] } | { problem:
   const output = new Output()
   const lexemes = text.match(JSON_TOKEN) ?? []
   for (const [index, lexeme] of lexemes.entries()) {
-    if (output.full) return { problem: 'Too long or too deep to be laid out; shown as it came.' }
+    if (output.full) return { problem: 'Too large or too deeply nested to format; shown unformatted.' }
     const next = lexemes[index + 1]
     if (lexeme === '{' || lexeme === '[') {
       output.add('plain', lexeme)
@@ -47,10 +47,10 @@ function jsonTokenKind(lexeme: string, next: string | undefined): SyntaxToken['k
   return /^[-\d]/.test(lexeme) ? 'number' : 'word'
 }
 
-/** XML with one element a line, its text left in place; it is not checked. Undefined when it is too long or too deep. */
+/** Formats XML with one element per line, without validating it. Undefined if it is too large or too deeply nested. */
 export function prettyXml(text: string): SyntaxToken[] | undefined {
   const output = new Output()
-  // True behind an opening tag or text: more text and the closing tag stay on its line.
+  // True after an opening tag or text: more text and the closing tag stay on the same line.
   let inline = true
   for (const lexeme of splitXml(text)) {
     if (output.full) return undefined
@@ -74,7 +74,7 @@ export function prettyXml(text: string): SyntaxToken[] | undefined {
   return output.tokens
 }
 
-/** Tags, comments, CDATA sections and the text between. What never ends is one piece, so the work stays linear. */
+/** Splits XML into tags, comments, CDATA sections and text. An unterminated part extends to the end, so the work stays linear. */
 function* splitXml(text: string): Iterable<string> {
   for (let start = 0; start < text.length; ) {
     let end: number

@@ -1,16 +1,16 @@
 import { stripPort } from '../shared/units.ts'
 import type { CaptureView } from './api.ts'
 
-/** What a search says of one capture; `needs body` when only the bodies can tell. */
+/** Whether a capture matches; `needs body` if that depends on bodies that are not loaded. */
 export type QueryMatch = 'yes' | 'no' | 'needs body'
 
-/** A search that was understood: each term must hold. */
+/** A parsed search; a capture must match every term. */
 export interface Query {
-  /** Judges a capture; `bodies` is the text of both bodies in lower case, when it has been loaded. */
+  /** Matches a capture; `bodies` is the text of both bodies in lower case, if loaded. */
   match(capture: CaptureView, bodies: string | undefined): QueryMatch
-  /** True when bodies may decide. */
+  /** True if the result may depend on bodies. */
   readonly needsBodies: boolean
-  /** What could not be understood, in a sentence. */
+  /** Why a term is invalid. */
   readonly problem: string | undefined
 }
 
@@ -20,14 +20,14 @@ type Predicate = (capture: CaptureView) => boolean
 const TERM = /(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))/gi
 const FIELDS = 'path, method, status, header, body, ip, tunnel, duration, size'
 
-/** Reads a search: words, "quoted words", `field:value`, and a minus before what must not hold. */
+/** Parses a search: words, "quoted phrases", `field:value`, and a minus to exclude a term. */
 export function parseQuery(text: string): Query {
   const tests: QueryTest[] = []
   let needsBodies = false
   let problem: string | undefined
   for (const [term, minus, field = '', quoted, unquoted] of text.trim().matchAll(TERM)) {
     const fieldResult = fieldTest(field.toLowerCase(), (quoted ?? unquoted ?? '').toLowerCase())
-    // A word with a colon in it (a URL, a time) is just a word.
+    // A word that contains a colon (a URL, a time) is a plain word.
     const word = minus ? term.slice(1) : term
     const test = fieldResult === 'unknown' ? wordTest(word.replaceAll('"', '').toLowerCase()) : fieldResult
     if (typeof test === 'string') problem = test
@@ -91,7 +91,7 @@ const bodyTest =
 function wordTest(value: string): { run: QueryTest; bodies: boolean } {
   const inBody = bodyTest(value)
   return {
-    // One letter is in nearly every body: not worth loading them for.
+    // Almost every body contains a single letter: not worth loading them.
     bodies: value.length > 1,
     run: (capture, bodies) => {
       if (lineText(capture).includes(value) || headerText(capture).includes(value)) return 'yes'
@@ -128,7 +128,8 @@ function comparisonTest(
 ) {
   const [, sign, number, unit = ''] = /^(<=|>=|<|>|=)?(\d+(?:\.\d+)?)([a-z]*)$/.exec(value) ?? []
   const factor = Object.hasOwn(units, unit) ? units[unit] : undefined
-  if (number === undefined || factor === undefined) return `"${value}" is not understood; write ${example}.`
+  if (number === undefined || factor === undefined)
+    return `Invalid value "${value}"; for example: ${example}.`
   const limit = Number(number) * factor
   if (sign === '<') return predicateTest((capture) => getValue(capture) < limit)
   if (sign === '<=') return predicateTest((capture) => getValue(capture) <= limit)
@@ -165,5 +166,5 @@ function memoize(cache: WeakMap<CaptureView, string>, capture: CaptureView, comp
   return text
 }
 
-/** The fields a search may name, for people. */
+/** The fields of a search, for display. */
 export const QUERY_FIELDS = FIELDS

@@ -3,7 +3,7 @@ import { type CaptureView, LocalApiError, type ReplayChanges, type TunnelView } 
 import { decodeText, headerValue, type Message } from './message.ts'
 import './replay-form.css'
 
-/** Follows from the body, so it is not the reader's to set. */
+/** Computed from the body, so not editable. */
 const FRAMING_HEADERS = new Set(['content-length', 'transfer-encoding', 'trailer'])
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
@@ -21,7 +21,7 @@ interface Field {
   value: string
 }
 
-/** The request as it was captured, to be changed and sent again. */
+/** A form to edit a captured request and replay it. */
 export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Props) {
   const id = useId()
   const methodInput = useRef<HTMLInputElement>(null)
@@ -50,7 +50,7 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
     try {
       await onSend(changes, tunnel)
     } catch (error) {
-      setProblem(error instanceof LocalApiError ? error.message : `That failed: ${(error as Error).message}`)
+      setProblem(error instanceof LocalApiError ? error.message : `Failed: ${(error as Error).message}`)
     }
   }
   const change = (key: number, changed: Partial<Field>) =>
@@ -113,9 +113,9 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
           </div>
         ))}
         <button type="button" onClick={add}>
-          Add a header
+          Add header
         </button>
-        <p className="note">The length of the body is worked out when it is sent.</p>
+        <p className="note">Content-Length is computed when the request is sent.</p>
       </fieldset>
       {original.body === undefined ? (
         <p className="note">The body is not text; it is sent as it was captured.</p>
@@ -166,7 +166,7 @@ const PLAIN_INPUT = { spellCheck: false, autoComplete: 'off', autoCapitalize: 'o
 const toPair = ({ name, value }: Field): [string, string] => [name.trim(), value]
 const nextKey = (fields: readonly Field[]) => Math.max(-1, ...fields.map(({ key }) => key)) + 1
 
-/** What can be edited of a request, and whether it is no longer what was captured even before anybody edits it. */
+/** The editable parts of a request; `altered` if they already differ from the captured bytes. */
 function toEditable({ request: captured }: CaptureView, request: Message) {
   const notes: string[] = []
   let headers = request.headers.filter(([name]) => !FRAMING_HEADERS.has(name.toLowerCase()))
@@ -178,8 +178,8 @@ function toEditable({ request: captured }: CaptureView, request: Message) {
       `The body is shown and sent without its ${headerValue(request.headers, 'content-encoding')} encoding.`,
     )
   }
-  if (captured.truncated) notes.push('Only the beginning of the body was kept. What stands here is sent.')
-  if (captured.redacted)
-    notes.push('Some values were left out when this was captured. What stands here is sent.')
+  if (captured.truncated)
+    notes.push('Only the beginning of the body was captured. The body shown here is sent.')
+  if (captured.redacted) notes.push('Some header values were redacted. The values shown here are sent.')
   return { headers, body, notes, altered: encoded || captured.truncated || captured.redacted === true }
 }

@@ -20,7 +20,7 @@ interface Props {
   onOpen(): void
 }
 
-/** The list of requests. Only rows in sight exist, so that ten thousand cost no more than forty. */
+/** The list of requests. Only visible rows are rendered, so ten thousand cost no more than forty. */
 export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const rowHeight = useRowHeight()
@@ -45,11 +45,11 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
         : undefined
   }
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: measured anew when the rows or their height change.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measures again when the rows or their height change.
   useLayoutEffect(() => {
     const element = box.current
     const { current } = anchor
-    // New rows come in above: whoever has scrolled down keeps seeing what they were looking at.
+    // New rows are inserted at the top: restores the position of a list that is scrolled down.
     if (element && current) {
       const index = captures.findIndex(({ id }) => id === current.id)
       if (index >= 0) element.scrollTop = index * rowHeight + current.offset
@@ -99,7 +99,7 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
       <div className="all" role="presentation" style={{ height: captures.length * rowHeight }}>
         {rows.map((capture, index) => (
           <Row
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows that scroll out are filled anew, which costs less than making others.
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows that scroll out are reused, which is cheaper than creating new ones.
             key={(first + index) % count}
             capture={capture}
             top={(first + index) * rowHeight}
@@ -148,7 +148,7 @@ const Row = memo(function Row({ capture, top, position, total, selected }: RowPr
   )
 })
 
-/** The status of an exchange, coloured by its family. */
+/** The status code of an exchange, coloured by class. */
 export function StatusCode({ capture }: { capture: CaptureView }) {
   const { response, in_flight, error } = capture
   if (response) {

@@ -15,7 +15,7 @@ interface StatusSnapshot {
   time: number
 }
 
-/** The agent, its tunnels and their numbers, looked at every two seconds. */
+/** The agent, its tunnels and their metrics, refreshed every two seconds. */
 export function StatusPage() {
   const [snapshot, setSnapshot] = useState<StatusSnapshot>()
   const [problem, setProblem] = useState('')
@@ -50,7 +50,7 @@ export function StatusPage() {
       {problem !== '' && <p className="note error">{problem}</p>}
       {snapshot && <Facts status={snapshot.status} />}
       <h2>Tunnels</h2>
-      {snapshot?.tunnels.length === 0 && <p className="note">No tunnel is running.</p>}
+      {snapshot?.tunnels.length === 0 && <p className="note">No tunnels running.</p>}
       {snapshot?.tunnels.map((tunnel) => (
         <TunnelCard key={tunnel.ID} tunnel={tunnel} rates={snapshot.rates.get(tunnel.ID) ?? []} />
       ))}
@@ -67,7 +67,7 @@ function addRates(
   for (const { ID, metrics } of tunnels) {
     const previousTunnel = previous?.tunnels.find((each) => each.ID === ID)
     if (!previousTunnel || seconds <= 0) continue
-    // A tunnel whose traffic is not looked into counts connections only.
+    // A tunnel without inspection counts only connections.
     const [currentCount, previousCount] = [metrics, previousTunnel.metrics].map(({ conns, http }) =>
       Math.max(conns.count, http.count),
     )
@@ -87,10 +87,7 @@ function Facts({ status }: { status: AgentStatus }) {
       latency === '' ? region : `${region} (${latency})`,
     ]),
     ['Version', status.agent_version],
-    [
-      'Kept for inspection',
-      status.inspect_db_size > 0 ? `up to ${bytes(status.inspect_db_size)}` : 'nothing',
-    ],
+    ['Capture memory', status.inspect_db_size > 0 ? `up to ${bytes(status.inspect_db_size)}` : 'off'],
   ]
   if (status.update_available !== undefined) facts.push(['Update', `${status.update_available} is available`])
   return (

@@ -3,19 +3,19 @@ import type { CaptureView } from './api.ts'
 import { BodySearch } from './body-search.ts'
 import { parseQuery } from './query.ts'
 
-/** The captures a search finds; bodies are loaded when it needs them, so the answer may still grow. */
+/** The captures that match a search; matches may be added while bodies are being loaded. */
 export function useMatches(captures: readonly CaptureView[], search: string) {
   const [progress, setProgress] = useState(0)
   const [bodies] = useState(() => new BodySearch(() => setProgress((count) => count + 1)))
   const deferred = useDeferredValue(search)
-  // A verdict holds for as long as the search and the capture do; a changed capture is a new object.
+  // Results are cached per search and capture; a changed capture is a new object.
   const { query, results } = useMemo(
     () => ({ query: parseQuery(deferred), results: new WeakMap<CaptureView, boolean>() }),
     [deferred],
   )
 
   const result = useMemo(() => {
-    // Body texts are kept outside React; `progress` says that there are more of them.
+    // Body texts are stored outside React; `progress` signals new ones.
     void progress
     if (deferred.trim() === '') return { matches: captures, pending: [] }
     const pending: CaptureView[] = []

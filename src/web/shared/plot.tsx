@@ -1,7 +1,7 @@
 const WIDTH = 180
 const HEIGHT = 36
 
-/** A small line of the last values, with the greatest of them in words. */
+/** A sparkline of the latest values, with the current value and the maximum. */
 export function Plot({ values, label }: { values: readonly number[]; label: string }) {
   const max = Math.max(1, ...values)
   const step = WIDTH / Math.max(1, values.length - 1)
@@ -13,7 +13,7 @@ export function Plot({ values, label }: { values: readonly number[]; label: stri
         <polyline points={points.join(' ')} />
       </svg>
       <figcaption>
-        {last.toFixed(1)}/s now, {Math.max(0, ...values).toFixed(1)}/s at most
+        {last.toFixed(1)}/s now, {Math.max(0, ...values).toFixed(1)}/s max
       </figcaption>
     </figure>
   )

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** What scrolls by itself must be reachable by keyboard, and then has to have a name. */
+/** A scrollable region that can be focused with the keyboard; it therefore needs a label. */
 export function ScrollRegion({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard cannot scroll here.

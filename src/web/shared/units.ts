@@ -1,4 +1,4 @@
-/** `3.2 ms` from nanoseconds. */
+/** Formats nanoseconds as `3.2 ms`. */
 export function formatDuration(nanoseconds: number): string {
   const ms = nanoseconds / 1e6
   if (ms < 1) return `${ms.toFixed(2)} ms`
@@ -8,7 +8,7 @@ export function formatDuration(nanoseconds: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
-/** `1.4 kB`, in steps of 1000. */
+/** Formats a number of bytes as `1.4 kB`, in steps of 1000. */
 export function bytes(count: number): string {
   if (count < 1000) return `${count} B`
   if (count < 1e6) return `${(count / 1e3).toFixed(count < 1e4 ? 1 : 0)} kB`
@@ -16,12 +16,12 @@ export function bytes(count: number): string {
   return `${(count / 1e9).toFixed(1)} GB`
 }
 
-/** The time of day of a timestamp, as the agent's clock showed it. */
+/** The time of day of a timestamp, in the time zone of the agent. */
 export function formatTimeOfDay(start: string): string {
   return start.slice(11, 19)
 }
 
-/** The address without its port. */
+/** Removes port and brackets from an address. */
 export function stripPort(address: string): string {
   return address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 }

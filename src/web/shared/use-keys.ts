@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** Single keys anywhere on the page, except where somebody types or a control wants the key itself. */
+/** Single-key shortcuts for the whole page, except in inputs and on controls that handle the key. */
 export function useKeys(actions: readonly (readonly [keys: string, action: () => unknown])[]): void {
   const actionsRef = useRef(actions)
   useEffect(() => {
@@ -12,7 +12,7 @@ export function useKeys(actions: readonly (readonly [keys: string, action: () =>
       if (document.querySelector('dialog[open]')) return
       const target = event.target as HTMLElement
       if (target.closest('input, textarea, select')) {
-        // From the search field one goes straight on into what it found; in a form Enter sends it.
+        // Enter and Escape leave the search field; in a form, Enter submits.
         const sends = event.key === 'Enter' && target.closest('form') !== null
         if ((event.key === 'Escape' || event.key === 'Enter') && !sends) target.blur()
         return
