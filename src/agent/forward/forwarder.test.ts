@@ -36,16 +36,16 @@ test('data flows both ways, and each half-close is propagated', async (t) => {
 test('a megabyte each way arrives byte for byte', async (t) => {
   const port = await startService(t, (socket) => socket.pipe(socket))
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
-  const sent = randomBytes(1_000_000)
+  const payload = randomBytes(1_000_000)
 
   const client = openTestClient(route, 'tcp')
-  for (let offset = 0; offset < sent.length; offset += 16_000)
-    client.send(sent.subarray(offset, offset + 16_000))
+  for (let offset = 0; offset < payload.length; offset += 16_000)
+    client.send(payload.subarray(offset, offset + 16_000))
   client.end()
   await client.until(() => client.closed)
 
   const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-  assert.equal(digest(client.received), digest(sent))
+  assert.equal(digest(client.received), digest(payload))
   assert.equal(client.unconsumed, 0)
 })
 
@@ -85,14 +85,14 @@ test('an upstream that does not read is sent no more than a window', async (t) =
 
   // The kernel buffers some of it; the rest must stay unconsumed.
   const chunk = Buffer.alloc(16_384)
-  let sent = 0
-  while (client.unconsumed < 262_144 && sent < 64e6) {
+  let sentBytes = 0
+  while (client.unconsumed < 262_144 && sentBytes < 64e6) {
     client.send(chunk)
-    sent += chunk.length
+    sentBytes += chunk.length
     await new Promise((resolve) => setImmediate(resolve))
   }
 
-  assert.ok(client.unconsumed >= 262_144, `${client.unconsumed} of ${sent}`)
+  assert.ok(client.unconsumed >= 262_144, `${client.unconsumed} of ${sentBytes}`)
   client.abort()
 })
 

@@ -58,9 +58,9 @@ test('a client that reads slowly is not aborted', async (t) => {
 
   for (let round = 0; round < 5; round++) {
     advance(250)
-    const before = client.received.length
+    const receivedBytes = client.received.length
     client.drain(1)
-    await client.until(() => client.received.length > before)
+    await client.until(() => client.received.length > receivedBytes)
   }
 
   assert.equal(client.closed, false)

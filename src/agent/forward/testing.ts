@@ -84,7 +84,9 @@ export class TestClient {
     const deadline = Date.now() + 5000
     while (!condition()) {
       if (Date.now() > deadline)
-        throw new Error(`The condition was not met in time; received ${JSON.stringify(this.text.slice(0, 500))}`)
+        throw new Error(
+          `The condition was not met in time; received ${JSON.stringify(this.text.slice(0, 500))}`,
+        )
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100)
         this.#waiters.push(() => {

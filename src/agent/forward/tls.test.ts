@@ -25,7 +25,7 @@ async function startTlsService(t: TestContext, handle: (socket: TLSSocket) => vo
 
 /** The client's side of TLS over a stream in memory. */
 function connectTls(client: TestClient, options: ConnectionOptions): TLSSocket {
-  let sent = 0
+  let forwardedBytes = 0
   const wire = new Duplex({
     read() {},
     write(chunk, _encoding, callback) {
@@ -38,12 +38,12 @@ function connectTls(client: TestClient, options: ConnectionOptions): TLSSocket {
     },
   })
   const pump = () => {
-    if (client.received.length > sent) wire.push(client.received.subarray(sent))
-    sent = client.received.length
+    if (client.received.length > forwardedBytes) wire.push(client.received.subarray(forwardedBytes))
+    forwardedBytes = client.received.length
     if (client.ended || client.closed) wire.push(null)
     else
       void client
-        .until(() => client.received.length > sent || client.ended || client.closed)
+        .until(() => client.received.length > forwardedBytes || client.ended || client.closed)
         .then(pump, () => {})
   }
   pump()

@@ -83,14 +83,14 @@ test('memory stays within the limit, and the oldest captures are evicted first',
 
 test('bodies are stored byte for byte for any chunk size', () => {
   const store = new CaptureStore(20e6)
-  const sent = randomBytes(300_000)
+  const payload = randomBytes(300_000)
 
   for (const step of [1, 1000, 4096, 32_768, 70_000, 300_000]) {
     const capture = store.begin('a', '', HEAD, 0)
-    const size = step === 1 ? 5000 : sent.length
+    const size = step === 1 ? 5000 : payload.length
     for (let offset = 0; offset < size; offset += step)
-      store.requestBody(capture, sent.subarray(offset, Math.min(offset + step, size)))
-    assert.ok(capture.request.body().equals(sent.subarray(0, size)), `chunks of ${step}`)
+      store.requestBody(capture, payload.subarray(offset, Math.min(offset + step, size)))
+    assert.ok(capture.request.body().equals(payload.subarray(0, size)), `chunks of ${step}`)
   }
 })
 
@@ -164,7 +164,7 @@ test('followers are notified of the request, the response and the end until they
 test('500 requests of one mebibyte cost the process little more than the limit', async () => {
   const store = new CaptureStore(50e6)
   const chunk = Buffer.alloc(32_768)
-  const before = process.memoryUsage().rss
+  const initialRss = process.memoryUsage().rss
 
   let peakRss = 0
   for (let n = 0; n < 500; n++) {
@@ -175,7 +175,7 @@ test('500 requests of one mebibyte cost the process little more than the limit',
     peakRss = Math.max(peakRss, process.memoryUsage().rss)
   }
 
-  assert.ok(peakRss - before < 50e6 + 32 * 1024 * 1024, `${(peakRss - before) / 1e6} MB`)
+  assert.ok(peakRss - initialRss < 50e6 + 32 * 1024 * 1024, `${(peakRss - initialRss) / 1e6} MB`)
 })
 
 test('concurrent exchanges stay within the limit', () => {
@@ -197,7 +197,7 @@ test('concurrent exchanges stay within the limit', () => {
 test('captures retain no other memory, whatever is allocated in between', async () => {
   const limit = 4e6
   const store = new CaptureStore(limit)
-  const before = process.memoryUsage().arrayBuffers
+  const initialBytes = process.memoryUsage().arrayBuffers
 
   // First bodies that fill the limit, then heads alone, then bodies in tiny chunks.
   for (let n = 0; n < 8; n++) store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(MAX_BODY_BYTES))
@@ -214,7 +214,7 @@ test('captures retain no other memory, whatever is allocated in between', async 
   for (let attempt = 0; attempt < 200 && heldBytes > limit * 1.5; attempt++) {
     for (let n = 0; n < 20; n++) Buffer.allocUnsafeSlow(1e6)
     await new Promise((resolve) => setImmediate(resolve))
-    heldBytes = Math.min(heldBytes, process.memoryUsage().arrayBuffers - before)
+    heldBytes = Math.min(heldBytes, process.memoryUsage().arrayBuffers - initialBytes)
   }
 
   assert.ok(heldBytes <= limit * 1.5, `${heldBytes} bytes for a limit of ${limit}`)

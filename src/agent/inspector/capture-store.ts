@@ -141,9 +141,9 @@ export class CaptureStore {
   addFrame(capture: Capture, frame: Omit<CapturedFrame, 'index'>): boolean {
     const { frames } = capture
     if (!frames) return false
-    const before = frames.size
+    const previousSize = frames.size
     frames.add(frame)
-    this.#account(frames.size - before)
+    this.#account(frames.size - previousSize)
     fanOut(this.#frameListeners, (listener) => listener(capture, frames), this.#onListenerError)
     return capture.stored
   }
@@ -152,9 +152,9 @@ export class CaptureStore {
   endFrames(capture: Capture, stopReason?: string): void {
     const { frames } = capture
     if (!frames?.open) return
-    const before = frames.size
+    const previousSize = frames.size
     frames.end(stopReason)
-    this.#account(frames.size - before)
+    this.#account(frames.size - previousSize)
     fanOut(this.#frameListeners, (listener) => listener(capture, frames), this.#onListenerError)
   }
 
@@ -165,9 +165,9 @@ export class CaptureStore {
   /** Lists captures, newest first; with `beforeId`, only older ones. */
   list(limit = Number.POSITIVE_INFINITY, tunnelName?: string, beforeId?: string): Capture[] {
     const captures: Capture[] = []
-    const all = [...this.#captures.values()]
-    for (let index = all.length - 1; index >= 0 && captures.length < limit; index--) {
-      const capture = all[index]!
+    const stored = [...this.#captures.values()]
+    for (let index = stored.length - 1; index >= 0 && captures.length < limit; index--) {
+      const capture = stored[index]!
       if (beforeId !== undefined && capture.id >= beforeId) continue
       if (tunnelName === undefined || capture.tunnelName === tunnelName) captures.push(capture)
     }
@@ -205,9 +205,9 @@ export class CaptureStore {
   }
 
   #add(message: MessageCopy, chunk: Buffer): void {
-    const before = message.size
+    const previousSize = message.size
     message.add(chunk, this.#pool, this.copier)
-    this.#account(message.size - before)
+    this.#account(message.size - previousSize)
   }
 
   #account(bytes: number): void {

@@ -37,7 +37,7 @@ export class FrameLog {
   readonly #frames: CapturedFrame[] = []
   /** Memory of the decoders: counted, so that many connections together stay within the limit of the store. */
   #reservedBytes: number
-  #first = 0
+  #firstIndex = 0
   #size = 0
   #total = 0
   #dropped = 0
@@ -75,22 +75,22 @@ export class FrameLog {
     this.#frames.push({ index: ++this.#total, ...frame })
     this.#size += frameBytes(frame)
     while (this.#size > MAX_LOG_BYTES) {
-      const oldest = this.#frames[this.#first]!
+      const oldest = this.#frames[this.#firstIndex]!
       // Leaves a hole: shifting thousands of frames for each dropped one would cost more than parsing them.
-      delete this.#frames[this.#first++]
+      delete this.#frames[this.#firstIndex++]
       this.#size -= frameBytes(oldest)
       this.#dropped++
     }
-    if (this.#first > 1024) {
-      this.#frames.splice(0, this.#first)
-      this.#first = 0
+    if (this.#firstIndex > 1024) {
+      this.#frames.splice(0, this.#firstIndex)
+      this.#firstIndex = 0
     }
   }
 
   /** The frames after an index, oldest first. */
   after(index: number, limit: number = Number.POSITIVE_INFINITY): CapturedFrame[] {
     const skipped = Math.max(0, index - this.#dropped)
-    const start = this.#first + skipped
+    const start = this.#firstIndex + skipped
     return this.#frames.slice(start, Math.min(this.#frames.length, start + limit))
   }
 }

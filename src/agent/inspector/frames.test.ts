@@ -137,14 +137,16 @@ test('server-sent events are captured as they flow, and sent on the live stream'
   send('data: two\n\n')
   await api.gateway.until(() => received.join('').includes('"text":"two"'))
   const { id } = api.agent.captures.list(1)[0]!
-  const one = (await api.get(`/api/requests/http/${id}`)).json as { frames: { open: boolean; uri: string } }
-  const list = (await api.get(one.frames.uri)).json as { frames: FrameView[] }
+  const exchange = (await api.get(`/api/requests/http/${id}`)).json as {
+    frames: { open: boolean; uri: string }
+  }
+  const list = (await api.get(exchange.frames.uri)).json as { frames: FrameView[] }
   stream.reset()
   await api.gateway.until(() => api.agent.captures.get(id)?.frames?.open === false)
   api.api.close()
   await reading
 
-  assert.equal(one.frames.open, true)
+  assert.equal(exchange.frames.open, true)
   assert.deepEqual(
     list.frames.map(({ from, kind, event, id: eventId, text }) => [from, kind, event, eventId, text]),
     [

@@ -125,14 +125,14 @@ test('a request can be replayed once it is complete, and never if it was truncat
 
   tap.request(bytes('POST /whole HTTP/1.1\r\nContent-Length: 4\r\n\r\nab'))
   const [complete] = store.list()
-  const before = complete?.replayable
+  const replayableWhileArriving = complete?.replayable
   tap.request(bytes('cd'))
-  const after = complete?.replayable
+  const replayableWhenComplete = complete?.replayable
   tap.request(bytes('POST /cut HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nab'))
   tap.close()
   const [truncated] = store.list()
 
-  assert.deepEqual([before, after], [false, true])
+  assert.deepEqual([replayableWhileArriving, replayableWhenComplete], [false, true])
   assert.equal(truncated?.replayable, false)
   assert.equal(truncated?.request.truncated, true)
   assert.equal(complete?.request.truncated, false)

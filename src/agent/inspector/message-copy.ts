@@ -18,7 +18,7 @@ export class MessageCopy {
   arriving = false
   /** False if header values were redacted. */
   readonly exact: boolean
-  #small: Buffer | undefined
+  #smallBody: Buffer | undefined
   #blocks: Buffer[] | undefined
   #storedBytes = 0
 
@@ -29,7 +29,7 @@ export class MessageCopy {
 
   /** Memory in use, in bytes. */
   get size(): number {
-    return this.head.length + (this.#small?.length ?? 0) + (this.#blocks?.length ?? 0) * BLOCK_BYTES
+    return this.head.length + (this.#smallBody?.length ?? 0) + (this.#blocks?.length ?? 0) * BLOCK_BYTES
   }
 
   /** Adds body data up to the limit. */
@@ -49,21 +49,21 @@ export class MessageCopy {
 
   /** Doubles the buffer, since a body may arrive in many small chunks. */
   #growSmall(minBytes: number, copier: Copier): Buffer {
-    const small = this.#small
+    const small = this.#smallBody
     if (small !== undefined && small.length >= minBytes) return small
     const larger = copier.allocate(
       Math.max(minBytes, Math.min(MAX_SMALL_BODY_BYTES, 2 * (small?.length ?? 0))),
     )
     small?.copy(larger)
-    this.#small = larger
+    this.#smallBody = larger
     return larger
   }
 
   #fillBlocks(chunk: Buffer, pool: BlockPool): void {
     if (this.#blocks === undefined) {
       this.#blocks = [pool.acquire()]
-      this.#small?.copy(this.#blocks[0]!)
-      this.#small = undefined
+      this.#smallBody?.copy(this.#blocks[0]!)
+      this.#smallBody = undefined
     }
     const blocks = this.#blocks
     for (let offset = 0; offset < chunk.length; ) {
@@ -90,6 +90,6 @@ export class MessageCopy {
   /** The body alone, framing included. */
   body(): Buffer {
     if (this.#blocks) return Buffer.concat(this.#blocks, this.#storedBytes)
-    return this.#small?.subarray(0, this.#storedBytes) ?? Buffer.alloc(0)
+    return this.#smallBody?.subarray(0, this.#storedBytes) ?? Buffer.alloc(0)
   }
 }

@@ -80,7 +80,7 @@ function applyHeaderChanges(
     const { name, value } = changesByName.get(lowerName)!
     if (applied.has(lowerName) || value === null) return
     applied.add(lowerName)
-    for (const each of typeof value === 'string' ? [value] : value) fields.push([name, each])
+    for (const item of typeof value === 'string' ? [value] : value) fields.push([name, item])
   }
   for (const [name, value] of originalFields) {
     if (changesByName.has(name.toLowerCase())) append(name.toLowerCase())

@@ -104,10 +104,10 @@ for (const [title, headers, method, page] of REJECTED) {
 }
 
 test('the page itself, navigation and programs are accepted', () => {
-  const own = { origin: 'http://127.0.0.1:4040', 'sec-fetch-site': 'same-origin' }
+  const sameOrigin = { origin: 'http://127.0.0.1:4040', 'sec-fetch-site': 'same-origin' }
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 
-  assert.equal(guard(request({ ...LOCAL, ...own }, 'POST')), undefined)
+  assert.equal(guard(request({ ...LOCAL, ...sameOrigin }, 'POST')), undefined)
   assert.equal(guard(request({ ...LOCAL, 'sec-fetch-site': 'none' })), undefined)
   assert.equal(guard(request(LOCAL, 'DELETE')), undefined)
   assert.equal(guard(request({ ...LOCAL, ...link }, 'GET', true)), undefined)

@@ -57,7 +57,7 @@ function isSameHost(origin: string, host: string): boolean {
 }
 
 function includes(hosts: Iterable<string>, host: string): boolean {
-  for (const each of hosts) if (each === host) return true
+  for (const candidate of hosts) if (candidate === host) return true
   return false
 }
 
@@ -66,7 +66,7 @@ function compileHosts(entries: readonly string[]): (host: string) => boolean {
   const ranges = new BlockList()
   const names = new Set<string>()
   const suffixes: string[] = []
-  for (const entry of entries.map((each) => each.trim().toLowerCase())) {
+  for (const entry of entries.map((entry) => entry.trim().toLowerCase())) {
     const [address = '', bits] = entry.split('/')
     const family = isIP(address)
     if (bits !== undefined && family !== 0)

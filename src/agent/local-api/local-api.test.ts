@@ -24,11 +24,11 @@ test('a tunnel is started, shown, listed and stopped', async (t) => {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, hello())
 
-  const started = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
+  const created = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
 
-  assert.equal(started.status, 201)
-  const { name, ID, uri, public_url, proto, config, metrics } = started.json
-  assert.deepEqual(Object.keys(started.json), [
+  assert.equal(created.status, 201)
+  const { name, ID, uri, public_url, proto, config, metrics } = created.json
+  assert.deepEqual(Object.keys(created.json), [
     'name',
     'ID',
     'uri',
@@ -46,12 +46,12 @@ test('a tunnel is started, shown, listed and stopped', async (t) => {
   const timing = { count: 0, rate1: 0, rate5: 0, rate15: 0, p50: 0, p90: 0, p95: 0, p99: 0 }
   assert.deepEqual(metrics, { conns: { ...timing, gauge: 0 }, http: timing })
 
-  assert.deepEqual((await api.get('/api/tunnels/web')).json, started.json)
-  assert.deepEqual((await api.get('/api/tunnels')).json, { tunnels: [started.json], uri: '/api/tunnels' })
+  assert.deepEqual((await api.get('/api/tunnels/web')).json, created.json)
+  assert.deepEqual((await api.get('/api/tunnels')).json, { tunnels: [created.json], uri: '/api/tunnels' })
 
-  const stopped = await api.delete('/api/tunnels/web', {})
-  assert.equal(stopped.status, 204)
-  assert.equal(stopped.text, '')
+  const deleted = await api.delete('/api/tunnels/web', {})
+  assert.equal(deleted.status, 204)
+  assert.equal(deleted.text, '')
   assert.deepEqual((await api.get('/api/tunnels')).json, { tunnels: [], uri: '/api/tunnels' })
   assert.equal((await api.get('/api/tunnels/web')).status, 404)
 })
@@ -242,9 +242,9 @@ test('captured requests are listed newest first with exact bytes, by tunnel and 
     response.end('body')
   })
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
-  const sent = 'POST /a?b=c HTTP/1.1\r\nHost: x\r\nx-one: 1\r\nX-One: 2\r\nContent-Length: 3\r\n\r\nabc'
-  await api.gateway.request(String(public_url), sent)
-  const received = await api.gateway.request(String(public_url), sent.replace('/a?b=c', '/second'))
+  const rawRequest = 'POST /a?b=c HTTP/1.1\r\nHost: x\r\nx-one: 1\r\nX-One: 2\r\nContent-Length: 3\r\n\r\nabc'
+  await api.gateway.request(String(public_url), rawRequest)
+  const received = await api.gateway.request(String(public_url), rawRequest.replace('/a?b=c', '/second'))
 
   const { json } = await api.get('/api/requests/http')
 
@@ -262,7 +262,7 @@ test('captured requests are listed newest first with exact bytes, by tunnel and 
   assert.equal(first.request.method, 'POST')
   assert.equal(first.request.proto, 'HTTP/1.1')
   assert.deepEqual((first.request.headers as Json)['X-One'], ['1', '2'])
-  assert.equal(first.request.raw, Buffer.from(sent).toString('base64'))
+  assert.equal(first.request.raw, Buffer.from(rawRequest).toString('base64'))
   assert.equal(first.response.status, '200 OK')
   assert.equal(first.response.status_code, 200)
   assert.equal(first.response.proto, 'HTTP/1.1')
@@ -555,9 +555,9 @@ test('a tunnel whose requests are not captured reports inspect false', async (t)
   const api = await startWithApi(t, {}, { captureBytes: 0 })
   const http2Tunnel = { proto: 'http', addr: 80, app_protocol: 'http2' }
 
-  const started = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80, inspect: true })
+  const created = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80, inspect: true })
 
-  assert.deepEqual(started.json.config, { addr: 'http://localhost:80', inspect: false })
+  assert.deepEqual(created.json.config, { addr: 'http://localhost:80', inspect: false })
   assert.match(
     api.lines.join(''),
     /lvl=warn msg="ignoring inspect: true because inspection database is disabled" name=web/,
@@ -592,9 +592,9 @@ test('an absolute-form target is accepted, and a duplicate Host is rejected', as
     return Number(response.slice(9, 12))
   }
 
-  const rest = 'Host: localhost\r\nConnection: close\r\n'
-  assert.equal(await send(`GET ${api.url}/api/tunnels?limit=99999999999 HTTP/1.1\r\n${rest}\r\n`), 200)
-  assert.equal(await send(`GET /api/tunnels HTTP/1.1\r\n${rest}Host: evil.example\r\n\r\n`), 400)
+  const headers = 'Host: localhost\r\nConnection: close\r\n'
+  assert.equal(await send(`GET ${api.url}/api/tunnels?limit=99999999999 HTTP/1.1\r\n${headers}\r\n`), 200)
+  assert.equal(await send(`GET /api/tunnels HTTP/1.1\r\n${headers}Host: evil.example\r\n\r\n`), 400)
 })
 
 test('unknown paths are 404, other methods 405 with the allowed ones', async (t) => {
@@ -684,11 +684,14 @@ test('captured requests are listed page by page, without their bytes on request'
   }
   const toPaths = (requests: unknown[]) => (requests as Exchange[]).map(({ request }) => request.uri)
 
-  const first = list(await api.get('/api/requests/http?limit=2&summary=true'), 'requests') as Exchange[]
-  const rest = list(await api.get(`/api/requests/http?before_id=${first[1]!.id}`), 'requests') as Exchange[]
+  const firstPage = list(await api.get('/api/requests/http?limit=2&summary=true'), 'requests') as Exchange[]
+  const nextPage = list(
+    await api.get(`/api/requests/http?before_id=${firstPage[1]!.id}`),
+    'requests',
+  ) as Exchange[]
 
-  assert.deepEqual(toPaths(first), ['/3', '/2'])
-  assert.equal(first[0]!.request.raw, undefined)
-  assert.deepEqual(toPaths(rest), ['/1'])
-  assert.equal(typeof rest[0]!.request.raw, 'string')
+  assert.deepEqual(toPaths(firstPage), ['/3', '/2'])
+  assert.equal(firstPage[0]!.request.raw, undefined)
+  assert.deepEqual(toPaths(nextPage), ['/1'])
+  assert.equal(typeof nextPage[0]!.request.raw, 'string')
 })

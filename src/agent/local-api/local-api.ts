@@ -178,7 +178,7 @@ async function dispatch(
   if (!handler)
     throw problem.methodNotAllowed(
       method,
-      Object.keys(match.route).map((each) => each.toUpperCase()),
+      Object.keys(match.route).map((name) => name.toUpperCase()),
     )
   const query = new URLSearchParams(
     request.url?.includes('?') ? request.url.slice(request.url.indexOf('?')) : '',

@@ -101,7 +101,7 @@ function isHeaderChanges(value: unknown): value is HeaderChanges {
     return value.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isText))
   if (!isRecord(value)) return false
   return Object.values(value).every(
-    (each) => each === null || isText(each) || (Array.isArray(each) && each.every(isText)),
+    (item) => item === null || isText(item) || (Array.isArray(item) && item.every(isText)),
   )
 }
 

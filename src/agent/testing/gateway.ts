@@ -75,12 +75,12 @@ export class TestGateway {
 
   /** Opens a client connection to the tunnel of that URL. */
   open(url: string, extra: { proto?: string; clientAddr?: string } = {}): ByteStream {
-    const bound = [...this.bound.values()].find((each) => each.url === url)
-    if (!bound) throw new Error(`nothing is bound at ${url}`)
-    return bound.session.openProxy({
-      Id: bound.id,
+    const tunnel = [...this.bound.values()].find((tunnel) => tunnel.url === url)
+    if (!tunnel) throw new Error(`nothing is bound at ${url}`)
+    return tunnel.session.openProxy({
+      Id: tunnel.id,
       ClientAddr: extra.clientAddr ?? '203.0.113.9:1234',
-      Proto: extra.proto ?? bound.proto,
+      Proto: extra.proto ?? tunnel.proto,
       EdgeType: '0',
       PassthroughTLS: false,
     })
@@ -232,7 +232,7 @@ export class TestGateway {
       proto === 'tcp' ? `tcp://${opts.Addr || `tcp.test:${20_000 + ++this.#count}`}` : `${proto}://${name}`
     if (
       [...this.bound.values()].some(
-        (each) => each.url === url && each.session !== session && !each.session.over,
+        (tunnel) => tunnel.url === url && tunnel.session !== session && !tunnel.session.over,
       )
     ) {
       if (extra.Token === '') throw new Refusal(`${url} is already online.`, 334)

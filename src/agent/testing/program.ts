@@ -49,7 +49,7 @@ export function startProgram(
   const waiters: (() => void)[] = []
   let code: number | string | undefined
   const wake = () => {
-    for (const each of waiters.splice(0)) each()
+    for (const resume of waiters.splice(0)) resume()
   }
   const program: Program = {
     child,

@@ -115,16 +115,16 @@ export function Detail(props: Props) {
           </button>
           <button
             type="button"
-            onClick={copy('curl', ({ capture: each, request }, url) =>
-              formatCurl(each, request, url, request.plainBody),
+            onClick={copy('curl', ({ capture: loaded, request }, url) =>
+              formatCurl(loaded, request, url, request.plainBody),
             )}
           >
             Copy curl
           </button>
           <button
             type="button"
-            onClick={copy('fetch', ({ capture: each, request }, url) =>
-              formatFetch(each, request, url, request.plainBody),
+            onClick={copy('fetch', ({ capture: loaded, request }, url) =>
+              formatFetch(loaded, request, url, request.plainBody),
             )}
           >
             Copy fetch

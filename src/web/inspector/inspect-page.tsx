@@ -262,8 +262,8 @@ function describeCapture(captures: readonly CaptureView[], id: string): string {
 }
 
 function formatCounts(matchCount: number, view: FeedView, search: string, searching: boolean): string {
-  const all = view.captures.length
-  const countText = search.trim() === '' ? `${all} requests` : `${matchCount} of ${all} requests`
+  const total = view.captures.length
+  const countText = search.trim() === '' ? `${total} requests` : `${matchCount} of ${total} requests`
   const pauseText = view.paused ? ` · paused, ${view.pendingCount} waiting` : ''
   return countText + (searching ? ' · searching bodies…' : '') + pauseText
 }

@@ -34,7 +34,7 @@ export function diffFields(
   const rows: DiffRow[] = []
   for (const name of names) {
     const formatFields = (fields: readonly (readonly [string, string])[]) =>
-      fields.filter(([each]) => each.toLowerCase() === name).map(([each, value]) => `${each}: ${value}`)
+      fields.filter(([field]) => field.toLowerCase() === name).map(([field, value]) => `${field}: ${value}`)
     rows.push(...pairRows(formatFields(left), formatFields(right)))
   }
   return rows

@@ -78,8 +78,8 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
           />
         </label>
         <datalist id={`${id}-methods`}>
-          {METHODS.map((each) => (
-            <option key={each} value={each} />
+          {METHODS.map((name) => (
+            <option key={name} value={name} />
           ))}
         </datalist>
         <label className="grows">

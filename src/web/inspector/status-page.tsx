@@ -65,7 +65,7 @@ function addRates(
   const rates = new Map<string, readonly number[]>()
   const seconds = previous ? (performance.now() - previous.time) / 1000 : 0
   for (const { ID, metrics } of tunnels) {
-    const previousTunnel = previous?.tunnels.find((each) => each.ID === ID)
+    const previousTunnel = previous?.tunnels.find((tunnel) => tunnel.ID === ID)
     if (!previousTunnel || seconds <= 0) continue
     // A tunnel without inspection counts only connections.
     const [currentCount, previousCount] = [metrics, previousTunnel.metrics].map(({ conns, http }) =>
