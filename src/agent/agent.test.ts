@@ -12,8 +12,8 @@ import { StartError } from './tunnels/tunnels.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\n\r\n'
 
-async function startLocal(t: TestContext, answer = 'hello'): Promise<string> {
-  const server = createServer((request, response) => response.end(`${answer} ${request.url}`)).listen(
+async function startLocal(t: TestContext, greeting = 'hello'): Promise<string> {
+  const server = createServer((request, response) => response.end(`${greeting} ${request.url}`)).listen(
     0,
     '127.0.0.1',
   )
@@ -25,7 +25,7 @@ async function startLocal(t: TestContext, answer = 'hello'): Promise<string> {
   return String((server.address() as { port: number }).port)
 }
 
-const web = (addr: string, more = {}) => tunnelSpec('web', { proto: 'http', addr, ...more })
+const web = (addr: string, options = {}) => tunnelSpec('web', { proto: 'http', addr, ...options })
 
 test('a request reaches the local service through its tunnel', async (t) => {
   const gateway = await TestGateway.start(t)
@@ -33,9 +33,9 @@ test('a request reaches the local service through its tunnel', async (t) => {
   const { agent, lines } = startAgent(t, gateway)
 
   const tunnel = await agent.tunnels.start(web(addr))
-  const answer = await gateway.request(tunnel.publicUrl, GET)
+  const response = await gateway.request(tunnel.publicUrl, GET)
 
-  assert.match(answer, /hello \/hello$/)
+  assert.match(response, /hello \/hello$/)
   assert.equal(agent.connection.status, 'online')
   assert.ok(agent.connection.latencyMs !== undefined)
   assert.equal(agent.captures.size, 1)
@@ -98,17 +98,17 @@ test('after a loss the same names serve again within two seconds of the server',
   gateway.stop()
   await gateway.until(() => agent.connection.status === 'reconnecting')
   await gateway.listen(gateway.port)
-  const back = Date.now()
+  const restartedAt = Date.now()
   await gateway.until(() => agent.connection.status === 'online')
 
-  assert.ok(Date.now() - back < 2000)
+  assert.ok(Date.now() - restartedAt < 2000)
   assert.deepEqual([first.publicUrl, tcp.publicUrl], urls)
   assert.notEqual(agent.connection.welcome?.Extra.AgentSessionID, session)
   assert.match(await gateway.request(first.publicUrl, GET), /hello/)
   assert.ok(gateway.bound.has(labelled.binding.id))
-  const [, again] = gateway.auths as { ClientId: string; Extra: { Cookie: string } }[]
-  assert.match(again!.ClientId, /^client-/)
-  assert.equal(again!.Extra.Cookie, 'cookie')
+  const [, secondAuth] = gateway.auths as { ClientId: string; Extra: { Cookie: string } }[]
+  assert.match(secondAuth!.ClientId, /^client-/)
+  assert.equal(secondAuth!.Extra.Cookie, 'cookie')
   assert.match(lines.join(''), /lvl=eror msg="session closed, starting reconnect loop"/)
 })
 
@@ -119,10 +119,10 @@ test('a server that falls silent is noticed within interval and tolerance', asyn
   await agent.connection.session(5000)
 
   gateway.freeze()
-  const frozen = Date.now()
+  const frozenAt = Date.now()
   await gateway.until(() => agent.connection.status === 'reconnecting')
 
-  assert.ok(Date.now() - frozen < 2000)
+  assert.ok(Date.now() - frozenAt < 2000)
   assert.match(lines.join(''), /msg="heartbeat timeout, terminating session"/)
 })
 
@@ -187,13 +187,13 @@ test('restart brings a new session with the same names', async (t) => {
   const addr = await startLocal(t)
   const { agent } = startAgent(t, gateway)
   const tunnel = await agent.tunnels.start(web(addr))
-  const before = agent.connection.welcome?.Extra.AgentSessionID
+  const previousId = agent.connection.welcome?.Extra.AgentSessionID
   const url = tunnel.publicUrl
 
   await gateway.session!.command(StreamType.Restart, {})
   await gateway.until(() => gateway.auths.length === 2 && agent.connection.status === 'online')
 
-  assert.notEqual(agent.connection.welcome?.Extra.AgentSessionID, before)
+  assert.notEqual(agent.connection.welcome?.Extra.AgentSessionID, previousId)
   assert.equal(tunnel.publicUrl, url)
   assert.match(await gateway.request(url, GET), /hello/)
 })

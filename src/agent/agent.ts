@@ -2,7 +2,7 @@ import { arch, hostname, platform } from 'node:os'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { AgentCommand } from '../protocol/index.ts'
-import { Connection } from './connect/connection.ts'
+import { ServerConnection } from './connect/connection.ts'
 import { proxyOf } from './connect/dial.ts'
 import { Forwarder } from './forward/forwarder.ts'
 import { CaptureStore } from './inspector/capture-store.ts'
@@ -13,7 +13,7 @@ import { Updater } from './update/updater.ts'
 import { BASE_ROOT, VERSION } from './version.ts'
 
 /** How the program around an agent stops and restarts it; absent for an agent inside another program. */
-export interface Program {
+export interface HostProcess {
   stop(): void
   /** Replaces the process by a new one of the installed version; undefined where the system cannot. */
   reexec: (() => void) | undefined
@@ -23,7 +23,7 @@ export interface AgentOptions {
   settings: AgentSettings
   log: AgentLog
   clock?: Clock
-  program?: Program
+  program?: HostProcess
   /** Version of the configuration file, which the session reports. */
   configVersion?: string
   /** True when started by the system's service manager. */
@@ -33,10 +33,10 @@ export interface AgentOptions {
 }
 
 /** How long a start by the local API waits for the first session; wrappers give up on a call after four seconds. */
-const PATIENCE_MS = 3500
-const LOOK_FOR_UPDATES_MS = 6 * 3_600_000
+const SESSION_WAIT_MS = 3500
+const UPDATE_CHECK_INTERVAL_MS = 6 * 3_600_000
 /** Long enough for the answer to a command to leave before the command is carried out. */
-const AFTER_ANSWER_MS = 100
+const COMMAND_DELAY_MS = 100
 
 /** An agent: one session with a server, the tunnels in it and what passed through them. */
 export class Agent {
@@ -44,12 +44,12 @@ export class Agent {
   readonly log: AgentLog
   readonly clock: Clock
   readonly captures: CaptureStore
-  readonly connection: Connection
+  readonly connection: ServerConnection
   readonly tunnels: Tunnels
   readonly updater: Updater
   readonly #options: AgentOptions
   readonly #listeners = new Set<() => void>()
-  #updates: NodeJS.Timeout | undefined
+  #updateTimer: NodeJS.Timeout | undefined
 
   constructor(options: AgentOptions) {
     const { settings, log, clock = systemClock } = options
@@ -67,10 +67,10 @@ export class Agent {
       forwarder: new Forwarder({ captures: this.captures, clock, log }),
       clock,
       log,
-      patienceMs: PATIENCE_MS,
-      onChange: () => this.#changed(),
+      sessionWaitMs: SESSION_WAIT_MS,
+      onChange: () => this.#notifyListeners(),
     })
-    this.connection = new Connection({
+    this.connection = new ServerConnection({
       location: settings.location,
       relocate: settings.relocate,
       dial: settings.dial,
@@ -86,16 +86,16 @@ export class Agent {
         hostname: hostname(),
         metadata: settings.metadata,
         configVersion: options.configVersion ?? '',
-        commands: this.#unsupported(),
+        commands: this.#unsupportedReasons(),
         proxyType: proxyOf(settings.location, settings.dial)?.kind ?? '',
         serviceRun: options.serviceRun ?? false,
         customInterface: settings.dial.interface !== undefined,
         customCas: settings.location.cas !== undefined,
       },
       onProxy: (header, stream) => this.tunnels.accept(header, stream),
-      onCommand: (command) => this.#command(command),
+      onCommand: (handleCommand) => this.#command(handleCommand),
       onSession: (session) => this.tunnels.attach(session),
-      onChange: () => this.#changed(),
+      onChange: () => this.#notifyListeners(),
     })
   }
 
@@ -105,17 +105,17 @@ export class Agent {
     try {
       await this.connection.run()
     } finally {
-      clearInterval(this.#updates)
+      clearInterval(this.#updateTimer)
     }
   }
 
   /** Unbinds every tunnel and ends the session, within `deadlineMs`. */
   async close(deadlineMs = 500): Promise<void> {
     const timer = { handle: undefined as NodeJS.Timeout | undefined }
-    const late = new Promise<void>((resolve) => {
+    const deadline = new Promise<void>((resolve) => {
       timer.handle = setTimeout(resolve, deadlineMs)
     })
-    await Promise.race([this.tunnels.close().catch(() => {}), late])
+    await Promise.race([this.tunnels.close().catch(() => {}), deadline])
     clearTimeout(timer.handle)
     this.connection.close()
   }
@@ -127,27 +127,27 @@ export class Agent {
   }
 
   /** Why a command cannot be carried out here; empty text where it can. */
-  #unsupported(): { restart: string; stop: string; update: string } {
+  #unsupportedReasons(): { restart: string; stop: string; update: string } {
     const { program, settings } = this.#options
     if (!settings.remoteManagement) {
-      const why = 'remote management is disabled in the agent configuration (remote_management: false)'
-      return { restart: why, stop: why, update: why }
+      const disabled = 'remote management is disabled in the agent configuration (remote_management: false)'
+      return { restart: disabled, stop: disabled, update: disabled }
     }
-    const inside = 'the agent runs inside another program, which does not allow it'
+    const embedded = 'the agent runs inside another program, which does not allow it'
     return {
       restart: platform() === 'win32' ? 'an agent cannot restart itself on Windows' : '',
-      stop: program ? '' : inside,
-      update: program ? '' : inside,
+      stop: program ? '' : embedded,
+      update: program ? '' : embedded,
     }
   }
 
   async #command(command: AgentCommand): Promise<void> {
     if (command.name === 'stopTunnel') {
-      this.tunnels.stopped(command.id, command.message, command.errorCode)
+      this.tunnels.handleServerStop(command.id, command.message, command.errorCode)
       return
     }
-    const refused = this.#unsupported()[command.name]
-    if (refused) throw new Error(refused)
+    const unsupported = this.#unsupportedReasons()[command.name]
+    if (unsupported) throw new Error(unsupported)
     this.log.info(`received ${command.name} request`, { obj: 'app', stopReq: command.name })
     if (command.name === 'update') {
       const { version } = await this.updater.begin()
@@ -155,7 +155,7 @@ export class Agent {
       return
     }
     const { program } = this.#options
-    const act =
+    const action =
       command.name === 'stop'
         ? () => program?.stop()
         : () => {
@@ -163,25 +163,25 @@ export class Agent {
             if (this.updater.installed !== undefined && program?.reexec) program.reexec()
             else this.connection.restart()
           }
-    setTimeout(act, AFTER_ANSWER_MS)
+    setTimeout(action, COMMAND_DELAY_MS)
   }
 
   #watchUpdates(): void {
-    const look = () => {
+    const check = () => {
       this.updater.look().then(
         (version) => {
           if (version !== undefined) this.log.info('update available', { obj: 'updater', version })
-          this.#changed()
+          this.#notifyListeners()
         },
         (error: Error) =>
           this.log.warn('failed to check for updates', { obj: 'updater', err: error.message }),
       )
     }
-    look()
-    this.#updates = setInterval(look, LOOK_FOR_UPDATES_MS).unref()
+    check()
+    this.#updateTimer = setInterval(check, UPDATE_CHECK_INTERVAL_MS).unref()
   }
 
-  #changed(): void {
+  #notifyListeners(): void {
     fanOut(
       this.#listeners,
       (listener) => listener(),

@@ -208,14 +208,14 @@ test('http prints its URL without a terminal, serves it, and ends within a secon
   const program = startProgram(t, args, { env: cleanEnv(home) })
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
   const url = /Forwarding +(\S+) -> http:\/\/localhost/.exec(program.stdout)?.[1] ?? ''
-  const answer = await gateway.request(url, GET)
-  const asked = Date.now()
+  const response = await gateway.request(url, GET)
+  const signalledAt = Date.now()
   program.child.kill('SIGTERM')
   const code = await program.ended()
 
-  assert.match(answer, /hello/)
+  assert.match(response, /hello/)
   assert.equal(code, 0)
-  assert.ok(Date.now() - asked < 1000, `${Date.now() - asked} ms`)
+  assert.ok(Date.now() - signalledAt < 1000, `${Date.now() - signalledAt} ms`)
   assert.match(program.stdout, /Web Interface +http:\/\/127\.0\.0\.1:\d+\n/)
   assert.equal(program.stderr, '')
   assert.equal(gateway.calls.at(-1)?.type, StreamType.Unbind)
@@ -237,13 +237,13 @@ test('secrets of a tunnel are in no output, log or answer of the local API', asy
     `--log=${log}`,
     '--log-level=debug',
   ]
-  const start = (more: string[]) =>
-    startProgram(t, ['http', addr, ...flagsFor(gateway, home), ...options, ...more], { env: cleanEnv(home) })
+  const start = (extra: string[]) =>
+    startProgram(t, ['http', addr, ...flagsFor(gateway, home), ...options, ...extra], { env: cleanEnv(home) })
 
   const json = start(['--output', 'json', '--web-addr=127.0.0.1:0'])
   await json.until(({ stdout }) => /"tunnel"/.test(stdout))
   const web = /http:\/\/127\.0\.0\.1:\d+/.exec(json.stdout)?.[0]
-  const shown = await Promise.all(
+  const responses = await Promise.all(
     ['/api/tunnels', '/api/endpoints', '/api/status'].map(async (path) =>
       (await fetch(`${web}${path}`)).text(),
     ),
@@ -251,9 +251,9 @@ test('secrets of a tunnel are in no output, log or answer of the local API', asy
   json.child.kill('SIGTERM')
   await json.ended()
 
-  const places = [json.stdout, json.stderr, ...shown, readFileSync(log, 'utf8')]
-  assert.match(places.join(), /Forwarding|"tunnel"/)
-  for (const place of places) assert.doesNotMatch(place, new RegExp(`CANARY|${gateway.token}`))
+  const outputs = [json.stdout, json.stderr, ...responses, readFileSync(log, 'utf8')]
+  assert.match(outputs.join(), /Forwarding|"tunnel"/)
+  for (const output of outputs) assert.doesNotMatch(output, new RegExp(`CANARY|${gateway.token}`))
 })
 
 test('http waits for a name that is about to be free, and says why', async (t) => {
@@ -307,10 +307,10 @@ test('an agent goes on serving when the reader of its output goes away', async (
   gateway.bound.clear()
   await gateway.listen(port)
   await gateway.until(() => gateway.bound.size > 0)
-  const answer = await gateway.request(url, GET)
+  const response = await gateway.request(url, GET)
   program.child.kill('SIGTERM')
 
-  assert.match(answer, /hello/)
+  assert.match(response, /hello/)
   assert.equal(await program.ended(), 0)
   assert.equal(program.stderr, '')
 })
@@ -324,10 +324,10 @@ test('an agent goes on serving when its log can no longer be written', async (t)
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
   const url = /Forwarding +(\S+) ->/.exec(program.stdout)?.[1] ?? ''
 
-  const answer = await gateway.request(url, GET)
+  const response = await gateway.request(url, GET)
   program.child.kill('SIGTERM')
 
-  assert.match(answer, /hello/)
+  assert.match(response, /hello/)
   assert.equal(await program.ended(), 0)
   assert.equal(program.stderr, 'WARN:  cannot write the log to /dev/full: the disk is full\n')
 })
@@ -426,10 +426,10 @@ test('a tunnel refused by the server ends a program that was to run it', async (
 test('a web address that is taken ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
-  const busy = createServer().listen(0, '127.0.0.1')
-  await once(busy, 'listening')
-  t.after(() => busy.close())
-  const { port } = busy.address() as { port: number }
+  const occupied = createServer().listen(0, '127.0.0.1')
+  await once(occupied, 'listening')
+  t.after(() => occupied.close())
+  const { port } = occupied.address() as { port: number }
 
   const { code, stderr } = await runProgram(
     t,
@@ -508,7 +508,7 @@ test('diagnose names each step, and the one that fails', async (t) => {
     config,
     'version: 3\nagent:\n  api_key: CANARY\n  update_url: https://me:CANARY@updates.test/x\n',
   )
-  const fine = await runProgram(t, ['diagnose', '-w', report, '--config', config, ...flags], {
+  const healthy = await runProgram(t, ['diagnose', '-w', report, '--config', config, ...flags], {
     env: cleanEnv(home),
   })
   const wrong = await runProgram(t, ['diagnose', ...flags.slice(0, 2), '--authtoken=nope-nope'], {
@@ -517,11 +517,11 @@ test('diagnose names each step, and the one that fails', async (t) => {
   gateway.stop()
   const down = await runProgram(t, ['diagnose', ...flags], { env: cleanEnv(home) })
 
-  assert.equal(fine.code, 0, fine.stdout)
-  assert.match(fine.stdout, /Agent protocol and authtoken +\[ OK \] account Ada, region eu/)
+  assert.equal(healthy.code, 0, healthy.stdout)
+  assert.match(healthy.stdout, /Agent protocol and authtoken +\[ OK \] account Ada, region eu/)
   assert.equal(JSON.parse(readFileSync(report, 'utf8')).config.authtoken, '[hidden]')
-  assert.ok(!`${readFileSync(report, 'utf8')}${fine.stdout}${fine.stderr}`.includes('CANARY'))
-  assert.match(fine.stdout, /TLS and certificate +\[ OK \] TLSv1\.[23]/)
+  assert.ok(!`${readFileSync(report, 'utf8')}${healthy.stdout}${healthy.stderr}`.includes('CANARY'))
+  assert.match(healthy.stdout, /TLS and certificate +\[ OK \] TLSv1\.[23]/)
   assert.equal(wrong.code, 1)
   assert.match(wrong.stdout, /Agent protocol and authtoken +\[ WARN \]/)
   assert.match(wrong.stdout, /not valid\.\n {4}ERR_NGROK_107\n {4}file:\S+#err_ngrok_107/)
@@ -580,7 +580,7 @@ test('a service is installed, driven and removed with systemd', async (t) => {
   env.PATH = `${bin}:${env.PATH}`
   const unit = join(home, 'units', 'adit.service')
 
-  const early = await runProgram(t, ['service', 'start'], { env })
+  const beforeInstall = await runProgram(t, ['service', 'start'], { env })
   const installed = await runProgram(t, ['service', 'install', '--config', file], { env })
   const text = readFileSync(unit, 'utf8')
   await runProgram(t, ['service', 'start'], { env })
@@ -588,7 +588,7 @@ test('a service is installed, driven and removed with systemd', async (t) => {
   await runProgram(t, ['service', 'stop'], { env })
   const removed = await runProgram(t, ['service', 'uninstall'], { env })
 
-  assert.match(early.stderr, /not installed/)
+  assert.match(beforeInstall.stderr, /not installed/)
   assert.equal(installed.code, 0, installed.stderr)
   assert.match(text, new RegExp(`ExecStart="${BASE_ROOT}/bin/adit" service run --config "${file}"`))
   assert.match(text, /Restart=always\nRestartSec=15/)
@@ -621,7 +621,7 @@ for (const [title, source, message] of [
     const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
     const run = (...args: string[]) => runProgram(t, [...args, config], { env })
 
-    const answers = await Promise.all([
+    const results = await Promise.all([
       run('config', 'check'),
       run('service', 'install'),
       run('start', '--none'),
@@ -629,9 +629,9 @@ for (const [title, source, message] of [
       run('service', 'run'),
     ])
 
-    for (const { stderr } of answers) assert.match(stderr, message)
+    for (const { stderr } of results) assert.match(stderr, message)
     assert.deepEqual(
-      answers.map(({ code }) => code),
+      results.map(({ code }) => code),
       [1, 1, 1, 1, 5],
     )
   })

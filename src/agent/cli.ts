@@ -27,24 +27,24 @@ import { AddressError } from './tunnels/upstream-address.ts'
 import { VERSION } from './version.ts'
 
 /** Commands of other parts, loaded only when asked for. */
-export interface OtherCommands {
+export interface ExternalCommands {
   /** The client of the management API; gets what follows `api`. */
   api(args: string[]): Promise<number>
 }
 
 /** Runs one command line; gives the exit code. Whatever goes wrong is told on the error output. */
-export async function runCli(argv: readonly string[], others: OtherCommands): Promise<number> {
+export async function runCli(argv: readonly string[], others: ExternalCommands): Promise<number> {
   const state = { code: 0 }
   outliveReaders()
   try {
-    const api = apiArguments(argv)
+    const api = parseApiArguments(argv)
     if (api) return await others.api(await withApiKey(api))
     const program = createProgram(state)
-    if (argv.length === 0) write.out(SHORT_HELP)
+    if (argv.length === 0) output.out(SHORT_HELP)
     else {
-      const words = prepare(argv)
-      refuseUnknownTopic(program, words)
-      await program.parseAsync(words, { from: 'user' })
+      const args = normalizeArguments(argv)
+      rejectUnknownTopic(program, args)
+      await program.parseAsync(args, { from: 'user' })
     }
     return state.code
   } catch (error) {
@@ -57,22 +57,22 @@ function report(error: unknown): number {
     if (error.exitCode === 0) return 0
     // A command that only groups others has shown its help, which says what is missing.
     if (error.code === 'commander.help') return 1
-    printFailure(error.message.replace(/^error: /, ''), write.error)
+    printFailure(error.message.replace(/^error: /, ''), output.error)
     return 1
   }
   const expected = [Failure, ConfigError, SpecError, AddressError].some((kind) => error instanceof kind)
-  printFailure(expected ? (error as Error).message : messageOf(error), write.error)
+  printFailure(expected ? (error as Error).message : toMessage(error), output.error)
   return error instanceof Failure ? error.code : 1
 }
 
-function messageOf(error: unknown): string {
+function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
 /** The commands that run an agent bring all of it; the others answer sooner without. */
-const running = () => import('./commands/tunnels.ts')
+const loadTunnelCommands = () => import('./commands/tunnels.ts')
 
-const write = {
+const output = {
   out: (text: string) => {
     process.stdout.write(text)
   },
@@ -100,7 +100,7 @@ export function createProgram(state: { code: number }): Command {
     .version(`adit version ${VERSION}`, '-v, --version', 'print the version')
     .exitOverride()
     .allowExcessArguments(false)
-    .configureOutput({ writeOut: write.out, writeErr: write.out, outputError() {} })
+    .configureOutput({ writeOut: output.out, writeErr: output.out, outputError() {} })
     .configureHelp({ sortSubcommands: false })
   addFlags(program, COMMON)
 
@@ -113,7 +113,7 @@ export function createProgram(state: { code: number }): Command {
     const command = program.command(`${kind} <address>`).description(DESCRIPTIONS[kind])
     addFlags(command, [...ENDPOINT[kind], ...SESSION])
     command.action(async (address: string) => {
-      const { endpointCommand } = await running()
+      const { endpointCommand } = await loadTunnelCommands()
       state.code = await endpointCommand(kind, address, valuesOf(command), process.env)
     })
   }
@@ -128,7 +128,7 @@ export function createProgram(state: { code: number }): Command {
     { name: 'metadata', kind: 'text', help: 'free text shown with the session' },
   ])
   start.action(async (names: string[]) => {
-    const { startCommand } = await running()
+    const { startCommand } = await loadTunnelCommands()
     state.code = await startCommand(names, valuesOf(start), process.env)
   })
 
@@ -137,7 +137,7 @@ export function createProgram(state: { code: number }): Command {
     .description('start a labelled tunnel for the backends of an edge')
   addFlags(labelled, [...LABELLED, ...SESSION])
   labelled.action(async (address: string) => {
-    const { labelledCommand } = await running()
+    const { labelledCommand } = await loadTunnelCommands()
     state.code = await labelledCommand(address, valuesOf(labelled), process.env)
   })
 
@@ -166,18 +166,18 @@ function addConfigCommands(program: Command, state: { code: number }): void {
   const add = config
     .command('add-authtoken <token>')
     .description('save the authtoken of a server ("-" reads it from standard input)')
-  add.action((token: string) => addAuthtoken(token, valuesOf(add), env, write.out))
+  add.action((token: string) => addAuthtoken(token, valuesOf(add), env, output.out))
   const key = config
     .command('add-api-key <key>')
     .description('save the key for "adit api" ("-" reads it from standard input)')
-  key.action((value: string) => addApiKey(value, valuesOf(key), env, write.out))
+  key.action((value: string) => addApiKey(value, valuesOf(key), env, output.out))
   const url = config
     .command('add-connect-url <address>')
     .alias('add-server-addr')
     .description('save the address of the server, host:port')
-  url.action((address: string) => addConnectUrl(address, valuesOf(url), env, write.out))
+  url.action((address: string) => addConnectUrl(address, valuesOf(url), env, output.out))
   const check = config.command('check').description('check the configuration file')
-  check.action(() => checkConfig(valuesOf(check), env, write.out, write.error))
+  check.action(() => checkConfig(valuesOf(check), env, output.out, output.error))
   const edit = config.command('edit').description('open the configuration file in your editor')
   edit.action(() => {
     state.code = editConfig(valuesOf(edit), env)
@@ -192,7 +192,7 @@ function addConfigCommands(program: Command, state: { code: number }): void {
   up.action((version: string | undefined) => {
     const values = valuesOf(up)
     const options = { dryRun: values['dry-run'] === 'true', relocate: values.relocate === 'true' }
-    upgrade(version, options, values, env, write.out)
+    upgrade(version, options, values, env, output.out)
   })
 }
 
@@ -215,7 +215,7 @@ function addDiagnose(program: Command, state: { code: number }): void {
     }>()
     if (ipv4 && ipv6) throw new Failure('-4 and -6 exclude each other; leave both out to use either')
     const family = ipv4 ? 4 : ipv6 ? 6 : undefined
-    state.code = await diagnose(keys, { family, report: writeReport, json }, process.env, write.out)
+    state.code = await diagnose(keys, { family, report: writeReport, json }, process.env, output.out)
   })
 }
 
@@ -230,11 +230,11 @@ function addServiceCommands(program: Command, state: { code: number }): void {
   ]
   for (const [action, help] of actions) {
     const command = parent.command(action).description(help)
-    command.action(() => service(action, valuesOf(command), process.env, write.out))
+    command.action(() => service(action, valuesOf(command), process.env, output.out))
   }
   const run = parent.command('run', { hidden: true })
   run.action(async () => {
-    const { serviceRunCommand } = await running()
+    const { serviceRunCommand } = await loadTunnelCommands()
     state.code = await serviceRunCommand(valuesOf(run), process.env)
   })
 }
@@ -247,7 +247,7 @@ function addUpdate(program: Command): void {
   ])
   command.action(async () => {
     const { update } = await import('./commands/update.ts')
-    await update(createContext(valuesOf(command), process.env), write.out)
+    await update(createContext(valuesOf(command), process.env), output.out)
   })
 }
 
@@ -255,24 +255,24 @@ function addSmallCommands(program: Command): void {
   program
     .command('version')
     .description('print the version')
-    .action(() => write.out(`adit version ${VERSION}\n`))
+    .action(() => output.out(`adit version ${VERSION}\n`))
   program
     .command('completion [shell]')
     .description('print completion code for bash or zsh')
     .action(async (shell: string | undefined) => {
       const { completion } = await import('./commands/completion.ts')
-      write.out(completion(shell, program, process.env))
+      output.out(completion(shell, program, process.env))
     })
   program
     .command('credits')
     .description('print what this program is built on')
-    .action(async () => write.out((await import('./commands/credits.ts')).credits()))
+    .action(async () => output.out((await import('./commands/credits.ts')).credits()))
 }
 
 /** Names of flags that stand alone or take `=true` and `=false`. */
-const SWITCHES = new Set(['all', 'none', 'dry-run', 'relocate'])
+const BOOLEAN_FLAGS = new Set(['all', 'none', 'dry-run', 'relocate'])
 for (const { name, kind } of [...ENDPOINT.http, ...ENDPOINT.tcp, ...ENDPOINT.tls, ...LABELLED]) {
-  if (kind === 'bool') SWITCHES.add(name)
+  if (kind === 'bool') BOOLEAN_FLAGS.add(name)
 }
 
 function addFlags(command: Command, flags: readonly Flag[]): void {
@@ -299,9 +299,9 @@ function addFlags(command: Command, flags: readonly Flag[]): void {
 function valuesOf(command: Command): FlagValues {
   const values: Record<string, string | string[] | undefined> = {}
   for (let level: Command | null = command; level; level = level.parent) {
-    const given = level.opts<Record<string, string | string[] | undefined>>()
+    const options = level.opts<Record<string, string | string[] | undefined>>()
     for (const option of level.options) {
-      const value = given[option.attributeName()]
+      const value = options[option.attributeName()]
       if (option.long && value !== undefined) values[option.long.slice(2)] ??= value
     }
   }
@@ -309,46 +309,46 @@ function valuesOf(command: Command): FlagValues {
 }
 
 /** `--flag=value` becomes two words, switches get their value, and a long flag with one hyphen is told as such. */
-function prepare(argv: readonly string[]): string[] {
+function normalizeArguments(argv: readonly string[]): string[] {
   return argv.flatMap((argument) => {
     const single = /^-([a-z][a-z0-9-]+)(=.*)?$/i.exec(argument)
     if (single) throw new Failure(`unknown flag "-${single[1]}"; long flags take two hyphens: --${single[1]}`)
     if (!argument.startsWith('--')) return [argument]
     const equals = argument.indexOf('=')
     if (equals > 0) return [argument.slice(0, equals), argument.slice(equals + 1)]
-    return SWITCHES.has(argument.slice(2)) ? [argument, 'true'] : [argument]
+    return BOOLEAN_FLAGS.has(argument.slice(2)) ? [argument, 'true'] : [argument]
   })
 }
 
 /** `help` knows the commands beside it; of another word it says so. */
-function refuseUnknownTopic(program: Command, words: readonly string[]): void {
+function rejectUnknownTopic(program: Command, words: readonly string[]): void {
   let level = program
   let help = false
   for (const word of words) {
-    const found = level.commands.find((each) => each.name() === word || each.aliases().includes(word))
-    if (found) level = found
+    const match = level.commands.find((each) => each.name() === word || each.aliases().includes(word))
+    if (match) level = match
     else if (help) {
-      const guess = nearest(
+      const nearestName = nearest(
         word,
         level.commands.map((each) => each.name()),
       )
-      const meant = guess === undefined ? '' : `; did you mean "${guess}"?`
-      throw new Failure(`there is no command "${word}"${meant}\nAll commands: adit help`)
+      const suggestion = nearestName === undefined ? '' : `; did you mean "${nearestName}"?`
+      throw new Failure(`there is no command "${word}"${suggestion}\nAll commands: adit help`)
     } else if (word === 'help') help = true
     else return
   }
 }
 
 /** What follows `api`, when that is the command; flags that all commands take may stand before it. */
-function apiArguments(argv: readonly string[]): { before: string[]; args: string[] } | undefined {
+function parseApiArguments(argv: readonly string[]): { before: string[]; args: string[] } | undefined {
   const common = new Set(COMMON.map(({ name }) => `--${name}`))
-  let at = 0
-  while (at < argv.length && argv[at]!.startsWith('--')) {
-    const [flag = ''] = argv[at]!.split('=')
+  let index = 0
+  while (index < argv.length && argv[index]!.startsWith('--')) {
+    const [flag = ''] = argv[index]!.split('=')
     if (!common.has(flag)) return undefined
-    at += argv[at]!.includes('=') ? 1 : 2
+    index += argv[index]!.includes('=') ? 1 : 2
   }
-  return argv[at] === 'api' ? { before: argv.slice(0, at), args: argv.slice(at + 1) } : undefined
+  return argv[index] === 'api' ? { before: argv.slice(0, index), args: argv.slice(index + 1) } : undefined
 }
 
 /** The key saved with `config add-api-key` is handed on in the environment, where the API client looks for it. */

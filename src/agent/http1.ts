@@ -27,8 +27,8 @@ export interface Head {
   chunked: boolean
 }
 
-const MAX_HEAD = 65_536
-const MAX_LINE = 8_192
+const MAX_HEAD_BYTES = 65_536
+const MAX_CHUNK_LINE_BYTES = 8_192
 const CRLFCRLF = Buffer.from('\r\n\r\n')
 const LF = 10
 const CR = 13
@@ -43,31 +43,31 @@ export class MessageScanner {
   readonly #events: MessageEvents
   #state: State = 'head'
   /** The beginning of a head whose end has not come yet. */
-  readonly #held = new ByteQueue()
+  readonly #buffered = new ByteQueue()
   /** Body or chunk bytes still to come, or bytes that trailers may still take. */
-  #left = 0
+  #remaining = 0
   /** The hexadecimal digits of the chunk size so far, and the length of the line they or a trailer stand on. */
-  #size = ''
-  #line = 0
+  #sizeDigits = ''
+  #lineLength = 0
 
   constructor(events: MessageEvents) {
     this.#events = events
   }
 
   push(chunk: Buffer): void {
-    let at = 0
-    while (at < chunk.length) {
-      if (this.#state === 'head') at = this.#head(chunk, at)
-      else if (this.#state === 'length') at = this.#length(chunk, at)
+    let offset = 0
+    while (offset < chunk.length) {
+      if (this.#state === 'head') offset = this.#scanHead(chunk, offset)
+      else if (this.#state === 'length') offset = this.#scanFixedBody(chunk, offset)
       else if (this.#state === 'close') {
-        const rest = at === 0 ? chunk : chunk.subarray(at)
+        const rest = offset === 0 ? chunk : chunk.subarray(offset)
         this.#events.body(rest)
         this.#events.data?.(rest)
         return
       } else if (this.#state === 'raw') {
-        this.#events.raw(at === 0 ? chunk : chunk.subarray(at))
+        this.#events.raw(offset === 0 ? chunk : chunk.subarray(offset))
         return
-      } else at = this.#chunked(chunk, at)
+      } else offset = this.#scanChunkedBody(chunk, offset)
     }
   }
 
@@ -78,59 +78,59 @@ export class MessageScanner {
       this.#events.end()
       return true
     }
-    const held = this.#held.take()
-    if (held.length > 0) this.#events.raw(held)
-    return this.#state === 'raw' || (this.#state === 'head' && held.length === 0)
+    const buffered = this.#buffered.take()
+    if (buffered.length > 0) this.#events.raw(buffered)
+    return this.#state === 'raw' || (this.#state === 'head' && buffered.length === 0)
   }
 
   /** Takes everything from here on as no HTTP: the other direction has said so. */
   stop(): void {
     this.#state = 'raw'
-    const held = this.#held.take()
-    if (held.length > 0) this.#events.raw(held)
+    const buffered = this.#buffered.take()
+    if (buffered.length > 0) this.#events.raw(buffered)
   }
 
-  #head(chunk: Buffer, at: number): number {
-    const rest = at === 0 ? chunk : chunk.subarray(at)
-    const before = this.#held.length
-    const bytes = this.#held.join(rest)
+  #scanHead(chunk: Buffer, offset: number): number {
+    const rest = offset === 0 ? chunk : chunk.subarray(offset)
+    const searched = this.#buffered.length
+    const bytes = this.#buffered.join(rest)
     // What was searched before need not be searched again.
-    const found = bytes.indexOf(CRLFCRLF, Math.max(0, before - 3))
-    if (found < 0 && bytes.length <= MAX_HEAD) {
-      this.#held.keep(bytes)
+    const headEnd = bytes.indexOf(CRLFCRLF, Math.max(0, searched - 3))
+    if (headEnd < 0 && bytes.length <= MAX_HEAD_BYTES) {
+      this.#buffered.keep(bytes)
       return chunk.length
     }
-    this.#held.take()
-    const end = found + CRLFCRLF.length
-    if (found < 0 || end > MAX_HEAD) {
+    this.#buffered.take()
+    const end = headEnd + CRLFCRLF.length
+    if (headEnd < 0 || end > MAX_HEAD_BYTES) {
       this.#state = 'raw'
       this.#events.raw(bytes)
       return chunk.length
     }
     const head = bytes.length === end ? bytes : bytes.subarray(0, end)
-    this.#begin(this.#events.head(head, readHead(head)))
-    return at + end - before
+    this.#beginBody(this.#events.head(head, readHead(head)))
+    return offset + end - searched
   }
 
-  #begin(framing: Framing): void {
+  #beginBody(framing: Framing): void {
     if (framing === 0) this.#events.end()
     else if (typeof framing === 'number') {
       this.#state = 'length'
-      this.#left = framing
+      this.#remaining = framing
     } else if (framing === 'chunked') {
       this.#state = 'size'
-      this.#size = ''
-      this.#line = 0
+      this.#sizeDigits = ''
+      this.#lineLength = 0
     } else this.#state = framing === 'close' ? 'close' : 'raw'
   }
 
-  #length(chunk: Buffer, at: number): number {
-    const end = Math.min(chunk.length, at + this.#left)
-    this.#left -= end - at
-    const piece = at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end)
-    this.#events.body(piece)
-    this.#events.data?.(piece)
-    if (this.#left === 0) {
+  #scanFixedBody(chunk: Buffer, offset: number): number {
+    const end = Math.min(chunk.length, offset + this.#remaining)
+    this.#remaining -= end - offset
+    const part = offset === 0 && end === chunk.length ? chunk : chunk.subarray(offset, end)
+    this.#events.body(part)
+    this.#events.data?.(part)
+    if (this.#remaining === 0) {
       this.#state = 'head'
       this.#events.end()
     }
@@ -138,66 +138,68 @@ export class MessageScanner {
   }
 
   /** Walks chunk sizes and trailers byte by byte and jumps over data, so its cost is per chunk. */
-  #chunked(chunk: Buffer, from: number): number {
-    let at = from
-    while (at < chunk.length) {
+  #scanChunkedBody(chunk: Buffer, from: number): number {
+    let offset = from
+    while (offset < chunk.length) {
       if (this.#state === 'data') {
-        const step = Math.min(chunk.length - at, this.#left)
+        const step = Math.min(chunk.length - offset, this.#remaining)
         // The last two bytes are the line end.
-        if (this.#left > 2) this.#events.data?.(chunk.subarray(at, at + Math.min(step, this.#left - 2)))
-        at += step
-        this.#left -= step
-        if (this.#left === 0) this.#state = 'size'
+        if (this.#remaining > 2)
+          this.#events.data?.(chunk.subarray(offset, offset + Math.min(step, this.#remaining - 2)))
+        offset += step
+        this.#remaining -= step
+        if (this.#remaining === 0) this.#state = 'size'
         continue
       }
-      const byte = chunk[at++]!
-      const over = this.#state === 'size' ? this.#sizeByte(byte) : this.#trailerByte(byte)
-      if (over === 'end') {
-        this.#events.body(chunk.subarray(from, at))
+      const byte = chunk[offset++]!
+      const outcome = this.#state === 'size' ? this.#scanSizeByte(byte) : this.#scanTrailerByte(byte)
+      if (outcome === 'end') {
+        this.#events.body(chunk.subarray(from, offset))
         this.#state = 'head'
         this.#events.end()
-        return at
+        return offset
       }
-      if (over === 'broken') {
+      if (outcome === 'broken') {
         this.#state = 'raw'
         this.#events.raw(chunk.subarray(from))
         return chunk.length
       }
     }
     this.#events.body(from === 0 ? chunk : chunk.subarray(from))
-    return at
+    return offset
   }
 
-  #sizeByte(byte: number): 'broken' | undefined {
-    this.#line++
+  #scanSizeByte(byte: number): 'broken' | undefined {
+    this.#lineLength++
     if (byte !== LF) {
       const digit = isHex(byte)
-      if (digit && this.#size.length === this.#line - 1) this.#size += String.fromCharCode(byte)
-      else if (this.#line === 1) return 'broken'
-      return this.#line > MAX_LINE || this.#size.length > 8 ? 'broken' : undefined
+      if (digit && this.#sizeDigits.length === this.#lineLength - 1)
+        this.#sizeDigits += String.fromCharCode(byte)
+      else if (this.#lineLength === 1) return 'broken'
+      return this.#lineLength > MAX_CHUNK_LINE_BYTES || this.#sizeDigits.length > 8 ? 'broken' : undefined
     }
-    if (this.#size === '') return 'broken'
-    const size = Number.parseInt(this.#size, 16)
-    this.#size = ''
-    this.#line = 0
+    if (this.#sizeDigits === '') return 'broken'
+    const size = Number.parseInt(this.#sizeDigits, 16)
+    this.#sizeDigits = ''
+    this.#lineLength = 0
     if (size === 0) {
       this.#state = 'trailer'
-      this.#left = MAX_HEAD
+      this.#remaining = MAX_HEAD_BYTES
     } else {
       this.#state = 'data'
-      this.#left = size + 2 // The line end after the data belongs to it.
+      this.#remaining = size + 2 // The line end after the data belongs to it.
     }
     return undefined
   }
 
-  #trailerByte(byte: number): 'end' | 'broken' | undefined {
-    if (--this.#left < 0) return 'broken'
+  #scanTrailerByte(byte: number): 'end' | 'broken' | undefined {
+    if (--this.#remaining < 0) return 'broken'
     if (byte === LF) {
-      const blank = this.#line === 0
-      this.#line = 0
+      const blank = this.#lineLength === 0
+      this.#lineLength = 0
       return blank ? 'end' : undefined
     }
-    if (byte !== CR) this.#line++
+    if (byte !== CR) this.#lineLength++
     return undefined
   }
 }
@@ -223,8 +225,9 @@ export function readHead(bytes: Buffer): Head {
     const value = () => trimOws(text.slice(colon + 1, end < 0 ? text.length : end))
     if (name === 'content-length') {
       const digits = value()
-      const read = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN
-      head.contentLength = head.contentLength === undefined || head.contentLength === read ? read : Number.NaN
+      const parsed = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN
+      head.contentLength =
+        head.contentLength === undefined || head.contentLength === parsed ? parsed : Number.NaN
     } else if (name === 'transfer-encoding') {
       head.chunked = /(^|[, \t])chunked$/i.test(value())
     }

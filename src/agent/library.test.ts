@@ -25,10 +25,10 @@ test('three lines give a local service a public URL', async (t) => {
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
 
   const tunnel = await forward({ addr, ...optionsFor(t, gateway) })
-  const answer = await gateway.request(tunnel.url, GET)
+  const response = await gateway.request(tunnel.url, GET)
   await tunnel.close()
 
-  assert.match(answer, /hello/)
+  assert.match(response, /hello/)
   assert.equal(tunnel.addr, `http://localhost:${addr}`)
   assert.equal(gateway.bound.size, 0)
 })

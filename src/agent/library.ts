@@ -55,7 +55,7 @@ export interface AgentHandle {
   close(): Promise<void>
 }
 
-const FIRST_SESSION_MS = 15_000
+const FIRST_SESSION_TIMEOUT_MS = 15_000
 
 /** Opens a session that any number of tunnels share. Rejects when the server cannot be reached or says no. */
 export async function connect(options: ConnectOptions = {}): Promise<AgentHandle> {
@@ -83,21 +83,21 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentHandle
   let api: LocalApi | undefined
   try {
     // A refusal that is final ends the run; everything else shows as a session that does not come.
-    await Promise.race([agent.connection.session(options.timeoutMs ?? FIRST_SESSION_MS), ended])
+    await Promise.race([agent.connection.session(options.timeoutMs ?? FIRST_SESSION_TIMEOUT_MS), ended])
     if (settings.web) api = await startLocalApi(agent, settings.web)
   } catch (error) {
     await agent.close()
     throw error
   }
   ended.catch(() => {})
-  return handleOf(agent, api)
+  return createHandle(agent, api)
 }
 
 /** Opens a session for one tunnel; closing the tunnel ends it. Use `connect` for several. */
 export async function forward(
   target: number | string | (ForwardOptions & ConnectOptions),
 ): Promise<ForwardedTunnel> {
-  const { connectOptions, definition } = split(target)
+  const { connectOptions, definition } = splitOptions(target)
   const agent = await connect(connectOptions)
   try {
     const tunnel = await agent.forward(definition)
@@ -126,7 +126,7 @@ const CONNECT_KEYS = [
   'env',
 ] as const
 
-function split(target: number | string | (ForwardOptions & ConnectOptions)) {
+function splitOptions(target: number | string | (ForwardOptions & ConnectOptions)) {
   if (typeof target !== 'object')
     return { connectOptions: {}, definition: { addr: target } as ForwardOptions }
   const connectOptions: Record<string, unknown> = {}
@@ -138,9 +138,9 @@ function split(target: number | string | (ForwardOptions & ConnectOptions)) {
   return { connectOptions: connectOptions as ConnectOptions, definition: definition as ForwardOptions }
 }
 
-function handleOf(agent: Agent, api: LocalApi | undefined): AgentHandle {
+function createHandle(agent: Agent, api: LocalApi | undefined): AgentHandle {
   let count = 0
-  const tunnelOf = (name: string): ForwardedTunnel => ({
+  const toForwardedTunnel = (name: string): ForwardedTunnel => ({
     name,
     addr: agent.tunnels.get(name)?.spec.upstream.shown ?? '',
     get url() {
@@ -156,20 +156,20 @@ function handleOf(agent: Agent, api: LocalApi | undefined): AgentHandle {
     },
     inspectorUrl: api?.url,
     get tunnels() {
-      return agent.tunnels.list().map(({ name }) => tunnelOf(name))
+      return agent.tunnels.list().map(({ name }) => toForwardedTunnel(name))
     },
     async forward(target) {
-      const given = typeof target === 'object' ? target : { addr: target }
-      const definition = given.labels || given.proto ? given : { ...given, proto: 'http' }
+      const options = typeof target === 'object' ? target : { addr: target }
+      const definition = options.labels || options.proto ? options : { ...options, proto: 'http' }
       const problems: Problem[] = []
-      const read = tunnelShape.read(definition, [], problems)
-      if (!read || problems.length > 0)
+      const parsed = tunnelShape.read(definition, [], problems)
+      if (!parsed || problems.length > 0)
         throw new SpecError(
           String(problems[0]?.path[0] ?? ''),
           problems.map(({ message }) => message).join('; '),
         )
-      const tunnel = await agent.tunnels.start(tunnelSpec(given.name ?? `tunnel-${++count}`, read))
-      return tunnelOf(tunnel.name)
+      const tunnel = await agent.tunnels.start(tunnelSpec(options.name ?? `tunnel-${++count}`, parsed))
+      return toForwardedTunnel(tunnel.name)
     },
     async close() {
       await agent.close()

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Meter } from './metrics.ts'
 
-function meterAt() {
+function createMeter() {
   const time = { ms: 0 }
   const meter = new Meter({ now: () => time.ms, monotonic: () => time.ms })
   return { meter, time }
 }
 
-test('a meter counts what began and shows what is open', () => {
-  const { meter } = meterAt()
+test('a meter counts events begun and shows those still open', () => {
+  const { meter } = createMeter()
 
   const first = meter.begin()
   meter.begin()
@@ -20,12 +20,12 @@ test('a meter counts what began and shows what is open', () => {
 })
 
 test('durations are told in nanoseconds, interpolated', () => {
-  const { meter, time } = meterAt()
+  const { meter, time } = createMeter()
 
   for (const ms of [1, 2, 3, 4]) {
-    const began = meter.begin()
+    const startedAt = meter.begin()
     time.ms += ms
-    meter.end(began)
+    meter.end(startedAt)
   }
 
   const { p50, p99 } = meter.timing()
@@ -34,17 +34,17 @@ test('durations are told in nanoseconds, interpolated', () => {
 })
 
 test('durations are whole nanoseconds, as clients expect that read integers', () => {
-  const { meter, time } = meterAt()
-  const began = meter.begin()
+  const { meter, time } = createMeter()
+  const startedAt = meter.begin()
   time.ms += 0.123456789
 
-  meter.end(began)
+  meter.end(startedAt)
 
   assert.equal(meter.timing().p50, 123_457)
 })
 
 test('rates take the first five seconds as they are and then decay towards nothing without reaching it', () => {
-  const { meter, time } = meterAt()
+  const { meter, time } = createMeter()
   for (let events = 0; events < 50; events++) meter.begin()
 
   time.ms = 5000
@@ -58,12 +58,12 @@ test('rates take the first five seconds as they are and then decay towards nothi
 })
 
 test('recent durations outweigh old ones', () => {
-  const { meter, time } = meterAt()
+  const { meter, time } = createMeter()
   const run = (times: number, ms: number) => {
     for (let n = 0; n < times; n++) {
-      const began = meter.begin()
+      const startedAt = meter.begin()
       time.ms += ms
-      meter.end(began)
+      meter.end(startedAt)
     }
   }
   run(2000, 1)
@@ -75,12 +75,12 @@ test('recent durations outweigh old ones', () => {
 })
 
 test('a long run keeps a bounded sample with sensible percentiles', () => {
-  const { meter, time } = meterAt()
+  const { meter, time } = createMeter()
 
   for (let n = 0; n < 50_000; n++) {
-    const began = meter.begin()
+    const startedAt = meter.begin()
     time.ms += (n % 100) + 1
-    meter.end(began)
+    meter.end(startedAt)
   }
 
   const { p50, p90 } = meter.timing()

@@ -6,23 +6,23 @@ const TICK_MS = 5000
 class Rate {
   readonly #decay: number
   #perSecond = 0
-  #uncounted = 0
-  #begun = false
+  #pending = 0
+  #started = false
 
   constructor(minutes: number) {
     this.#decay = Math.exp(-TICK_MS / 60_000 / minutes)
   }
 
   mark(): void {
-    this.#uncounted++
+    this.#pending++
   }
 
   tick(times: number): void {
-    const instant = (this.#uncounted * 1000) / TICK_MS
-    this.#uncounted = 0
+    const instant = (this.#pending * 1000) / TICK_MS
+    this.#pending = 0
     // The first tick takes the instant rate as it is: there is no past to weigh it against.
-    this.#perSecond = this.#begun ? instant + (this.#perSecond - instant) * this.#decay : instant
-    this.#begun = true
+    this.#perSecond = this.#started ? instant + (this.#perSecond - instant) * this.#decay : instant
+    this.#started = true
     if (times > 1) this.#perSecond *= this.#decay ** (times - 1)
   }
 
@@ -46,15 +46,15 @@ class Reservoir {
   add(value: number, seconds: number): void {
     const priority = ALPHA * seconds - Math.log(1 - Math.random())
     if (this.#size < SAMPLES) {
-      this.#up(this.#size++, priority, value)
+      this.#siftUp(this.#size++, priority, value)
     } else if (priority > this.#priorities[0]!) {
-      this.#down(priority, value)
+      this.#siftDown(priority, value)
     }
   }
 
-  percentiles(...wanted: number[]): number[] {
+  percentiles(...shares: number[]): number[] {
     const sorted = this.#values.slice(0, this.#size).sort()
-    return wanted.map((share) => {
+    return shares.map((share) => {
       const position = share * (sorted.length + 1)
       if (sorted.length === 0) return 0
       if (position < 1) return sorted[0]!
@@ -64,7 +64,7 @@ class Reservoir {
     })
   }
 
-  #up(start: number, priority: number, value: number): void {
+  #siftUp(start: number, priority: number, value: number): void {
     let index = start
     while (index > 0) {
       const parent = (index - 1) >> 1
@@ -72,10 +72,10 @@ class Reservoir {
       this.#move(parent, index)
       index = parent
     }
-    this.#place(index, priority, value)
+    this.#set(index, priority, value)
   }
 
-  #down(priority: number, value: number): void {
+  #siftDown(priority: number, value: number): void {
     let index = 0
     for (;;) {
       let child = 2 * index + 1
@@ -85,7 +85,7 @@ class Reservoir {
       this.#move(child, index)
       index = child
     }
-    this.#place(index, priority, value)
+    this.#set(index, priority, value)
   }
 
   #move(from: number, to: number): void {
@@ -93,14 +93,14 @@ class Reservoir {
     this.#values[to] = this.#values[from]!
   }
 
-  #place(index: number, priority: number, value: number): void {
+  #set(index: number, priority: number, value: number): void {
     this.#priorities[index] = priority
     this.#values[index] = value
   }
 }
 
 /** What the local API shows of a meter: rates per second, percentiles in nanoseconds. */
-export interface Timing {
+export interface MeterSnapshot {
   count: number
   rate1: number
   rate5: number
@@ -117,33 +117,33 @@ export class Meter {
   readonly #rates = [new Rate(1), new Rate(5), new Rate(15)] as const
   readonly #durations = new Reservoir()
   #count = 0
-  #open = 0
-  #ticked: number
+  #active = 0
+  #lastTick: number
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#ticked = clock.monotonic()
+    this.#lastTick = clock.monotonic()
   }
 
   /** Something began; gives the moment to pass to `end`. */
   begin(): number {
     const now = this.#catchUp()
     this.#count++
-    this.#open++
+    this.#active++
     for (const rate of this.#rates) rate.mark()
     return now
   }
 
   /** It is over, and how long it took counts. */
-  end(began: number): void {
+  end(startedAt: number): void {
     const now = this.#catchUp()
-    this.#open--
-    this.#durations.add((now - began) * 1e6, now / 1000)
+    this.#active--
+    this.#durations.add((now - startedAt) * 1e6, now / 1000)
   }
 
   /** It is over, but how long it took says nothing (it never came to an end of its own). */
   drop(): void {
-    this.#open--
+    this.#active--
   }
 
   get count(): number {
@@ -152,10 +152,10 @@ export class Meter {
 
   /** How many have begun and not ended. */
   get gauge(): number {
-    return this.#open
+    return this.#active
   }
 
-  timing(): Timing {
+  timing(): MeterSnapshot {
     this.#catchUp()
     const [rate1, rate5, rate15] = this.#rates
     // Whole nanoseconds: clients written for them read integers.
@@ -179,9 +179,9 @@ export class Meter {
 
   #catchUp(): number {
     const now = this.#clock.monotonic()
-    const ticks = Math.floor((now - this.#ticked) / TICK_MS)
+    const ticks = Math.floor((now - this.#lastTick) / TICK_MS)
     if (ticks > 0) {
-      this.#ticked += ticks * TICK_MS
+      this.#lastTick += ticks * TICK_MS
       for (const rate of this.#rates) rate.tick(ticks)
     }
     return now

@@ -46,7 +46,7 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
     relocate: () => locateServers(keys, env),
     dial: {
       timeoutMs: keys.connect_timeout ?? 10_000,
-      ...proxySettings(keys.proxy_url, env),
+      ...resolveProxy(keys.proxy_url, env),
       resolvers: keys.dns_resolver_ips ?? [],
       interface: keys.connect_interface,
       crl: keys.crl_noverify ? undefined : keys.crl_url,
@@ -57,11 +57,11 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
       toleranceMs: keys.heartbeat_tolerance || 15_000,
     },
     metadata: keys.metadata ?? '',
-    captureBytes: captureBytes(keys),
+    captureBytes: resolveCaptureBytes(keys),
     redact: keys.inspect_redact ?? [],
     remoteManagement: keys.remote_management ?? true,
     updates: resolveUpdates(keys),
-    web: webSettings(keys),
+    web: resolveWebSettings(keys),
   }
 }
 
@@ -75,13 +75,16 @@ export function resolveUpdates(keys: AgentKeys): UpdateSettings {
   }
 }
 
-function captureBytes({ inspect_db_size: size = 0, local_storage: storage = true }: AgentKeys): number {
+function resolveCaptureBytes({
+  inspect_db_size: size = 0,
+  local_storage: storage = true,
+}: AgentKeys): number {
   if (!storage || size < 0) return 0
   return size === 0 ? DEFAULT_CAPTURE_BYTES : size
 }
 
 /** Reads `web_addr`: host:port, a port, or false. */
-export function webSettings({
+export function resolveWebSettings({
   web_addr: address,
   web_allow_hosts: allowHosts = [],
 }: AgentKeys): WebSettings | undefined {
@@ -102,20 +105,20 @@ export function webSettings({
 }
 
 /** The proxy named by the configuration, or by the environment for servers that are not exempt from it. */
-function proxySettings(
+function resolveProxy(
   configured: string | undefined,
   env: Env,
-): Pick<DialSettings, 'proxy' | 'withoutProxy'> {
+): Pick<DialSettings, 'proxy' | 'bypassesProxy'> {
   if (configured) return { proxy: parseProxy(configured) }
   const inherited = env.http_proxy
   if (!inherited) return { proxy: undefined }
   return {
     proxy: parseProxy(inherited),
-    withoutProxy: ({ loopback, host }) => loopback || isExempt(host, env.no_proxy ?? ''),
+    bypassesProxy: ({ loopback, host }) => loopback || isProxyExempt(host, env.no_proxy ?? ''),
   }
 }
 
-function isExempt(host: string, noProxy: string): boolean {
+function isProxyExempt(host: string, noProxy: string): boolean {
   return noProxy
     .split(',')
     .map((entry) =>

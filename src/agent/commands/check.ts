@@ -4,9 +4,9 @@ import { ConfigError } from '../config/error.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Config } from '../config/load.ts'
 import type { Path } from '../config/shape.ts'
-import { readAddresses, readAuthorities } from '../connect/location.ts'
+import { parseServerAddresses, readAuthorities } from '../connect/location.ts'
 import { parseProxy } from '../connect/proxy.ts'
-import { webSettings } from '../settings.ts'
+import { resolveWebSettings } from '../settings.ts'
 import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
 import { Failure } from './failure.ts'
@@ -81,11 +81,11 @@ export function definesNothing({ files }: Pick<Config, 'files'>, code = 1): Fail
 
 /** What can only be judged beyond the shape of a value. */
 const AGENT_CHECKS: { [K in keyof AgentKeys]?: (value: NonNullable<AgentKeys[K]>) => void } = {
-  connect_url: readAddresses,
+  connect_url: parseServerAddresses,
   connect_cas: (value) => value === 'host' || value === 'trusted' || readAuthorities(value),
   proxy_url: parseProxy,
   dns_resolver_ips: (values) => values.forEach(checkNameServer),
-  web_addr: (web_addr) => webSettings({ web_addr }),
+  web_addr: (web_addr) => resolveWebSettings({ web_addr }),
   web_allow_hosts: (values) => values.forEach(checkAllowedHost),
 }
 

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
 import { saveKey, writePrivately } from '../config/write.ts'
-import { readAddresses } from '../connect/location.ts'
+import { parseServerAddresses } from '../connect/location.ts'
 import { configPath, configPaths, readToken } from './context.ts'
 import { Failure } from './failure.ts'
 import type { FlagValues } from './flags.ts'
@@ -23,7 +23,7 @@ export function addApiKey(key: string, values: FlagValues, env: Env, write: Writ
 
 /** `config add-connect-url`. */
 export function addConnectUrl(address: string, values: FlagValues, env: Env, write: Write): void {
-  readAddresses(address)
+  parseServerAddresses(address)
   save('connect_url', address, 'Connect URL', values, env, write)
 }
 

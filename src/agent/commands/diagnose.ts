@@ -5,9 +5,9 @@ import { Refusal, startAgentSession } from '../../protocol/index.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Env } from '../config/paths.ts'
 import { writePrivately } from '../config/write.ts'
-import { dialServer, proxyOf, reachFirst, resolveAll } from '../connect/dial.ts'
+import { dialServer, probeFirstHop, proxyOf, resolveAll } from '../connect/dial.ts'
 import type { ServerLocation } from '../connect/location.ts'
-import { networkReason } from '../connect/network-reason.ts'
+import { describeNetworkError } from '../connect/network-reason.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
 import { VERSION } from '../version.ts'
 import { documentationOf, FINDINGS } from './documentation.ts'
@@ -131,13 +131,13 @@ async function checkInternet(location: ServerLocation, settings: AgentSettings, 
       try {
         return (await resolveAll(host, dial)).join(', ')
       } catch (error) {
-        throw new Error(`${host}: ${networkReason(error)}`, { cause: error })
+        throw new Error(`${host}: ${describeNetworkError(error)}`, { cause: error })
       }
     },
   )
   if (!resolved) return false
   return run(section, `TCP connection${proxy ? ' to the proxy' : ''}`, FINDINGS.tcp, async () => {
-    await reachFirst(location, dial)
+    await probeFirstHop(location, dial)
     return ''
   })
 }

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
-import type { Resume } from '../connect/connection.ts'
+import type { SessionResumption } from '../connect/connection.ts'
 import type { TunnelSpec } from '../tunnels/spec.ts'
 import type { Binding } from '../tunnels/tunnel.ts'
 import { BASE_ROOT } from '../version.ts'
 
 /** What a process hands to the one that takes its place, so that tunnels keep their names. */
 export interface ResumeState {
-  session: Resume
+  session: SessionResumption
   specs: TunnelSpec[]
   bindings: [name: string, binding: Binding][]
 }

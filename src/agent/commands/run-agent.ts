@@ -77,7 +77,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
 }
 
 async function startAll(agent: Agent, specs: readonly TunnelSpec[]): Promise<void> {
-  for (const spec of specs) await agent.tunnels.startPatiently(spec)
+  for (const spec of specs) await agent.tunnels.startWithRetry(spec)
 }
 
 /** Shows the screen on a terminal, lines elsewhere, and nothing when the log is the output. */

@@ -3,7 +3,7 @@ import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import type { Problem } from '../config/shape.ts'
-import { networkReason } from '../connect/network-reason.ts'
+import { describeNetworkError } from '../connect/network-reason.ts'
 import { type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
 import { checkEverything, definesNothing } from './check.ts'
 import { type Context, createContext } from './context.ts'
@@ -108,7 +108,7 @@ async function fetchPolicy(url: string | string[] | undefined): Promise<object> 
     if (!response.ok) throw new Error(`it answered ${response.status}`)
     return { traffic_policy: await response.text() }
   } catch (error) {
-    throw new Failure(`cannot read the traffic policy at ${url}: ${networkReason(error)}`)
+    throw new Failure(`cannot read the traffic policy at ${url}: ${describeNetworkError(error)}`)
   }
 }
 

@@ -8,10 +8,10 @@ import { type TestContext, test } from 'node:test'
 import { testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { dialServer } from './dial.ts'
-import { locateServers, readAddress } from './location.ts'
+import { locateServers, parseServerAddress } from './location.ts'
 import { parseProxy } from './proxy.ts'
 
-const located = (...given: Parameters<typeof locateServers>) => locateServers(...given)[0]
+const locate = (...args: Parameters<typeof locateServers>) => locateServers(...args)[0]
 
 function dataDir(t: TestContext, credentials?: object): { ADIT_DATA_DIR: string } {
   const dir = mkdtempSync(join(tmpdir(), 'adit-data-'))
@@ -32,25 +32,25 @@ test('a server on this machine is found through what it left in its data directo
     }),
   )
 
-  const found = located({}, env)
+  const location = locate({}, env)
 
   assert.deepEqual(
-    [found.host, found.port, found.authtoken.reveal(), found.loopback],
+    [location.host, location.port, location.authtoken.reveal(), location.loopback],
     ['127.0.0.1', 4443, 'LOCAL', true],
   )
-  assert.match(found.cas?.[0] ?? '', /ours/)
+  assert.match(location.cas?.[0] ?? '', /ours/)
 })
 
 test('what is configured wins, and the token of the local server goes to no other', (t) => {
   const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
 
-  assert.equal(located({ authtoken: 'MINE' }, env).authtoken.reveal(), 'MINE')
-  assert.equal(located({ connect_url: 'localhost:4443' }, env).authtoken.reveal(), 'LOCAL')
+  assert.equal(locate({ authtoken: 'MINE' }, env).authtoken.reveal(), 'MINE')
+  assert.equal(locate({ connect_url: 'localhost:4443' }, env).authtoken.reveal(), 'LOCAL')
   assert.throws(
-    () => located({ connect_url: 'elsewhere.test:443' }, env),
+    () => locate({ connect_url: 'elsewhere.test:443' }, env),
     /No authtoken is configured for the server elsewhere/,
   )
-  assert.equal(located({ connect_url: 'elsewhere.test', authtoken: 'T' }, env).cas, undefined)
+  assert.equal(locate({ connect_url: 'elsewhere.test', authtoken: 'T' }, env).cas, undefined)
 })
 
 test('several addresses are told apart by commas, and each has the token and authority that are its own', (t) => {
@@ -67,22 +67,22 @@ test('several addresses are told apart by commas, and each has the token and aut
       ['127.0.0.1', 4443, true],
     ],
   )
-  assert.throws(() => located({ ...keys, connect_url: 'one.example.com:4443,,two:1' }, env), /use host:port/)
+  assert.throws(() => locate({ ...keys, connect_url: 'one.example.com:4443,,two:1' }, env), /use host:port/)
   assert.throws(
-    () => located({ connect_url: '127.0.0.1:4443,two.example.com:1' }, env),
+    () => locate({ connect_url: '127.0.0.1:4443,two.example.com:1' }, env),
     /No authtoken is configured for the server two.example.com:1/,
   )
 })
 
 test('with nothing configured and nothing running the next step is told', (t) => {
-  assert.throws(() => located({}, dataDir(t)), /Start one here with:\s+adit server/)
+  assert.throws(() => locate({}, dataDir(t)), /Start one here with:\s+adit server/)
 })
 
 test('a broken credentials file is as good as none', (t) => {
   const env = dataDir(t)
   writeFileSync(join(env.ADIT_DATA_DIR, 'credentials.json'), '{"agent_addr":')
 
-  assert.throws(() => located({}, env), /none was found/)
+  assert.throws(() => locate({}, env), /none was found/)
 })
 
 test('authorities are read from a file, which must hold some', (t) => {
@@ -90,31 +90,31 @@ test('authorities are read from a file, which must hold some', (t) => {
   const keys = { connect_url: 'a:1', authtoken: 'T' }
 
   assert.match(
-    located({ ...keys, connect_cas: join(env.ADIT_DATA_DIR, 'ca.pem') }, env).cas?.[0] ?? '',
+    locate({ ...keys, connect_cas: join(env.ADIT_DATA_DIR, 'ca.pem') }, env).cas?.[0] ?? '',
     /ours/,
   )
   assert.throws(
-    () => located({ ...keys, connect_cas: '/nonexistent' }, env),
+    () => locate({ ...keys, connect_cas: '/nonexistent' }, env),
     /cannot read the certificate authorities/,
   )
-  assert.ok(Array.isArray(located({ ...keys, connect_cas: 'host' }, env).cas))
+  assert.ok(Array.isArray(locate({ ...keys, connect_cas: 'host' }, env).cas))
 })
 
 test('server addresses take a port, a scheme and IPv6', () => {
-  assert.deepEqual(readAddress('tunnel.example.com'), { host: 'tunnel.example.com', port: 443 })
-  assert.deepEqual(readAddress('tls://a:99'), { host: 'a', port: 99 })
-  assert.deepEqual(readAddress('[::1]:5'), { host: '::1', port: 5 })
-  assert.throws(() => readAddress('a b'), /use host:port/)
+  assert.deepEqual(parseServerAddress('tunnel.example.com'), { host: 'tunnel.example.com', port: 443 })
+  assert.deepEqual(parseServerAddress('tls://a:99'), { host: 'a', port: 99 })
+  assert.deepEqual(parseServerAddress('[::1]:5'), { host: '::1', port: 5 })
+  assert.throws(() => parseServerAddress('a b'), /use host:port/)
 })
 
 /** A proxy that speaks whatever `answer` makes of the first bytes, then joins the target. */
 async function startProxy(
   t: TestContext,
-  converse: (client: Socket, join: (host: string, port: number) => void) => void,
+  handshake: (client: Socket, join: (host: string, port: number) => void) => void,
 ) {
   const server = createServer((client) => {
     client.on('error', () => {})
-    converse(client, (host, port) => {
+    handshake(client, (host, port) => {
       const target = connect(port, host)
       target.on('error', () => client.destroy())
       client.pipe(target).pipe(client)
@@ -128,10 +128,10 @@ async function startProxy(
 async function dialThrough(
   t: TestContext,
   proxyUrl: (port: number) => string,
-  converse: Parameters<typeof startProxy>[1],
+  handshake: Parameters<typeof startProxy>[1],
 ) {
   const gateway = await TestGateway.start(t)
-  const port = await startProxy(t, converse)
+  const port = await startProxy(t, handshake)
   const { location, dial } = testSettings(gateway)
   const socket = await dialServer(location, { ...dial, proxy: parseProxy(proxyUrl(port)) })
   t.after(() => socket.destroy())
@@ -181,7 +181,7 @@ test('the server is reached through a SOCKS proxy, which resolves the name', asy
   assert.equal(seen[1]?.toString('latin1'), '\u0001\u0002me\u0006secret')
 })
 
-const REFUSING: [string, (port: number) => string, Buffer | string, RegExp][] = [
+const REJECTING_PROXIES: [string, (port: number) => string, Buffer | string, RegExp][] = [
   [
     'an HTTP proxy',
     (port) => `http://127.0.0.1:${port}`,
@@ -196,10 +196,10 @@ const REFUSING: [string, (port: number) => string, Buffer | string, RegExp][] = 
   ],
 ]
 
-for (const [title, url, answer, message] of REFUSING) {
+for (const [title, url, reply, message] of REJECTING_PROXIES) {
   test(`${title} that refuses is told as such`, async (t) => {
     await assert.rejects(
-      dialThrough(t, url, (client) => client.once('data', () => client.end(answer))),
+      dialThrough(t, url, (client) => client.once('data', () => client.end(reply))),
       message,
     )
   })
@@ -210,25 +210,25 @@ test('a proxy that is not there, says nothing or speaks no TLS is blamed itself'
   const { location, dial } = testSettings(gateway)
   const silent = await startProxy(t, () => {})
   const plain = await startProxy(t, (client) => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
-  const gone = createServer().listen(0, '127.0.0.1')
-  await once(gone, 'listening')
-  const { port } = gone.address() as { port: number }
-  gone.close()
-  const through = (url: string) => dialServer(location, { ...dial, proxy: parseProxy(url), timeoutMs: 150 })
+  const closedServer = createServer().listen(0, '127.0.0.1')
+  await once(closedServer, 'listening')
+  const { port } = closedServer.address() as { port: number }
+  closedServer.close()
+  const dialVia = (url: string) => dialServer(location, { ...dial, proxy: parseProxy(url), timeoutMs: 150 })
 
   await assert.rejects(
-    through(`http://127.0.0.1:${port}`),
+    dialVia(`http://127.0.0.1:${port}`),
     new RegExp(`the proxy 127.0.0.1:${port} cannot be used: nothing listens there .*check proxy_url`),
   )
   await assert.rejects(
-    through('http://proxy.invalid:1'),
+    dialVia('http://proxy.invalid:1'),
     /the proxy proxy\.invalid:1 cannot be used: its name/,
   )
   await assert.rejects(
-    through(`http://127.0.0.1:${silent}`),
+    dialVia(`http://127.0.0.1:${silent}`),
     new RegExp(`the proxy 127.0.0.1:${silent} did not answer`),
   )
-  await assert.rejects(through(`https://127.0.0.1:${plain}`), /the proxy .* it does not speak TLS/)
+  await assert.rejects(dialVia(`https://127.0.0.1:${plain}`), /the proxy .* it does not speak TLS/)
 })
 
 test('behind a proxy that says yes it is the server that is blamed', async (t) => {
@@ -245,16 +245,16 @@ test('behind a proxy that says yes it is the server that is blamed', async (t) =
 test('a list of revoked certificates that cannot be had is told with its key', async (t) => {
   const gateway = await TestGateway.start(t)
   const { location, dial } = testSettings(gateway)
-  const gone = createServer().listen(0, '127.0.0.1')
-  await once(gone, 'listening')
-  const { port } = gone.address() as { port: number }
-  gone.close()
-  const told = (crl: string, message: RegExp) =>
+  const closedServer = createServer().listen(0, '127.0.0.1')
+  await once(closedServer, 'listening')
+  const { port } = closedServer.address() as { port: number }
+  closedServer.close()
+  const rejects = (crl: string, message: RegExp) =>
     assert.rejects(dialServer(location, { ...dial, crl }), message)
 
-  await told('/none.pem', /revoked certificates \/none\.pem: no such file; correct crl_url/)
-  await told('/', /revoked certificates \/: it is a directory; correct crl_url/)
-  await told(`http://127.0.0.1:${port}/a.crl`, /a\.crl: nothing listens there .*correct crl_url/)
+  await rejects('/none.pem', /revoked certificates \/none\.pem: no such file; correct crl_url/)
+  await rejects('/', /revoked certificates \/: it is a directory; correct crl_url/)
+  await rejects(`http://127.0.0.1:${port}/a.crl`, /a\.crl: nothing listens there .*correct crl_url/)
 })
 
 test('a family of addresses that was asked for is the only one used', async (t) => {

@@ -19,13 +19,13 @@ import { Backoff } from './backoff.ts'
 import { type DialSettings, dialServer, UntrustedServer } from './dial.ts'
 import type { ServerLocation } from './location.ts'
 import { ServerAddresses } from './server-addresses.ts'
-import { staggered } from './staggered-dial.ts'
+import { dialStaggered } from './staggered-dial.ts'
 
 /** How the session stands, in the words of the screen and the local API. */
 export type SessionStatus = 'connecting' | 'online' | 'reconnecting' | 'closed'
 
 /** What a connection needs of the agent around it. */
-export interface ConnectionOptions {
+export interface ServerConnectionOptions {
   location: ServerLocation
   /** All addresses of the server by now; a failure means: where it was. */
   relocate?: (() => readonly ServerLocation[]) | undefined
@@ -45,26 +45,26 @@ export interface ConnectionOptions {
 }
 
 /** What survives a session and lets the next one have the same names. */
-export interface Resume {
+export interface SessionResumption {
   clientId: string
   cookie: string
 }
 
 /** A session must last this long before a loss counts as the first one again. */
-const LASTING_MS = 10_000
+const STABLE_SESSION_MS = 10_000
 /** On this machine nobody is crowded, and a server that was restarted should be found at once. */
-const MAX_PAUSE_LOOPBACK_MS = 1000
-const STAGGER_LOOPBACK_MS = 1000
+const MAX_LOOPBACK_BACKOFF_MS = 1000
+const LOOPBACK_DIAL_INTERVAL_MS = 1000
 /** How long TCP, TLS and authentication may take together at one of several addresses, before the next one is tried. */
-const MAX_ATTEMPT_MS = 5000
-const MIN_AUTH_MS = 1000
+const ATTEMPT_TIMEOUT_MS = 5000
+const MIN_AUTH_TIMEOUT_MS = 1000
 
 /** A session that has been authenticated. */
-interface BegunSession {
+interface EstablishedSession {
   readonly location: ServerLocation
   readonly session: AgentSession
   /** Resolves when it is over, with the reason unless it was closed in order. */
-  readonly lost: Promise<Error | undefined>
+  readonly closed: Promise<Error | undefined>
 }
 
 /** Thrown by calls that need a session when there is none. */
@@ -73,28 +73,28 @@ export class NoSession extends Error {
 }
 
 /** The agent's link to its server: keeps a session, and gets a new one whenever it is lost. */
-export class Connection {
-  readonly #options: ConnectionOptions
+export class ServerConnection {
+  readonly #options: ServerConnectionOptions
   readonly #backoff: Backoff
   readonly #addresses: ServerAddresses
   #status: SessionStatus = 'connecting'
   #session: AgentSession | undefined
   #welcome: AuthResponse | undefined
   #latencyMs: number | undefined
-  #resume: Resume = { clientId: '', cookie: '' }
-  #everOnline = false
+  #resume: SessionResumption = { clientId: '', cookie: '' }
+  #wasOnline = false
   #lastError: Error | undefined
   #closing = false
   #restarting = false
   readonly #abort = new AbortController()
   #wake: (() => void) | undefined
-  #waiting: { resolve(session: AgentSession): void; reject(error: Error): void }[] = []
+  #waiters: { resolve(session: AgentSession): void; reject(error: Error): void }[] = []
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ServerConnectionOptions) {
     this.#options = options
     this.#backoff = new Backoff({
       clock: options.clock,
-      ...(options.location.loopback ? { maxMs: MAX_PAUSE_LOOPBACK_MS } : {}),
+      ...(options.location.loopback ? { maxMs: MAX_LOOPBACK_BACKOFF_MS } : {}),
       random: options.random,
     })
     this.#addresses = new ServerAddresses(options.dial, options.random)
@@ -118,12 +118,12 @@ export class Connection {
     return this.#lastError
   }
 
-  get resume(): Resume {
+  get resume(): SessionResumption {
     return this.#resume
   }
 
   /** Continues where a former process left off. */
-  set resume(resume: Resume) {
+  set resume(resume: SessionResumption) {
     this.#resume = resume
   }
 
@@ -132,25 +132,25 @@ export class Connection {
    * way that will not change by itself (authentication, trust).
    */
   async run(): Promise<void> {
-    let final: Error | undefined
+    let fatalError: Error | undefined
     try {
       while (!this.#closing) {
-        const spent = { ms: 0 }
+        const elapsed = { ms: 0 }
         try {
-          await this.#round(spent)
+          await this.#connectRound(elapsed)
         } catch (error) {
-          this.#failed(error as Error)
+          this.#handleFailure(error as Error)
         }
         if (this.#restarting) this.#restarting = false
-        else if (!this.#closing) await this.#pause(this.#backoff.next(spent.ms))
+        else if (!this.#closing) await this.#sleep(this.#backoff.next(elapsed.ms))
       }
     } catch (error) {
-      final = error as Error
+      fatalError = error as Error
       throw error
     } finally {
       this.#status = 'closed'
-      for (const { reject } of this.#waiting.splice(0))
-        reject(final ?? new NoSession('the agent is stopping'))
+      for (const { reject } of this.#waiters.splice(0))
+        reject(fatalError ?? new NoSession('the agent is stopping'))
       this.#options.onChange()
     }
   }
@@ -160,7 +160,7 @@ export class Connection {
     if (this.#status === 'online' && this.#session) return Promise.resolve(this.#session)
     if (this.#closing) return Promise.reject(new NoSession('the agent is stopping'))
     return new Promise((resolve, reject) => {
-      const entry = {
+      const waiter = {
         resolve: (session: AgentSession) => {
           clearTimeout(timer)
           resolve(session)
@@ -170,12 +170,12 @@ export class Connection {
           reject(error)
         },
       }
-      const late = () => {
-        this.#waiting = this.#waiting.filter((each) => each !== entry)
+      const onTimeout = () => {
+        this.#waiters = this.#waiters.filter((each) => each !== waiter)
         reject(new NoSession(this.#lastError?.message ?? 'the session is not established yet'))
       }
-      const timer = Number.isFinite(timeoutMs) ? setTimeout(late, timeoutMs) : undefined
-      this.#waiting.push(entry)
+      const timer = Number.isFinite(timeoutMs) ? setTimeout(onTimeout, timeoutMs) : undefined
+      this.#waiters.push(waiter)
     })
   }
 
@@ -198,23 +198,23 @@ export class Connection {
   }
 
   /** Tries each address once, until one of them has had a session. `spent` is told how long the attempts took. */
-  async #round(spent: { ms: number }): Promise<void> {
+  async #connectRound(elapsed: { ms: number }): Promise<void> {
     const { clock, log } = this.#options
-    const began = clock.monotonic()
-    const round = await this.#addresses.round(this.#locate())
+    const startedAt = clock.monotonic()
+    const locations = await this.#addresses.nextRound(this.#locate())
     const failures: Error[] = []
-    for (const location of round) {
-      let begun: BegunSession
+    for (const location of locations) {
+      let established: EstablishedSession
       try {
-        begun = await this.#begin(location, round.length > 1)
+        established = await this.#establish(location, locations.length > 1)
       } catch (error) {
         if (this.#closing) return
-        this.#addresses.ended(location, false)
+        this.#addresses.recordOutcome(location, false)
         failures.push(error as Error)
         // What one node refuses, all of them do.
-        if (isRefused(error) || error instanceof ConfigError) throw error
+        if (isRejected(error) || error instanceof ConfigError) throw error
         const addr = joinHostPort(location.addresses?.[0] ?? location.host, location.port)
-        if (failures.length < round.length)
+        if (failures.length < locations.length)
           log.warn('server address failed, trying the next one', {
             obj: 'tunnels.session',
             addr,
@@ -222,39 +222,39 @@ export class Connection {
           })
         continue
       }
-      await this.#serve(begun)
+      await this.#serve(established)
       return
     }
-    spent.ms = clock.monotonic() - began
+    elapsed.ms = clock.monotonic() - startedAt
     // An untrusted certificate at one address is not final while other addresses are merely unreachable.
     throw failures.findLast((error) => !(error instanceof UntrustedServer)) ?? failures.at(-1)!
   }
 
   /** Dials and authenticates, within the time for one attempt. */
-  async #begin(location: ServerLocation, several: boolean): Promise<BegunSession> {
+  async #establish(location: ServerLocation, hasAlternatives: boolean): Promise<EstablishedSession> {
     const { dial, identity, heartbeat, clock, log } = this.#options
-    const attemptMs = several ? Math.min(dial.timeoutMs, MAX_ATTEMPT_MS) : dial.timeoutMs
-    const began = clock.monotonic()
-    const transport = await this.#dial(location, attemptMs, several)
+    const timeoutMs = hasAlternatives ? Math.min(dial.timeoutMs, ATTEMPT_TIMEOUT_MS) : dial.timeoutMs
+    const startedAt = clock.monotonic()
+    const transport = await this.#dial(location, timeoutMs, hasAlternatives)
     if (this.#closing) {
       transport.destroy()
       throw new NoSession('the agent is stopping')
     }
-    const { promise: lost, resolve } = Promise.withResolvers<Error | undefined>()
+    const { promise: closed, resolve } = Promise.withResolvers<Error | undefined>()
     try {
       const session = await startAgentSession(transport, {
         identity: { ...identity, authtoken: location.authtoken, ...this.#resume },
         heartbeat,
         clock,
         callTimeoutMs: Math.max(dial.timeoutMs, 10_000),
-        authTimeoutMs: Math.max(attemptMs - (clock.monotonic() - began), MIN_AUTH_MS),
+        authTimeoutMs: Math.max(timeoutMs - (clock.monotonic() - startedAt), MIN_AUTH_TIMEOUT_MS),
         onProxy: (header, stream) => this.#options.onProxy(header, stream),
         onCommand: (command) => this.#options.onCommand(command),
-        onLatency: (milliseconds) => this.#beat(milliseconds),
+        onLatency: (milliseconds) => this.#recordLatency(milliseconds),
         onClose: resolve,
         onBug: (error) => log.error('internal error', { err: error }),
       })
-      return { location, session, lost }
+      return { location, session, closed }
     } catch (error) {
       // Whoever says nothing does not hear a goodbye either.
       if (!(error instanceof Refusal)) transport.destroy()
@@ -263,7 +263,7 @@ export class Connection {
   }
 
   /** Has the session until it is lost, which it throws. */
-  async #serve({ location, session, lost }: BegunSession): Promise<void> {
+  async #serve({ location, session, closed }: EstablishedSession): Promise<void> {
     const { clock } = this.#options
     const { ClientId, Extra } = session.welcome
     this.#session = session
@@ -273,35 +273,35 @@ export class Connection {
       location,
       (Extra?.ConnectAddresses ?? []).map(({ ServerAddr }) => ServerAddr),
     )
-    const began = clock.monotonic()
+    const startedAt = clock.monotonic()
     try {
       if (this.#closing) session.close()
       else {
         await this.#options.onSession(session)
-        this.#online(session)
+        this.#markOnline(session)
       }
     } catch (error) {
       // Without its tunnels a session is of no use: begin again, as with any other loss.
       session.close()
-      await lost
-      this.#addresses.ended(location, false)
+      await closed
+      this.#addresses.recordOutcome(location, false)
       throw error
     }
-    const error = await lost
+    const error = await closed
     this.#session = undefined
-    const lasted = clock.monotonic() - began >= LASTING_MS
-    if (lasted) this.#backoff.reset()
-    this.#addresses.ended(location, lasted && !isSilence(error))
+    const stable = clock.monotonic() - startedAt >= STABLE_SESSION_MS
+    if (stable) this.#backoff.reset()
+    this.#addresses.recordOutcome(location, stable && !isHeartbeatTimeout(error))
     if (!this.#closing) throw error ?? new Error('the session was closed')
   }
 
-  #dial(location: ServerLocation, timeoutMs: number, several: boolean): Promise<TLSSocket> {
+  #dial(location: ServerLocation, timeoutMs: number, hasAlternatives: boolean): Promise<TLSSocket> {
     const settings = { ...this.#options.dial, timeoutMs }
     const attempt = (signal: AbortSignal) => dialServer(location, settings, signal)
     // Elsewhere a crowd of agents that all try twice could keep a slow server from recovering.
-    if (!location.loopback || several) return attempt(this.#abort.signal)
-    const inTime = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)])
-    return staggered(attempt, STAGGER_LOOPBACK_MS, inTime)
+    if (!location.loopback || hasAlternatives) return attempt(this.#abort.signal)
+    const dialSignal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)])
+    return dialStaggered(attempt, LOOPBACK_DIAL_INTERVAL_MS, dialSignal)
   }
 
   #locate(): readonly ServerLocation[] {
@@ -313,19 +313,19 @@ export class Connection {
     }
   }
 
-  #online(session: AgentSession): void {
+  #markOnline(session: AgentSession): void {
     const { log } = this.#options
     const id = session.welcome.Extra?.AgentSessionID ?? ''
-    this.#everOnline = true
+    this.#wasOnline = true
     this.#lastError = undefined
     this.#status = 'online'
     log.info('tunnel session started', { obj: 'tunnels.session' })
     log.info('client session established', { obj: 'tunnels.session', id })
-    for (const { resolve } of this.#waiting.splice(0)) resolve(session)
+    for (const { resolve } of this.#waiters.splice(0)) resolve(session)
     this.#options.onChange()
   }
 
-  #beat(milliseconds: number): void {
+  #recordLatency(milliseconds: number): void {
     this.#latencyMs = milliseconds
     this.#options.log.debug('heartbeat received', {
       obj: 'tunnels.session',
@@ -335,13 +335,13 @@ export class Connection {
   }
 
   /** Takes note of a loss or a failed attempt; rethrows what will not mend itself. */
-  #failed(error: Error): void {
+  #handleFailure(error: Error): void {
     const { log } = this.#options
     if (this.#closing) return
     this.#session = undefined
     this.#lastError = error
     if (error instanceof ConfigError) throw error
-    if (!this.#everOnline && isFinal(error)) {
+    if (!this.#wasOnline && isPermanent(error)) {
       log.error('failed to auth', { obj: 'tunnels.session', err: error.message })
       log.error('session closing', { obj: 'tunnels.session', err: error.message })
       throw error
@@ -349,19 +349,19 @@ export class Connection {
     if (this.#restarting) {
       log.info('session restarting', { obj: 'tunnels.session' })
     } else if (this.#status === 'online') {
-      if (isSilence(error)) {
+      if (isHeartbeatTimeout(error)) {
         log.error('heartbeat timeout, terminating session', { obj: 'tunnels.session' })
       }
       log.error('session closed, starting reconnect loop', { obj: 'tunnels.session', err: error.message })
     } else {
       log.error('failed to reconnect session', { obj: 'tunnels.session', err: error.message })
     }
-    this.#status = this.#everOnline ? 'reconnecting' : 'connecting'
+    this.#status = this.#wasOnline ? 'reconnecting' : 'connecting'
     this.#latencyMs = undefined
     this.#options.onChange()
   }
 
-  #pause(milliseconds: number): Promise<void> {
+  #sleep(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds)
       this.#wake = () => {
@@ -373,16 +373,16 @@ export class Connection {
 }
 
 /** A numbered refusal says that the server knows us and says no, and most of them stay. */
-function isRefused(error: unknown): boolean {
+function isRejected(error: unknown): boolean {
   return error instanceof Refusal && error.number !== undefined && !RETRYABLE_REFUSALS.has(error.number)
 }
 
 /** An untrusted certificate will not mend itself either. */
-function isFinal(error: Error): boolean {
-  return error instanceof UntrustedServer || isRefused(error)
+function isPermanent(error: Error): boolean {
+  return error instanceof UntrustedServer || isRejected(error)
 }
 
 /** Nothing came from the server for longer than it may be silent. */
-function isSilence(error: Error | undefined): boolean {
+function isHeartbeatTimeout(error: Error | undefined): boolean {
   return error !== undefined && /^Nothing was heard/.test(error.message)
 }

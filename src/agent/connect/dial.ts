@@ -7,8 +7,8 @@ import { joinHostPort } from '../../base/hostport.ts'
 import { ConfigError } from '../config/error.ts'
 import { reason } from '../config/file.ts'
 import type { ServerLocation } from './location.ts'
-import { serverName } from './location.ts'
-import { networkReason } from './network-reason.ts'
+import { toServerName } from './location.ts'
+import { describeNetworkError } from './network-reason.ts'
 import { openThroughProxy, type ProxyServer } from './proxy.ts'
 
 /** How to get to the server, beyond where it is. */
@@ -16,7 +16,7 @@ export interface DialSettings {
   timeoutMs: number
   proxy: ProxyServer | undefined
   /** Servers that are reached without the proxy. */
-  withoutProxy?: ((location: ServerLocation) => boolean) | undefined
+  bypassesProxy?: ((location: ServerLocation) => boolean) | undefined
   /** Name servers to ask instead of the system's. */
   resolvers: readonly string[]
   /** Network interface to leave by. */
@@ -33,13 +33,13 @@ interface Peer {
   port: number
   /** The addresses of the name, in the order to try. */
   addresses?: readonly string[] | undefined
-  named: string
+  label: string
   explain(error: NodeJS.ErrnoException): Error
 }
 
 /** The proxy that this server is reached through. */
 export function proxyOf(location: ServerLocation, settings: DialSettings): ProxyServer | undefined {
-  return settings.withoutProxy?.(location) ? undefined : settings.proxy
+  return settings.bypassesProxy?.(location) ? undefined : settings.proxy
 }
 
 /** Connects to the server with TLS; rejects with a sentence that says at which step it failed, and with whom. */
@@ -50,18 +50,18 @@ export async function dialServer(
 ): Promise<TLSSocket> {
   const { host, port } = location
   const proxy = proxyOf(location, settings)
-  const way = { peer: firstPeer(location, settings) }
-  return inTime(settings, signal, way, async (sockets, abort) => {
-    let socket = await connect(way.peer, settings, sockets, abort)
+  const hop = { peer: firstPeer(location, settings) }
+  return withTimeout(settings, signal, hop, async (sockets, abort) => {
+    let socket = await connectPeer(hop.peer, settings, sockets, abort)
     if (proxy) {
       if (proxy.tls)
-        socket = await secure(socket, { ...(serverName(proxy.host) ? { servername: proxy.host } : {}) })
+        socket = await startTls(socket, { ...(toServerName(proxy.host) ? { servername: proxy.host } : {}) })
       await openThroughProxy(socket, proxy, host, port)
-      way.peer = serverPeer(location)
+      hop.peer = serverPeer(location)
     }
     const crl = settings.crl === undefined ? undefined : await readCrl(settings.crl, abort)
-    const name = serverName(host)
-    return secure(socket, {
+    const name = toServerName(host)
+    return startTls(socket, {
       host, // Addresses are checked against the certificate as well.
       ...(name === undefined ? {} : { servername: name }),
       ...(location.cas === undefined ? {} : { ca: location.cas }),
@@ -72,10 +72,10 @@ export async function dialServer(
 }
 
 /** Opens a TCP connection to whoever is asked first, the server or the proxy, and closes it. */
-export async function reachFirst(location: ServerLocation, settings: DialSettings): Promise<void> {
+export async function probeFirstHop(location: ServerLocation, settings: DialSettings): Promise<void> {
   const peer = firstPeer(location, settings)
-  await inTime(settings, undefined, { peer }, async (sockets, abort) => {
-    const socket = await connect(peer, settings, sockets, abort)
+  await withTimeout(settings, undefined, { peer }, async (sockets, abort) => {
+    const socket = await connectPeer(peer, settings, sockets, abort)
     socket.destroy()
   })
 }
@@ -86,58 +86,58 @@ function firstPeer(location: ServerLocation, settings: DialSettings): Peer {
 }
 
 /** Does something with sockets, which are gone when it fails or takes too long. */
-async function inTime<T>(
+async function withTimeout<T>(
   settings: DialSettings,
   signal: AbortSignal | undefined,
-  way: { readonly peer: Peer },
+  hop: { readonly peer: Peer },
   work: (sockets: Socket[], abort: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), settings.timeoutMs)
-  const given = () => abort.abort()
-  signal?.addEventListener('abort', given)
+  const onAbort = () => abort.abort()
+  signal?.addEventListener('abort', onAbort)
   const sockets: Socket[] = []
   abort.signal.addEventListener('abort', () => {
     for (const socket of sockets) socket.destroy()
   })
   try {
     // Looking up a name cannot be broken off, and must not hold up what comes after it.
-    return await Promise.race([work(sockets, abort.signal), whenAborted(abort.signal)])
+    return await Promise.race([work(sockets, abort.signal), rejectOnAbort(abort.signal)])
   } catch (error) {
     for (const socket of sockets) socket.destroy()
     if (abort.signal.aborted)
-      throw new Error(`${way.peer.named} did not answer within ${settings.timeoutMs / 1000} s`, {
+      throw new Error(`${hop.peer.label} did not answer within ${settings.timeoutMs / 1000} s`, {
         cause: error,
       })
-    throw way.peer.explain(error as NodeJS.ErrnoException)
+    throw hop.peer.explain(error as NodeJS.ErrnoException)
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', given)
+    signal?.removeEventListener('abort', onAbort)
   }
 }
 
-function whenAborted(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))
   })
 }
 
-async function connect(
+async function connectPeer(
   peer: Peer,
   settings: DialSettings,
   sockets: Socket[],
   abort: AbortSignal,
 ): Promise<Socket> {
   const { host, port } = peer
-  const localAddress = settings.interface === undefined ? undefined : addressOfInterface(settings.interface)
+  const localAddress = settings.interface === undefined ? undefined : resolveInterface(settings.interface)
   const family = localAddress === undefined ? settings.family : (isIP(localAddress) as 4 | 6)
   const addresses = peer.addresses ?? (await resolveAll(host, { ...settings, family }))
   abort.throwIfAborted()
   const resolved = addresses.map((address) => ({ address, family: isIP(address) }))
-  const fitting = resolved.filter((each) => family === undefined || each.family === family)
-  const [first] = fitting
+  const candidates = resolved.filter((each) => family === undefined || each.family === family)
+  const [first] = candidates
   if (first === undefined) throw new Error(`${host} has no address of the family IPv${family}`)
-  return new Promise((done, failed) => {
+  return new Promise((resolve, reject) => {
     const socket = connectTcp({
       host,
       port,
@@ -145,26 +145,26 @@ async function connect(
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
       // Node tries the next one by itself when an address does not take the connection.
-      lookup: (_host, { all }, found) =>
-        all ? found(null, fitting) : found(null, first.address, first.family),
+      lookup: (_host, { all }, callback) =>
+        all ? callback(null, candidates) : callback(null, first.address, first.family),
       ...(localAddress === undefined ? {} : { localAddress }),
       ...(family === undefined ? {} : { family }),
     })
     sockets.push(socket)
-    socket.once('error', failed)
-    socket.once('close', () => failed(new Error('The connection was closed.')))
-    socket.once('connect', () => done(socket))
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error('The connection was closed.')))
+    socket.once('connect', () => resolve(socket))
   })
 }
 
-function secure(socket: Socket, options: ConnectionOptions): Promise<TLSSocket> {
-  return new Promise((done, failed) => {
-    const secured = connectTls({ ...options, socket })
-    secured.once('error', failed)
-    secured.once('close', () => failed(new Error('The connection was closed during the TLS handshake.')))
-    secured.once('secureConnect', () => {
-      secured.off('error', failed)
-      done(secured)
+function startTls(socket: Socket, options: ConnectionOptions): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const tlsSocket = connectTls({ ...options, socket })
+    tlsSocket.once('error', reject)
+    tlsSocket.once('close', () => reject(new Error('The connection was closed during the TLS handshake.')))
+    tlsSocket.once('secureConnect', () => {
+      tlsSocket.off('error', reject)
+      resolve(tlsSocket)
     })
   })
 }
@@ -176,8 +176,8 @@ export async function resolveAll(
 ): Promise<string[]> {
   if (isIP(host)) return [host]
   if (resolvers.length === 0) {
-    const found = await lookup(host, { family: family ?? 0, all: true })
-    return found.map(({ address }) => address)
+    const records = await lookup(host, { family: family ?? 0, all: true })
+    return records.map(({ address }) => address)
   }
   const resolver = new Resolver({ timeout: 3000, tries: 2 })
   resolver.setServers(resolvers)
@@ -185,12 +185,12 @@ export async function resolveAll(
     family === 6 ? [] : resolver.resolve4(host),
     family === 4 ? [] : resolver.resolve6(host),
   ])
-  const addresses = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  const addresses = [v4, v6].flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   if (addresses.length > 0) return addresses
   throw v4.status === 'rejected' ? v4.reason : new Error(`${host} has no address`)
 }
 
-function addressOfInterface(name: string): string {
+function resolveInterface(name: string): string {
   const addresses = networkInterfaces()[name]
   const [address] = addresses?.filter(({ family }) => family === 'IPv4') ?? addresses ?? []
   if (!address) {
@@ -201,15 +201,15 @@ function addressOfInterface(name: string): string {
   return address.address
 }
 
-async function readCrl(place: string, signal: AbortSignal): Promise<Buffer | string> {
-  const remote = /^https?:/.test(place)
+async function readCrl(source: string, signal: AbortSignal): Promise<Buffer | string> {
+  const remote = /^https?:/.test(source)
   let bytes: Buffer
   try {
-    bytes = remote ? await fetchBytes(place, signal) : readFileSync(place)
+    bytes = remote ? await fetchBytes(source, signal) : readFileSync(source)
   } catch (error) {
-    const why = remote ? networkReason(error) : reason(error)
+    const detail = remote ? describeNetworkError(error) : reason(error)
     throw new Error(
-      `cannot read the list of revoked certificates ${place}: ${why}; correct crl_url, or set crl_noverify to do without`,
+      `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to do without`,
       { cause: error },
     )
   }
@@ -228,7 +228,7 @@ export class UntrustedServer extends Error {
   override name = 'UntrustedServer'
 }
 
-const UNTRUSTED = new Set([
+const UNTRUSTED_CODES = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_GET_ISSUER_CERT',
@@ -241,20 +241,20 @@ const UNTRUSTED = new Set([
 ])
 
 function serverPeer({ host, port, addresses }: ServerLocation): Peer {
-  const named = joinHostPort(host, port)
-  return { host, port, addresses, named, explain: (error) => explainServer(error, host, named) }
+  const label = joinHostPort(host, port)
+  return { host, port, addresses, label, explain: (error) => explainServer(error, host, label) }
 }
 
-function explainServer(error: NodeJS.ErrnoException, host: string, named: string): Error {
-  if (UNTRUSTED.has(error.code ?? '')) {
+function explainServer(error: NodeJS.ErrnoException, host: string, label: string): Error {
+  if (UNTRUSTED_CODES.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${named} is not trusted: ${error.message}.\nGive the authority of the server with --root-cas FILE or the key connect_cas.`,
+      `The certificate of ${label} is not trusted: ${error.message}.\nGive the authority of the server with --root-cas FILE or the key connect_cas.`,
       { cause: error },
     )
   }
   switch (error.code) {
     case 'ECONNREFUSED':
-      return new Error(`nothing listens at ${named} (connection refused); is the server running?`, {
+      return new Error(`nothing listens at ${label} (connection refused); is the server running?`, {
         cause: error,
       })
     case 'ENOTFOUND':
@@ -262,7 +262,7 @@ function explainServer(error: NodeJS.ErrnoException, host: string, named: string
       return new Error(`the name ${host} cannot be resolved`, { cause: error })
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
-      return new Error(`${named} does not speak TLS; is it the address for agents?`, { cause: error })
+      return new Error(`${label} does not speak TLS; is it the address for agents?`, { cause: error })
     default:
       return error
   }
@@ -270,21 +270,21 @@ function explainServer(error: NodeJS.ErrnoException, host: string, named: string
 
 /** Up to the proxy's yes the server has no part in what goes wrong. */
 function proxyPeer({ host, port }: ProxyServer): Peer {
-  const named = `the proxy ${joinHostPort(host, port)}`
-  return { host, port, named, explain: (error) => explainProxy(error, named) }
+  const label = `the proxy ${joinHostPort(host, port)}`
+  return { host, port, label, explain: (error) => explainProxy(error, label) }
 }
 
-function explainProxy(error: NodeJS.ErrnoException, named: string): Error {
+function explainProxy(error: NodeJS.ErrnoException, label: string): Error {
   if (error instanceof ConfigError) return error
-  if (UNTRUSTED.has(error.code ?? '')) {
+  if (UNTRUSTED_CODES.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${named} is not trusted: ${error.message}.\nName a file with its authority in the variable NODE_EXTRA_CA_CERTS.`,
+      `The certificate of ${label} is not trusted: ${error.message}.\nName a file with its authority in the variable NODE_EXTRA_CA_CERTS.`,
       { cause: error },
     )
   }
-  const noTls = error.code === 'EPROTO' || error.code === 'ERR_SSL_WRONG_VERSION_NUMBER'
-  const why = noTls ? 'it does not speak TLS' : networkReason(error)
-  return new Error(`${named} cannot be used: ${why}; check proxy_url, or the variable http_proxy`, {
+  const notTls = error.code === 'EPROTO' || error.code === 'ERR_SSL_WRONG_VERSION_NUMBER'
+  const detail = notTls ? 'it does not speak TLS' : describeNetworkError(error)
+  return new Error(`${label} cannot be used: ${detail}; check proxy_url, or the variable http_proxy`, {
     cause: error,
   })
 }

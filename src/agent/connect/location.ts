@@ -44,8 +44,8 @@ const DEFAULT_PORT = 443
 export function locateServers(keys: AgentKeys, env: Env): [ServerLocation, ...ServerLocation[]] {
   const local = readCredentials(defaultDataDir(env))
   const configured = keys.connect_url ?? local?.agent_addr
-  if (configured === undefined) throw new ConfigError(NOT_FOUND)
-  const [first, ...others] = readAddresses(configured)
+  if (configured === undefined) throw new ConfigError(NO_SERVER_FOUND)
+  const [first, ...others] = parseServerAddresses(configured)
   const locate = (address: Address) => locateServer(address, keys, local)
   return [locate(first), ...others.map(locate)]
 }
@@ -57,7 +57,7 @@ function locateServer(
 ): ServerLocation {
   // The local server's token and authority are for that server alone.
   const isLocal =
-    local?.agent_addr !== undefined && sameAddress(readAddress(local.agent_addr), { host, port })
+    local?.agent_addr !== undefined && isSameAddress(parseServerAddress(local.agent_addr), { host, port })
   const authtoken = keys.authtoken ?? (isLocal ? local?.authtoken : undefined)
   if (!authtoken) {
     throw new ConfigError([
@@ -69,7 +69,7 @@ function locateServer(
     host,
     port,
     authtoken: new Secret(authtoken),
-    cas: trusted(keys.connect_cas, isLocal ? local?.ca_file : undefined),
+    cas: resolveAuthorities(keys.connect_cas, isLocal ? local?.ca_file : undefined),
     loopback: isLoopback(host),
   }
 }
@@ -79,36 +79,39 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || /^127\.|^::1$/.test(host)
 }
 
-const NOT_FOUND = [
+const NO_SERVER_FOUND = [
   'No server is configured, and none was found running on this machine.',
   'Start one here with:       adit server',
   'Or use one elsewhere with: adit config add-connect-url HOST:PORT',
   '                           adit config add-authtoken TOKEN',
 ]
 
-function sameAddress(a: Address, b: Address): boolean {
-  const plain = (host: string) => (host === 'localhost' ? '127.0.0.1' : host)
-  return plain(a.host) === plain(b.host) && a.port === b.port
+function isSameAddress(a: Address, b: Address): boolean {
+  const normalize = (host: string) => (host === 'localhost' ? '127.0.0.1' : host)
+  return normalize(a.host) === normalize(b.host) && a.port === b.port
 }
 
 /** One or more addresses, separated by commas. */
-export function readAddresses(text: string): [Address, ...Address[]] {
+export function parseServerAddresses(text: string): [Address, ...Address[]] {
   const [first = '', ...others] = text.split(',').map((part) => part.trim())
-  return [readAddress(first), ...others.map(readAddress)]
+  return [parseServerAddress(first), ...others.map(parseServerAddress)]
 }
 
 /** `host:port`, the port 443 when absent; a scheme is forgiven. */
-export function readAddress(text: string): Address {
+export function parseServerAddress(text: string): Address {
   const bare = text.replace(/^(tls|https):\/\//, '').replace(/\/$/, '')
-  const read = parseHostPort(bare)
-  if (!read)
+  const parsed = parseHostPort(bare)
+  if (!parsed)
     throw new ConfigError([
       `"${text}" is not the address of a server; use host:port, for example tunnel.example.com:443`,
     ])
-  return { host: read.host.replace(/^\[|\]$/g, ''), port: read.port ?? DEFAULT_PORT }
+  return { host: parsed.host.replace(/^\[|\]$/g, ''), port: parsed.port ?? DEFAULT_PORT }
 }
 
-function trusted(configured: string | undefined, discovered: string | undefined): string[] | undefined {
+function resolveAuthorities(
+  configured: string | undefined,
+  discovered: string | undefined,
+): string[] | undefined {
   if (configured === 'host') return getCACertificates('system')
   if (configured === undefined || configured === 'trusted')
     return discovered === undefined ? undefined : [readAuthorities(discovered)]
@@ -130,7 +133,7 @@ export function readAuthorities(path: string): string {
 }
 
 /** The name in the certificate to check against; addresses are no names. */
-export function serverName(host: string): string | undefined {
+export function toServerName(host: string): string | undefined {
   return isIP(host) ? undefined : host
 }
 
@@ -139,8 +142,9 @@ function readCredentials(dataDir: string): Credentials | undefined {
   try {
     const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (!isRecord(content)) return undefined
-    const text = (key: keyof Credentials) => (typeof content[key] === 'string' ? { [key]: content[key] } : {})
-    return { ...text('authtoken'), ...text('agent_addr'), ...text('ca_file') }
+    const stringField = (key: keyof Credentials) =>
+      typeof content[key] === 'string' ? { [key]: content[key] } : {}
+    return { ...stringField('authtoken'), ...stringField('agent_addr'), ...stringField('ca_file') }
   } catch {
     // Absent, unreadable or half-written: there is no server here that we may use.
     return undefined

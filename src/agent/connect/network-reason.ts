@@ -1,4 +1,4 @@
-const REASONS: Readonly<Record<string, string>> = {
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there (connection refused)',
   ECONNRESET: 'the connection was closed',
   EHOSTUNREACH: 'there is no way to it from here',
@@ -11,10 +11,10 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Why something could not be fetched, in words: `fetch` itself says no more than that it failed. */
-export function networkReason(error: unknown): string {
+export function describeNetworkError(error: unknown): string {
   const { name, message, code, cause } = error as NodeJS.ErrnoException
   if (name === 'TimeoutError') return 'it did not answer in time'
-  const known = REASONS[code ?? '']
-  if (known !== undefined) return known
-  return cause instanceof Error ? networkReason(cause) : message
+  const description = DESCRIPTIONS[code ?? '']
+  if (description !== undefined) return description
+  return cause instanceof Error ? describeNetworkError(cause) : message
 }

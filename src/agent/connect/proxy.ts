@@ -16,8 +16,8 @@ export interface ProxyServer {
 /** Reads `http://`, `https://` or `socks5://user:password@host:port`. */
 export function parseProxy(text: string): ProxyServer {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const username = decoded(url?.username ?? '')
-  const password = decoded(url?.password ?? '')
+  const username = decodeComponent(url?.username ?? '')
+  const password = decodeComponent(url?.password ?? '')
   const scheme = url?.protocol.replace(':', '')
   if (
     !url?.hostname ||
@@ -29,19 +29,19 @@ export function parseProxy(text: string): ProxyServer {
       'proxy_url must be http://, https:// or socks5:// followed by [user:password@]host:port',
     ])
   }
-  const usual = scheme === 'http' ? 80 : scheme === 'https' ? 443 : 1080
+  const defaultPort = scheme === 'http' ? 80 : scheme === 'https' ? 443 : 1080
   return {
     kind: scheme === 'http' || scheme === 'https' ? 'http' : 'socks5',
     tls: scheme === 'https',
     host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? usual : Number(url.port),
+    port: url.port === '' ? defaultPort : Number(url.port),
     username,
     password,
   }
 }
 
 /** Undefined for a `%` that nothing was encoded with. */
-function decoded(text: string): string | undefined {
+function decodeComponent(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -59,28 +59,28 @@ export async function openThroughProxy(
   host: string,
   port: number,
 ): Promise<void> {
-  const read = createReader(socket)
+  const reader = createReader(socket)
   try {
-    if (proxy.kind === 'http') await connectHttp(socket, read, proxy, host, port)
-    else await connectSocks(socket, read, proxy, host, port)
+    if (proxy.kind === 'http') await connectHttp(socket, reader, proxy, host, port)
+    else await connectSocks(socket, reader, proxy, host, port)
   } finally {
-    read.stop()
+    reader.release()
   }
 }
 
 /** Reads exact amounts off a socket and puts back what was read too far. */
-interface Reader {
-  bytes(count: number): Promise<Buffer>
-  until(mark: string, limit: number): Promise<Buffer>
-  stop(): void
+interface SocketReader {
+  readBytes(count: number): Promise<Buffer>
+  readUntil(delimiter: string, limit: number): Promise<Buffer>
+  release(): void
 }
 
-function createReader(socket: Socket): Reader {
-  const held = new ByteQueue()
+function createReader(socket: Socket): SocketReader {
+  const buffered = new ByteQueue()
   let wake = () => {}
   let failure: Error | undefined
   const onData = (chunk: Buffer) => {
-    held.push(chunk)
+    buffered.push(chunk)
     wake()
   }
   const onEnd = () => {
@@ -93,13 +93,13 @@ function createReader(socket: Socket): Reader {
   }
   socket.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onError)
 
-  async function take(length: () => number): Promise<Buffer> {
+  async function readWhen(length: () => number): Promise<Buffer> {
     for (;;) {
       const count = length()
-      if (count >= 0 && held.length >= count) {
-        const taken = Buffer.from(held.bytes.subarray(0, count))
-        held.drop(count)
-        return taken
+      if (count >= 0 && buffered.length >= count) {
+        const bytes = Buffer.from(buffered.bytes.subarray(0, count))
+        buffered.drop(count)
+        return bytes
       }
       if (failure) throw failure
       await new Promise<void>((resolve) => {
@@ -109,24 +109,24 @@ function createReader(socket: Socket): Reader {
   }
 
   return {
-    bytes: (count) => take(() => count),
-    until: (mark, limit) =>
-      take(() => {
-        const at = held.bytes.indexOf(mark)
-        if (at < 0 && held.length > limit) throw new Error('it sent an answer without end')
-        return at < 0 ? -1 : at + mark.length
+    readBytes: (count) => readWhen(() => count),
+    readUntil: (delimiter, limit) =>
+      readWhen(() => {
+        const index = buffered.bytes.indexOf(delimiter)
+        if (index < 0 && buffered.length > limit) throw new Error('it sent an answer without end')
+        return index < 0 ? -1 : index + delimiter.length
       }),
-    stop() {
+    release() {
       socket.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onError)
       socket.pause()
-      if (held.length > 0) socket.unshift(held.take())
+      if (buffered.length > 0) socket.unshift(buffered.take())
     },
   }
 }
 
 async function connectHttp(
   socket: Socket,
-  read: Reader,
+  reader: SocketReader,
   proxy: ProxyServer,
   host: string,
   port: number,
@@ -135,7 +135,7 @@ async function connectHttp(
   const credentials = Buffer.from(`${proxy.username}:${proxy.password}`).toString('base64')
   const authorization = proxy.username === '' ? '' : `Proxy-Authorization: Basic ${credentials}\r\n`
   socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`)
-  const head = (await read.until('\r\n\r\n', 16_384)).toString('latin1')
+  const head = (await reader.readUntil('\r\n\r\n', 16_384)).toString('latin1')
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1]
   if (!status?.startsWith('2')) {
     throw new Error(`it refused to connect to ${target} (${head.split('\r\n', 1)[0] ?? 'no answer'})`)
@@ -157,31 +157,31 @@ const SOCKS_FAILURES = [
 /** RFC 1928, with RFC 1929 for a user name; the proxy resolves the name. */
 async function connectSocks(
   socket: Socket,
-  read: Reader,
+  reader: SocketReader,
   proxy: ProxyServer,
   host: string,
   port: number,
 ): Promise<void> {
   const withPassword = proxy.username !== ''
   socket.write(withPassword ? Buffer.from([5, 2, 0, 2]) : Buffer.from([5, 1, 0]))
-  const [version, method] = await read.bytes(2)
+  const [version, method] = await reader.readBytes(2)
   if (version !== 5) throw new Error('it does not speak SOCKS 5')
   if (method === 2 && withPassword) {
     const [user, password] = [Buffer.from(proxy.username), Buffer.from(proxy.password)]
     socket.write(
       Buffer.concat([Buffer.from([1, user.length]), user, Buffer.from([password.length]), password]),
     )
-    const [, refused] = await read.bytes(2)
-    if (refused !== 0) throw new Error('it refused the user name or password')
+    const [, status] = await reader.readBytes(2)
+    if (status !== 0) throw new Error('it refused the user name or password')
   } else if (method !== 0) throw new Error('it accepts no way of authentication that was offered')
 
   const name = Buffer.from(host)
   const target = Buffer.alloc(2)
   target.writeUInt16BE(port)
   socket.write(Buffer.concat([Buffer.from([5, 1, 0, 3, name.length]), name, target]))
-  const [, failure = 1, , kind] = await read.bytes(4)
+  const [, failure = 1, , kind] = await reader.readBytes(4)
   if (failure !== 0)
     throw new Error(`it refused to connect to ${host}:${port} (${SOCKS_FAILURES[failure] ?? failure})`)
-  const size = kind === 1 ? 4 : kind === 4 ? 16 : (await read.bytes(1))[0]!
-  await read.bytes(size + 2)
+  const size = kind === 1 ? 4 : kind === 4 ? 16 : (await reader.readBytes(1))[0]!
+  await reader.readBytes(size + 2)
 }

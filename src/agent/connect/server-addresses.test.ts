@@ -11,15 +11,15 @@ import { ServerAddresses } from './server-addresses.ts'
 const dial: DialSettings = {
   ...{ timeoutMs: 1000, proxy: undefined, resolvers: [], interface: undefined, crl: undefined },
 }
-const at = (host: string): ServerLocation => ({
+const locationOf = (host: string): ServerLocation => ({
   ...{ host, port: 4443, authtoken: new Secret('T'), cas: undefined, loopback: false },
 })
-const configured = [at('192.0.2.1'), at('192.0.2.2'), at('192.0.2.3')]
+const configured = [locationOf('192.0.2.1'), locationOf('192.0.2.2'), locationOf('192.0.2.3')]
 const hosts = (round: readonly ServerLocation[]) => round.map(({ host }) => host)
 
 test('a round has every address once, and begins at a random one', async () => {
   const addresses = new ServerAddresses(dial)
-  const rounds = await Promise.all(Array.from({ length: 100 }, () => addresses.round(configured)))
+  const rounds = await Promise.all(Array.from({ length: 100 }, () => addresses.nextRound(configured)))
 
   for (const round of rounds) assert.deepEqual(hosts(round).sort(), hosts(configured))
   assert.equal(new Set(rounds.map((round) => round[0]?.host)).size, 3)
@@ -29,11 +29,11 @@ test('the address that failed last is tried last, the one that worked last is tr
   for (const location of configured) {
     const addresses = new ServerAddresses(dial)
 
-    addresses.ended(location, false)
-    assert.equal((await addresses.round(configured)).at(-1)?.host, location.host)
+    addresses.recordOutcome(location, false)
+    assert.equal((await addresses.nextRound(configured)).at(-1)?.host, location.host)
 
-    addresses.ended(location, true)
-    assert.equal((await addresses.round(configured))[0]?.host, location.host)
+    addresses.recordOutcome(location, true)
+    assert.equal((await addresses.nextRound(configured))[0]?.host, location.host)
   }
 })
 
@@ -47,7 +47,7 @@ test('what a server names is tried after what is configured, and nothing twice',
     ':1',
   ])
 
-  const round = hosts(await addresses.round([configured[0]!]))
+  const round = hosts(await addresses.nextRound([configured[0]!]))
 
   assert.equal(round[0], '192.0.2.1')
   assert.deepEqual(round.slice(1).sort(), ['2001:db8::1', 'other.example.com'])
@@ -56,11 +56,11 @@ test('what a server names is tried after what is configured, and nothing twice',
 test('a loopback address is learned only from a server on this machine', async () => {
   const addresses = new ServerAddresses(dial)
   addresses.learn(configured[0]!, ['127.0.0.1:1', 'localhost:2', '[::1]:3'])
-  assert.deepEqual(hosts(await addresses.round([configured[0]!])), ['192.0.2.1'])
+  assert.deepEqual(hosts(await addresses.nextRound([configured[0]!])), ['192.0.2.1'])
 
-  addresses.learn({ ...at('127.0.0.1'), loopback: true }, ['127.0.0.1:1'])
+  addresses.learn({ ...locationOf('127.0.0.1'), loopback: true }, ['127.0.0.1:1'])
 
-  assert.deepEqual(hosts(await addresses.round([configured[0]!])), ['192.0.2.1', '127.0.0.1'])
+  assert.deepEqual(hosts(await addresses.nextRound([configured[0]!])), ['192.0.2.1', '127.0.0.1'])
 })
 
 /** A name server that has these addresses for every name; `host:port` of it. */
@@ -82,7 +82,7 @@ test('every address of a name is tried, each followed by the others', async (t) 
   const resolver = await startNameServer(t, { A: ['192.0.2.1', '192.0.2.2'], AAAA: ['2001:db8::1'] })
   const addresses = new ServerAddresses({ ...dial, resolvers: [resolver] })
 
-  const round = await addresses.round([at('nodes.example.com')])
+  const round = await addresses.nextRound([locationOf('nodes.example.com')])
 
   assert.deepEqual(round.map((location) => location.addresses?.[0]).sort(), [
     '192.0.2.1',
@@ -96,5 +96,5 @@ test('a name that cannot be resolved is tried as it is, and its attempt says why
   const resolver = await startNameServer(t, { A: [], AAAA: [] })
   const addresses = new ServerAddresses({ ...dial, resolvers: [resolver] })
 
-  assert.deepEqual(hosts(await addresses.round([at('nodes.example.com')])), ['nodes.example.com'])
+  assert.deepEqual(hosts(await addresses.nextRound([locationOf('nodes.example.com')])), ['nodes.example.com'])
 })

@@ -3,9 +3,9 @@ import { parseHostPort } from '../../base/hostport.ts'
 import { type DialSettings, proxyOf, resolveAll } from './dial.ts'
 import { isLoopback, type ServerLocation } from './location.ts'
 
-const MAX_LEARNED = 32
+const MAX_LEARNED_ADDRESSES = 32
 /** How long the addresses of a name are waited for; without them the name is dialled as one. */
-const MAX_RESOLVE_MS = 2000
+const RESOLVE_TIMEOUT_MS = 2000
 
 /**
  * The addresses of a platform in the order in which they are tried: those that are configured, then those that a server
@@ -15,7 +15,7 @@ export class ServerAddresses {
   readonly #dial: DialSettings
   readonly #random: () => number
   #learned: ServerLocation[] = []
-  #last: { readonly key: string; readonly worked: boolean } | undefined
+  #lastAttempt: { readonly key: string; readonly succeeded: boolean } | undefined
 
   constructor(dial: DialSettings, random: () => number = Math.random) {
     this.#dial = dial
@@ -23,28 +23,28 @@ export class ServerAddresses {
   }
 
   /** One round over all of them. */
-  async round(configured: readonly ServerLocation[]): Promise<readonly ServerLocation[]> {
-    const known = new Set(configured.map(hostPort))
-    const learned = this.#learned.filter((location) => !known.has(hostPort(location)))
+  async nextRound(configured: readonly ServerLocation[]): Promise<readonly ServerLocation[]> {
+    const configuredAddresses = new Set(configured.map(toHostPort))
+    const learned = this.#learned.filter((location) => !configuredAddresses.has(toHostPort(location)))
     const round = [
-      ...this.#shuffled((await Promise.all(configured.map((each) => this.#expand(each)))).flat()),
-      ...this.#shuffled(learned),
+      ...this.#shuffle((await Promise.all(configured.map((each) => this.#expand(each)))).flat()),
+      ...this.#shuffle(learned),
     ]
-    const last = round.filter((location) => keyOf(location) === this.#last?.key)
-    const others = round.filter((location) => !last.includes(location))
-    return this.#last?.worked ? [...last, ...others] : [...others, ...last]
+    const lastTried = round.filter((location) => attemptKey(location) === this.#lastAttempt?.key)
+    const others = round.filter((location) => !lastTried.includes(location))
+    return this.#lastAttempt?.succeeded ? [...lastTried, ...others] : [...others, ...lastTried]
   }
 
   /** Notes how an attempt, or the session it led to, has ended. */
-  ended(location: ServerLocation, worked: boolean): void {
-    this.#last = { key: keyOf(location), worked }
+  recordOutcome(location: ServerLocation, succeeded: boolean): void {
+    this.#lastAttempt = { key: attemptKey(location), succeeded }
   }
 
   /** Takes over what the server at `location` says about its platform. */
   learn(location: ServerLocation, addresses: readonly string[]): void {
-    this.#learned = addresses.slice(0, MAX_LEARNED).flatMap((address) => {
-      const { host: written, port } = parseHostPort(address) ?? {}
-      const host = written?.replace(/^\[|\]$/g, '')
+    this.#learned = addresses.slice(0, MAX_LEARNED_ADDRESSES).flatMap((address) => {
+      const { host: rawHost, port } = parseHostPort(address) ?? {}
+      const host = rawHost?.replace(/^\[|\]$/g, '')
       if (host === undefined || port === undefined) return []
       const loopback = isLoopback(host)
       // Seen from here, a loopback address of another machine is this machine.
@@ -57,8 +57,8 @@ export class ServerAddresses {
   async #expand(location: ServerLocation): Promise<ServerLocation[]> {
     if (location.loopback || proxyOf(location, this.#dial) !== undefined) return [location]
     // A name that cannot be resolved fails, with its reason, when it is dialled.
-    const late = delay(MAX_RESOLVE_MS, [], { ref: false })
-    const addresses = await Promise.race([resolveAll(location.host, this.#dial), late]).catch(() => [])
+    const timeout = delay(RESOLVE_TIMEOUT_MS, [], { ref: false })
+    const addresses = await Promise.race([resolveAll(location.host, this.#dial), timeout]).catch(() => [])
     if (addresses.length < 2) return [location]
     return addresses.map((_, index) => ({
       ...location,
@@ -66,18 +66,18 @@ export class ServerAddresses {
     }))
   }
 
-  #shuffled<T>(items: readonly T[]): T[] {
+  #shuffle<T>(items: readonly T[]): T[] {
     return items
-      .map((item) => ({ item, place: this.#random() }))
-      .sort((one, other) => one.place - other.place)
+      .map((item) => ({ item, rank: this.#random() }))
+      .sort((a, b) => a.rank - b.rank)
       .map(({ item }) => item)
   }
 }
 
-function hostPort({ host, port }: ServerLocation): string {
+function toHostPort({ host, port }: ServerLocation): string {
   return `${host}:${port}`
 }
 
-function keyOf(location: ServerLocation): string {
-  return `${hostPort(location)}/${location.addresses?.[0] ?? ''}`
+function attemptKey(location: ServerLocation): string {
+  return `${toHostPort(location)}/${location.addresses?.[0] ?? ''}`
 }

@@ -7,7 +7,7 @@ import { Secret } from '../../base/secret.ts'
 import { Refusal, refusal } from '../../protocol/index.ts'
 import { recordedLog, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
-import { Connection } from './connection.ts'
+import { ServerConnection } from './connection.ts'
 import { UntrustedServer } from './dial.ts'
 import type { ServerLocation } from './location.ts'
 
@@ -15,7 +15,7 @@ import type { ServerLocation } from './location.ts'
 function startConnection(t: TestContext, locations: readonly ServerLocation[]) {
   const { dial, heartbeat } = testSettings(new TestGateway())
   const { log, lines } = recordedLog()
-  const connection = new Connection({
+  const connection = new ServerConnection({
     ...{ dial, heartbeat, log, clock: systemClock },
     location: locations[0]!,
     relocate: () => locations,
@@ -117,11 +117,11 @@ test('an agent whose account has too many sessions tries other addresses, and th
 
 test('a certificate that cannot be trusted is final only when no address has a better one', async (t) => {
   const gateway = await TestGateway.start(t)
-  const stranger = { ...locationOf(gateway), cas: undefined }
-  const { connection } = startConnection(t, [stranger, locationOf(gateway)])
+  const untrusted = { ...locationOf(gateway), cas: undefined }
+  const { connection } = startConnection(t, [untrusted, locationOf(gateway)])
   await connection.session(20_000)
 
-  const { ended } = startConnection(t, [stranger, { ...stranger, host: 'localhost' }])
+  const { ended } = startConnection(t, [untrusted, { ...untrusted, host: 'localhost' }])
 
   await assert.rejects(ended, UntrustedServer)
 })

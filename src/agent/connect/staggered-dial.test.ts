@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { staggered } from './staggered-dial.ts'
+import { dialStaggered } from './staggered-dial.ts'
 
 const never = new AbortController().signal
 
 test('a success ends the others', async () => {
   const signals: AbortSignal[] = []
 
-  const winner = await staggered(
+  const winner = await dialStaggered(
     (signal) => {
       signals.push(signal)
       // The first one is stuck.
@@ -25,24 +25,24 @@ test('a failure counts when nobody else is under way', async () => {
   let attempts = 0
 
   await assert.rejects(
-    staggered(() => Promise.reject(new Error(`attempt ${++attempts}`)), 50, never),
+    dialStaggered(() => Promise.reject(new Error(`attempt ${++attempts}`)), 50, never),
     /attempt 1/,
   )
   assert.equal(attempts, 1)
 })
 
 test('giving up reaches the attempts', async () => {
-  const giveUp = new AbortController()
-  const dialling = staggered(
+  const controller = new AbortController()
+  const dialling = dialStaggered(
     (signal) =>
       new Promise((_resolve, reject) =>
         signal.addEventListener('abort', () => reject(new Error('given up'))),
       ),
     1000,
-    giveUp.signal,
+    controller.signal,
   )
 
-  giveUp.abort()
+  controller.abort()
 
   await assert.rejects(dialling, /given up/)
 })

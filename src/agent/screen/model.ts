@@ -1,7 +1,7 @@
 import type { Agent } from '../agent.ts'
 import { readHead } from '../http1.ts'
 import type { Capture } from '../inspector/capture-store.ts'
-import type { Timing } from '../metrics.ts'
+import type { MeterSnapshot } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 
 /** A piece of a row; the rest of the terminal's colours stay as they are. */
@@ -50,7 +50,7 @@ export function screenRows(agent: Agent, webUrl: string | undefined, width: numb
   if (agent.settings.remoteManagement)
     line('Remote Management', 'on (stop, restart and update from the server)')
   if (webUrl !== undefined) line('Web Interface', webUrl)
-  if (agent.tunnels.waiting !== undefined) line('Waiting', printable(agent.tunnels.waiting), 'yellow')
+  if (agent.tunnels.waitReason !== undefined) line('Waiting', printable(agent.tunnels.waitReason), 'yellow')
   for (const tunnel of agent.tunnels.list()) {
     const from =
       tunnel.publicUrl ||
@@ -83,7 +83,7 @@ function accountText(name: string, plan: string): string {
 
 function connectionRows(agent: Agent): Row[] {
   const cell = (text: string) => text.padEnd(8)
-  let [open, all] = [0, undefined as Timing | undefined]
+  let [open, all] = [0, undefined as MeterSnapshot | undefined]
   for (const { connections } of agent.tunnels.list()) {
     open += connections.gauge
     all = sum(all, connections.timing())
@@ -105,7 +105,7 @@ function connectionRows(agent: Agent): Row[] {
 }
 
 /** Counts and rates add up; of percentiles the larger one is shown, as they cannot be added. */
-function sum(a: Timing | undefined, b: Timing): Timing {
+function sum(a: MeterSnapshot | undefined, b: MeterSnapshot): MeterSnapshot {
   if (!a) return b
   return {
     ...b,

@@ -23,8 +23,8 @@ export function tellEvents(agent: Agent, events: Events): () => void {
       status = now
       events.session(connection.status, detail)
     }
-    if (tunnels.waiting !== undefined && tunnels.waiting !== waiting) events.waiting(tunnels.waiting)
-    waiting = tunnels.waiting
+    if (tunnels.waitReason !== undefined && tunnels.waitReason !== waiting) events.waiting(tunnels.waitReason)
+    waiting = tunnels.waitReason
     for (const tunnel of tunnels.list()) {
       if (urls.get(tunnel) === tunnel.publicUrl) continue
       urls.set(tunnel, tunnel.publicUrl)

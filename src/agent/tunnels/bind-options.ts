@@ -4,7 +4,7 @@ import type { BindOpts } from '../../protocol/index.ts'
 import type { TunnelDefinition } from '../config/definitions.ts'
 import { SpecError } from './spec-error.ts'
 
-interface Shared {
+interface SharedBindOptions {
   proxyProto: 0 | 1 | 2
   ipRestriction: BindOpts['IPRestriction'] | undefined
   trafficPolicy: string | undefined
@@ -12,26 +12,26 @@ interface Shared {
 }
 
 /** Leaves out what is not set: an absent option and an empty one mean the same to the server. */
-function present(options: { [K in keyof BindOpts]?: BindOpts[K] | undefined }): BindOpts {
+function dropUnset(options: { [K in keyof BindOpts]?: BindOpts[K] | undefined }): BindOpts {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== ''),
   ) as BindOpts
 }
 
 /** The `Opts` of an http or https Bind (docs/protocol.md). */
-export function httpOptions(
+export function toHttpOptions(
   definition: TunnelDefinition,
   urlHost: string | undefined,
-  shared: Shared,
+  shared: SharedBindOptions,
 ): BindOpts {
-  return present({
-    ...nameOptions(definition, urlHost),
+  return dropUnset({
+    ...toNameOptions(definition, urlHost),
     ProxyProto: shared.proxyProto,
     Compression: definition.compression ? {} : undefined,
     CircuitBreaker: definition.circuit_breaker ? { error_threshold: definition.circuit_breaker } : undefined,
     IPRestriction: shared.ipRestriction,
     BasicAuth: definition.basic_auth?.length
-      ? { credentials: definition.basic_auth.map(credential) }
+      ? { credentials: definition.basic_auth.map(parseCredential) }
       : undefined,
     OAuth: definition.oauth && { ...definition.oauth, provider: definition.oauth.provider ?? '' },
     OIDC: definition.oidc && {
@@ -44,9 +44,9 @@ export function httpOptions(
       provider: definition.verify_webhook.provider ?? '',
     },
     MutualTLSCA:
-      shared.mutualTlsCas === undefined ? undefined : { mutual_tls_ca: base64(shared.mutualTlsCas) },
-    RequestHeaders: headers('request_header', definition.request_header),
-    ResponseHeaders: headers('response_header', definition.response_header),
+      shared.mutualTlsCas === undefined ? undefined : { mutual_tls_ca: toBase64(shared.mutualTlsCas) },
+    RequestHeaders: toHeaderOptions('request_header', definition.request_header),
+    ResponseHeaders: toHeaderOptions('response_header', definition.response_header),
     WebsocketTCPConverter: definition.websocket_tcp_converter ? {} : undefined,
     UserAgentFilter: definition.user_agent_filter,
     TrafficPolicy: shared.trafficPolicy,
@@ -54,11 +54,11 @@ export function httpOptions(
 }
 
 /** The `Opts` of a tcp Bind. */
-export function tcpOptions(address: string, shared: Shared): BindOpts {
+export function toTcpOptions(address: string, shared: SharedBindOptions): BindOpts {
   if (address !== '' && !/^[^\s:/]+:\d{1,5}$/.test(address)) {
     throw new SpecError('remote_addr', `"${address.slice(0, 60)}" is not a public address; use host:port`)
   }
-  return present({
+  return dropUnset({
     Addr: address,
     ProxyProto: shared.proxyProto,
     IPRestriction: shared.ipRestriction,
@@ -67,30 +67,30 @@ export function tcpOptions(address: string, shared: Shared): BindOpts {
 }
 
 /** The `Opts` of a tls Bind. */
-export function tlsOptions(
+export function toTlsOptions(
   definition: TunnelDefinition,
   urlHost: string | undefined,
-  shared: Shared,
+  shared: SharedBindOptions,
   edgeTermination: BindOpts['TLSTermination'] | undefined,
 ): BindOpts {
   const cas = shared.mutualTlsCas
-  return present({
-    ...nameOptions(definition, urlHost),
+  return dropUnset({
+    ...toNameOptions(definition, urlHost),
     ProxyProto: shared.proxyProto,
     MutualTLSAtAgent: cas !== undefined && edgeTermination === undefined,
     MutualTLSAtEdge:
-      cas !== undefined && edgeTermination !== undefined ? { mutual_tls_ca: base64(cas) } : undefined,
+      cas !== undefined && edgeTermination !== undefined ? { mutual_tls_ca: toBase64(cas) } : undefined,
     TLSTermination: edgeTermination,
     IPRestriction: shared.ipRestriction,
     TrafficPolicy: shared.trafficPolicy,
   })
 }
 
-function nameOptions({ domain, hostname, subdomain }: TunnelDefinition, urlHost: string | undefined) {
+function toNameOptions({ domain, hostname, subdomain }: TunnelDefinition, urlHost: string | undefined) {
   return { Domain: urlHost ?? domain, Hostname: hostname, Subdomain: subdomain }
 }
 
-function credential(text: string) {
+function parseCredential(text: string) {
   const colon = text.indexOf(':')
   const username = text.slice(0, Math.max(colon, 0))
   const password = text.slice(colon + 1)
@@ -104,7 +104,7 @@ function credential(text: string) {
 
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 
-function headers(key: string, value: TunnelDefinition['request_header']) {
+function toHeaderOptions(key: string, value: TunnelDefinition['request_header']) {
   if (!value?.add?.length && !value?.remove?.length) return undefined
   for (const line of value.add ?? []) {
     const name = trimOws(line.slice(0, Math.max(line.indexOf(':'), 0)))
@@ -123,7 +123,7 @@ function headers(key: string, value: TunnelDefinition['request_header']) {
 }
 
 /** The `IPRestriction` of a Bind; refuses what is no CIDR. */
-export function ipRestriction(
+export function toIpRestriction(
   value: TunnelDefinition['ip_restriction'],
 ): BindOpts['IPRestriction'] | undefined {
   const allow = value?.allow_cidrs ?? []
@@ -151,7 +151,7 @@ function isCidr(text: string): boolean {
 }
 
 /** Refuses what lacks something of the settings that ask visitors to log in or prove themselves. */
-export function requireIdentity({ oauth, oidc, verify_webhook: webhook }: TunnelDefinition): void {
+export function checkIdentityOptions({ oauth, oidc, verify_webhook: webhook }: TunnelDefinition): void {
   if (oauth && oidc) throw new SpecError('oauth', 'give "oauth" or "oidc", not both')
   if (oauth && !oauth.provider) throw new SpecError('oauth', '"oauth" needs a "provider"')
   if (oidc && !(oidc.issuer_url && oidc.client_id && oidc.client_secret))
@@ -160,4 +160,4 @@ export function requireIdentity({ oauth, oidc, verify_webhook: webhook }: Tunnel
     throw new SpecError('verify_webhook', '"verify_webhook" needs a "provider"')
 }
 
-const base64 = (text: string) => Buffer.from(text).toString('base64')
+const toBase64 = (text: string) => Buffer.from(text).toString('base64')

@@ -4,36 +4,37 @@ import { SpecError } from './spec-error.ts'
 export interface PublicUrl {
   scheme: 'http' | 'https' | 'tcp' | 'tls'
   /** False when the url says nothing of a scheme. */
-  schemeGiven: boolean
+  hasScheme: boolean
   host: string | undefined
   /** `host:port`, for tcp alone. */
   hostport: string | undefined
 }
 
 /** Reads the forms an endpoint's url takes: an origin, a bare domain, a bare scheme, or nothing at all. */
-export function parsePublicUrl(url: string, usualScheme: 'http' | 'https' = 'https'): PublicUrl {
+export function parsePublicUrl(url: string, defaultScheme: 'http' | 'https' = 'https'): PublicUrl {
   const text = url.trim()
-  if (text === '') return { scheme: usualScheme, schemeGiven: false, host: undefined, hostport: undefined }
+  if (text === '') return { scheme: defaultScheme, hasScheme: false, host: undefined, hostport: undefined }
   const match = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(.*)$/i.exec(text)!
-  const schemeGiven = match[1] !== undefined
-  const scheme = (match[1] ?? usualScheme).toLowerCase()
+  const hasScheme = match[1] !== undefined
+  const scheme = (match[1] ?? defaultScheme).toLowerCase()
   if (scheme !== 'http' && scheme !== 'https' && scheme !== 'tcp' && scheme !== 'tls') {
     throw new SpecError('url', `the url scheme ${scheme}:// is not supported; use https, http, tcp or tls`)
   }
   const rest = match[2]!
-  if (rest === '') return { scheme, schemeGiven, host: undefined, hostport: undefined }
+  if (rest === '') return { scheme, hasScheme, host: undefined, hostport: undefined }
   if (/[/?#]/.test(rest)) throw new SpecError('url', `the url "${url}" must not have a path, not even "/"`)
-  const place = /^([^:@\s]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i.exec(rest)
-  if (!place) throw new SpecError('url', `the url "${url}" must be an origin such as https://app.example.com`)
-  const [, host, port] = place
+  const authority = /^([^:@\s]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i.exec(rest)
+  if (!authority)
+    throw new SpecError('url', `the url "${url}" must be an origin such as https://app.example.com`)
+  const [, host, port] = authority
   if (scheme === 'tcp') {
     if (port === undefined)
       throw new SpecError('url', `the url "${url}" needs a port, or say only "tcp://" for any address`)
-    return { scheme, schemeGiven, host, hostport: rest }
+    return { scheme, hasScheme, host, hostport: rest }
   }
-  const usual = scheme === 'http' ? '80' : '443'
-  if (port !== undefined && port !== usual) {
-    throw new SpecError('url', `the url "${url}" may only name port ${usual}; leave the port out`)
+  const defaultPort = scheme === 'http' ? '80' : '443'
+  if (port !== undefined && port !== defaultPort) {
+    throw new SpecError('url', `the url "${url}" may only name port ${defaultPort}; leave the port out`)
   }
-  return { scheme, schemeGiven, host, hostport: undefined }
+  return { scheme, hasScheme, host, hostport: undefined }
 }

@@ -150,7 +150,7 @@ test('a certificate with the key of another, or authorities that are none, are r
   )
 })
 
-const REFUSED: [title: string, definition: TunnelDefinition, message: RegExp][] = [
+const INVALID: [title: string, definition: TunnelDefinition, message: RegExp][] = [
   ['an unknown protocol', { proto: 'x', addr: '80' }, /Invalid protocol name 'x'/],
   ['neither protocol nor labels', { addr: '80' }, /needs "proto"/],
   ['protocol and labels', { proto: 'http', labels: ['a=b'], addr: '80' }, /not both/],
@@ -192,7 +192,7 @@ const REFUSED: [title: string, definition: TunnelDefinition, message: RegExp][] 
   ['incomplete oidc', { proto: 'http', addr: '80', oidc: { issuer_url: 'https://i' } }, /"oidc" needs/],
 ]
 
-for (const [title, definition, message] of REFUSED) {
+for (const [title, definition, message] of INVALID) {
   test(`${title} is refused`, () => {
     assert.throws(
       () => tunnelSpec('t', definition),
@@ -217,7 +217,7 @@ test('an endpoint takes its protocol from its url and keeps its words', () => {
   assert.equal(web.endpoint.upstreamUrl, '3000')
 })
 
-const REFUSED_ENDPOINTS: [title: string, definition: EndpointDefinition, message: RegExp][] = [
+const INVALID_ENDPOINTS: [title: string, definition: EndpointDefinition, message: RegExp][] = [
   ['no name', { upstream: { url: '80' } }, /"name" is required/],
   ['no upstream', { name: 'a' }, /"upstream.url" is required/],
   ['a path', { name: 'a', url: 'https://a.b/', upstream: { url: '80' } }, /must not have a path/],
@@ -235,7 +235,7 @@ const REFUSED_ENDPOINTS: [title: string, definition: EndpointDefinition, message
   ],
 ]
 
-for (const [title, definition, message] of REFUSED_ENDPOINTS) {
+for (const [title, definition, message] of INVALID_ENDPOINTS) {
   test(`an endpoint with ${title} is refused`, () => {
     assert.throws(
       () => endpointSpec(definition),

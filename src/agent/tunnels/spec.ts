@@ -5,7 +5,13 @@ import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { BindOpts } from '../../protocol/index.ts'
 import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
 import { reason } from '../config/file.ts'
-import { httpOptions, ipRestriction, requireIdentity, tcpOptions, tlsOptions } from './bind-options.ts'
+import {
+  checkIdentityOptions,
+  toHttpOptions,
+  toIpRestriction,
+  toTcpOptions,
+  toTlsOptions,
+} from './bind-options.ts'
 import { parsePublicUrl } from './public-url.ts'
 import { SpecError } from './spec-error.ts'
 import { AddressError, parseUpstream, type Upstream } from './upstream-address.ts'
@@ -45,7 +51,7 @@ export interface TunnelSpec {
 const KINDS = ['http', 'tcp', 'tls'] as const
 
 /** Which keys make sense for which kind; the rest is refused rather than ignored. */
-const ONLY_FOR: Readonly<Record<string, readonly TunnelSpec['kind'][]>> = {
+const SUPPORTED_KINDS: Readonly<Record<string, readonly TunnelSpec['kind'][]>> = {
   domain: ['http', 'tls'],
   hostname: ['http', 'tls'],
   subdomain: ['http', 'tls'],
@@ -77,7 +83,7 @@ const ONLY_FOR: Readonly<Record<string, readonly TunnelSpec['kind'][]>> = {
 /** Works out a tunnel definition; throws `SpecError` with the first thing to mend. */
 export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSpec {
   const kind = kindOf(definition)
-  for (const [key, kinds] of Object.entries(ONLY_FOR)) {
+  for (const [key, kinds] of Object.entries(SUPPORTED_KINDS)) {
     const value = definition[key as keyof TunnelDefinition]
     if (value !== undefined && value !== false && !kinds.includes(kind)) {
       throw new SpecError(key, `"${key}" has no meaning for a ${kind} tunnel; remove it`)
@@ -85,19 +91,19 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
   }
   if (definition.addr === undefined)
     throw new SpecError('addr', '"addr" is required: the port or host:port of the local service')
-  const upstream = upstreamOf(definition.addr, kind)
-  requireIdentity(definition)
+  const upstream = resolveUpstream(definition.addr, kind)
+  checkIdentityOptions(definition)
 
-  const trafficPolicy = trafficPolicyOf(definition)
-  const termination = terminationOf(definition)
+  const trafficPolicy = resolveTrafficPolicy(definition)
+  const termination = resolveTermination(definition)
   const proxyProto = Number(definition.proxy_proto || 0) as 0 | 1 | 2
   const mutualTlsCas =
     definition.mutual_tls_cas === undefined
       ? undefined
-      : authorities('mutual_tls_cas', definition.mutual_tls_cas)
+      : readCaCertificates('mutual_tls_cas', definition.mutual_tls_cas)
   const shared = {
     proxyProto,
-    ipRestriction: ipRestriction(definition.ip_restriction),
+    ipRestriction: toIpRestriction(definition.ip_restriction),
     trafficPolicy,
     mutualTlsCas,
   }
@@ -105,8 +111,8 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
     name,
     kind,
     upstream,
-    binds: bindsOf(kind, definition, shared),
-    labels: kind === 'labelled' ? labelsOf(definition.labels ?? []) : undefined,
+    binds: toBindSpecs(kind, definition, shared),
+    labels: kind === 'labelled' ? parseLabels(definition.labels ?? []) : undefined,
     metadata: definition.metadata ?? '',
     description: definition.description ?? '',
     bindings: definition.bindings ?? [],
@@ -115,12 +121,12 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
     inspectAsked: definition.inspect === true,
     forwardsProto: definition.app_protocol ?? '',
     proxyProto,
-    hostHeader: hostHeader(definition.host_header, upstream),
+    hostHeader: resolveHostHeader(definition.host_header, upstream),
     upstreamTls: {
       verify: definition.upstream_tls_verify ?? definition.upstream_tls_verify_cas !== undefined,
       ca:
         definition.upstream_tls_verify_cas &&
-        authorities('upstream_tls_verify_cas', definition.upstream_tls_verify_cas),
+        readCaCertificates('upstream_tls_verify_cas', definition.upstream_tls_verify_cas),
     },
     termination: termination && { ...termination, clientCas: mutualTlsCas },
     endpoint: {
@@ -163,7 +169,7 @@ export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
     ]),
     ...(definition.inspect !== undefined && kind === 'http' ? { inspect: definition.inspect } : {}),
     proto: kind,
-    addr: upstreamAddress(upstream.url, kind),
+    addr: completeUpstreamUrl(upstream.url, kind),
     url: definition.url ?? '',
     ...(kind === 'http' && upstream.protocol ? { app_protocol: upstream.protocol } : {}),
     ...(upstream.proxy_protocol ? { proxy_proto: upstream.proxy_protocol } : {}),
@@ -174,7 +180,7 @@ export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
     ...(termination?.mutual_tls_certificate_authorities?.length
       ? {
           mutual_tls_cas: termination.mutual_tls_certificate_authorities
-            .map((each) => pem('mutual_tls_certificate_authorities', each))
+            .map((each) => readPem('mutual_tls_certificate_authorities', each))
             .join('\n'),
         }
       : {}),
@@ -183,7 +189,7 @@ export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
 }
 
 /** A bare scheme (`http://`) names the default port of this machine. */
-function upstreamAddress(url: string, kind: TunnelSpec['kind']): string {
+function completeUpstreamUrl(url: string, kind: TunnelSpec['kind']): string {
   if (url === 'http://' || url === 'https://') return `${url}localhost`
   if (/^(tcp|tls):\/\/$/.test(url))
     throw new SpecError('upstream', `"upstream.url" of a ${kind} endpoint needs host and port`)
@@ -191,9 +197,9 @@ function upstreamAddress(url: string, kind: TunnelSpec['kind']): string {
 }
 
 function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Partial<Pick<T, K>> {
-  const picked: Partial<Pick<T, K>> = {}
-  for (const key of keys) if (from[key] !== undefined) picked[key] = from[key]
-  return picked
+  const result: Partial<Pick<T, K>> = {}
+  for (const key of keys) if (from[key] !== undefined) result[key] = from[key]
+  return result
 }
 
 function kindOf({ proto, labels }: TunnelDefinition): TunnelSpec['kind'] {
@@ -209,7 +215,7 @@ function kindOf({ proto, labels }: TunnelDefinition): TunnelSpec['kind'] {
   return kind
 }
 
-function upstreamOf(addr: string, kind: TunnelSpec['kind']): Upstream {
+function resolveUpstream(addr: string, kind: TunnelSpec['kind']): Upstream {
   try {
     if (kind !== 'labelled') return parseUpstream(addr, kind)
     if (addr.startsWith('file:')) return parseUpstream(addr, 'http')
@@ -223,17 +229,17 @@ function upstreamOf(addr: string, kind: TunnelSpec['kind']): Upstream {
   }
 }
 
-function labelsOf(labels: readonly string[]): Record<string, string> {
+function parseLabels(labels: readonly string[]): Record<string, string> {
   if (labels.length === 0)
     throw new SpecError('labels', '"labels" must not be empty; give at least one key=value')
-  const read: Record<string, string> = Object.create(null)
+  const parsed: Record<string, string> = Object.create(null)
   for (const label of labels) {
     const equals = label.indexOf('=')
     if (equals < 1 || equals === label.length - 1)
       throw new SpecError('labels', `the label "${label.slice(0, 60)}" must be key=value`)
-    read[label.slice(0, equals)] = label.slice(equals + 1)
+    parsed[label.slice(0, equals)] = label.slice(equals + 1)
   }
-  return { ...read }
+  return { ...parsed }
 }
 
 interface SharedOptions {
@@ -243,14 +249,18 @@ interface SharedOptions {
   mutualTlsCas: string | undefined
 }
 
-function bindsOf(kind: TunnelSpec['kind'], definition: TunnelDefinition, shared: SharedOptions): BindSpec[] {
+function toBindSpecs(
+  kind: TunnelSpec['kind'],
+  definition: TunnelDefinition,
+  shared: SharedOptions,
+): BindSpec[] {
   if (kind === 'labelled') return []
-  const only = definition.schemes?.length === 1 ? definition.schemes[0] : undefined
-  const url = definition.url ? parsePublicUrl(definition.url, only) : undefined
+  const onlyScheme = definition.schemes?.length === 1 ? definition.schemes[0] : undefined
+  const url = definition.url ? parsePublicUrl(definition.url, onlyScheme) : undefined
   if (kind === 'tcp') {
     if (url && url.scheme !== 'tcp')
       throw new SpecError('url', '"url" of a tcp tunnel must begin with tcp://')
-    return [{ proto: 'tcp', opts: tcpOptions(url?.hostport ?? definition.remote_addr ?? '', shared) }]
+    return [{ proto: 'tcp', opts: toTcpOptions(url?.hostport ?? definition.remote_addr ?? '', shared) }]
   }
   const names = [definition.domain, definition.hostname, definition.subdomain, url?.host].filter(Boolean)
   if (names.length > 1)
@@ -258,51 +268,53 @@ function bindsOf(kind: TunnelSpec['kind'], definition: TunnelDefinition, shared:
   if (kind === 'tls') {
     if (url && url.scheme !== 'tls')
       throw new SpecError('url', '"url" of a tls tunnel must begin with tls://')
-    return [{ proto: 'tls', opts: tlsOptions(definition, url?.host, shared, edgeTermination(definition)) }]
+    return [
+      { proto: 'tls', opts: toTlsOptions(definition, url?.host, shared, resolveEdgeTermination(definition)) },
+    ]
   }
   if (url && url.scheme !== 'http' && url.scheme !== 'https') {
     throw new SpecError('url', '"url" of an http tunnel must begin with http:// or https://')
   }
   const schemes = definition.schemes ?? [url?.scheme ?? 'https']
   if (schemes.length === 0) throw new SpecError('schemes', '"schemes" must name http, https or both')
-  if (url?.schemeGiven && schemes.some((scheme) => scheme !== url.scheme)) {
+  if (url?.hasScheme && schemes.some((scheme) => scheme !== url.scheme)) {
     throw new SpecError(
       'url',
       `"url" says ${url.scheme} and "schemes" says ${schemes.join(', ')}; leave the scheme out of one of them`,
     )
   }
-  const opts = httpOptions(definition, url?.host, shared)
+  const opts = toHttpOptions(definition, url?.host, shared)
   return (['https', 'http'] as const)
     .filter((scheme) => schemes.includes(scheme))
     .map((proto) => ({ proto, opts }))
 }
 
-function terminationOf(definition: TunnelDefinition) {
+function resolveTermination(definition: TunnelDefinition) {
   const { crt, key, terminate_at } = definition
   if ((crt === undefined) !== (key === undefined))
     throw new SpecError('crt', '"crt" and "key" belong together; give both or neither')
-  const at = terminate_at ?? (crt === undefined ? 'upstream' : 'agent')
-  if (at === 'upstream' && crt !== undefined)
+  const terminationPoint = terminate_at ?? (crt === undefined ? 'upstream' : 'agent')
+  if (terminationPoint === 'upstream' && crt !== undefined)
     throw new SpecError('crt', '"crt" and "key" have no use when TLS ends at the upstream')
-  if (at !== 'agent') return undefined
+  if (terminationPoint !== 'agent') return undefined
   if (crt === undefined || key === undefined)
     throw new SpecError('crt', 'to end TLS in the agent give "crt" and "key"')
-  return serverIdentity(crt, key)
+  return readServerIdentity(crt, key)
 }
 
-function edgeTermination({
+function resolveEdgeTermination({
   terminate_at,
   crt,
   key,
 }: TunnelDefinition): BindOpts['TLSTermination'] | undefined {
   if (terminate_at !== 'edge') return undefined
   if (crt === undefined || key === undefined) return {}
-  const identity = serverIdentity(crt, key)
-  return { cert: base64(identity.cert), key: base64(identity.key) }
+  const identity = readServerIdentity(crt, key)
+  return { cert: toBase64(identity.cert), key: toBase64(identity.key) }
 }
 
-function serverIdentity(crt: string, key: string): { cert: string; key: string } {
-  const identity = { cert: pem('crt', crt), key: pem('key', key) }
+function readServerIdentity(crt: string, key: string): { cert: string; key: string } {
+  const identity = { cert: readPem('crt', crt), key: readPem('key', key) }
   try {
     createSecureContext(identity)
   } catch (error) {
@@ -311,7 +323,7 @@ function serverIdentity(crt: string, key: string): { cert: string; key: string }
   return identity
 }
 
-function hostHeader(value: string | undefined, upstream: Upstream): string | undefined {
+function resolveHostHeader(value: string | undefined, upstream: Upstream): string | undefined {
   if (!value || value === 'preserve') return undefined
   if (value === 'rewrite') return upstream.authority
   if (!/^[\w.:[\]-]{1,255}$/.test(value))
@@ -319,7 +331,7 @@ function hostHeader(value: string | undefined, upstream: Upstream): string | und
   return value
 }
 
-function trafficPolicyOf({
+function resolveTrafficPolicy({
   traffic_policy,
   traffic_policy_file,
   policy,
@@ -330,13 +342,13 @@ function trafficPolicyOf({
       'give the policy once: "traffic_policy", "traffic_policy_file" or "policy"',
     )
   }
-  if (traffic_policy_file !== undefined) return readOption('traffic_policy_file', traffic_policy_file)
+  if (traffic_policy_file !== undefined) return readOptionFile('traffic_policy_file', traffic_policy_file)
   return traffic_policy ?? policy
 }
 
 /** Certificates of authorities, in the same ways. */
-function authorities(key: string, value: string): string {
-  const text = pem(key, value)
+function readCaCertificates(key: string, value: string): string {
+  const text = readPem(key, value)
   const certificates = pemBlocks(text, 'CERTIFICATE')
   if (certificates.length === 0) throw new SpecError(key, `"${key}" holds no certificate in PEM`)
   for (const certificate of certificates) {
@@ -350,11 +362,11 @@ function authorities(key: string, value: string): string {
 }
 
 /** PEM text given as such, or as the path of a file that holds it. */
-function pem(key: string, value: string): string {
-  return value.includes('-----BEGIN') ? value : readOption(key, value)
+function readPem(key: string, value: string): string {
+  return value.includes('-----BEGIN') ? value : readOptionFile(key, value)
 }
 
-function readOption(key: string, path: string): string {
+function readOptionFile(key: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -362,4 +374,4 @@ function readOption(key: string, path: string): string {
   }
 }
 
-const base64 = (value: string) => Buffer.from(value).toString('base64')
+const toBase64 = (value: string) => Buffer.from(value).toString('base64')

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import { type AgentSession, type ProxyHeader, RETRYABLE_REFUSALS, Refusal } from '../../protocol/index.ts'
-import type { Connection } from '../connect/connection.ts'
+import type { ServerConnection } from '../connect/connection.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
 import { HeldStream } from '../forward/held-stream.ts'
 import type { AgentLog } from '../log/log.ts'
@@ -29,19 +29,19 @@ export class StartError extends Error {
 
 /** What the tunnels need of the agent. */
 export interface TunnelsDependencies {
-  connection: () => Connection
+  connection: () => ServerConnection
   forwarder: Forwarder
   clock: Clock
   log: AgentLog
   /** How long a start waits for a session that is still being made. */
-  patienceMs: number
+  sessionWaitMs: number
   /** The list or an address has changed. */
   onChange(): void
 }
 
-const REBIND_AGAIN_MS = 5000
+const REBIND_INTERVAL_MS = 5000
 /** How soon a refusal that ends by itself is asked about again. */
-const RETRY_MS = 1000
+const RETRY_INTERVAL_MS = 1000
 
 /** The running tunnels of an agent, by name and by what the server calls them. */
 export class Tunnels {
@@ -50,9 +50,9 @@ export class Tunnels {
   readonly #byBinding = new Map<string, Tunnel>()
   /** Names of tunnels that are being started. */
   readonly #reserved = new Set<string>()
-  #again: NodeJS.Timeout | undefined
+  #rebindTimer: NodeJS.Timeout | undefined
   /** Why a tunnel that is being started is not there yet. */
-  waiting: string | undefined
+  waitReason: string | undefined
 
   constructor(dependencies: TunnelsDependencies) {
     this.#dependencies = dependencies
@@ -72,37 +72,37 @@ export class Tunnels {
    */
   async start(
     spec: TunnelSpec,
-    patienceMs: number = this.#dependencies.patienceMs,
-    former?: Tunnel,
+    sessionWaitMs: number = this.#dependencies.sessionWaitMs,
+    previous?: Tunnel,
   ): Promise<Tunnel> {
-    const names = namesOf(spec)
+    const names = tunnelNames(spec)
     for (const name of names) {
       if (this.#byName.has(name) || this.#reserved.has(name))
         throw new SpecError('name', `tunnel "${name}" already exists`)
     }
     for (const name of names) this.#reserved.add(name)
-    const started: Tunnel[] = []
+    const startedTunnels: Tunnel[] = []
     try {
-      const session = await this.#dependencies.connection().session(patienceMs)
-      await this.#bindAll(session, spec, names, started, former).catch(async (error) => {
-        await this.#drop(started)
-        throw asStartError(error)
+      const session = await this.#dependencies.connection().session(sessionWaitMs)
+      await this.#bindAll(session, spec, names, startedTunnels, previous).catch(async (error) => {
+        await this.#unbind(startedTunnels)
+        throw toStartError(error)
       })
     } finally {
       for (const name of names) this.#reserved.delete(name)
     }
-    for (const tunnel of started) this.#logStarted(tunnel)
+    for (const tunnel of startedTunnels) this.#logStarted(tunnel)
     this.#dependencies.onChange()
-    return started[0]!
+    return startedTunnels[0]!
   }
 
   /**
    * Starts a tunnel like `start`, however long the first session takes, and asks again while the server refuses in a way
    * that ends by itself. `waiting` says why meanwhile.
    */
-  async startPatiently(spec: TunnelSpec): Promise<Tunnel> {
+  async startWithRetry(spec: TunnelSpec): Promise<Tunnel> {
     const { clock, log, onChange } = this.#dependencies
-    const began = clock.monotonic()
+    const startedAt = clock.monotonic()
     try {
       for (;;) {
         try {
@@ -111,33 +111,37 @@ export class Tunnels {
           if (!(error instanceof StartError)) throw error
           // Lost while asking: ask again in the next session.
           if (error.message === SESSION_CLOSED) continue
-          if (clock.monotonic() - began >= error.retryMs) throw error
-          if (this.waiting !== error.message)
+          if (clock.monotonic() - startedAt >= error.retryMs) throw error
+          if (this.waitReason !== error.message)
             log.warn('waiting to start tunnel', { obj: 'tunnels', name: spec.name, err: error.message })
-          this.waiting = error.message
+          this.waitReason = error.message
           onChange()
-          await delay(RETRY_MS)
+          await delay(RETRY_INTERVAL_MS)
         }
       }
     } finally {
-      this.waiting = undefined
+      this.waitReason = undefined
       onChange()
     }
   }
 
   /** Puts another tunnel in the place of one that runs; that goes on when the other cannot be started. */
-  async replace(former: Tunnel, spec: TunnelSpec): Promise<Tunnel> {
+  async replace(previous: Tunnel, spec: TunnelSpec): Promise<Tunnel> {
     // Without a session nothing could be started again, so that nothing must be stopped.
-    await this.#dependencies.connection().session(this.#dependencies.patienceMs)
-    await this.stop(former.name)
+    await this.#dependencies.connection().session(this.#dependencies.sessionWaitMs)
+    await this.stop(previous.name)
     try {
-      return await this.start(spec, undefined, former)
+      return await this.start(spec, undefined, previous)
     } catch (error) {
-      const before = { ...former.spec, name: former.name, binds: former.bind ? [former.bind] : [] }
-      await this.start(before, undefined, former).catch((failure) =>
+      const previousSpec = {
+        ...previous.spec,
+        name: previous.name,
+        binds: previous.bind ? [previous.bind] : [],
+      }
+      await this.start(previousSpec, undefined, previous).catch((failure) =>
         this.#dependencies.log.error('the tunnel from before could not be started again', {
           obj: 'tunnels',
-          name: former.name,
+          name: previous.name,
           err: failure,
         }),
       )
@@ -149,16 +153,16 @@ export class Tunnels {
   async stop(name: string): Promise<boolean> {
     const tunnel = this.#byName.get(name)
     if (!tunnel) return false
-    await this.#drop([tunnel])
+    await this.#unbind([tunnel])
     this.#dependencies.onChange()
     return true
   }
 
   /** Stops a tunnel because the server says so; it is not bound again. */
-  stopped(bindingId: string, message: string, code: string | undefined): void {
+  handleServerStop(bindingId: string, message: string, code: string | undefined): void {
     const tunnel = this.#byBinding.get(bindingId)
     if (!tunnel) return
-    this.#forget(tunnel)
+    this.#remove(tunnel)
     this.#dependencies.log.error('tunnel stopped by the server', {
       obj: 'tunnels',
       name: tunnel.name,
@@ -176,29 +180,29 @@ export class Tunnels {
       return
     }
     // A visitor may come in the same packet as the answer to Bind, which is looked at by the end of this turn.
-    const held = new HeldStream(stream)
+    const buffered = new HeldStream(stream)
     setImmediate(() => {
       const bound = this.#byBinding.get(header.Id)
       if (!bound) {
         stream.reset(new Error('There is no such tunnel here.'))
         return
       }
-      bound.route.accept(header, held)
-      held.release()
+      bound.route.accept(header, buffered)
+      buffered.release()
     })
   }
 
   /** Binds everything again in a new session, under the same names. */
   async attach(session: AgentSession): Promise<void> {
-    clearTimeout(this.#again)
+    clearTimeout(this.#rebindTimer)
     await Promise.all(this.list().map((tunnel) => this.#rebind(session, tunnel)))
     this.#dependencies.onChange()
   }
 
   /** Unbinds everything, as far as there is a session to say so. */
   async close(): Promise<void> {
-    clearTimeout(this.#again)
-    await this.#drop(this.list())
+    clearTimeout(this.#rebindTimer)
+    await this.#unbind(this.list())
   }
 
   /** What a successor needs to start the same tunnels with the same addresses. */
@@ -213,22 +217,23 @@ export class Tunnels {
     session: AgentSession,
     spec: TunnelSpec,
     names: string[],
-    started: Tunnel[],
-    former: Tunnel | undefined,
+    startedTunnels: Tunnel[],
+    previous: Tunnel | undefined,
   ): Promise<void> {
     if (spec.labels) {
-      this.#add(spec, names[0]!, undefined, await bindLabels(session, spec), started, former?.id)
+      this.#add(spec, names[0]!, undefined, await bindLabels(session, spec), startedTunnels, previous?.id)
       return
     }
     let host: string | undefined
     for (const [index, bind] of spec.binds.entries()) {
       const name = names[index]!
       // The twin of a random name asks for the very name the first one got.
-      const wanted = host === undefined ? bind : withHost(bind, host)
-      const before = former?.proto === wanted.proto ? former.binding : this.resumeBindings.get(name)
-      const binding = await bindOne(session, spec, name, wanted, before)
+      const request = host === undefined ? bind : withHost(bind, host)
+      const previousBinding =
+        previous?.proto === request.proto ? previous.binding : this.resumeBindings.get(name)
+      const binding = await bindOne(session, spec, name, request, previousBinding)
       host = new URL(binding.url).hostname
-      this.#add(spec, name, wanted, binding, started, former?.id)
+      this.#add(spec, name, request, binding, startedTunnels, previous?.id)
     }
   }
 
@@ -237,12 +242,12 @@ export class Tunnels {
     name: string,
     bind: BindSpec | undefined,
     binding: Binding,
-    started: Tunnel[],
+    startedTunnels: Tunnel[],
     id: string | undefined,
   ): void {
     const { forwarder, clock } = this.#dependencies
     const tunnel = new Tunnel(name, spec, bind, binding, { forwarder, clock }, id)
-    started.push(tunnel)
+    startedTunnels.push(tunnel)
     this.#byName.set(name, tunnel)
     this.#byBinding.set(binding.id, tunnel)
   }
@@ -270,13 +275,13 @@ export class Tunnels {
       // One tunnel refused must not keep the others down; it is asked for again from time to time.
       log.error('failed to bind tunnel again', { obj: 'tunnels', name: tunnel.name, err: error.message })
       tunnel.online = false
-      const againMs = RETRYABLE_REFUSALS.has(error.number) ? RETRY_MS : REBIND_AGAIN_MS
-      this.#again ??= setTimeout(() => this.#rebindOffline(session), againMs).unref()
+      const delayMs = RETRYABLE_REFUSALS.has(error.number) ? RETRY_INTERVAL_MS : REBIND_INTERVAL_MS
+      this.#rebindTimer ??= setTimeout(() => this.#rebindOffline(session), delayMs).unref()
     }
   }
 
   #rebindOffline(session: AgentSession): void {
-    this.#again = undefined
+    this.#rebindTimer = undefined
     if (session.over) return
     const offline = this.list().filter((tunnel) => !tunnel.online)
     void Promise.allSettled(offline.map((tunnel) => this.#rebind(session, tunnel))).then(() =>
@@ -284,15 +289,15 @@ export class Tunnels {
     )
   }
 
-  async #drop(tunnels: Tunnel[]): Promise<void> {
-    for (const tunnel of tunnels) this.#forget(tunnel)
+  async #unbind(tunnels: Tunnel[]): Promise<void> {
+    for (const tunnel of tunnels) this.#remove(tunnel)
     if (tunnels.length === 0 || this.#dependencies.connection().status !== 'online') return
     const session = await this.#dependencies.connection().session(0)
     // When the session ends meanwhile, the server forgets them all by itself.
     await Promise.allSettled(tunnels.map((tunnel) => session.unbind(tunnel.binding.id)))
   }
 
-  #forget(tunnel: Tunnel): void {
+  #remove(tunnel: Tunnel): void {
     this.#byName.delete(tunnel.name)
     this.#byBinding.delete(tunnel.binding.id)
   }
@@ -317,7 +322,7 @@ export class Tunnels {
 }
 
 /** The names a spec takes up: its own, and that of its http twin. */
-function namesOf(spec: TunnelSpec): string[] {
+function tunnelNames(spec: TunnelSpec): string[] {
   return spec.binds.length === 2 ? [spec.name, `${spec.name} (http)`] : [spec.name]
 }
 
@@ -331,45 +336,45 @@ async function bindOne(
   spec: TunnelSpec,
   name: string,
   bind: BindSpec,
-  former: Binding | undefined,
+  previous: Binding | undefined,
 ): Promise<Binding> {
-  const answer = await session.bind({
-    ...(former ? { Id: former.id } : {}),
+  const response = await session.bind({
+    ...(previous ? { Id: previous.id } : {}),
     Proto: bind.proto,
     ForwardsTo: spec.upstream.shown,
     ForwardsProto: spec.forwardsProto,
-    Opts: former ? keepAddress(bind, former) : bind.opts,
+    Opts: previous ? keepAddress(bind, previous) : bind.opts,
     Extra: {
       Name: name,
-      Token: former?.token ?? '',
+      Token: previous?.token ?? '',
       Metadata: spec.metadata,
       Description: spec.description,
       Bindings: [...spec.bindings],
       PoolingEnabled: spec.poolingEnabled,
     },
   })
-  return { id: answer.Id, token: answer.Extra.Token, url: answer.URL, proto: answer.Proto }
+  return { id: response.Id, token: response.Extra.Token, url: response.URL, proto: response.Proto }
 }
 
 /** The options of a tunnel that had a random address ask for that very address when it is bound again. */
-function keepAddress(bind: BindSpec, former: Binding): BindSpec['opts'] {
+function keepAddress(bind: BindSpec, previous: Binding): BindSpec['opts'] {
   const { Domain, Hostname, Subdomain, Addr } = bind.opts
   if (Domain || Hostname || Subdomain || Addr) return bind.opts
-  const { host, hostname } = new URL(former.url)
+  const { host, hostname } = new URL(previous.url)
   return { ...bind.opts, ...(bind.proto === 'tcp' ? { Addr: host } : { Domain: hostname }) }
 }
 
 async function bindLabels(session: AgentSession, spec: TunnelSpec): Promise<Binding> {
-  const answer = await session.startTunnelWithLabel({
+  const response = await session.startTunnelWithLabel({
     Labels: { ...spec.labels },
     ForwardsTo: spec.upstream.shown,
     ForwardsProto: spec.forwardsProto,
     Metadata: spec.metadata,
   })
-  return { id: answer.Id, token: '', url: '', proto: '' }
+  return { id: response.Id, token: '', url: '', proto: '' }
 }
 
-function asStartError(error: unknown): Error {
+function toStartError(error: unknown): Error {
   if (error instanceof Refusal)
     return new StartError(error.message, error.code, RETRYABLE_REFUSALS.get(error.number) ?? 0)
   return new StartError(SESSION_CLOSED)

@@ -4,7 +4,7 @@ import { AddressError, parseUpstream } from './upstream-address.ts'
 
 type Kind = Parameters<typeof parseUpstream>[1]
 
-const READ: [address: string, kind: Kind, shown: string, tls: boolean][] = [
+const VALID: [address: string, kind: Kind, shown: string, tls: boolean][] = [
   ['3000', 'http', 'http://localhost:3000', false],
   ['443', 'http', 'https://localhost:443', true],
   ['app.internal:8080', 'http', 'http://app.internal:8080', false],
@@ -24,7 +24,7 @@ const READ: [address: string, kind: Kind, shown: string, tls: boolean][] = [
   ['unix:/run/app.sock', 'http', 'unix:/run/app.sock', false],
 ]
 
-for (const [address, kind, shown, tls] of READ) {
+for (const [address, kind, shown, tls] of VALID) {
   test(`${kind} ${address} reads as ${shown}`, () => {
     const upstream = parseUpstream(address, kind)
 
@@ -39,7 +39,7 @@ test('a rewritten Host leaves out the default port of its scheme', () => {
   assert.equal(parseUpstream('3000', 'http').authority, 'localhost:3000')
 })
 
-const REFUSED: [address: string, kind: Kind, message: RegExp][] = [
+const INVALID: [address: string, kind: Kind, message: RegExp][] = [
   ['', 'http', /empty/],
   ['0', 'http', /1 to 65535/],
   ['70000', 'tcp', /1 to 65535/],
@@ -59,7 +59,7 @@ const REFUSED: [address: string, kind: Kind, message: RegExp][] = [
   ['1.2.3:80', 'tcp', /does not name a host/],
 ]
 
-for (const [address, kind, message] of REFUSED) {
+for (const [address, kind, message] of INVALID) {
   test(`${kind} "${address}" is refused`, () => {
     assert.throws(
       () => parseUpstream(address, kind),

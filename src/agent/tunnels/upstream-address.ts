@@ -38,8 +38,8 @@ export function parseUpstream(address: string, kind: Kind): Upstream {
   const text = address.trim()
   if (text === '')
     throw new AddressError('the address of the local service is empty; give a port or host:port')
-  if (text.startsWith('file:')) return directory(text, kind)
-  if (text.startsWith('unix:')) return unixSocket(text)
+  if (text.startsWith('file:')) return parseDirectory(text, kind)
+  if (text.startsWith('unix:')) return parseUnixSocket(text)
 
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase()
   if (scheme !== undefined && !['http', 'https', 'tcp', 'tls'].includes(scheme)) {
@@ -51,7 +51,7 @@ export function parseUpstream(address: string, kind: Kind): Upstream {
   if (/[/?#@\s]/.test(rest)) {
     throw new AddressError(`"${address}" must be a port, host:port or origin, without path or user name`)
   }
-  const { host, port } = hostAndPort(
+  const { host, port } = parseHostAndPort(
     rest,
     address,
     scheme === undefined ? undefined : DEFAULT_PORTS[scheme],
@@ -61,8 +61,8 @@ export function parseUpstream(address: string, kind: Kind): Upstream {
     scheme === 'https' ||
     (scheme === 'tls' && kind !== 'tls') ||
     (scheme === undefined && kind === 'http' && port === 443)
-  const wrapped = host.includes(':') ? `[${host}]` : host
-  const hostport = `${wrapped}:${port}`
+  const bracketed = host.includes(':') ? `[${host}]` : host
+  const hostport = `${bracketed}:${port}`
   const defaultPort = tls ? 443 : 80
   return {
     kind: 'tcp',
@@ -70,20 +70,20 @@ export function parseUpstream(address: string, kind: Kind): Upstream {
     host,
     port,
     path: '',
-    shown: shown(kind, tls, hostport, port),
-    authority: port === defaultPort ? wrapped : hostport,
+    shown: formatAddress(kind, tls, hostport, port),
+    authority: port === defaultPort ? bracketed : hostport,
   }
 }
 
 /** The form the local API answers with, which clients compare. */
-function shown(kind: Kind, tls: boolean, hostport: string, port: number): string {
+function formatAddress(kind: Kind, tls: boolean, hostport: string, port: number): string {
   if (kind === 'http') return `${tls ? 'https' : 'http'}://${hostport}`
   if (kind === 'tls' && port === 443) return `tls://${hostport}`
   return tls ? `tls://${hostport}` : hostport
 }
 
-function hostAndPort(text: string, address: string, fallback: number | undefined, kind: Kind) {
-  if (/^\d+$/.test(text)) return { host: 'localhost', port: checkedPort(text, address) }
+function parseHostAndPort(text: string, address: string, fallback: number | undefined, kind: Kind) {
+  if (/^\d+$/.test(text)) return { host: 'localhost', port: parsePort(text, address) }
   const match = /^(?:\[([0-9a-f:.%]+)\]|([^:[\]]+))(?::(\d+))?$/i.exec(text)
   if (!match) {
     throw new AddressError(`"${address}" is not an address; use a port, host:port, or [ipv6]:port`)
@@ -93,19 +93,19 @@ function hostAndPort(text: string, address: string, fallback: number | undefined
   if (match[2] !== undefined && (!HOST_NAME.test(host) || (/^[\d.]+$/.test(host) && isIP(host) === 0))) {
     throw new AddressError(`"${address}" does not name a host; use a port, host:port, or [ipv6]:port`)
   }
-  if (match[3] !== undefined) return { host, port: checkedPort(match[3], address) }
+  if (match[3] !== undefined) return { host, port: parsePort(match[3], address) }
   if (fallback !== undefined) return { host, port: fallback }
   if (kind === 'http') return { host, port: 80 }
   throw new AddressError(`"${address}" needs a port, for example ${host}:22`)
 }
 
-function checkedPort(digits: string, address: string): number {
+function parsePort(digits: string, address: string): number {
   const port = Number(digits)
   if (port < 1 || port > 65535) throw new AddressError(`"${address}": a port is a number from 1 to 65535`)
   return port
 }
 
-function directory(text: string, kind: Kind): Upstream {
+function parseDirectory(text: string, kind: Kind): Upstream {
   if (kind !== 'http') throw new AddressError('a file:// address can only be served over http')
   let path: string
   try {
@@ -121,7 +121,7 @@ function directory(text: string, kind: Kind): Upstream {
   return { kind: 'directory', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
 }
 
-function unixSocket(text: string): Upstream {
+function parseUnixSocket(text: string): Upstream {
   const path = text.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
   if (!isAbsolute(path))
     throw new AddressError(`"${text}" must name an absolute socket path, for example unix:/run/app.sock`)
