@@ -168,7 +168,7 @@ export class Agent {
 
   #watchUpdates(): void {
     const check = () => {
-      this.updater.look().then(
+      this.updater.check().then(
         (version) => {
           if (version !== undefined) this.log.info('update available', { obj: 'updater', version })
           this.#notifyListeners()

@@ -8,20 +8,20 @@ import {
   upgrade,
 } from './commands/config.ts'
 import { createContext } from './commands/context.ts'
-import { Failure, printFailure } from './commands/failure.ts'
+import { CommandFailure, printFailure } from './commands/failure.ts'
 import {
-  asksForJson,
-  COMMON,
-  ENDPOINT,
-  type Flag,
+  COMMON_FLAGS,
+  type CommandFlag,
+  ENDPOINT_FLAGS,
   type FlagValues,
-  LABELLED,
-  SESSION,
+  isJsonOutput,
+  LABELLED_FLAGS,
+  SESSION_FLAGS,
 } from './commands/flags.ts'
-import { outliveReaders } from './commands/outputs.ts'
-import { type ServiceAction, service } from './commands/service.ts'
+import { ignoreBrokenPipe } from './commands/outputs.ts'
+import { runServiceAction, type ServiceAction } from './commands/service.ts'
 import { ConfigError } from './config/error.ts'
-import { nearest } from './config/nearest.ts'
+import { findNearest } from './config/nearest.ts'
 import { SpecError } from './tunnels/spec-error.ts'
 import { AddressError } from './tunnels/upstream-address.ts'
 import { VERSION } from './version.ts'
@@ -35,7 +35,7 @@ export interface ExternalCommands {
 /** Runs one command line; gives the exit code. Whatever goes wrong is told on the error output. */
 export async function runCli(argv: readonly string[], others: ExternalCommands): Promise<number> {
   const state = { code: 0 }
-  outliveReaders()
+  ignoreBrokenPipe()
   try {
     const api = parseApiArguments(argv)
     if (api) return await others.api(await withApiKey(api))
@@ -60,9 +60,11 @@ function report(error: unknown): number {
     printFailure(error.message.replace(/^error: /, ''), output.error)
     return 1
   }
-  const expected = [Failure, ConfigError, SpecError, AddressError].some((kind) => error instanceof kind)
+  const expected = [CommandFailure, ConfigError, SpecError, AddressError].some(
+    (kind) => error instanceof kind,
+  )
   printFailure(expected ? (error as Error).message : toMessage(error), output.error)
-  return error instanceof Failure ? error.code : 1
+  return error instanceof CommandFailure ? error.code : 1
 }
 
 function toMessage(error: unknown): string {
@@ -102,7 +104,7 @@ export function createProgram(state: { code: number }): Command {
     .allowExcessArguments(false)
     .configureOutput({ writeOut: output.out, writeErr: output.out, outputError() {} })
     .configureHelp({ sortSubcommands: false })
-  addFlags(program, COMMON)
+  addFlags(program, COMMON_FLAGS)
 
   program
     .command('server')
@@ -111,7 +113,7 @@ export function createProgram(state: { code: number }): Command {
     .allowExcessArguments(true)
   for (const kind of ['http', 'tcp', 'tls'] as const) {
     const command = program.command(`${kind} <address>`).description(DESCRIPTIONS[kind])
-    addFlags(command, [...ENDPOINT[kind], ...SESSION])
+    addFlags(command, [...ENDPOINT_FLAGS[kind], ...SESSION_FLAGS])
     command.action(async (address: string) => {
       const { endpointCommand } = await loadTunnelCommands()
       state.code = await endpointCommand(kind, address, valuesOf(command), process.env)
@@ -124,7 +126,7 @@ export function createProgram(state: { code: number }): Command {
   addFlags(start, [
     { name: 'all', kind: 'bool', help: 'start all of them' },
     { name: 'none', kind: 'bool', help: 'start none: only the session and the local API' },
-    ...SESSION,
+    ...SESSION_FLAGS,
     { name: 'metadata', kind: 'text', help: 'free text shown with the session' },
   ])
   start.action(async (names: string[]) => {
@@ -135,7 +137,7 @@ export function createProgram(state: { code: number }): Command {
   const labelled = program
     .command('tunnel <address>')
     .description('start a labelled tunnel for the backends of an edge')
-  addFlags(labelled, [...LABELLED, ...SESSION])
+  addFlags(labelled, [...LABELLED_FLAGS, ...SESSION_FLAGS])
   labelled.action(async (address: string) => {
     const { labelledCommand } = await loadTunnelCommands()
     state.code = await labelledCommand(address, valuesOf(labelled), process.env)
@@ -198,7 +200,7 @@ function addConfigCommands(program: Command, state: { code: number }): void {
 
 function addDiagnose(program: Command, state: { code: number }): void {
   const command = program.command('diagnose').description('test the way to the server, step by step')
-  addFlags(command, SESSION)
+  addFlags(command, SESSION_FLAGS)
   command.option('-4, --ipv4', 'use IPv4 only')
   command.option('-6, --ipv6', 'use IPv6 only')
   command.option('-w, --write-report <file>', 'write a report as JSON, without secrets')
@@ -206,14 +208,14 @@ function addDiagnose(program: Command, state: { code: number }): void {
   command.action(async () => {
     const { diagnose } = await import('./commands/diagnose.ts')
     const values = valuesOf(command)
-    const json = asksForJson(values)
+    const json = isJsonOutput(values)
     const { keys } = createContext(values, process.env, { stdoutForData: json })
     const { ipv4, ipv6, writeReport } = command.opts<{
       ipv4?: boolean
       ipv6?: boolean
       writeReport?: string
     }>()
-    if (ipv4 && ipv6) throw new Failure('-4 and -6 exclude each other; leave both out to use either')
+    if (ipv4 && ipv6) throw new CommandFailure('-4 and -6 exclude each other; leave both out to use either')
     const family = ipv4 ? 4 : ipv6 ? 6 : undefined
     state.code = await diagnose(keys, { family, report: writeReport, json }, process.env, output.out)
   })
@@ -230,7 +232,7 @@ function addServiceCommands(program: Command, state: { code: number }): void {
   ]
   for (const [action, help] of actions) {
     const command = parent.command(action).description(help)
-    command.action(() => service(action, valuesOf(command), process.env, output.out))
+    command.action(() => runServiceAction(action, valuesOf(command), process.env, output.out))
   }
   const run = parent.command('run', { hidden: true })
   run.action(async () => {
@@ -243,7 +245,7 @@ function addUpdate(program: Command): void {
   const command = program.command('update').description('install the newest version of the update channel')
   addFlags(command, [
     { name: 'channel', kind: 'text', help: 'stable, beta or unstable' },
-    ...SESSION.filter(({ name }) => name === 'update-url' || name === 'update-key'),
+    ...SESSION_FLAGS.filter(({ name }) => name === 'update-url' || name === 'update-key'),
   ])
   command.action(async () => {
     const { update } = await import('./commands/update.ts')
@@ -260,35 +262,40 @@ function addSmallCommands(program: Command): void {
     .command('completion [shell]')
     .description('print completion code for bash or zsh')
     .action(async (shell: string | undefined) => {
-      const { completion } = await import('./commands/completion.ts')
-      output.out(completion(shell, program, process.env))
+      const { generateCompletion } = await import('./commands/completion.ts')
+      output.out(generateCompletion(shell, program, process.env))
     })
   program
     .command('credits')
     .description('print what this program is built on')
-    .action(async () => output.out((await import('./commands/credits.ts')).credits()))
+    .action(async () => output.out((await import('./commands/credits.ts')).formatCredits()))
 }
 
 /** Names of flags that stand alone or take `=true` and `=false`. */
 const BOOLEAN_FLAGS = new Set(['all', 'none', 'dry-run', 'relocate'])
-for (const { name, kind } of [...ENDPOINT.http, ...ENDPOINT.tcp, ...ENDPOINT.tls, ...LABELLED]) {
+for (const { name, kind } of [
+  ...ENDPOINT_FLAGS.http,
+  ...ENDPOINT_FLAGS.tcp,
+  ...ENDPOINT_FLAGS.tls,
+  ...LABELLED_FLAGS,
+]) {
   if (kind === 'bool') BOOLEAN_FLAGS.add(name)
 }
 
-function addFlags(command: Command, flags: readonly Flag[]): void {
-  for (const { name, kind, help, instead, commas } of flags) {
+function addFlags(command: Command, flags: readonly CommandFlag[]): void {
+  for (const { name, kind, help, replacement, commaSeparated } of flags) {
     const option = new Option(kind === 'bool' ? `--${name} [true|false]` : `--${name} <value>`, help)
-    if (instead !== undefined) option.hideHelp()
+    if (replacement !== undefined) option.hideHelp()
     if (kind === 'list') {
       option.argParser((value: string, before: string[] | undefined) => [
         ...(before ?? []),
-        ...(commas ? value.split(',') : [value]),
+        ...(commaSeparated ? value.split(',') : [value]),
       ])
     }
     if (kind === 'bool') {
       option.argParser((value: string) => {
         if (value === 'true' || value === 'false') return value
-        throw new Failure(`--${name} must be true or false, not "${value}"`)
+        throw new CommandFailure(`--${name} must be true or false, not "${value}"`)
       })
     }
     command.addOption(option)
@@ -312,7 +319,8 @@ function valuesOf(command: Command): FlagValues {
 function normalizeArguments(argv: readonly string[]): string[] {
   return argv.flatMap((argument) => {
     const single = /^-([a-z][a-z0-9-]+)(=.*)?$/i.exec(argument)
-    if (single) throw new Failure(`unknown flag "-${single[1]}"; long flags take two hyphens: --${single[1]}`)
+    if (single)
+      throw new CommandFailure(`unknown flag "-${single[1]}"; long flags take two hyphens: --${single[1]}`)
     if (!argument.startsWith('--')) return [argument]
     const equals = argument.indexOf('=')
     if (equals > 0) return [argument.slice(0, equals), argument.slice(equals + 1)]
@@ -328,12 +336,12 @@ function rejectUnknownTopic(program: Command, words: readonly string[]): void {
     const match = level.commands.find((each) => each.name() === word || each.aliases().includes(word))
     if (match) level = match
     else if (help) {
-      const nearestName = nearest(
+      const nearestName = findNearest(
         word,
         level.commands.map((each) => each.name()),
       )
       const suggestion = nearestName === undefined ? '' : `; did you mean "${nearestName}"?`
-      throw new Failure(`there is no command "${word}"${suggestion}\nAll commands: adit help`)
+      throw new CommandFailure(`there is no command "${word}"${suggestion}\nAll commands: adit help`)
     } else if (word === 'help') help = true
     else return
   }
@@ -341,7 +349,7 @@ function rejectUnknownTopic(program: Command, words: readonly string[]): void {
 
 /** What follows `api`, when that is the command; flags that all commands take may stand before it. */
 function parseApiArguments(argv: readonly string[]): { before: string[]; args: string[] } | undefined {
-  const common = new Set(COMMON.map(({ name }) => `--${name}`))
+  const common = new Set(COMMON_FLAGS.map(({ name }) => `--${name}`))
   let index = 0
   while (index < argv.length && argv[index]!.startsWith('--')) {
     const [flag = ''] = argv[index]!.split('=')
@@ -354,7 +362,7 @@ function parseApiArguments(argv: readonly string[]): { before: string[]; args: s
 /** The key saved with `config add-api-key` is handed on in the environment, where the API client looks for it. */
 async function withApiKey({ before, args }: { before: string[]; args: string[] }): Promise<string[]> {
   const globals = new Command().exitOverride().allowUnknownOption().allowExcessArguments(true)
-  addFlags(globals, COMMON)
+  addFlags(globals, COMMON_FLAGS)
   const { unknown, operands } = globals.parseOptions([...before, ...args])
   const { keys } = createContext(valuesOf(globals), process.env, { stdoutForData: true })
   if (keys.api_key !== undefined) process.env.ADIT_API_KEY ??= keys.api_key

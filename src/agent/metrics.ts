@@ -59,8 +59,8 @@ class Reservoir {
       if (sorted.length === 0) return 0
       if (position < 1) return sorted[0]!
       if (position >= sorted.length) return sorted.at(-1)!
-      const below = sorted[Math.floor(position) - 1]!
-      return below + (position - Math.floor(position)) * (sorted[Math.floor(position)]! - below)
+      const lower = sorted[Math.floor(position) - 1]!
+      return lower + (position - Math.floor(position)) * (sorted[Math.floor(position)]! - lower)
     })
   }
 

@@ -50,9 +50,9 @@ const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: cl
 test('the wrapper of npm connects, lists, inspects, replays and disconnects', async (t) => {
   const gateway = await TestGateway.start(t)
   const { wrapper, home, common } = loadWrapper(t, gateway)
-  const seen: string[] = []
+  const received: string[] = []
   const addr = await startHttpService(t, (request, response) => {
-    seen.push(request.url ?? '')
+    received.push(request.url ?? '')
     response.end('hello')
   })
   const states: string[] = []
@@ -89,7 +89,7 @@ test('the wrapper of npm connects, lists, inspects, replays and disconnects', as
   assert.equal((await api.requestDetail(captured!.id)).id, captured!.id)
   assert.equal(await api.replayRequest(captured!.id), true)
   assert.equal((await api.listRequests()).requests.length, 2)
-  await gateway.until(() => seen.length === 2)
+  await gateway.until(() => received.length === 2)
   assert.equal(await api.deleteAllRequests(), true)
   assert.deepEqual((await api.listRequests()).requests, [])
 

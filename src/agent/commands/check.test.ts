@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ConfigError } from '../config/error.ts'
-import { checkEverything } from './check.ts'
+import { resolveSpecs } from './check.ts'
 import { createContext } from './context.ts'
 import type { FlagValues } from './flags.ts'
 
@@ -16,20 +16,20 @@ function check(t: TestContext, sources: string[], flags: FlagValues = {}, env: R
     writeFileSync(path, source, { mode: 0o600 })
     return path
   })
-  return checkEverything(createContext({ config, ...flags }, env))
+  return resolveSpecs(createContext({ config, ...flags }, env))
 }
 
-function sentences(...given: Parameters<typeof check>): string[] {
+function messagesOf(...args: Parameters<typeof check>): string[] {
   try {
-    check(...given)
+    check(...args)
   } catch (error) {
     assert.ok(error instanceof ConfigError, String(error))
-    return error.sentences.map((sentence) => sentence.replace(/^.*\/(?=\d\.yml)/, ''))
+    return error.messages.map((message) => message.replace(/^.*\/(?=\d\.yml)/, ''))
   }
   assert.fail('everything was accepted')
 }
 
-const REFUSED: [title: string, source: string, sentence: RegExp][] = [
+const INVALID: [title: string, source: string, message: RegExp][] = [
   [
     'an unknown protocol',
     'version: 2\ntunnels:\n  web:\n    addr: 80\n    proto: htp\n',
@@ -111,37 +111,37 @@ const REFUSED: [title: string, source: string, sentence: RegExp][] = [
   ],
 ]
 
-for (const [title, source, sentence] of REFUSED) {
+for (const [title, source, message] of INVALID) {
   test(`${title} is refused with its key and line`, (t) => {
-    const [first, ...rest] = sentences(t, [source])
+    const [first, ...rest] = messagesOf(t, [source])
 
-    assert.match(first!, sentence)
+    assert.match(first!, message)
     assert.deepEqual(rest, [])
   })
 }
 
 test('everything that has to be mended is told at once', (t) => {
-  const told = sentences(t, ['version: 2\nweb_addr: x\ntunnels:\n  a: {proto: x}\n  b: {proto: http}\n'])
+  const messages = messagesOf(t, ['version: 2\nweb_addr: x\ntunnels:\n  a: {proto: x}\n  b: {proto: http}\n'])
 
   assert.deepEqual(
-    told.map((sentence) => sentence.slice(0, 13)),
+    messages.map((message) => message.slice(0, 13)),
     ['0.yml line 2:', '0.yml line 4:', '0.yml line 5:'],
   )
 })
 
 test('of several files the one that set the value is named', (t) => {
-  const told = sentences(t, [
+  const messages = messagesOf(t, [
     'version: 2\ntunnels:\n  a: {proto: http, addr: 80}\n',
     'version: 3\n\ntunnels:\n  a:\n    addr: ftp://x\n',
   ])
 
-  assert.match(told.join('\n'), /^1\.yml line 5: addr of the tunnel "a"/)
+  assert.match(messages.join('\n'), /^1\.yml line 5: addr of the tunnel "a"/)
 })
 
 test('a value that came by a flag or a variable is told by its name', (t) => {
-  assert.match(sentences(t, ['version: 3\n'], { 'web-addr': 'x' }).join(), /^--web-addr: web_addr/)
+  assert.match(messagesOf(t, ['version: 3\n'], { 'web-addr': 'x' }).join(), /^--web-addr: web_addr/)
   assert.match(
-    sentences(t, ['version: 3\n'], {}, { ADIT_CONNECT_URL: 'a b' }).join(),
+    messagesOf(t, ['version: 3\n'], {}, { ADIT_CONNECT_URL: 'a b' }).join(),
     /^environment variable ADIT_CONNECT_URL: connect_url/,
   )
 })

@@ -9,28 +9,28 @@ import { parseProxy } from '../connect/proxy.ts'
 import { resolveWebSettings } from '../settings.ts'
 import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
-import { Failure } from './failure.ts'
+import { CommandFailure } from './failure.ts'
 
 /** What is checked, and how to say where something in it was set. */
-export interface Checked {
+export interface CheckInput {
   config: Pick<Config, 'tunnels' | 'endpoints'>
   keys: AgentKeys
-  placeOf(at: Path): string
+  describeSource(path: Path): string
 }
 
 /**
  * Works out everything an agent starts with, wanted or not: one thing that cannot be used is reason not to start.
  * Throws `ConfigError` with a sentence for each, which names the place and the key. Gives the tunnels by their names.
  */
-export function checkEverything({ config, keys, placeOf }: Checked): Map<string, TunnelSpec> {
-  const sentences: string[] = []
-  const attempt = (work: () => void, at: (key: string) => [path: Path, subject: string]) => {
+export function resolveSpecs({ config, keys, describeSource }: CheckInput): Map<string, TunnelSpec> {
+  const messages: string[] = []
+  const attempt = (work: () => void, locate: (key: string) => [path: Path, subject: string]) => {
     try {
       work()
     } catch (error) {
       if (!(error instanceof ConfigError || error instanceof SpecError)) throw error
-      const [path, subject] = at(error instanceof SpecError ? error.key : '')
-      sentences.push(`${placeOf(path)}: ${subject}: ${error.message}`)
+      const [path, subject] = locate(error instanceof SpecError ? error.key : '')
+      messages.push(`${describeSource(path)}: ${subject}: ${error.message}`)
     }
   }
 
@@ -52,28 +52,28 @@ export function checkEverything({ config, keys, placeOf }: Checked): Map<string,
   for (const [index, definition] of config.endpoints.entries()) {
     const { name } = definition
     const title = name ? `the endpoint "${name}"` : `endpoint number ${index + 1}`
-    const taken =
+    const duplicate =
       name &&
       (config.tunnels.has(name) || config.endpoints.slice(0, index).some((each) => each.name === name))
     attempt(
       () => {
         const spec = endpointSpec(definition)
-        if (taken) throw new SpecError('name', `"name" must be unique; "${name}" is defined twice`)
+        if (duplicate) throw new SpecError('name', `"name" must be unique; "${name}" is defined twice`)
         specs.set(spec.name, spec)
       },
       (key) => {
-        const path = IN_ENDPOINT[key] ?? [key]
+        const path = ENDPOINT_PATHS[key] ?? [key]
         return [['endpoints', index, ...path], `${path.join('.')} of ${title}`]
       },
     )
   }
-  if (sentences.length > 0) throw new ConfigError(sentences)
+  if (messages.length > 0) throw new ConfigError(messages)
   return specs
 }
 
 /** Whoever wants to start everything wants to start something. */
-export function definesNothing({ files }: Pick<Config, 'files'>, code = 1): Failure {
-  return new Failure(
+export function noDefinitionsFailure({ files }: Pick<Config, 'files'>, code = 1): CommandFailure {
+  return new CommandFailure(
     `the configuration defines no tunnels or endpoints (files read: ${files.join(', ') || 'none'}).\nTo run only the session and the local API use: adit start --none`,
     code,
   )
@@ -109,7 +109,7 @@ function checkAllowedHost(entry: string): void {
 }
 
 /** Endpoints are worked out as tunnels, whose keys have other places in them. */
-const IN_ENDPOINT: Readonly<Record<string, Path>> = {
+const ENDPOINT_PATHS: Readonly<Record<string, Path>> = {
   addr: ['upstream', 'url'],
   upstream: ['upstream', 'url'],
   proto: ['url'],

@@ -1,26 +1,26 @@
 import type { Command } from 'commander'
-import { Failure } from './failure.ts'
+import { CommandFailure } from './failure.ts'
 
-interface Node {
+interface CommandNode {
   path: string
   words: string[]
 }
 
 /** Code for a shell that completes commands and flags, worked out of the command tree. */
-export function completion(
+export function generateCompletion(
   shell: string | undefined,
   program: Command,
   env: Readonly<Record<string, string | undefined>>,
 ): string {
-  const wanted = shell ?? (env.SHELL?.endsWith('zsh') ? 'zsh' : 'bash')
-  if (wanted !== 'bash' && wanted !== 'zsh')
-    throw new Failure(`there is no completion for ${wanted}; use bash or zsh`)
-  const cases = collect(program, '')
+  const shellName = shell ?? (env.SHELL?.endsWith('zsh') ? 'zsh' : 'bash')
+  if (shellName !== 'bash' && shellName !== 'zsh')
+    throw new CommandFailure(`there is no completion for ${shellName}; use bash or zsh`)
+  const cases = collectNodes(program, '')
     .map(({ path, words }) => `    ${JSON.stringify(path)}) words="${words.join(' ')}" ;;`)
     .join('\n')
   // zsh understands the bash form once it has loaded its bridge.
   const bridge =
-    wanted === 'zsh'
+    shellName === 'zsh'
       ? 'autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n'
       : ''
   return `${bridge}_adit() {
@@ -29,7 +29,7 @@ export function completion(
     word="\${COMP_WORDS[i]}"
     next="\${path:+$path }$word"
     case "$next" in
-${collect(program, '')
+${collectNodes(program, '')
   .filter(({ path }) => path !== '')
   .map(({ path }) => `      ${JSON.stringify(path)}) path="$next" ;;`)
   .join('\n')}
@@ -44,10 +44,10 @@ complete -o default -F _adit adit
 `
 }
 
-function collect(command: Command, path: string): Node[] {
-  const shown = command.createHelp()
-  const commands = shown.visibleCommands(command)
-  const options = [...shown.visibleOptions(command), ...shown.visibleGlobalOptions(command)]
+function collectNodes(command: Command, path: string): CommandNode[] {
+  const help = command.createHelp()
+  const commands = help.visibleCommands(command)
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]
   const flags = options.map((option) => option.long ?? option.short ?? '')
   const words = [
     ...new Set([
@@ -56,15 +56,18 @@ function collect(command: Command, path: string): Node[] {
       ...(path === '' ? [] : globalFlags(command)),
     ]),
   ]
-  const below = commands
+  const descendants = commands
     .filter((each) => command.commands.includes(each))
-    .flatMap((each) => collect(each, path === '' ? each.name() : `${path} ${each.name()}`))
-  return [{ path, words }, ...below]
+    .flatMap((each) => collectNodes(each, path === '' ? each.name() : `${path} ${each.name()}`))
+  return [{ path, words }, ...descendants]
 }
 
 function globalFlags(command: Command): string[] {
-  const above = command.parent
-  return above
-    ? [...above.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''), ...globalFlags(above)]
+  const parent = command.parent
+  return parent
+    ? [
+        ...parent.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ''),
+        ...globalFlags(parent),
+      ]
     : []
 }

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
-import { saveKey, writePrivately } from '../config/write.ts'
+import { saveKey, writePrivateFile } from '../config/write.ts'
 import { parseServerAddresses } from '../connect/location.ts'
 import { configPath, configPaths, readToken } from './context.ts'
-import { Failure } from './failure.ts'
+import { CommandFailure } from './failure.ts'
 import type { FlagValues } from './flags.ts'
 
 type Write = (text: string) => void
@@ -35,7 +35,7 @@ function save(
   env: Env,
   write: Write,
 ): void {
-  if (value.trim() === '') throw new Failure(`the ${title.toLowerCase()} is empty; nothing was saved`)
+  if (value.trim() === '') throw new CommandFailure(`the ${title.toLowerCase()} is empty; nothing was saved`)
   const path = configPath(values, env)
   saveKey(path, key, value)
   write(`${title} saved to configuration file: ${path}\n`)
@@ -43,11 +43,11 @@ function save(
 
 /** `config check`: the files named, or the default one, with all that an agent would refuse to start with. */
 export async function checkConfig(values: FlagValues, env: Env, write: Write, warn: Write): Promise<void> {
-  const named = configPaths(values, env)
+  const paths = configPaths(values, env)
   // Of the files alone: what the environment says today may be another thing tomorrow.
-  const config = loadConfig(named.length > 0 ? named : [defaultConfigPath(env)], {})
-  const { checkEverything } = await import('./check.ts')
-  checkEverything({ config, keys: config.agent, placeOf: config.placeOf })
+  const config = loadConfig(paths.length > 0 ? paths : [defaultConfigPath(env)], {})
+  const { resolveSpecs } = await import('./check.ts')
+  resolveSpecs({ config, keys: config.agent, describeSource: config.describeSource })
   for (const path of config.files) write(`Valid configuration file at ${path}\n`)
   for (const warning of config.warnings) warn(`WARN:  ${warning}\n`)
 }
@@ -55,12 +55,13 @@ export async function checkConfig(values: FlagValues, env: Env, write: Write, wa
 /** `config edit`: opens the file as it is, valid or not, and makes it when it is missing. */
 export function editConfig(values: FlagValues, env: Env): number {
   const path = configPath(values, env)
-  if (!existsSync(path)) writePrivately(path, 'version: "3"\nagent: {}\n')
+  if (!existsSync(path)) writePrivateFile(path, 'version: "3"\nagent: {}\n')
   const editor = env.EDITOR || env.VISUAL || (process.platform === 'win32' ? 'notepad' : 'nano')
   // An editor may be given with arguments ("code --wait").
-  const [program = editor, ...given] = editor.split(/\s+/)
-  const { status, error } = spawnSync(program, [...given, path], { stdio: 'inherit' })
-  if (error) throw new Failure(`cannot start the editor "${editor}"; set EDITOR to one that is installed`)
+  const [program = editor, ...editorArgs] = editor.split(/\s+/)
+  const { status, error } = spawnSync(program, [...editorArgs, path], { stdio: 'inherit' })
+  if (error)
+    throw new CommandFailure(`cannot start the editor "${editor}"; set EDITOR to one that is installed`)
   return status ?? 1
 }
 
@@ -73,14 +74,14 @@ export function upgrade(
   write: Write,
 ): void {
   if (version !== undefined && version !== '2' && version !== '3') {
-    throw new Failure(`there is no configuration version ${version}; use 2 or 3`)
+    throw new CommandFailure(`there is no configuration version ${version}; use 2 or 3`)
   }
   const path = configPath(values, env)
-  const home = defaultConfigPath(env)
+  const defaultPath = defaultConfigPath(env)
   const result = upgradeConfig(path, {
     to: version === '2' ? 2 : 3,
     dryRun: options.dryRun,
-    relocateTo: options.relocate && path !== home ? home : undefined,
+    relocateTo: options.relocate && path !== defaultPath ? defaultPath : undefined,
   })
   if (!options.dryRun) {
     if (result.backup !== undefined) write(`# Backup of the former file: ${result.backup}\n`)

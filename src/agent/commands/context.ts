@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../config/error.ts'
-import { reason } from '../config/file.ts'
+import { describeFileError } from '../config/file.ts'
 import { type AgentKeys, agentKeys } from '../config/keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
@@ -9,7 +9,7 @@ import { type AgentLog, createAgentLog, openLogOutput, silentAgentLog } from '..
 import type { FlagValues } from './flags.ts'
 
 /** What a command starts from: the merged configuration with flags laid over it, and the log they ask for. */
-export interface Context {
+export interface CommandContext {
   config: Config
   /** Agent keys with flags applied: flag over environment over files. */
   keys: AgentKeys
@@ -17,13 +17,13 @@ export interface Context {
   /** Where the log goes; undefined when nowhere. */
   logTarget: string | undefined
   /** Where something was set, as text for a message: a flag, a variable, or a file and its line. */
-  placeOf(at: Path): string
+  describeSource(path: Path): string
 }
 
 /** The configuration files named by `--config` or `ADIT_CONFIG`, in order. */
 export function configPaths(values: FlagValues, env: Env): string[] {
-  const given = values.config ?? env.ADIT_CONFIG ?? []
-  return [given]
+  const value = values.config ?? env.ADIT_CONFIG ?? []
+  return [value]
     .flat()
     .flatMap((each) => each.split(','))
     .filter((path) => path !== '')
@@ -34,7 +34,7 @@ export function configPath(values: FlagValues, env: Env): string {
   return configPaths(values, env).at(-1) ?? defaultConfigPath(env)
 }
 
-const FROM_FLAGS: Readonly<Record<string, keyof AgentKeys>> = {
+const FLAG_KEYS: Readonly<Record<string, keyof AgentKeys>> = {
   authtoken: 'authtoken',
   'connect-url': 'connect_url',
   'root-cas': 'connect_cas',
@@ -55,35 +55,37 @@ export function createContext(
   values: FlagValues,
   env: Env,
   options: { stdoutForData?: boolean } = {},
-): Context {
+): CommandContext {
   const paths = configPaths(values, env)
   const config = loadConfig(paths, env)
-  const flags = keysFrom(values)
+  const flags = parseFlagKeys(values)
   const keys: AgentKeys = { ...config.agent, ...flags }
   const { log, logTarget } = openLog(keys, options.stdoutForData ?? false)
   if (keys.authtoken) log.hide(keys.authtoken)
   if (keys.api_key) log.hide(keys.api_key)
   logConfiguration(log, config, paths, env)
-  const placeOf = (at: Path) =>
-    at[0] === 'agent' && Object.hasOwn(flags, at[1] ?? '') ? `--${flagOf(at[1])}` : config.placeOf(at)
-  return { config, keys, log, logTarget, placeOf }
+  const describeSource = (path: Path) =>
+    path[0] === 'agent' && Object.hasOwn(flags, path[1] ?? '')
+      ? `--${flagName(path[1])}`
+      : config.describeSource(path)
+  return { config, keys, log, logTarget, describeSource }
 }
 
-function flagOf(key: string | number | undefined): string {
-  return Object.entries(FROM_FLAGS).find(([, each]) => each === key)?.[0] ?? ''
+function flagName(key: string | number | undefined): string {
+  return Object.entries(FLAG_KEYS).find(([, each]) => each === key)?.[0] ?? ''
 }
 
-function keysFrom(values: FlagValues): AgentKeys {
-  const given: Record<string, unknown> = {}
-  for (const [flag, key] of Object.entries(FROM_FLAGS))
-    if (values[flag] !== undefined) given[key] = values[flag]
-  if (typeof values['authtoken-file'] === 'string') given.authtoken = readToken(values['authtoken-file'])
+function parseFlagKeys(values: FlagValues): AgentKeys {
+  const input: Record<string, unknown> = {}
+  for (const [flag, key] of Object.entries(FLAG_KEYS))
+    if (values[flag] !== undefined) input[key] = values[flag]
+  if (typeof values['authtoken-file'] === 'string') input.authtoken = readToken(values['authtoken-file'])
   const problems: Problem[] = []
-  const read = object(agentKeys).read(given, [], problems) ?? {}
+  const parsed = object(agentKeys).read(input, [], problems) ?? {}
   if (problems.length > 0) {
-    throw new ConfigError(problems.map(({ path, message }) => `--${flagOf(path[0])}: ${message}`))
+    throw new ConfigError(problems.map(({ path, message }) => `--${flagName(path[0])}: ${message}`))
   }
-  return read
+  return parsed
 }
 
 /** A token out of a file, or off the standard input for `-`. */
@@ -92,27 +94,27 @@ export function readToken(path: string): string {
     return readFileSync(path === '-' ? 0 : path, 'utf8').trim()
   } catch (error) {
     throw new ConfigError([
-      `cannot read the authtoken from ${path === '-' ? 'standard input' : path}: ${reason(error)}`,
+      `cannot read the authtoken from ${path === '-' ? 'standard input' : path}: ${describeFileError(error)}`,
     ])
   }
 }
 
 function openLog(keys: AgentKeys, stdoutForData: boolean): { log: AgentLog; logTarget: string | undefined } {
-  const asked = keys.log ?? (keys.console_ui === 'false' ? 'stdout' : 'false')
-  const logTarget = asked === 'stdout' && stdoutForData ? 'stderr' : asked
-  let opened: ReturnType<typeof openLogOutput>
+  const requested = keys.log ?? (keys.console_ui === 'false' ? 'stdout' : 'false')
+  const logTarget = requested === 'stdout' && stdoutForData ? 'stderr' : requested
+  let sink: ReturnType<typeof openLogOutput>
   try {
-    opened = openLogOutput(logTarget)
+    sink = openLogOutput(logTarget)
   } catch (error) {
-    throw new ConfigError([`cannot write the log to ${logTarget}: ${reason(error)}`])
+    throw new ConfigError([`cannot write the log to ${logTarget}: ${describeFileError(error)}`])
   }
-  if (!opened) return { log: silentAgentLog, logTarget: undefined }
+  if (!sink) return { log: silentAgentLog, logTarget: undefined }
   const log = createAgentLog({
-    output: opened.output,
+    output: sink.output,
     format: keys.log_format ?? 'term',
     level: keys.log_level ?? 'info',
-    colours: opened.terminal,
-    close: opened.close,
+    colours: sink.terminal,
+    close: sink.close,
   })
   return { log, logTarget }
 }

@@ -8,13 +8,13 @@ interface Package {
 }
 
 /** The packages this program is built on, with their licences. */
-export function credits(): string {
-  const own = readPackage(INSTALL_ROOT)
-  const lines = Object.entries(own?.dependencies ?? {}).map(([name, version]) => {
+export function formatCredits(): string {
+  const manifest = readPackage(INSTALL_ROOT)
+  const lines = Object.entries(manifest?.dependencies ?? {}).map(([name, version]) => {
     const license = readPackage(join(INSTALL_ROOT, 'node_modules', name))?.license ?? 'see its package'
     return `  ${name.padEnd(36)} ${version.padEnd(12)} ${license}`
   })
-  return `Adit is published under the ${own?.license ?? 'Apache-2.0'} licence. It is built on:\n\n${lines.join('\n')}\n`
+  return `Adit is published under the ${manifest?.license ?? 'Apache-2.0'} licence. It is built on:\n\n${lines.join('\n')}\n`
 }
 
 function readPackage(directory: string): Package | undefined {

@@ -1,6 +1,6 @@
 /** An end of the program with a sentence for the user; `code` is the exit code. */
-export class Failure extends Error {
-  override name = 'Failure'
+export class CommandFailure extends Error {
+  override name = 'CommandFailure'
   readonly code: number
 
   constructor(message: string, code = 1) {

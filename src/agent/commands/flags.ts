@@ -1,8 +1,8 @@
 import type { TunnelDefinition } from '../config/definitions.ts'
-import { Failure } from './failure.ts'
+import { CommandFailure } from './failure.ts'
 
 /** A command-line flag, and where its value goes. */
-export interface Flag {
+export interface CommandFlag {
   /** Without hyphens. */
   name: string
   kind: 'text' | 'bool' | 'list'
@@ -10,13 +10,13 @@ export interface Flag {
   /** Key of the tunnel definition, dotted when nested; absent for flags the command itself reads. */
   key?: string
   /** True when several values may be given at once, with commas between them. */
-  commas?: boolean
+  commaSeparated?: boolean
   /** What to use instead; such flags are left out of the help and give a warning. */
-  instead?: string
+  replacement?: string
 }
 
 /** Flags every command takes. */
-export const COMMON: readonly Flag[] = [
+export const COMMON_FLAGS: readonly CommandFlag[] = [
   {
     name: 'config',
     kind: 'list',
@@ -28,7 +28,7 @@ export const COMMON: readonly Flag[] = [
 ]
 
 /** Flags of the commands that connect to a server. */
-export const SESSION: readonly Flag[] = [
+export const SESSION_FLAGS: readonly CommandFlag[] = [
   {
     name: 'authtoken',
     kind: 'text',
@@ -41,10 +41,10 @@ export const SESSION: readonly Flag[] = [
   { name: 'update-url', kind: 'text', help: 'directory or URL updates come from' },
   { name: 'update-key', kind: 'text', help: 'public key updates are signed with' },
   { name: 'output', kind: 'text', help: '"json" prints JSON for programs instead of text for people' },
-  { name: 'region', kind: 'text', help: '', instead: 'nothing; the server decides the region' },
+  { name: 'region', kind: 'text', help: '', replacement: 'nothing; the server decides the region' },
 ]
 
-const EVERY_KIND: readonly Flag[] = [
+const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
   {
     name: 'url',
     kind: 'text',
@@ -56,7 +56,7 @@ const EVERY_KIND: readonly Flag[] = [
   { name: 'metadata', kind: 'text', key: 'metadata', help: 'free text stored with the endpoint' },
   {
     name: 'binding',
-    commas: true,
+    commaSeparated: true,
     kind: 'list',
     key: 'bindings',
     help: 'where the endpoint is reachable: public',
@@ -80,17 +80,23 @@ const EVERY_KIND: readonly Flag[] = [
     key: 'proxy_proto',
     help: "tell the visitor's address by PROXY protocol: 1 or 2",
   },
-  { name: 'proxy-proto', kind: 'text', key: 'proxy_proto', help: '', instead: '--upstream-proxy-protocol' },
+  {
+    name: 'proxy-proto',
+    kind: 'text',
+    key: 'proxy_proto',
+    help: '',
+    replacement: '--upstream-proxy-protocol',
+  },
   {
     name: 'cidr-allow',
-    commas: true,
+    commaSeparated: true,
     kind: 'list',
     key: 'ip_restriction.allow_cidrs',
     help: 'let in visitors from this range only',
   },
   {
     name: 'cidr-deny',
-    commas: true,
+    commaSeparated: true,
     kind: 'list',
     key: 'ip_restriction.deny_cidrs',
     help: 'keep out visitors from this range',
@@ -100,11 +106,11 @@ const EVERY_KIND: readonly Flag[] = [
     kind: 'text',
     key: 'traffic_policy_file',
     help: '',
-    instead: '--traffic-policy-file',
+    replacement: '--traffic-policy-file',
   },
 ]
 
-const UPSTREAM_TLS: readonly Flag[] = [
+const UPSTREAM_TLS_FLAGS: readonly CommandFlag[] = [
   {
     name: 'upstream-tls-verify',
     kind: 'bool',
@@ -119,10 +125,10 @@ const UPSTREAM_TLS: readonly Flag[] = [
   },
 ]
 
-const NAMES: readonly Flag[] = [
-  { name: 'domain', kind: 'text', key: 'domain', help: '', instead: '--url' },
-  { name: 'hostname', kind: 'text', key: 'hostname', help: '', instead: '--url' },
-  { name: 'subdomain', kind: 'text', key: 'subdomain', help: '', instead: '--url' },
+const NAME_FLAGS: readonly CommandFlag[] = [
+  { name: 'domain', kind: 'text', key: 'domain', help: '', replacement: '--url' },
+  { name: 'hostname', kind: 'text', key: 'hostname', help: '', replacement: '--url' },
+  { name: 'subdomain', kind: 'text', key: 'subdomain', help: '', replacement: '--url' },
   {
     name: 'mutual-tls-cas',
     kind: 'text',
@@ -132,11 +138,11 @@ const NAMES: readonly Flag[] = [
 ]
 
 /** Flags that describe an endpoint, by the command that makes it. */
-export const ENDPOINT: Readonly<Record<'http' | 'tcp' | 'tls', readonly Flag[]>> = {
+export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly CommandFlag[]>> = {
   http: [
-    ...EVERY_KIND,
-    ...UPSTREAM_TLS,
-    ...NAMES,
+    ...SHARED_ENDPOINT_FLAGS,
+    ...UPSTREAM_TLS_FLAGS,
+    ...NAME_FLAGS,
     {
       name: 'inspect',
       kind: 'bool',
@@ -145,7 +151,7 @@ export const ENDPOINT: Readonly<Record<'http' | 'tcp' | 'tls', readonly Flag[]>>
     },
     {
       name: 'scheme',
-      commas: true,
+      commaSeparated: true,
       kind: 'list',
       key: 'schemes',
       help: 'schemes to serve: http, https (default https)',
@@ -214,21 +220,21 @@ export const ENDPOINT: Readonly<Record<'http' | 'tcp' | 'tls', readonly Flag[]>>
     { name: 'oauth', kind: 'text', key: 'oauth.provider', help: 'ask visitors to log in with this provider' },
     {
       name: 'oauth-allow-domain',
-      commas: true,
+      commaSeparated: true,
       kind: 'list',
       key: 'oauth.allow_domains',
       help: 'email domains that may enter',
     },
     {
       name: 'oauth-allow-email',
-      commas: true,
+      commaSeparated: true,
       kind: 'list',
       key: 'oauth.allow_emails',
       help: 'email addresses that may enter',
     },
     {
       name: 'oauth-scope',
-      commas: true,
+      commaSeparated: true,
       kind: 'list',
       key: 'oauth.scopes',
       help: 'scopes to ask the provider for',
@@ -255,7 +261,7 @@ export const ENDPOINT: Readonly<Record<'http' | 'tcp' | 'tls', readonly Flag[]>>
     },
     {
       name: 'oidc-scope',
-      commas: true,
+      commaSeparated: true,
       kind: 'list',
       key: 'oidc.scopes',
       help: 'scopes to ask the issuer for',
@@ -278,16 +284,16 @@ export const ENDPOINT: Readonly<Record<'http' | 'tcp' | 'tls', readonly Flag[]>>
       key: 'app_protocol',
       help: 'http1 or http2 (cleartext) to the upstream',
     },
-    { name: 'app-protocol', kind: 'text', key: 'app_protocol', help: '', instead: '--upstream-protocol' },
+    { name: 'app-protocol', kind: 'text', key: 'app_protocol', help: '', replacement: '--upstream-protocol' },
   ],
   tcp: [
-    ...EVERY_KIND,
-    { name: 'remote-addr', kind: 'text', key: 'remote_addr', help: '', instead: '--url tcp://host:port' },
+    ...SHARED_ENDPOINT_FLAGS,
+    { name: 'remote-addr', kind: 'text', key: 'remote_addr', help: '', replacement: '--url tcp://host:port' },
   ],
   tls: [
-    ...EVERY_KIND,
-    ...UPSTREAM_TLS,
-    ...NAMES,
+    ...SHARED_ENDPOINT_FLAGS,
+    ...UPSTREAM_TLS_FLAGS,
+    ...NAME_FLAGS,
     { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to end TLS in the agent with' },
     { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
     {
@@ -300,7 +306,7 @@ export const ENDPOINT: Readonly<Record<'http' | 'tcp' | 'tls', readonly Flag[]>>
 }
 
 /** Flags of a labelled tunnel. */
-export const LABELLED: readonly Flag[] = [
+export const LABELLED_FLAGS: readonly CommandFlag[] = [
   {
     name: 'label',
     kind: 'list',
@@ -341,7 +347,7 @@ export const LABELLED: readonly Flag[] = [
 export type FlagValues = Readonly<Record<string, string | string[] | undefined>>
 
 /** The body of a tunnel definition that flags describe; checked like one from a file. */
-export function definitionFrom(flags: readonly Flag[], values: FlagValues): Record<string, unknown> {
+export function toDefinition(flags: readonly CommandFlag[], values: FlagValues): Record<string, unknown> {
   const definition: Record<string, unknown> = {}
   for (const { name, key } of flags) {
     const value = values[name]
@@ -354,14 +360,15 @@ export function definitionFrom(flags: readonly Flag[], values: FlagValues): Reco
 }
 
 /** One warning for each flag given that has a better one. */
-export function warningsOf(flags: readonly Flag[], values: FlagValues): string[] {
+export function deprecationWarnings(flags: readonly CommandFlag[], values: FlagValues): string[] {
   return flags
-    .filter(({ name, instead }) => instead !== undefined && values[name] !== undefined)
-    .map(({ name, instead }) => `the flag --${name} is deprecated; use ${instead}`)
+    .filter(({ name, replacement }) => replacement !== undefined && values[name] !== undefined)
+    .map(({ name, replacement }) => `the flag --${name} is deprecated; use ${replacement}`)
 }
 
 /** Whether `--output json` is given, the only output besides text. */
-export function asksForJson({ output }: FlagValues): boolean {
-  if (output !== undefined && output !== 'json') throw new Failure(`--output must be json, not "${output}"`)
+export function isJsonOutput({ output }: FlagValues): boolean {
+  if (output !== undefined && output !== 'json')
+    throw new CommandFailure(`--output must be json, not "${output}"`)
   return output === 'json'
 }

@@ -19,7 +19,7 @@ const VARIABLE = 'ADIT_RESUME'
 const PREFIX = 'adit-resume-'
 
 /** Writes the state to a file only this user can read; gives its path. It may hold keys and passwords. */
-export function leaveState(agent: Agent): string {
+export function writeResumeState(agent: Agent): string {
   const state: ResumeState = {
     session: agent.connection.resume,
     specs: [...new Set(agent.tunnels.list().map((tunnel) => tunnel.spec))],
@@ -31,7 +31,7 @@ export function leaveState(agent: Agent): string {
 }
 
 /** Takes what a former process left, once. */
-export function takeState(env: NodeJS.ProcessEnv & Env): ResumeState | undefined {
+export function consumeResumeState(env: NodeJS.ProcessEnv & Env): ResumeState | undefined {
   const path = env[VARIABLE]
   delete env[VARIABLE]
   if (path === undefined) return undefined

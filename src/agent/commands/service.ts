@@ -1,62 +1,63 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { reason } from '../config/file.ts'
+import { describeFileError } from '../config/file.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import { BASE_ROOT } from '../version.ts'
 import { configPaths } from './context.ts'
-import { Failure } from './failure.ts'
+import { CommandFailure } from './failure.ts'
 import type { FlagValues } from './flags.ts'
 
-const UNIT = 'adit.service'
+const UNIT_NAME = 'adit.service'
 
 /** What is done to the service that runs `start --all` whenever the machine does. */
 export type ServiceAction = 'install' | 'start' | 'stop' | 'restart' | 'uninstall'
 
 /** Carries out `adit service …` with systemd: for the whole machine as root, for the user otherwise. */
-export async function service(
+export async function runServiceAction(
   action: ServiceAction,
   values: FlagValues,
   env: Env,
   write: (text: string) => void,
 ): Promise<void> {
   if (process.platform !== 'linux') {
-    throw new Failure(
+    throw new CommandFailure(
       'services are set up with systemd only; elsewhere let the system run: adit start --all --config FILE',
     )
   }
-  const everybody = process.getuid?.() === 0
-  const systemctl = (...args: string[]) => run(everybody ? args : ['--user', ...args])
-  const directory = everybody
+  const systemWide = process.getuid?.() === 0
+  const systemctl = (...args: string[]) => runSystemctl(systemWide ? args : ['--user', ...args])
+  const directory = systemWide
     ? '/etc/systemd/system'
     : join(env.XDG_CONFIG_HOME || join(env.HOME ?? '', '.config'), 'systemd/user')
-  const unit = join(env.ADIT_UNIT_DIR || directory, UNIT)
+  const unit = join(env.ADIT_UNIT_DIR || directory, UNIT_NAME)
 
   if (action === 'install') {
     const paths = configPaths(values, env).map((path) => resolve(path))
     if (paths.length === 0)
-      throw new Failure('name the configuration to run: adit service install --config FILE')
-    const { checkEverything, definesNothing } = await import('./check.ts')
+      throw new CommandFailure('name the configuration to run: adit service install --config FILE')
+    const { resolveSpecs, noDefinitionsFailure } = await import('./check.ts')
     const config = loadConfig(paths, {})
-    const defined = checkEverything({ config, keys: config.agent, placeOf: config.placeOf })
-    if (defined.size === 0) throw definesNothing(config)
-    if (existsSync(unit)) throw new Failure(`the service is installed already (${unit}); uninstall it first`)
-    writeUnit(unit, unitText(paths))
+    const specs = resolveSpecs({ config, keys: config.agent, describeSource: config.describeSource })
+    if (specs.size === 0) throw noDefinitionsFailure(config)
+    if (existsSync(unit))
+      throw new CommandFailure(`the service is installed already (${unit}); uninstall it first`)
+    writeUnit(unit, formatUnit(paths))
     systemctl('daemon-reload')
-    systemctl('enable', UNIT)
+    systemctl('enable', UNIT_NAME)
     write(`Service installed: ${unit}\nStart it with: adit service start\n`)
     return
   }
   if (!existsSync(unit))
-    throw new Failure('the service is not installed; run: adit service install --config FILE')
+    throw new CommandFailure('the service is not installed; run: adit service install --config FILE')
   if (action === 'uninstall') {
-    systemctl('disable', '--now', UNIT)
+    systemctl('disable', '--now', UNIT_NAME)
     rmSync(unit)
     systemctl('daemon-reload')
     write(`Service removed: ${unit}\n`)
   } else {
-    systemctl(action, UNIT)
+    systemctl(action, UNIT_NAME)
     write(`Service ${action === 'stop' ? 'stopped' : action === 'start' ? 'started' : 'restarted'}\n`)
   }
 }
@@ -66,17 +67,17 @@ function writeUnit(path: string, text: string): void {
     mkdirSync(join(path, '..'), { recursive: true })
     writeFileSync(path, text, { mode: 0o644 })
   } catch (error) {
-    throw new Failure(`cannot write ${path}: ${reason(error)}`)
+    throw new CommandFailure(`cannot write ${path}: ${describeFileError(error)}`)
   }
 }
 
 /** systemd reads `%` as a specifier and splits at blanks, so names are quoted and escaped. */
-function quoted(text: string): string {
+function quoteUnitValue(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 }
 
-function unitText(paths: string[]): string {
-  const configs = paths.map((path) => `--config ${quoted(path)}`).join(' ')
+function formatUnit(paths: string[]): string {
+  const configs = paths.map((path) => `--config ${quoteUnitValue(path)}`).join(' ')
   return `[Unit]
 Description=Adit agent
 Documentation=file://${BASE_ROOT}/docs/agent.md
@@ -84,7 +85,7 @@ After=network-online.target
 Wants=network-online.target
 
 [Service]
-ExecStart=${quoted(join(BASE_ROOT, 'bin', 'adit'))} service run ${configs}
+ExecStart=${quoteUnitValue(join(BASE_ROOT, 'bin', 'adit'))} service run ${configs}
 Restart=always
 RestartSec=15
 # A configuration that cannot be read will not be better in 15 seconds.
@@ -96,9 +97,9 @@ WantedBy=${process.getuid?.() === 0 ? 'multi-user.target' : 'default.target'}
 `
 }
 
-function run(args: string[]): void {
+function runSystemctl(args: string[]): void {
   const { status, error, stderr } = spawnSync('systemctl', args, { encoding: 'utf8' })
-  if (error) throw new Failure('systemctl was not found; services need systemd')
+  if (error) throw new CommandFailure('systemctl was not found; services need systemd')
   if (status !== 0)
-    throw new Failure(`systemctl ${args.join(' ')} failed: ${stderr.trim() || `exit code ${status}`}`)
+    throw new CommandFailure(`systemctl ${args.join(' ')} failed: ${stderr.trim() || `exit code ${status}`}`)
 }

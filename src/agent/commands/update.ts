@@ -1,13 +1,13 @@
-import { reason } from '../config/file.ts'
+import { describeFileError } from '../config/file.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import { resolveUpdates } from '../settings.ts'
-import { UpdateRefused, Updater } from '../update/updater.ts'
+import { UpdateRejected, Updater } from '../update/updater.ts'
 import { BASE_ROOT, VERSION } from '../version.ts'
-import type { Context } from './context.ts'
-import { Failure } from './failure.ts'
+import type { CommandContext } from './context.ts'
+import { CommandFailure } from './failure.ts'
 
 /** `adit update`: installs the newest version of the channel. */
-export async function update({ keys, log }: Context, write: (text: string) => void): Promise<void> {
+export async function update({ keys, log }: CommandContext, write: (text: string) => void): Promise<void> {
   // Asked for by hand, it is not a check that somebody may have switched off.
   const updater = new Updater({
     settings: { ...resolveUpdates(keys), check: true },
@@ -23,24 +23,24 @@ export async function update({ keys, log }: Context, write: (text: string) => vo
       `Version ${version} is installed; agents that run go on with ${VERSION} until they are restarted.\n`,
     )
   } catch (error) {
-    throw error instanceof UpdateRefused ? new Failure(explained(error.message, keys)) : error
+    throw error instanceof UpdateRejected ? new CommandFailure(explainFailure(error.message, keys)) : error
   }
 }
 
 /** Says in words what the system or `fetch` says of a channel that cannot be read. */
-function explained(
+function explainFailure(
   message: string,
   { update_url: url = '', update_channel: channel = 'stable' }: AgentKeys,
 ): string {
   const code = /^(E[A-Z]+): /.exec(message)?.[1]
-  const why =
+  const detail =
     code !== undefined
-      ? reason({ code, message })
+      ? describeFileError({ code, message })
       : message === 'fetch failed'
         ? 'the server cannot be reached'
         : /aborted due to timeout/.test(message)
           ? 'the server did not answer in time'
           : undefined
-  if (why === undefined) return message
-  return `cannot read the channel "${channel}" at ${url}: ${why}; check update_url and update_channel`
+  if (detail === undefined) return message
+  return `cannot read the channel "${channel}" at ${url}: ${detail}; check update_url and update_channel`
 }

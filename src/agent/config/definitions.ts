@@ -1,10 +1,10 @@
 import {
   choice,
-  type Fields,
   flag,
   isRecord,
   list,
   number,
+  type ObjectFields,
   object,
   type Shape,
   shortText,
@@ -21,9 +21,9 @@ const policy: Shape<string> = {
   },
 }
 
-const headers = object({ add: list(text), remove: list(text) })
+const headerShape = object({ add: list(text), remove: list(text) })
 
-const identity = {
+const identityFields = {
   client_id: text,
   client_secret: text,
   scopes: list(text),
@@ -53,10 +53,10 @@ export const tunnelShape = object(
     compression: flag,
     circuit_breaker: number(0, 1, false),
     websocket_tcp_converter: flag,
-    request_header: headers,
-    response_header: headers,
-    oauth: object({ provider: text, ...identity }),
-    oidc: object({ issuer_url: text, ...identity }),
+    request_header: headerShape,
+    response_header: headerShape,
+    oauth: object({ provider: text, ...identityFields }),
+    oidc: object({ issuer_url: text, ...identityFields }),
     verify_webhook: object({ provider: text, secret: text }),
     user_agent_filter: object({ allow: list(text), deny: list(text) }),
     ip_restriction: object({ allow_cidrs: list(text), deny_cidrs: list(text) }),
@@ -82,7 +82,7 @@ export const tunnelShape = object(
 )
 
 /** A tunnel definition as it was read; nothing in it has been put in relation yet. */
-export type TunnelDefinition = Fields<(typeof tunnelShape)['fields']>
+export type TunnelDefinition = ObjectFields<(typeof tunnelShape)['fields']>
 
 /** An endpoint as configuration files (`endpoints`, version 3) and `/api/endpoints` describe it. */
 export const endpointShape = object(
@@ -116,4 +116,4 @@ export const endpointShape = object(
 )
 
 /** An endpoint definition as it was read. */
-export type EndpointDefinition = Fields<(typeof endpointShape)['fields']>
+export type EndpointDefinition = ObjectFields<(typeof endpointShape)['fields']>

@@ -20,16 +20,16 @@ export interface Edit {
 /** Applies changes that do not overlap. */
 export function applyEdits(source: string, edits: readonly Edit[]): string {
   let result = ''
-  let at = 0
+  let offset = 0
   for (const { start, end, text } of edits.toSorted((a, b) => a.start - b.start)) {
-    result += source.slice(at, start) + text
-    at = end
+    result += source.slice(offset, start) + text
+    offset = end
   }
-  return result + source.slice(at)
+  return result + source.slice(offset)
 }
 
 /** How the lines of a text end. */
-export function lineEnd(source: string): string {
+export function lineEnding(source: string): string {
   return source.includes('\r\n') ? '\r\n' : '\n'
 }
 
@@ -39,32 +39,32 @@ export function pairOf(map: YAMLMap, name: string): Pair | undefined {
 }
 
 /** Where a node stands, without the comment after it. */
-export function extentOf(node: unknown): { start: number; end: number } {
+export function rangeOf(node: unknown): { start: number; end: number } {
   if (!isNode(node) || !node.range) throw new Error('The node was not read from a text.')
   return { start: node.range[0], end: node.range[1] }
 }
 
 /** The end of an entry: of its value, or of its key when it has none. */
 export function endOf({ key, value }: Pair): number {
-  return extentOf(isNode(value) ? value : key).end
+  return rangeOf(isNode(value) ? value : key).end
 }
 
 /** Gives a key another name. */
-export function renameKey(map: YAMLMap, before: string, after: string): Edit[] {
-  const pair = pairOf(map, before)
-  return pair ? [{ ...extentOf(pair.key), text: after }] : []
+export function renameKey(map: YAMLMap, from: string, to: string): Edit[] {
+  const pair = pairOf(map, from)
+  return pair ? [{ ...rangeOf(pair.key), text: to }] : []
 }
 
 /** Puts YAML text in the place of a value; undefined when it is a map or a list, which somebody has to look at. */
 export function replaceValue(source: string, { key, value }: Pair, text: string): Edit | undefined {
   if (!isNode(value) || isCollection(value)) return undefined
-  const { start, end } = extentOf(value)
+  const { start, end } = rangeOf(value)
   if (start === end) {
-    const afterColon = source.indexOf(':', extentOf(key).end) + 1
+    const afterColon = source.indexOf(':', rangeOf(key).end) + 1
     return { start: afterColon, end: afterColon, text: ` ${text}` }
   }
   // A block of lines ends with its last line break.
-  return { start, end, text: isBlock(value) ? `${text}${lineEnd(source)}` : text }
+  return { start, end, text: isBlock(value) ? `${text}${lineEnding(source)}` : text }
 }
 
 function isBlock(node: unknown): boolean {
@@ -72,31 +72,31 @@ function isBlock(node: unknown): boolean {
 }
 
 /** Adds an entry behind the last one of a map. */
-export function addLast(source: string, map: YAMLMap, entry: string): Edit {
+export function appendEntry(source: string, map: YAMLMap, entry: string): Edit {
   const last = map.items.at(-1)
-  const { start, end } = extentOf(map)
+  const { start, end } = rangeOf(map)
   if (!last) return { start, end, text: `{ ${entry} }` }
-  const after = endOf(last)
-  if (map.flow) return { start: after, end: after, text: `, ${entry}` }
-  const newline = lineEnd(source)
+  const insertAt = endOf(last)
+  if (map.flow) return { start: insertAt, end: insertAt, text: `, ${entry}` }
+  const newline = lineEnding(source)
   const line = `${' '.repeat(columnOf(source, map))}${entry}`
-  if (source[after - 1] === '\n') return { start: after, end: after, text: `${line}${newline}` }
-  const next = source.indexOf('\n', after)
+  if (source[insertAt - 1] === '\n') return { start: insertAt, end: insertAt, text: `${line}${newline}` }
+  const next = source.indexOf('\n', insertAt)
   return next < 0
     ? { start: source.length, end: source.length, text: `${newline}${line}${newline}` }
     : { start: next + 1, end: next + 1, text: `${line}${newline}` }
 }
 
 /** Adds an entry before the first one of a map that has some. */
-export function addFirst(source: string, map: YAMLMap, entry: string): Edit {
-  const { start } = extentOf(map.items[0]?.key)
-  const between = map.flow ? ', ' : `${lineEnd(source)}${' '.repeat(columnOf(source, map))}`
-  return { start, end: start, text: `${entry}${between}` }
+export function prependEntry(source: string, map: YAMLMap, entry: string): Edit {
+  const { start } = rangeOf(map.items[0]?.key)
+  const separator = map.flow ? ', ' : `${lineEnding(source)}${' '.repeat(columnOf(source, map))}`
+  return { start, end: start, text: `${entry}${separator}` }
 }
 
 /** The column the keys of a block map stand in. */
 function columnOf(source: string, map: YAMLMap): number {
-  const { start } = extentOf(map.items[0]?.key)
+  const { start } = rangeOf(map.items[0]?.key)
   return / *$/.exec(source.slice(source.lastIndexOf('\n', start - 1) + 1, start))![0].length
 }
 
@@ -110,7 +110,7 @@ export function indentOf(source: string, root: YAMLMap): string {
 }
 
 /** The text of a string in YAML, in quotes wherever somebody could read it as something else. */
-export function scalarText(value: string): string {
+export function formatScalar(value: string): string {
   const plain = /^\w[\w.:@/+=-]*$/.test(value) && !/^(?:y|n|yes|no|on|off)$|:$/i.test(value)
   if (!plain) return JSON.stringify(value)
   const { contents } = parseDocument(value)
@@ -118,8 +118,8 @@ export function scalarText(value: string): string {
 }
 
 /** The text a value was written as, where it can stand inside brackets as it is; else its content in quotes. */
-export function inlineText(source: string, value: unknown): string {
-  const { start, end } = extentOf(value)
+export function formatInline(source: string, value: unknown): string {
+  const { start, end } = rangeOf(value)
   const text = source.slice(start, end)
   const content = isScalar(value) ? String(value.value) : ''
   return isAlias(value) || /^["']/.test(text) || !/[,[\]{}\n]/.test(text) ? text : JSON.stringify(content)

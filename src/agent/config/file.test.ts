@@ -4,7 +4,7 @@ import { createRandom, rounds } from '../../../test/support/random.ts'
 import { ConfigError } from './error.ts'
 import { parseConfig } from './file.ts'
 
-function refusal(source: string): string {
+function errorOf(source: string): string {
   try {
     parseConfig('adit.yml', source)
   } catch (error) {
@@ -44,12 +44,12 @@ test('a missing version is read as version 2 with a warning', () => {
 })
 
 test('web_addr and log may be false in files of both versions', () => {
-  const former = parseConfig('adit.yml', 'version: 2\nweb_addr: false\nlog: False\n')
-  const current = parseConfig('adit.yml', 'version: 3\nagent:\n  web_addr: false\n  log: false\n')
+  const version2 = parseConfig('adit.yml', 'version: 2\nweb_addr: false\nlog: False\n')
+  const version3 = parseConfig('adit.yml', 'version: 3\nagent:\n  web_addr: false\n  log: false\n')
 
-  assert.ok(former.version === 2 && current.version === 3)
-  assert.deepEqual([former.values.web_addr, former.values.log], ['false', 'false'])
-  assert.deepEqual(current.values.agent, { web_addr: 'false', log: 'false' })
+  assert.ok(version2.version === 2 && version3.version === 3)
+  assert.deepEqual([version2.values.web_addr, version2.values.log], ['false', 'false'])
+  assert.deepEqual(version3.values.agent, { web_addr: 'false', log: 'false' })
 })
 
 test('a value read as text is taken as it was written', () => {
@@ -98,10 +98,10 @@ test('merge keys bring what an anchor holds, and problems in it have their line'
   const { values } = parseConfig('adit.yml', source('addr'))
 
   assert.deepEqual(values.tunnels?.get('api'), { proto: 'http', addr: '80', inspect: false })
-  assert.match(refusal(source('adr')), /^adit\.yml line 5: .*\nadit\.yml line 5: unknown key "adr"/)
+  assert.match(errorOf(source('adr')), /^adit\.yml line 5: .*\nadit\.yml line 5: unknown key "adr"/)
 })
 
-const REFUSED: [title: string, source: string, message: RegExp][] = [
+const INVALID: [title: string, source: string, message: RegExp][] = [
   [
     'an unknown key names its line and the nearest key',
     'version: 2\n\nweb_adr: x\n',
@@ -179,25 +179,25 @@ const REFUSED: [title: string, source: string, message: RegExp][] = [
   ],
 ]
 
-for (const [title, source, message] of REFUSED) {
+for (const [title, source, message] of INVALID) {
   test(title, () => {
-    assert.match(refusal(source), message)
+    assert.match(errorOf(source), message)
   })
 }
 
 test('every problem is told at once', () => {
-  assert.equal(refusal('version: 2\nlog_levl: info\nwebaddr: x\n').split('\n').length, 2)
+  assert.equal(errorOf('version: 2\nlog_levl: info\nwebaddr: x\n').split('\n').length, 2)
 })
 
 test('a value in an error is never the token itself', () => {
-  assert.doesNotMatch(refusal('version: 2\nauthtoken: [s3cret]\n'), /s3cret/)
+  assert.doesNotMatch(errorOf('version: 2\nauthtoken: [s3cret]\n'), /s3cret/)
 })
 
 test('mangled files are refused with a sentence, never with a crash', () => {
   const { seed, below: random } = createRandom()
   const corpus =
     'version: "3"\nagent: &a\n  authtoken: T # note\n  web_allow_hosts: [a, "b"]\nendpoints:\n  - name: x\n    upstream: {url: 80}\ntunnels:\n  <<: *a\n  __proto__: {addr: 1}\n'
-  const odd = [
+  const fragments = [
     '\t',
     ':',
     '*a',
@@ -219,8 +219,8 @@ test('mangled files are refused with a sentence, never with a crash', () => {
   for (const round of rounds(3000)) {
     let text = corpus
     for (let edits = 1 + random(4); edits > 0; edits--) {
-      const at = random(text.length + 1)
-      text = text.slice(0, at) + odd[random(odd.length)] + text.slice(at + random(5))
+      const position = random(text.length + 1)
+      text = text.slice(0, position) + fragments[random(fragments.length)] + text.slice(position + random(5))
     }
     try {
       parseConfig('adit.yml', text)

@@ -13,16 +13,19 @@ import {
 } from 'yaml'
 import { ConfigError } from './error.ts'
 import { version2, version3 } from './keys.ts'
-import type { Path, Problem, Read } from './shape.ts'
-import { Written } from './source-text.ts'
+import type { Path, Problem, ShapeOutput } from './shape.ts'
+import { SourceScalar } from './source-text.ts'
 
 /** One configuration file, read and checked by itself; files are merged afterwards. */
 export type ConfigFile = {
   path: string
   warnings: string[]
   /** The line of a key, named from the top of this file; undefined when it is not in it. */
-  lineOf(at: Path): number | undefined
-} & ({ version: 2; values: Read<typeof version2> } | { version: 3; values: Read<typeof version3> })
+  lineOf(keyPath: Path): number | undefined
+} & (
+  | { version: 2; values: ShapeOutput<typeof version2> }
+  | { version: 3; values: ShapeOutput<typeof version3> }
+)
 
 /** Reads one file; throws a `ConfigError` that names file, line, key and remedy. */
 export function readConfigFile(path: string): ConfigFile {
@@ -30,12 +33,12 @@ export function readConfigFile(path: string): ConfigFile {
   try {
     source = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError([`cannot read the configuration file ${path}: ${reason(error)}`])
+    throw new ConfigError([`cannot read the configuration file ${path}: ${describeFileError(error)}`])
   }
   return parseConfig(path, source)
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -51,16 +54,16 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Why a file could not be read or written, without the system call and path Node repeats. */
-export function reason(error: unknown): string {
+export function describeFileError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  return REASONS[code ?? ''] ?? message
+  return DESCRIPTIONS[code ?? ''] ?? message
 }
 
 /** Parses YAML text into a document, refusing what is not YAML with its line. */
 export function parseYaml(
   path: string,
   source: string,
-): { document: Document; lineOf(at: Path): number | undefined } {
+): { document: Document; lineOf(keyPath: Path): number | undefined } {
   const lines = new LineCounter()
   const document = parseDocument(source, {
     lineCounter: lines,
@@ -74,30 +77,30 @@ export function parseYaml(
     const advice = /tab/i.test(first.message) ? '; YAML must be indented with spaces' : ''
     throw new ConfigError([`${path} line ${line}: ${first.message.split('\n')[0]}${advice}`])
   }
-  keepAsWritten(document, (offset) => {
+  preserveSource(document, (offset) => {
     const { line } = lines.linePos(offset)
     throw new ConfigError([`${path} line ${line}: a key must be a word, not a map or a list`])
   })
-  return { document, lineOf: (at) => lineOf(document, lines, at) }
+  return { document, lineOf: (keyPath) => lineOf(document, lines, keyPath) }
 }
 
 /** What YAML makes of `007` or `1e3` is not what a name in the file was meant to be. */
-function keepAsWritten(document: Document, refuseKey: (offset: number) => never): void {
+function preserveSource(document: Document, rejectKey: (offset: number) => never): void {
   visit(document, {
     Pair(_, { key }) {
-      if (isCollection(key) || isAlias(key)) refuseKey(key.range?.[0] ?? 0)
+      if (isCollection(key) || isAlias(key)) rejectKey(key.range?.[0] ?? 0)
     },
-    Scalar(place, node) {
+    Scalar(position, node) {
       const { value, source } = node
       if (source === undefined) return
       if (typeof value !== 'number' && typeof value !== 'bigint' && typeof value !== 'boolean') return
-      node.value = place === 'key' ? source : new Written(value, source)
+      node.value = position === 'key' ? source : new SourceScalar(value, source)
     },
   })
 }
 
 /** What a document says, aliases and merge keys resolved. */
-export function contentOf(path: string, document: Document): unknown {
+export function toContent(path: string, document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 50 }) ?? {}
   } catch (error) {
@@ -108,9 +111,9 @@ export function contentOf(path: string, document: Document): unknown {
 /** Checks the text of a configuration file. */
 export function parseConfig(path: string, source: string): ConfigFile {
   const { document, lineOf } = parseYaml(path, source)
-  const content = contentOf(path, document)
+  const content = toContent(path, document)
   const warnings: string[] = []
-  const version = versionOf(document)
+  const version = readVersion(document)
   if (version === undefined) {
     warnings.push(`${path} has no "version"; it is read as version 2. Add the line: version: "2"`)
   } else if (version !== '2' && version !== '3') {
@@ -125,8 +128,8 @@ export function parseConfig(path: string, source: string): ConfigFile {
       : { path, warnings, lineOf, version: 2, values: version2.read(content, [], problems) ?? {} }
   if (problems.length > 0) {
     throw new ConfigError(
-      problems.map(({ path: at, message }) => {
-        const line = lineOf(at)
+      problems.map(({ path: keyPath, message }) => {
+        const line = lineOf(keyPath)
         return line === undefined ? `${path}: ${message}` : `${path} line ${line}: ${message}`
       }),
     )
@@ -134,43 +137,43 @@ export function parseConfig(path: string, source: string): ConfigFile {
   return file
 }
 
-function versionOf(document: Document): string | undefined {
+function readVersion(document: Document): string | undefined {
   const version = isMap(document.contents) ? document.get('version') : undefined
   return version === undefined || version === null ? undefined : String(version)
 }
 
 /** The line of the key a path ends in, or of the list item. */
 function lineOf(document: Document, lines: LineCounter, path: Path): number | undefined {
-  let place: unknown
-  let inner: unknown = document.contents
+  let keyNode: unknown
+  let valueNode: unknown = document.contents
   for (const step of path) {
-    const found = enter(document, inner, step)
-    if (!found) return undefined
-    place = found.place
-    inner = found.inner
+    const child = descend(document, valueNode, step)
+    if (!child) return undefined
+    keyNode = child.keyNode
+    valueNode = child.valueNode
   }
-  return isNode(place) && place.range ? lines.linePos(place.range[0]).line : undefined
+  return isNode(keyNode) && keyNode.range ? lines.linePos(keyNode.range[0]).line : undefined
 }
 
 /** One step down, through aliases and merge keys: where it is written, and what stands there. */
-function enter(
+function descend(
   document: Document,
   node: unknown,
   step: string | number,
-): { place: unknown; inner: unknown } | undefined {
-  if (isAlias(node)) return enter(document, node.resolve(document), step)
+): { keyNode: unknown; valueNode: unknown } | undefined {
+  if (isAlias(node)) return descend(document, node.resolve(document), step)
   if (isSeq(node)) {
     const item = node.items[Number(step)]
-    return item === undefined ? undefined : { place: item, inner: item }
+    return item === undefined ? undefined : { keyNode: item, valueNode: item }
   }
   if (!isMap(node)) return undefined
   const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
-  if (pair) return { place: pair.key, inner: pair.value }
+  if (pair) return { keyNode: pair.key, valueNode: pair.value }
   for (const { key, value } of node.items) {
     if (!isScalar(key) || typeof key.value !== 'symbol') continue
     for (const source of isSeq(value) ? value.items : [value]) {
-      const found = enter(document, source, step)
-      if (found) return found
+      const child = descend(document, source, step)
+      if (child) return child
     }
   }
   return undefined

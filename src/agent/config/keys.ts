@@ -2,12 +2,12 @@ import { endpointShape, tunnelShape } from './definitions.ts'
 import {
   choice,
   duration,
-  type Fields,
   flag,
   flagOr,
   list,
   mapOf,
   number,
+  type ObjectFields,
   object,
   shortText,
   text,
@@ -48,18 +48,18 @@ export const agentKeys = {
 }
 
 /** The agent's own settings as read from files, environment and flags. */
-export type AgentKeys = Fields<typeof agentKeys>
+export type AgentKeys = ObjectFields<typeof agentKeys>
 
-const { connect_url, connect_cas, ...sameInBoth } = agentKeys
+const { connect_url, connect_cas, ...sharedKeys } = agentKeys
 
 /** Version 2 names that read differently in version 3. */
-export const RENAMED = { server_addr: 'connect_url', root_cas: 'connect_cas' } as const
+export const RENAMED_KEYS = { server_addr: 'connect_url', root_cas: 'connect_cas' } as const
 
 /** A version 2 file: agent keys at the top, tunnels in a map. */
 export const version2 = object(
   {
     version: choice('2'),
-    ...sameInBoth,
+    ...sharedKeys,
     server_addr: connect_url,
     root_cas: connect_cas,
     region: text,

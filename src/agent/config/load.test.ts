@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { loadConfig } from './load.ts'
 
-function filesIn(t: TestContext, contents: string[]): string[] {
+function writeFiles(t: TestContext, contents: string[]): string[] {
   const dir = mkdtempSync(join(tmpdir(), 'adit-config-'))
   t.after(() => rmSync(dir, { recursive: true }))
   return contents.map((content, index) => {
@@ -16,7 +16,7 @@ function filesIn(t: TestContext, contents: string[]): string[] {
 }
 
 test('later files win key by key, maps are merged and lists replaced', (t) => {
-  const paths = filesIn(t, [
+  const paths = writeFiles(t, [
     'version: 2\nauthtoken: A\nserver_addr: one:1\nweb_allow_hosts: [a, b]\ntunnels:\n  web: {proto: http, addr: 1, inspect: false}\n  ssh: {proto: tcp, addr: 22}\n',
     'version: 3\nagent:\n  connect_url: two:2\n  web_allow_hosts: [c]\ntunnels:\n  web: {addr: 2}\n',
   ])
@@ -32,7 +32,7 @@ test('later files win key by key, maps are merged and lists replaced', (t) => {
 })
 
 test('several addresses of the server are a list, or one text with commas', (t) => {
-  const [list = '', text = ''] = filesIn(t, [
+  const [list = '', text = ''] = writeFiles(t, [
     'version: 3\nagent:\n  connect_url: [one:1, two:2]\n',
     'version: 2\nserver_addr: one:1, two:2\n',
   ])
@@ -43,7 +43,7 @@ test('several addresses of the server are a list, or one text with commas', (t) 
 })
 
 test('environment variables win over files', (t) => {
-  const paths = filesIn(t, ['version: 2\nauthtoken: file\nlog_level: warn\n'])
+  const paths = writeFiles(t, ['version: 2\nauthtoken: file\nlog_level: warn\n'])
 
   const config = loadConfig(paths, {
     ADIT_AUTHTOKEN: 'env',
@@ -70,7 +70,7 @@ test('no file at the default place is fine, a named one must exist', () => {
 })
 
 test('a file with a token that others may read gives a warning', (t) => {
-  const [path] = filesIn(t, ['version: 2\nauthtoken: A\n'])
+  const [path] = writeFiles(t, ['version: 2\nauthtoken: A\n'])
   chmodSync(path!, 0o644)
 
   assert.match(loadConfig([path!], {}).warnings.join(), /chmod 600/)

@@ -2,9 +2,9 @@ import { existsSync, statSync } from 'node:fs'
 import type { EndpointDefinition, TunnelDefinition } from './definitions.ts'
 import { ConfigError } from './error.ts'
 import { type ConfigFile, readConfigFile } from './file.ts'
-import { type AgentKeys, agentKeys, RENAMED } from './keys.ts'
+import { type AgentKeys, agentKeys, RENAMED_KEYS } from './keys.ts'
 import { defaultConfigPath, type Env } from './paths.ts'
-import { isRecord, object, type Path, type Problem, type Read } from './shape.ts'
+import { isRecord, object, type Path, type Problem, type ShapeOutput } from './shape.ts'
 
 /** Everything the configuration says, files merged and environment applied; flags are laid over it by the command. */
 export interface Config {
@@ -17,13 +17,13 @@ export interface Config {
   version: 2 | 3 | undefined
   warnings: string[]
   /** Where something is set, as text for a message: a file and its line, or a variable. `agent` keys go by their names of version 3. */
-  placeOf(at: Path): string
+  describeSource(path: Path): string
 }
 
 /** Reads the files named (or the default one when it exists), merges them and applies `ADIT_*` variables. */
 export function loadConfig(paths: readonly string[], env: Env): Config {
-  const files = (paths.length > 0 ? paths : whenPresent(defaultConfigPath(env))).map(readConfigFile)
-  const variables = fromEnvironment(env)
+  const files = (paths.length > 0 ? paths : ifPresent(defaultConfigPath(env))).map(readConfigFile)
+  const variables = readEnvironment(env)
   const config: Config = {
     agent: {},
     tunnels: new Map(),
@@ -31,37 +31,37 @@ export function loadConfig(paths: readonly string[], env: Env): Config {
     files: [],
     version: undefined,
     warnings: [],
-    placeOf: (at) => variableOf(variables, at) ?? placeIn(files, at),
+    describeSource: (path) => describeVariable(variables, path) ?? describeFileLine(files, path),
   }
   for (const file of files) mergeFile(config, file)
   Object.assign(config.agent, variables)
   return config
 }
 
-function variableOf(variables: AgentKeys, [section, key]: Path): string | undefined {
-  const set = section === 'agent' && key !== undefined && Object.hasOwn(variables, key)
-  return set ? `environment variable ADIT_${String(key).toUpperCase()}` : undefined
+function describeVariable(variables: AgentKeys, [section, key]: Path): string | undefined {
+  const isSet = section === 'agent' && key !== undefined && Object.hasOwn(variables, key)
+  return isSet ? `environment variable ADIT_${String(key).toUpperCase()}` : undefined
 }
 
 /** The last file that has the key decides; when none has it, the part of the path that one has. */
-function placeIn(files: readonly ConfigFile[], at: Path): string {
-  for (let length = at.length; length > 0; length--) {
+function describeFileLine(files: readonly ConfigFile[], path: Path): string {
+  for (let length = path.length; length > 0; length--) {
     for (const file of files.toReversed()) {
-      const line = file.lineOf(pathIn(file, at.slice(0, length)))
+      const line = file.lineOf(toFileKeyPath(file, path.slice(0, length)))
       if (line !== undefined) return `${file.path} line ${line}`
     }
   }
   return files.at(-1)?.path ?? 'the configuration'
 }
 
-function pathIn({ version }: ConfigFile, at: Path): Path {
-  if (version === 3 || at[0] !== 'agent') return at
-  const [, key, ...rest] = at
-  const former = Object.entries(RENAMED).find(([, renamed]) => renamed === key)?.[0]
-  return key === undefined ? [] : [former ?? key, ...rest]
+function toFileKeyPath({ version }: ConfigFile, path: Path): Path {
+  if (version === 3 || path[0] !== 'agent') return path
+  const [, key, ...rest] = path
+  const oldName = Object.entries(RENAMED_KEYS).find(([, renamed]) => renamed === key)?.[0]
+  return key === undefined ? [] : [oldName ?? key, ...rest]
 }
 
-function whenPresent(path: string): string[] {
+function ifPresent(path: string): string[] {
   return existsSync(path) ? [path] : []
 }
 
@@ -75,8 +75,8 @@ function mergeFile(config: Config, file: ConfigFile): void {
   } else {
     const { version: _, tunnels: __, region, server_addr, root_cas, ...agent } = file.values
     Object.assign(config.agent, agent)
-    if (server_addr !== undefined) config.agent[RENAMED.server_addr] = server_addr
-    if (root_cas !== undefined) config.agent[RENAMED.root_cas] = root_cas
+    if (server_addr !== undefined) config.agent[RENAMED_KEYS.server_addr] = server_addr
+    if (root_cas !== undefined) config.agent[RENAMED_KEYS.root_cas] = root_cas
     if (region !== undefined) {
       config.warnings.push(
         `${file.path}: "region" has no effect; the server the agent connects to decides the region`,
@@ -86,17 +86,17 @@ function mergeFile(config: Config, file: ConfigFile): void {
   for (const [name, tunnel] of file.values.tunnels ?? []) {
     config.tunnels.set(name, merge(config.tunnels.get(name) ?? {}, tunnel) as TunnelDefinition)
   }
-  if (holdsSecret(file) && readableByOthers(file.path)) {
+  if (holdsSecret(file) && isReadableByOthers(file.path)) {
     config.warnings.push(`${file.path} holds a secret and others may read it; run: chmod 600 ${file.path}`)
   }
 }
 
 /** Later files win key by key, and lists are replaced as a whole. */
-function merge(below: object, above: object): object {
-  const merged: Record<string, unknown> = { ...below }
-  for (const [key, value] of Object.entries(above)) {
-    const under = merged[key]
-    merged[key] = isRecord(value) && isRecord(under) ? merge(under, value) : value
+function merge(base: object, overrides: object): object {
+  const merged: Record<string, unknown> = { ...base }
+  for (const [key, value] of Object.entries(overrides)) {
+    const existing = merged[key]
+    merged[key] = isRecord(value) && isRecord(existing) ? merge(existing, value) : value
   }
   return merged
 }
@@ -106,23 +106,23 @@ function holdsSecret({ version, values }: ConfigFile): boolean {
   return agent?.authtoken !== undefined || agent?.api_key !== undefined
 }
 
-function readableByOthers(path: string): boolean {
+function isReadableByOthers(path: string): boolean {
   return process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0
 }
 
 /** Settings that lists carry are comma-separated in a variable. */
-const LISTS = new Set(['dns_resolver_ips', 'inspect_redact', 'web_allow_hosts'])
+const LIST_KEYS = new Set(['dns_resolver_ips', 'inspect_redact', 'web_allow_hosts'])
 
-function fromEnvironment(env: Env): AgentKeys {
-  const given: Record<string, unknown> = {}
+function readEnvironment(env: Env): AgentKeys {
+  const values: Record<string, unknown> = {}
   for (const key of Object.keys(agentKeys)) {
     const value = env[`ADIT_${key.toUpperCase()}`]
-    if (value) given[key] = LISTS.has(key) ? value.split(',').map((item) => item.trim()) : value
+    if (value) values[key] = LIST_KEYS.has(key) ? value.split(',').map((item) => item.trim()) : value
   }
-  if (!given.connect_cas && env.ADIT_ROOT_CAS) given.connect_cas = env.ADIT_ROOT_CAS
+  if (!values.connect_cas && env.ADIT_ROOT_CAS) values.connect_cas = env.ADIT_ROOT_CAS
   const problems: Problem[] = []
   const shape = object(agentKeys)
-  const read: Read<typeof shape> = shape.read(given, [], problems) ?? {}
+  const parsed: ShapeOutput<typeof shape> = shape.read(values, [], problems) ?? {}
   if (problems.length > 0) {
     throw new ConfigError(
       problems.map(
@@ -130,5 +130,5 @@ function fromEnvironment(env: Env): AgentKeys {
       ),
     )
   }
-  return read
+  return parsed
 }

@@ -4,19 +4,22 @@ import { join } from 'node:path'
 /** Environment variables as `process.env` gives them; passed in so that tests need not touch the real ones. */
 export type Env = Readonly<Record<string, string | undefined>>
 
-const home = (env: Env) => env.HOME || env.USERPROFILE || homedir()
+const homeDirectory = (env: Env) => env.HOME || env.USERPROFILE || homedir()
 
 /** Where the configuration file is looked for, and made, when no `--config` names one. */
 export function defaultConfigPath(env: Env, platform: NodeJS.Platform = process.platform): string {
   if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, 'adit', 'adit.yml')
-  if (platform === 'darwin') return join(home(env), 'Library', 'Application Support', 'adit', 'adit.yml')
+  if (platform === 'darwin')
+    return join(homeDirectory(env), 'Library', 'Application Support', 'adit', 'adit.yml')
   if (platform === 'win32')
-    return join(env.LOCALAPPDATA || join(home(env), 'AppData', 'Local'), 'adit', 'adit.yml')
-  return join(home(env), '.config', 'adit', 'adit.yml')
+    return join(env.LOCALAPPDATA || join(homeDirectory(env), 'AppData', 'Local'), 'adit', 'adit.yml')
+  return join(homeDirectory(env), '.config', 'adit', 'adit.yml')
 }
 
 /** The data directory a server on this machine uses unless told otherwise. */
 export function defaultDataDir(env: Env): string {
   if (env.ADIT_DATA_DIR) return env.ADIT_DATA_DIR
-  return env.XDG_DATA_HOME ? join(env.XDG_DATA_HOME, 'adit') : join(home(env), '.local', 'share', 'adit')
+  return env.XDG_DATA_HOME
+    ? join(env.XDG_DATA_HOME, 'adit')
+    : join(homeDirectory(env), '.local', 'share', 'adit')
 }

@@ -1,5 +1,5 @@
 /** A value that YAML reads as a number or a boolean, with the text it was written as: `007` may be meant as a name. */
-export class Written {
+export class SourceScalar {
   readonly value: number | bigint | boolean
   readonly source: string
 
@@ -19,6 +19,6 @@ export class Written {
 }
 
 /** The value itself, whether or not its text came with it. */
-export function plainValue(given: unknown): unknown {
-  return given instanceof Written ? given.value : given
+export function toPlainValue(value: unknown): unknown {
+  return value instanceof SourceScalar ? value.value : value
 }

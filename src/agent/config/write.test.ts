@@ -7,7 +7,7 @@ import { parseConfig } from './file.ts'
 import { upgradeConfig } from './upgrade.ts'
 import { saveKey } from './write.ts'
 
-function place(t: TestContext, content?: string): string {
+function createPath(t: TestContext, content?: string): string {
   const dir = mkdtempSync(join(tmpdir(), 'adit-config-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const path = join(dir, 'sub', 'adit.yml')
@@ -19,7 +19,7 @@ function place(t: TestContext, content?: string): string {
 }
 
 test('a key written to a new file makes a version 3 file only its owner can read', (t) => {
-  const path = place(t)
+  const path = createPath(t)
 
   saveKey(path, 'authtoken', 'TOKEN')
 
@@ -30,7 +30,7 @@ test('a key written to a new file makes a version 3 file only its owner can read
 test('other keys, comments and tunnel definitions stay as they were', (t) => {
   const before =
     '# mine\nversion: "2"\n\nauthtoken: old # keep this note\nlog_level: debug\n\n# the site\ntunnels:\n  web:\n    addr: 3000 # here\n    proto: http\n'
-  const path = place(t, before)
+  const path = createPath(t, before)
 
   saveKey(path, 'authtoken', 'new')
   saveKey(path, 'connect_url', 'tunnel.example.com:443')
@@ -41,7 +41,7 @@ test('other keys, comments and tunnel definitions stay as they were', (t) => {
   )
 })
 
-const ODD = `# mine
+const UNUSUAL = `# mine
 version: "2"
 log:    stdout   # as ever
 
@@ -60,15 +60,15 @@ tunnels:
 `
 
 test('no other character of a file changes when a key is saved', (t) => {
-  const path = place(t, ODD)
+  const path = createPath(t, UNUSUAL)
 
   saveKey(path, 'authtoken', 'T')
   saveKey(path, 'authtoken', 'new')
 
-  assert.equal(readFileSync(path, 'utf8'), `${ODD}authtoken: new\n`)
+  assert.equal(readFileSync(path, 'utf8'), `${UNUSUAL}authtoken: new\n`)
 })
 
-const SAVED: [title: string, before: string, after: string][] = [
+const SAVE_CASES: [title: string, before: string, after: string][] = [
   [
     'a value of its own line',
     'version: 3\nagent:\n  authtoken: old\n',
@@ -99,9 +99,9 @@ const SAVED: [title: string, before: string, after: string][] = [
   ['no version', '# mine\nlog: a\n', '# mine\nversion: "2"\nlog: a\nauthtoken: T\n'],
 ]
 
-for (const [title, before, after] of SAVED) {
+for (const [title, before, after] of SAVE_CASES) {
   test(`a key is saved in a file with ${title}`, (t) => {
-    const path = place(t, before)
+    const path = createPath(t, before)
 
     saveKey(path, 'authtoken', 'T')
 
@@ -111,7 +111,7 @@ for (const [title, before, after] of SAVED) {
 
 test('a token that looks like something else is saved in quotes', (t) => {
   for (const token of ['007', 'true', 'off', '1e3', 'a: b', '#x', '*x', 'a\\"b']) {
-    const path = place(t, 'version: 3\n')
+    const path = createPath(t, 'version: 3\n')
 
     saveKey(path, 'authtoken', token)
 
@@ -123,7 +123,7 @@ test('a token that looks like something else is saved in quotes', (t) => {
 
 test('a key that cannot be set without touching others is left to the user', (t) => {
   const before = 'version: 3\nagent: &a\n  authtoken: [x]\n'
-  const path = place(t, before)
+  const path = createPath(t, before)
 
   assert.throws(
     () => saveKey(path, 'authtoken', 'T'),
@@ -133,13 +133,13 @@ test('a key that cannot be set without touching others is left to the user', (t)
 })
 
 test('a directory in the place of the file is told as such', (t) => {
-  const path = place(t, '')
+  const path = createPath(t, '')
 
   assert.throws(() => saveKey(join(path, '..'), 'authtoken', 'T'), /cannot read .*: it is a directory/)
 })
 
 test('a file without a version gets one', (t) => {
-  const path = place(t, 'log: stdout\n')
+  const path = createPath(t, 'log: stdout\n')
 
   saveKey(path, 'api_key', 'K')
 
@@ -147,14 +147,14 @@ test('a file without a version gets one', (t) => {
 })
 
 test('a file that is not YAML is not overwritten', (t) => {
-  const path = place(t, 'a: [\n')
+  const path = createPath(t, 'a: [\n')
 
   assert.throws(() => saveKey(path, 'authtoken', 'T'), /line/)
   assert.equal(readFileSync(path, 'utf8'), 'a: [\n')
 })
 
 test('a symbolic link stays a link', (t) => {
-  const path = place(t, 'version: "2"\n')
+  const path = createPath(t, 'version: "2"\n')
   const link = `${path}.link`
   symlinkSync(path, link)
 
@@ -166,7 +166,7 @@ test('a symbolic link stays a link', (t) => {
 test('an unversioned file becomes version 3 with a backup beside it', (t) => {
   const before =
     '# mine\nauthtoken: T # secret\nserver_addr: a:1\nregion: eu\nupdate: false\ntunnels:\n  web:\n    addr: 80\n    bind_tls: both\n    auth: me:password\n'
-  const path = place(t, before)
+  const path = createPath(t, before)
 
   const upgrade = upgradeConfig(path, { to: 3, dryRun: false, relocateTo: undefined })
 
@@ -185,14 +185,14 @@ test('an unversioned file becomes version 3 with a backup beside it', (t) => {
 })
 
 test('an upgrade moves keys with their comments and changes no other character', (t) => {
-  const path = place(
+  const path = createPath(
     t,
-    ODD.replace('metadata', '# what it is for\nmetadata').replace('log:', 'region: us\nlog:'),
+    UNUSUAL.replace('metadata', '# what it is for\nmetadata').replace('log:', 'region: us\nlog:'),
   )
 
   const { content } = upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
 
-  const [before, tunnels] = ODD.split(/(?=tunnels:)/) as [string, string]
+  const [before, tunnels] = UNUSUAL.split(/(?=tunnels:)/) as [string, string]
   const moved = before
     .replace('# mine\nversion: "2"\n', '')
     .replace('metadata', '# what it is for\nmetadata')
@@ -201,7 +201,7 @@ test('an upgrade moves keys with their comments and changes no other character',
 })
 
 test('a file that is one map in braces is upgraded as such', (t) => {
-  const path = place(
+  const path = createPath(
     t,
     '{authtoken: "T", server_addr: a:1, tunnels: {web: {addr: 80, auth: "a:longenough"}}}\n',
   )
@@ -215,7 +215,7 @@ test('a file that is one map in braces is upgraded as such', (t) => {
 })
 
 test('web_addr: false survives an upgrade', (t) => {
-  const path = place(t, 'version: "2"\nweb_addr: false\n')
+  const path = createPath(t, 'version: "2"\nweb_addr: false\n')
 
   const { content } = upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
 
@@ -228,7 +228,7 @@ test('an upgrade that is refused names the lines of the file as it is', (t) => {
     ['tunnels:\n  web:\n    bind_tls: true\n    adr: 80\nversion: "2"\n', 3],
     ['tunnels:\n  web:\n    bind_tls: true\n    adr: 80\n', 4],
   ] as const) {
-    const path = place(t, source)
+    const path = createPath(t, source)
 
     assert.throws(
       () => upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined }),
@@ -238,7 +238,7 @@ test('an upgrade that is refused names the lines of the file as it is', (t) => {
 })
 
 test('an unversioned file becomes version 2 with a region', (t) => {
-  const path = place(t, 'authtoken: T\n')
+  const path = createPath(t, 'authtoken: T\n')
 
   const { content } = upgradeConfig(path, { to: 2, dryRun: false, relocateTo: undefined })
 
@@ -246,7 +246,7 @@ test('an unversioned file becomes version 2 with a region', (t) => {
 })
 
 test('a dry run writes nothing', (t) => {
-  const path = place(t, 'authtoken: T\n')
+  const path = createPath(t, 'authtoken: T\n')
 
   upgradeConfig(path, { to: 3, dryRun: true, relocateTo: undefined })
 
@@ -255,7 +255,7 @@ test('a dry run writes nothing', (t) => {
 })
 
 test('an upgrade can move the file to its default place', (t) => {
-  const path = place(t, 'authtoken: T\n')
+  const path = createPath(t, 'authtoken: T\n')
   const target = join(path, '..', '..', 'home', 'adit.yml')
 
   const upgrade = upgradeConfig(path, { to: 3, dryRun: false, relocateTo: target })
@@ -265,7 +265,7 @@ test('an upgrade can move the file to its default place', (t) => {
 })
 
 test('a newer version is never taken back', (t) => {
-  const path = place(t, 'version: "3"\n')
+  const path = createPath(t, 'version: "3"\n')
 
   assert.throws(
     () => upgradeConfig(path, { to: 2, dryRun: false, relocateTo: undefined }),

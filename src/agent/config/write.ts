@@ -12,37 +12,37 @@ import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isScalar, type YAMLMap } from 'yaml'
 import {
-  addFirst,
-  addLast,
+  appendEntry,
   applyEdits,
   type Edit,
+  formatScalar,
   indentOf,
-  lineEnd,
+  lineEnding,
   pairOf,
+  prependEntry,
   replaceValue,
-  scalarText,
 } from './edit.ts'
 import { ConfigError } from './error.ts'
-import { contentOf, parseYaml, reason } from './file.ts'
+import { describeFileError, parseYaml, toContent } from './file.ts'
 import type { AgentKeys } from './keys.ts'
 import { isRecord } from './shape.ts'
 
 /** The keys `adit config add-…` writes, and what version 2 calls them. */
-const WRITABLE = { authtoken: 'authtoken', api_key: 'api_key', connect_url: 'server_addr' } as const
+const WRITABLE_KEYS = { authtoken: 'authtoken', api_key: 'api_key', connect_url: 'server_addr' } as const
 
-type WritableKey = keyof typeof WRITABLE & keyof AgentKeys
+type WritableKey = keyof typeof WRITABLE_KEYS & keyof AgentKeys
 
 /** Sets one key of a configuration file and leaves every other character of it as it was. */
 export function saveKey(path: string, key: WritableKey, value: string): void {
-  writePrivately(path, withKey(path, readWhenPresent(path), key, value))
+  writePrivateFile(path, withKey(path, readIfPresent(path), key, value))
 }
 
-function readWhenPresent(path: string): string {
+function readIfPresent(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw new ConfigError([`cannot read the configuration file ${path}: ${reason(error)}`])
+    throw new ConfigError([`cannot read the configuration file ${path}: ${describeFileError(error)}`])
   }
 }
 
@@ -50,19 +50,20 @@ function withKey(path: string, source: string, key: WritableKey, value: string):
   const { document } = parseYaml(path, source)
   const root = document.contents
   if (root === null || (isScalar(root) && root.value === null)) {
-    const before = source === '' || source.endsWith('\n') ? source : `${source}\n`
-    return `${before}version: "3"\nagent:\n  ${key}: ${scalarText(value)}\n`
+    const prefix = source === '' || source.endsWith('\n') ? source : `${source}\n`
+    return `${prefix}version: "3"\nagent:\n  ${key}: ${formatScalar(value)}\n`
   }
   if (!isMap(root)) throw new ConfigError([`${path} must be a map of keys; nothing was written`])
 
   const version = document.get('version')
   const edits = version === undefined || version === null ? setVersion(source, root) : []
-  const at = String(version) === '3' ? ['agent', key] : [WRITABLE[key]]
-  const set = at.length === 2 ? setInAgent(source, root, key, value) : setIn(source, root, at[0]!, value)
-  const content = set && applyEdits(source, [...edits, set])
-  if (content === undefined || !onlyChanged(path, document, content, at, value)) {
+  const keyPath = String(version) === '3' ? ['agent', key] : [WRITABLE_KEYS[key]]
+  const keyEdit =
+    keyPath.length === 2 ? setInAgent(source, root, key, value) : setIn(source, root, keyPath[0]!, value)
+  const content = keyEdit && applyEdits(source, [...edits, keyEdit])
+  if (content === undefined || !changesOnly(path, document, content, keyPath, value)) {
     throw new ConfigError([
-      `${path} is written in a way that cannot be changed safely; nothing was written. Set ${at.join('.')} in it by hand`,
+      `${path} is written in a way that cannot be changed safely; nothing was written. Set ${keyPath.join('.')} in it by hand`,
     ])
   }
   return content
@@ -70,49 +71,49 @@ function withKey(path: string, source: string, key: WritableKey, value: string):
 
 function setVersion(source: string, root: YAMLMap): Edit[] {
   const pair = pairOf(root, 'version')
-  const edit = pair ? replaceValue(source, pair, '"2"') : addFirst(source, root, 'version: "2"')
+  const edit = pair ? replaceValue(source, pair, '"2"') : prependEntry(source, root, 'version: "2"')
   return edit ? [edit] : []
 }
 
 function setInAgent(source: string, root: YAMLMap, key: string, value: string): Edit | undefined {
   const pair = pairOf(root, 'agent')
   if (pair && isMap(pair.value)) return setIn(source, pair.value, key, value)
-  const inner = `${lineEnd(source)}${indentOf(source, root)}${key}: ${scalarText(value)}`
-  const braces = `{ ${key}: ${scalarText(value)} }`
-  if (!pair) return addLast(source, root, `agent:${root.flow ? ` ${braces}` : inner}`)
+  const block = `${lineEnding(source)}${indentOf(source, root)}${key}: ${formatScalar(value)}`
+  const flowMap = `{ ${key}: ${formatScalar(value)} }`
+  if (!pair) return appendEntry(source, root, `agent:${root.flow ? ` ${flowMap}` : block}`)
   const empty = isScalar(pair.value) && pair.value.value === null
-  return empty ? replaceValue(source, pair, braces) : undefined
+  return empty ? replaceValue(source, pair, flowMap) : undefined
 }
 
 function setIn(source: string, map: YAMLMap, key: string, value: string): Edit | undefined {
   const pair = pairOf(map, key)
-  if (pair) return replaceValue(source, pair, scalarText(value))
-  return addLast(source, map, `${key}: ${scalarText(value)}`)
+  if (pair) return replaceValue(source, pair, formatScalar(value))
+  return appendEntry(source, map, `${key}: ${formatScalar(value)}`)
 }
 
 /** True when the text now says the same as before, but for the key and the version. */
-function onlyChanged(
+function changesOnly(
   path: string,
   before: Document,
   content: string,
-  at: readonly string[],
+  keyPath: readonly string[],
   value: string,
 ): boolean {
   const { document: after } = parseYaml(path, content)
-  if (after.getIn(at) !== value) return false
-  const [was, is] = [before, after].map((document) => {
-    const { version: _, agent, ...rest } = contentOf(path, document) as Record<string, unknown>
+  if (after.getIn(keyPath) !== value) return false
+  const [oldContent, newContent] = [before, after].map((document) => {
+    const { version: _, agent, ...rest } = toContent(path, document) as Record<string, unknown>
     const all = { agent: isRecord(agent) ? { ...agent } : (agent ?? {}), ...rest }
-    delete (at.length === 2 ? (all.agent as Record<string, unknown>) : (all as Record<string, unknown>))[
-      at.at(-1)!
+    delete (keyPath.length === 2 ? (all.agent as Record<string, unknown>) : (all as Record<string, unknown>))[
+      keyPath.at(-1)!
     ]
     return all
   })
-  return isDeepStrictEqual(was, is)
+  return isDeepStrictEqual(oldContent, newContent)
 }
 
 /** Writes a file in one step with mode 0600, following a symbolic link to the file itself. */
-export function writePrivately(path: string, content: string): void {
+export function writePrivateFile(path: string, content: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   const draft = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`)
   try {
@@ -122,6 +123,6 @@ export function writePrivately(path: string, content: string): void {
     renameSync(draft, target)
   } catch (error) {
     rmSync(draft, { force: true })
-    throw new ConfigError([`cannot write ${path}: ${reason(error)}`])
+    throw new ConfigError([`cannot write ${path}: ${describeFileError(error)}`])
   }
 }

@@ -158,15 +158,15 @@ test('the server is reached through an HTTP proxy with a password', async (t) =>
 })
 
 test('the server is reached through a SOCKS proxy, which resolves the name', async (t) => {
-  const seen: Buffer[] = []
+  const received: Buffer[] = []
   const socket = await dialThrough(
     t,
     (port) => `socks5://me:secret@127.0.0.1:${port}`,
     (client, join) => {
       client.on('data', function step(chunk: Buffer) {
-        seen.push(chunk)
-        if (seen.length === 1) client.write(Buffer.from([5, 2]))
-        else if (seen.length === 2) client.write(Buffer.from([1, 0]))
+        received.push(chunk)
+        if (received.length === 1) client.write(Buffer.from([5, 2]))
+        else if (received.length === 2) client.write(Buffer.from([1, 0]))
         else {
           client.off('data', step)
           client.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
@@ -178,7 +178,7 @@ test('the server is reached through a SOCKS proxy, which resolves the name', asy
   )
 
   assert.equal(socket.authorized, true)
-  assert.equal(seen[1]?.toString('latin1'), '\u0001\u0002me\u0006secret')
+  assert.equal(received[1]?.toString('latin1'), '\u0001\u0002me\u0006secret')
 })
 
 const REJECTING_PROXIES: [string, (port: number) => string, Buffer | string, RegExp][] = [

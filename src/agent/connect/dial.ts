@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import { joinHostPort } from '../../base/hostport.ts'
 import { ConfigError } from '../config/error.ts'
-import { reason } from '../config/file.ts'
+import { describeFileError } from '../config/file.ts'
 import type { ServerLocation } from './location.ts'
 import { toServerName } from './location.ts'
 import { describeNetworkError } from './network-reason.ts'
@@ -207,7 +207,7 @@ async function readCrl(source: string, signal: AbortSignal): Promise<Buffer | st
   try {
     bytes = remote ? await fetchBytes(source, signal) : readFileSync(source)
   } catch (error) {
-    const detail = remote ? describeNetworkError(error) : reason(error)
+    const detail = remote ? describeNetworkError(error) : describeFileError(error)
     throw new Error(
       `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to do without`,
       { cause: error },

@@ -5,7 +5,7 @@ import { getCACertificates } from 'node:tls'
 import { joinHostPort, parseHostPort } from '../../base/hostport.ts'
 import { Secret } from '../../base/secret.ts'
 import { ConfigError } from '../config/error.ts'
-import { reason } from '../config/file.ts'
+import { describeFileError } from '../config/file.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import { defaultDataDir, type Env } from '../config/paths.ts'
 import { isRecord } from '../config/shape.ts'
@@ -124,7 +124,7 @@ export function readAuthorities(path: string): string {
   try {
     pem = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError([`cannot read the certificate authorities in ${path}: ${reason(error)}`])
+    throw new ConfigError([`cannot read the certificate authorities in ${path}: ${describeFileError(error)}`])
   }
   if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
     throw new ConfigError([`${path} holds no PEM certificate; connect_cas needs the authority of the server`])

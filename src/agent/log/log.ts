@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { reason } from '../config/file.ts'
-import type { Entry, Level, LogFormat } from './format.ts'
-import { formatter } from './format.ts'
+import { describeFileError } from '../config/file.ts'
+import type { LevelTag, LogEntry, LogFormat } from './format.ts'
+import { createFormatter } from './format.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -15,14 +15,14 @@ export interface AgentLog {
   /** Keeps a secret out of every later line, wherever it turns up in one. */
   hide(secret: string): void
   /** Whether lines of that level are written at all, for callers whose fields cost something. */
-  enabled(level: Level): boolean
+  enabled(level: LevelTag): boolean
   close(): void
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'crit'
 
-const ORDER: Record<Level, number> = { dbug: 0, info: 1, warn: 2, eror: 3, crit: 4 }
-const LEVELS: Record<LogLevel, Level> = {
+const LEVEL_ORDER: Record<LevelTag, number> = { dbug: 0, info: 1, warn: 2, eror: 3, crit: 4 }
+const LEVEL_TAGS: Record<LogLevel, LevelTag> = {
   debug: 'dbug',
   info: 'info',
   warn: 'warn',
@@ -42,16 +42,16 @@ export function createAgentLog(options: {
   now?: () => Date
   close?: () => void
 }): AgentLog {
-  const write = formatter(options.format, options.colours ?? false)
-  const least = ORDER[LEVELS[options.level]]
+  const format = createFormatter(options.format, options.colours ?? false)
+  const minLevel = LEVEL_ORDER[LEVEL_TAGS[options.level]]
   const secrets = new Set<string>()
 
   const emit =
-    (level: Level) =>
+    (level: LevelTag) =>
     (message: string, fields: Fields = {}) => {
-      if (ORDER[level] < least) return
-      const entry: Entry = { time: options.now?.() ?? new Date(), level, message, fields }
-      let line = write(entry)
+      if (LEVEL_ORDER[level] < minLevel) return
+      const entry: LogEntry = { time: options.now?.() ?? new Date(), level, message, fields }
+      let line = format(entry)
       for (const secret of secrets) line = line.replaceAll(secret, '[hidden]')
       options.output(line)
     }
@@ -65,7 +65,7 @@ export function createAgentLog(options: {
     hide: (secret) => {
       if (secret.length >= 4) secrets.add(secret)
     },
-    enabled: (level) => ORDER[level] >= least,
+    enabled: (level) => LEVEL_ORDER[level] >= minLevel,
     close: () => options.close?.(),
   }
 }
@@ -89,14 +89,15 @@ export function openLogOutput(
 function openFile(path: string): { output: LogOutput; terminal: boolean; close(): void } {
   const file = openSync(path, 'a', 0o600)
   let open = true
-  let told = false
+  let warned = false
   const attempt = (work: () => void) => {
     if (!open) return
     try {
       work()
     } catch (error) {
-      if (!told) process.stderr.write(`WARN:  cannot write the log to ${path}: ${reason(error)}\n`)
-      told = true
+      if (!warned)
+        process.stderr.write(`WARN:  cannot write the log to ${path}: ${describeFileError(error)}\n`)
+      warned = true
     }
   }
   return {

@@ -12,100 +12,101 @@ export interface Span {
 }
 
 /** One line of the screen. */
-export type Row = readonly Span[]
+export type ScreenRow = readonly Span[]
 
-const LABEL = 30
-const REQUESTS = 10
-const PATH = 25
+const LABEL_WIDTH = 30
+const MAX_REQUESTS = 10
+const PATH_WIDTH = 25
 
 /** What the live screen shows at this moment, in lines of at most `width` characters. */
-export function screenRows(agent: Agent, webUrl: string | undefined, width: number): Row[] {
+export function buildScreenRows(agent: Agent, webUrl: string | undefined, width: number): ScreenRow[] {
   const { connection } = agent
-  const greeting = connection.welcome?.Extra
+  const welcome = connection.welcome?.Extra
   const title = 'adit'
   const quit = '(Ctrl+C to quit)'
-  const rows: Row[] = [
+  const rows: ScreenRow[] = [
     [{ text: title, color: 'cyan', bold: true }, { text: quit.padStart(Math.max(0, width - title.length)) }],
     [],
   ]
-  const line = (label: string, text: string, color?: Span['color']) => {
+  const addLine = (label: string, text: string, color?: Span['color']) => {
     rows.push([
-      { text: label.padEnd(LABEL) },
-      { text: cut(text, width - LABEL), ...(color ? { color } : {}) },
+      { text: label.padEnd(LABEL_WIDTH) },
+      { text: truncate(text, width - LABEL_WIDTH), ...(color ? { color } : {}) },
     ])
   }
 
-  if (greeting?.Banner) rows.push([{ text: cut(printable(greeting.Banner), width), color: 'magenta' }], [])
-  line('Session Status', statusText(agent), STATUS_COLOURS[connection.status])
-  if (greeting && greeting.SessionDuration > 0)
-    line('Session Expires', `after ${spell(greeting.SessionDuration)}`)
-  if (greeting?.AccountName) line('Account', accountText(greeting.AccountName, greeting.PlanName))
+  if (welcome?.Banner) rows.push([{ text: truncate(sanitize(welcome.Banner), width), color: 'magenta' }], [])
+  addLine('Session Status', formatStatus(agent), STATUS_COLOURS[connection.status])
+  if (welcome && welcome.SessionDuration > 0)
+    addLine('Session Expires', `after ${formatSeconds(welcome.SessionDuration)}`)
+  if (welcome?.AccountName) addLine('Account', formatAccount(welcome.AccountName, welcome.PlanName))
   const { available, installed } = agent.updater
-  if (installed !== undefined) line('Update', `version ${installed} installed, restart to use it`, 'yellow')
+  if (installed !== undefined)
+    addLine('Update', `version ${installed} installed, restart to use it`, 'yellow')
   else if (available !== undefined)
-    line('Update', `update available (version ${available}, Ctrl-U to update)`, 'yellow')
-  line('Version', VERSION)
-  line('Region', printable(greeting?.Region ?? '-'))
-  line('Latency', connection.latencyMs === undefined ? '-' : `${Math.round(connection.latencyMs)}ms`)
+    addLine('Update', `update available (version ${available}, Ctrl-U to update)`, 'yellow')
+  addLine('Version', VERSION)
+  addLine('Region', sanitize(welcome?.Region ?? '-'))
+  addLine('Latency', connection.latencyMs === undefined ? '-' : `${Math.round(connection.latencyMs)}ms`)
   if (agent.settings.remoteManagement)
-    line('Remote Management', 'on (stop, restart and update from the server)')
-  if (webUrl !== undefined) line('Web Interface', webUrl)
-  if (agent.tunnels.waitReason !== undefined) line('Waiting', printable(agent.tunnels.waitReason), 'yellow')
+    addLine('Remote Management', 'on (stop, restart and update from the server)')
+  if (webUrl !== undefined) addLine('Web Interface', webUrl)
+  if (agent.tunnels.waitReason !== undefined) addLine('Waiting', sanitize(agent.tunnels.waitReason), 'yellow')
   for (const tunnel of agent.tunnels.list()) {
     const from =
       tunnel.publicUrl ||
       Object.entries(tunnel.spec.labels ?? {})
         .map(([key, value]) => `${key}=${value}`)
         .join(',')
-    line(
+    addLine(
       'Forwarding',
-      `${printable(from)} -> ${tunnel.spec.upstream.shown}${tunnel.online ? '' : ' (offline)'}`,
+      `${sanitize(from)} -> ${tunnel.spec.upstream.shown}${tunnel.online ? '' : ' (offline)'}`,
     )
   }
   rows.push([], ...connectionRows(agent))
   if (agent.captures.enabled && agent.captures.size > 0)
-    rows.push([], ...requestRows(agent.captures.list(REQUESTS), width))
+    rows.push([], ...requestRows(agent.captures.list(MAX_REQUESTS), width))
   return rows
 }
 
 const STATUS_COLOURS = { connecting: 'cyan', online: 'green', reconnecting: 'yellow', closed: 'red' } as const
 
-function statusText({ connection }: Agent): string {
+function formatStatus({ connection }: Agent): string {
   const { status, lastError } = connection
   return lastError && status !== 'online'
-    ? `${status} (${printable(lastError.message.split('\n')[0]!)})`
+    ? `${status} (${sanitize(lastError.message.split('\n')[0]!)})`
     : status
 }
 
-function accountText(name: string, plan: string): string {
-  return plan ? `${printable(name)} (Plan: ${printable(plan)})` : printable(name)
+function formatAccount(name: string, plan: string): string {
+  return plan ? `${sanitize(name)} (Plan: ${sanitize(plan)})` : sanitize(name)
 }
 
-function connectionRows(agent: Agent): Row[] {
+function connectionRows(agent: Agent): ScreenRow[] {
   const cell = (text: string) => text.padEnd(8)
-  let [open, all] = [0, undefined as MeterSnapshot | undefined]
+  let [open, total] = [0, undefined as MeterSnapshot | undefined]
   for (const { connections } of agent.tunnels.list()) {
     open += connections.gauge
-    all = sum(all, connections.timing())
+    total = combine(total, connections.timing())
   }
   const seconds = (nanoseconds: number) => (nanoseconds / 1e9).toFixed(2)
-  const head = ['ttl', 'opn', 'rt1', 'rt5', 'p50', 'p90']
+  const header = ['ttl', 'opn', 'rt1', 'rt5', 'p50', 'p90']
   const values = [
-    String(all?.count ?? 0),
+    String(total?.count ?? 0),
     String(open),
-    (all?.rate1 ?? 0).toFixed(2),
-    (all?.rate5 ?? 0).toFixed(2),
-    seconds(all?.p50 ?? 0),
-    seconds(all?.p90 ?? 0),
+    (total?.rate1 ?? 0).toFixed(2),
+    (total?.rate5 ?? 0).toFixed(2),
+    seconds(total?.p50 ?? 0),
+    seconds(total?.p90 ?? 0),
   ]
   return [
-    [{ text: 'Connections'.padEnd(LABEL) }, { text: head.map(cell).join(''), color: 'gray' }],
-    [{ text: ''.padEnd(LABEL) }, { text: values.map(cell).join('') }],
+    [{ text: 'Connections'.padEnd(LABEL_WIDTH) }, { text: header.map(cell).join(''), color: 'gray' }],
+    [{ text: ''.padEnd(LABEL_WIDTH) }, { text: values.map(cell).join('') }],
   ]
 }
 
 /** Counts and rates add up; of percentiles the larger one is shown, as they cannot be added. */
-function sum(a: MeterSnapshot | undefined, b: MeterSnapshot): MeterSnapshot {
+function combine(a: MeterSnapshot | undefined, b: MeterSnapshot): MeterSnapshot {
   if (!a) return b
   return {
     ...b,
@@ -117,19 +118,21 @@ function sum(a: MeterSnapshot | undefined, b: MeterSnapshot): MeterSnapshot {
   }
 }
 
-function requestRows(captures: Capture[], width: number): Row[] {
-  const rows: Row[] = [[{ text: 'HTTP Requests' }], [{ text: '-'.repeat(Math.min(13, width)) }], []]
+function requestRows(captures: Capture[], width: number): ScreenRow[] {
+  const rows: ScreenRow[] = [[{ text: 'HTTP Requests' }], [{ text: '-'.repeat(Math.min(13, width)) }], []]
   for (const capture of captures) {
     const [method = '', path = ''] = readHead(capture.request.head).line.split(' ')
     const status = capture.response
       ? readHead(capture.response.head).line.slice(9)
       : (capture.error && 'no answer') || ''
-    const duration = capture.response || capture.error ? spellNs(capture.durationNs) : ''
+    const duration = capture.response || capture.error ? formatNanoseconds(capture.durationNs) : ''
     rows.push([
-      { text: `${clockTime(new Date(capture.startedAt))} `, color: 'gray' },
-      { text: `${printable(method).slice(0, 7).padEnd(8)}${cut(printable(path), PATH).padEnd(PATH + 1)}` },
-      { text: cut(printable(status), 24).padEnd(25), ...statusColour(status) },
-      { text: `${duration.padStart(8)} ${printable(capture.remoteAddr)}`, color: 'gray' },
+      { text: `${formatClockTime(new Date(capture.startedAt))} `, color: 'gray' },
+      {
+        text: `${sanitize(method).slice(0, 7).padEnd(8)}${truncate(sanitize(path), PATH_WIDTH).padEnd(PATH_WIDTH + 1)}`,
+      },
+      { text: truncate(sanitize(status), 24).padEnd(25), ...statusColour(status) },
+      { text: `${duration.padStart(8)} ${sanitize(capture.remoteAddr)}`, color: 'gray' },
     ])
   }
   return rows
@@ -144,27 +147,27 @@ function statusColour(status: string): { color?: NonNullable<Span['color']> } {
 }
 
 /** `15:04:05.000 CET`, with the zone since people read other people's screens. */
-function clockTime(time: Date): string {
+function formatClockTime(time: Date): string {
   const zone = time.toLocaleTimeString('en-US', { timeZoneName: 'short' }).split(' ').at(-1)
   return `${time.toTimeString().slice(0, 8)}.${String(time.getMilliseconds()).padStart(3, '0')} ${zone}`
 }
 
-function spellNs(nanoseconds: number): string {
+function formatNanoseconds(nanoseconds: number): string {
   const milliseconds = nanoseconds / 1e6
   return milliseconds < 1000
     ? `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)}ms`
     : `${(milliseconds / 1000).toFixed(2)}s`
 }
 
-function spell(seconds: number): string {
+function formatSeconds(seconds: number): string {
   return seconds < 3600 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`
 }
 
-function cut(text: string, width: number): string {
+function truncate(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
 
 /** Visitors choose paths and servers choose banners: neither may speak to the terminal. */
-function printable(text: string): string {
+function sanitize(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '?')
 }

@@ -2,7 +2,7 @@ import type { Agent } from '../agent.ts'
 import type { Tunnel } from '../tunnels/tunnel.ts'
 
 /** What is worth telling where no screen can be shown. */
-export interface Events {
+export interface StatusReporter {
   web(url: string): void
   session(status: string, detail: string): void
   tunnel(tunnel: Tunnel): void
@@ -11,43 +11,44 @@ export interface Events {
 }
 
 /** Follows an agent and tells what changes, each thing once, until the function given back is called. */
-export function tellEvents(agent: Agent, events: Events): () => void {
+export function reportStatus(agent: Agent, reporter: StatusReporter): () => void {
   let status = ''
-  let waiting: string | undefined
+  let waitReason: string | undefined
   const urls = new Map<Tunnel, string>()
-  const look = () => {
+  const report = () => {
     const { connection, tunnels } = agent
     const detail = connection.status === 'online' ? '' : (connection.lastError?.message.split('\n')[0] ?? '')
-    const now = `${connection.status} ${detail}`
-    if (now !== status && (connection.status !== 'connecting' || detail !== '')) {
-      status = now
-      events.session(connection.status, detail)
+    const current = `${connection.status} ${detail}`
+    if (current !== status && (connection.status !== 'connecting' || detail !== '')) {
+      status = current
+      reporter.session(connection.status, detail)
     }
-    if (tunnels.waitReason !== undefined && tunnels.waitReason !== waiting) events.waiting(tunnels.waitReason)
-    waiting = tunnels.waitReason
+    if (tunnels.waitReason !== undefined && tunnels.waitReason !== waitReason)
+      reporter.waiting(tunnels.waitReason)
+    waitReason = tunnels.waitReason
     for (const tunnel of tunnels.list()) {
       if (urls.get(tunnel) === tunnel.publicUrl) continue
       urls.set(tunnel, tunnel.publicUrl)
-      events.tunnel(tunnel)
+      reporter.tunnel(tunnel)
     }
   }
-  look()
-  return agent.follow(look)
+  report()
+  return agent.follow(report)
 }
 
 /** Lines for people and simple scripts. */
-export function plainEvents(write: (line: string) => void): Events {
+export function createPlainReporter(write: (line: string) => void): StatusReporter {
   return {
     web: (url) => write(`Web Interface  ${url}\n`),
     session: (status, detail) => write(`Session        ${status}${detail ? ` (${detail})` : ''}\n`),
     tunnel: (tunnel) =>
-      write(`Forwarding     ${tunnel.publicUrl || labelsOf(tunnel)} -> ${tunnel.spec.upstream.shown}\n`),
+      write(`Forwarding     ${tunnel.publicUrl || formatLabels(tunnel)} -> ${tunnel.spec.upstream.shown}\n`),
     waiting: (reason) => write(`Waiting        ${reason}\n`),
   }
 }
 
 /** One JSON object a line, for programs (`--output json`). */
-export function jsonEvents(write: (line: string) => void): Events {
+export function createJsonReporter(write: (line: string) => void): StatusReporter {
   const emit = (event: object) => write(`${JSON.stringify(event)}\n`)
   return {
     web: (url) => emit({ event: 'web', url }),
@@ -65,7 +66,7 @@ export function jsonEvents(write: (line: string) => void): Events {
   }
 }
 
-function labelsOf({ spec }: Tunnel): string {
+function formatLabels({ spec }: Tunnel): string {
   return Object.entries(spec.labels ?? {})
     .map(([key, value]) => `${key}=${value}`)
     .join(',')

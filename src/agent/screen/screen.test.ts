@@ -3,11 +3,11 @@ import { PassThrough, Writable } from 'node:stream'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { startHttpService, startWithApi } from '../testing/local-api.ts'
-import { screenRows } from './model.ts'
-import { jsonEvents, plainEvents, tellEvents } from './plain.ts'
+import { buildScreenRows } from './model.ts'
+import { createJsonReporter, createPlainReporter, reportStatus } from './plain.ts'
 import { startScreen } from './screen.ts'
 
-const linesOf = (rows: ReturnType<typeof screenRows>) =>
+const linesOf = (rows: ReturnType<typeof buildScreenRows>) =>
   rows.map((row) => row.map(({ text }) => text).join(''))
 
 test('the screen shows session, forwarding, connections and requests', async (t) => {
@@ -22,7 +22,7 @@ test('the screen shows session, forwarding, connections and requests', async (t)
   )
   await api.gateway.until(() => api.agent.connection.latencyMs !== undefined)
 
-  const lines = linesOf(screenRows(api.agent, api.api.url, 120))
+  const lines = linesOf(buildScreenRows(api.agent, api.api.url, 120))
   const find = (label: string) => lines.find((line) => line.startsWith(label)) ?? ''
 
   assert.match(lines[0]!, /^adit {10,}\(Ctrl\+C to quit\)$/)
@@ -46,16 +46,19 @@ test('what visitors send cannot speak to the terminal', async (t) => {
   const { public_url: url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json
   await api.gateway.request(String(url), 'GET /\u009b2J HTTP/1.1\r\nHost: x\r\n\r\n')
 
-  assert.doesNotMatch(linesOf(screenRows(api.agent, undefined, 80)).join('\n'), /[\u0000-\u0009\u001b\u009b]/)
+  assert.doesNotMatch(
+    linesOf(buildScreenRows(api.agent, undefined, 80)).join('\n'),
+    /[\u0000-\u0009\u001b\u009b]/,
+  )
 })
 
 test('the live screen is drawn, follows changes and obeys its keys', async (t) => {
   const api = await startWithApi(t)
-  let drawn = ''
+  let screenText = ''
   const stdout = Object.assign(
     new Writable({
       write(chunk, _encoding, callback) {
-        drawn += stripVTControlCharacters(String(chunk))
+        screenText += stripVTControlCharacters(String(chunk))
         callback()
       },
     }),
@@ -79,9 +82,9 @@ test('the live screen is drawn, follows changes and obeys its keys', async (t) =
     stdin,
   })
   t.after(stop)
-  await api.gateway.until(() => drawn.includes('Session Status'))
+  await api.gateway.until(() => screenText.includes('Session Status'))
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 3000 })
-  await api.gateway.until(() => drawn.includes('-> http://localhost:3000'))
+  await api.gateway.until(() => screenText.includes('-> http://localhost:3000'))
   stdin.write('\u0015')
   stdin.write('\u0003')
   await api.gateway.until(() => pressed.length === 2)
@@ -93,15 +96,15 @@ test('without a screen the address is printed, for people and for programs', asy
   const api = await startWithApi(t)
   const [plain, json]: [string[], string[]] = [[], []]
   t.after(
-    tellEvents(
+    reportStatus(
       api.agent,
-      plainEvents((line) => plain.push(line)),
+      createPlainReporter((line) => plain.push(line)),
     ),
   )
   t.after(
-    tellEvents(
+    reportStatus(
       api.agent,
-      jsonEvents((line) => json.push(line)),
+      createJsonReporter((line) => json.push(line)),
     ),
   )
 

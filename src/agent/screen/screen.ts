@@ -1,7 +1,7 @@
 import { Box, render, Text, useInput, useWindowSize } from 'ink'
 import { createElement, useEffect, useState } from 'react'
 import type { Agent } from '../agent.ts'
-import { type Row, screenRows } from './model.ts'
+import { buildScreenRows, type ScreenRow } from './model.ts'
 
 /** What keys on the screen do. */
 export interface ScreenActions {
@@ -18,8 +18,8 @@ export interface ScreenOptions {
   stdin?: NodeJS.ReadStream
 }
 
-const REFRESH_MS = 1000
-const GATHER_MS = 100
+const REFRESH_INTERVAL_MS = 1000
+const RENDER_DELAY_MS = 100
 
 /** Shows the live screen until the function given back is called. */
 export function startScreen(options: ScreenOptions): () => void {
@@ -43,12 +43,12 @@ function Screen({ agent, webUrl, actions, background }: ScreenOptions) {
     if (key.ctrl && input === 'c') actions.quit()
     else if (key.ctrl && input === 'u') actions.update()
   })
-  const rows = screenRows(agent, webUrl, columns || 80)
+  const rows = buildScreenRows(agent, webUrl, columns || 80)
   const colour = background === 'black' ? { backgroundColor: 'black' } : {}
   return createElement(Box, { flexDirection: 'column', ...colour }, ...rows.map(renderRow))
 }
 
-function renderRow(row: Row, index: number) {
+function renderRow(row: ScreenRow, index: number) {
   const spans = row.map(({ text, ...style }, position) =>
     createElement(Text, { key: position, ...style }, text),
   )
@@ -64,15 +64,15 @@ function useChanges(agent: Agent): void {
       pending = undefined
       setTick((count) => count + 1)
     }
-    const changed = () => {
-      pending ??= setTimeout(tick, GATHER_MS)
+    const scheduleRender = () => {
+      pending ??= setTimeout(tick, RENDER_DELAY_MS)
     }
-    const stops = [agent.follow(changed), agent.captures.follow(changed, changed)]
-    const clock = setInterval(tick, REFRESH_MS)
+    const unfollows = [agent.follow(scheduleRender), agent.captures.follow(scheduleRender, scheduleRender)]
+    const interval = setInterval(tick, REFRESH_INTERVAL_MS)
     return () => {
       clearTimeout(pending)
-      clearInterval(clock)
-      for (const stop of stops) stop()
+      clearInterval(interval)
+      for (const unfollow of unfollows) unfollow()
     }
   }, [agent])
 }

@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { BindOpts } from '../../protocol/index.ts'
 import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
-import { reason } from '../config/file.ts'
+import { describeFileError } from '../config/file.ts'
 import {
   checkIdentityOptions,
   toHttpOptions,
@@ -318,7 +318,10 @@ function readServerIdentity(crt: string, key: string): { cert: string; key: stri
   try {
     createSecureContext(identity)
   } catch (error) {
-    throw new SpecError('crt', `"crt" and "key" are not a certificate and its private key: ${reason(error)}`)
+    throw new SpecError(
+      'crt',
+      `"crt" and "key" are not a certificate and its private key: ${describeFileError(error)}`,
+    )
   }
   return identity
 }
@@ -355,7 +358,10 @@ function readCaCertificates(key: string, value: string): string {
     try {
       new X509Certificate(certificate)
     } catch (error) {
-      throw new SpecError(key, `"${key}" holds a certificate that cannot be read: ${reason(error)}`)
+      throw new SpecError(
+        key,
+        `"${key}" holds a certificate that cannot be read: ${describeFileError(error)}`,
+      )
     }
   }
   return text
@@ -370,7 +376,7 @@ function readOptionFile(key: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new SpecError(key, `cannot read the file ${path} named by "${key}": ${reason(error)}`)
+    throw new SpecError(key, `cannot read the file ${path} named by "${key}": ${describeFileError(error)}`)
   }
 }
 

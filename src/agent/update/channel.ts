@@ -14,29 +14,31 @@ export interface Channel {
   fetch(name: string, target: string, size: number): Promise<void>
 }
 
-const MOST_READ = 64 * 1024
+const MAX_READ_BYTES = 64 * 1024
 const READ_TIMEOUT_MS = 4000
 
 /** Opens `<place>/<channel>`; nothing is fetched yet. */
-export function openChannel(place: string, channel: string): Channel {
-  if (/^https?:\/\//.test(place)) return overHttp(`${place.replace(/\/+$/, '')}/${channel}`)
-  return inDirectory(join(place.startsWith('file:') ? fileURLToPath(place) : place, channel))
+export function openChannel(location: string, channel: string): Channel {
+  if (/^https?:\/\//.test(location)) return openHttpChannel(`${location.replace(/\/+$/, '')}/${channel}`)
+  return openDirectoryChannel(
+    join(location.startsWith('file:') ? fileURLToPath(location) : location, channel),
+  )
 }
 
-function inDirectory(directory: string): Channel {
+function openDirectoryChannel(directory: string): Channel {
   return {
     read: (name) => readFile(join(directory, name)),
     fetch: (name, target, size) =>
-      pipeline(createReadStream(join(directory, name)), exactly(size), createWriteStream(target)),
+      pipeline(createReadStream(join(directory, name)), requireSize(size), createWriteStream(target)),
   }
 }
 
-function overHttp(base: string): Channel {
+function openHttpChannel(base: string): Channel {
   return {
     async read(name) {
       const response = await get(`${base}/${name}`, AbortSignal.timeout(READ_TIMEOUT_MS))
       const bytes = Buffer.from(await response.arrayBuffer())
-      if (bytes.length > MOST_READ) throw new Error(`${base}/${name} is too large`)
+      if (bytes.length > MAX_READ_BYTES) throw new Error(`${base}/${name} is too large`)
       return bytes
     },
     async fetch(name, target, size) {
@@ -44,7 +46,7 @@ function overHttp(base: string): Channel {
       if (!response.body) throw new Error(`${base}/${name} is empty`)
       await pipeline(
         Readable.fromWeb(response.body as ReadableStream<Uint8Array>),
-        exactly(size),
+        requireSize(size),
         createWriteStream(target),
       )
     },
@@ -58,15 +60,15 @@ async function get(url: string, signal: AbortSignal | undefined): Promise<Respon
 }
 
 /** Refuses a file that is longer or shorter than announced, before it fills the disk. */
-function exactly(size: number): Transform {
-  let seen = 0
+function requireSize(size: number): Transform {
+  let received = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, callback) {
-      seen += chunk.length
-      callback(seen > size ? new Error('the archive is larger than its manifest says') : null, chunk)
+      received += chunk.length
+      callback(received > size ? new Error('the archive is larger than its manifest says') : null, chunk)
     },
     flush(callback) {
-      callback(seen === size ? null : new Error('the archive is smaller than its manifest says'))
+      callback(received === size ? null : new Error('the archive is smaller than its manifest says'))
     },
   })
 }

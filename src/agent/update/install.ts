@@ -24,24 +24,24 @@ export async function installVersion(
   await access(root, constants.W_OK).catch(() => {
     throw new Error(`the directory ${root} is not writable for this user; update it the way it was installed`)
   })
-  const incoming = join(versions, `.incoming-${process.pid}`)
+  const stagingDir = join(versions, `.incoming-${process.pid}`)
   const target = join(versions, version)
   try {
-    await rm(incoming, { recursive: true, force: true })
-    await mkdir(incoming, { recursive: true })
-    const file = join(incoming, 'archive.tgz')
+    await rm(stagingDir, { recursive: true, force: true })
+    await mkdir(stagingDir, { recursive: true })
+    const file = join(stagingDir, 'archive.tgz')
     await channel.fetch(archive.file, file, archive.size)
-    if ((await digest(file)) !== archive.sha256)
+    if ((await hashFile(file)) !== archive.sha256)
       throw new Error('the archive is not the one its manifest describes')
-    await run('tar', ['-xzf', file, '-C', incoming, '--no-same-owner'])
-    const unpacked = join(incoming, 'package')
-    await checkPackage(root, unpacked, version)
+    await run('tar', ['-xzf', file, '-C', stagingDir, '--no-same-owner'])
+    const packageDir = join(stagingDir, 'package')
+    await checkPackage(root, packageDir, version)
     await rm(target, { recursive: true, force: true })
-    await rename(unpacked, target)
-    await pointTo(versions, version)
+    await rename(packageDir, target)
+    await switchCurrent(versions, version)
     await writeFile(join(versions, 'base'), `${(await readPackage(root)).version}\n`)
   } finally {
-    await rm(incoming, { recursive: true, force: true })
+    await rm(stagingDir, { recursive: true, force: true })
   }
 }
 
@@ -55,34 +55,34 @@ async function readPackage(directory: string): Promise<Package> {
 }
 
 /** The archive must be what it says and able to run with the packages installed here. */
-async function checkPackage(root: string, unpacked: string, version: string): Promise<void> {
-  const [ours, theirs] = await Promise.all([readPackage(root), readPackage(unpacked)])
-  if (theirs.version !== version)
-    throw new Error(`the archive holds version ${theirs.version}, not ${version}`)
-  const bundled = await access(join(unpacked, 'node_modules')).then(
+async function checkPackage(root: string, packageDir: string, version: string): Promise<void> {
+  const [installed, candidate] = await Promise.all([readPackage(root), readPackage(packageDir)])
+  if (candidate.version !== version)
+    throw new Error(`the archive holds version ${candidate.version}, not ${version}`)
+  const bundled = await access(join(packageDir, 'node_modules')).then(
     () => true,
     () => false,
   )
   if (bundled) return
-  for (const [name, wanted] of Object.entries(theirs.dependencies ?? {})) {
-    if (ours.dependencies?.[name] !== wanted) {
+  for (const [name, requiredVersion] of Object.entries(candidate.dependencies ?? {})) {
+    if (installed.dependencies?.[name] !== requiredVersion) {
       throw new Error(
-        `version ${version} needs ${name} ${wanted}, which an update does not bring; install it with npm`,
+        `version ${version} needs ${name} ${requiredVersion}, which an update does not bring; install it with npm`,
       )
     }
   }
 }
 
-async function digest(file: string): Promise<string> {
+async function hashFile(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
   return hash.digest('hex')
 }
 
 /** Moves the pointer in one step, so that a start never finds it missing. */
-async function pointTo(versions: string, version: string): Promise<void> {
-  const draft = join(versions, `.current-${process.pid}`)
-  await rm(draft, { force: true })
-  await symlink(version, draft)
-  await rename(draft, join(versions, 'current'))
+async function switchCurrent(versions: string, version: string): Promise<void> {
+  const tempLink = join(versions, `.current-${process.pid}`)
+  await rm(tempLink, { force: true })
+  await symlink(version, tempLink)
+  await rename(tempLink, join(versions, 'current'))
 }

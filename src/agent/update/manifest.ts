@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../config/error.ts'
-import { reason } from '../config/file.ts'
+import { describeFileError } from '../config/file.ts'
 import { isRecord } from '../config/shape.ts'
 import { isVersion } from './release.ts'
 
@@ -11,7 +11,7 @@ export interface Manifest {
   archive: { file: string; sha256: string; size: number }
 }
 
-const MOST_ARCHIVE = 512 * 1024 * 1024
+const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 
 /** Reads a public key: PEM text, the path of a PEM file, or the 32 bytes of an Ed25519 key in base64. */
 export function readUpdateKey(text: string): KeyObject {
@@ -24,14 +24,14 @@ export function readUpdateKey(text: string): KeyObject {
     if (key.asymmetricKeyType !== 'ed25519') throw new Error('it is not an Ed25519 key')
     return key
   } catch (error) {
-    throw new ConfigError([`update_key cannot be used: ${reason(error)}`])
+    throw new ConfigError([`update_key cannot be used: ${describeFileError(error)}`])
   }
 }
 
 /** Reads a manifest after its signature was checked; throws for anything that is not exactly what was signed. */
 export function readManifest(bytes: Buffer, signature: string, key: KeyObject): Manifest {
-  const signed = Buffer.from(signature.trim(), 'base64')
-  if (signed.length !== 64 || !verify(null, bytes, key, signed)) {
+  const signatureBytes = Buffer.from(signature.trim(), 'base64')
+  if (signatureBytes.length !== 64 || !verify(null, bytes, key, signatureBytes)) {
     throw new Error('the signature of the update manifest does not fit the update key')
   }
   const content: unknown = JSON.parse(bytes.toString('utf8'))
@@ -49,7 +49,7 @@ export function readManifest(bytes: Buffer, signature: string, key: KeyObject): 
     throw new Error('the update manifest names no archive')
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
     throw new Error('the update manifest has no SHA-256')
-  if (typeof size !== 'number' || !(size > 0 && size <= MOST_ARCHIVE))
+  if (typeof size !== 'number' || !(size > 0 && size <= MAX_ARCHIVE_BYTES))
     throw new Error('the update manifest has no size')
   return { version: content.version, archive: { file, sha256, size } }
 }

@@ -4,7 +4,7 @@ interface Version {
   prerelease: string
 }
 
-function parse(text: string): Version | undefined {
+function parseVersion(text: string): Version | undefined {
   const match = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:-([0-9A-Za-z.-]{1,60}))?$/.exec(text)
   if (!match) return undefined
   return { numbers: [Number(match[1]), Number(match[2]), Number(match[3])], prerelease: match[4] ?? '' }
@@ -12,12 +12,12 @@ function parse(text: string): Version | undefined {
 
 /** True for a well-formed version. */
 export function isVersion(text: string): boolean {
-  return parse(text) !== undefined
+  return parseVersion(text) !== undefined
 }
 
 /** True when `candidate` comes after `current`. A pre-release comes before its release. */
 export function isNewer(candidate: string, current: string): boolean {
-  const [a, b] = [parse(candidate), parse(current)]
+  const [a, b] = [parseVersion(candidate), parseVersion(current)]
   if (!a || !b) return false
   for (const index of [0, 1, 2] as const) {
     if (a.numbers[index] !== b.numbers[index]) return a.numbers[index] > b.numbers[index]
@@ -28,6 +28,6 @@ export function isNewer(candidate: string, current: string): boolean {
 }
 
 /** True when both have the same major number: an update never goes beyond it. */
-export function sameMajor(a: string, b: string): boolean {
-  return parse(a)?.numbers[0] === parse(b)?.numbers[0]
+export function isSameMajor(a: string, b: string): boolean {
+  return parseVersion(a)?.numbers[0] === parseVersion(b)?.numbers[0]
 }

@@ -13,7 +13,7 @@ import { BASE_ROOT, VERSION } from '../version.ts'
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 
 /** A copy of this installation that may be updated, and a channel with the next version of it. */
-function installation(t: TestContext) {
+function createInstallation(t: TestContext) {
   const home = makeHome(t)
   const root = join(home, 'adit')
   mkdirSync(root)
@@ -34,7 +34,7 @@ function installation(t: TestContext) {
   execFileSync('tar', ['-czf', join(channel, 'adit.tgz'), '-C', join(home, 'build'), 'package'])
   const archive = readFileSync(join(channel, 'adit.tgz'))
   const keys = generateKeyPairSync('ed25519')
-  const offer = Buffer.from(
+  const updateManifest = Buffer.from(
     JSON.stringify({
       name: 'adit',
       version: NEXT,
@@ -45,15 +45,18 @@ function installation(t: TestContext) {
       },
     }),
   )
-  writeFileSync(join(channel, 'manifest.json'), offer)
-  writeFileSync(join(channel, 'manifest.json.sig'), sign(null, offer, keys.privateKey).toString('base64'))
+  writeFileSync(join(channel, 'manifest.json'), updateManifest)
+  writeFileSync(
+    join(channel, 'manifest.json.sig'),
+    sign(null, updateManifest, keys.privateKey).toString('base64'),
+  )
   const raw = keys.publicKey.export({ format: 'jwk' }).x
   return { home, root, updates: [`--update-url=${join(home, 'releases')}`, `--update-key=${raw}`] }
 }
 
 test('an update from the server, then a restart: the new version runs under the same process id and names', async (t) => {
   const gateway = await TestGateway.start(t)
-  const { home, root, updates } = installation(t)
+  const { home, root, updates } = createInstallation(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const program = startProgram(
     t,

@@ -16,13 +16,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { silentAgentLog } from '../log/log.ts'
-import { isNewer, sameMajor } from './release.ts'
-import { UpdateRefused, Updater } from './updater.ts'
+import { isNewer, isSameMajor } from './release.ts'
+import { UpdateRejected, Updater } from './updater.ts'
 
 const keys = generateKeyPairSync('ed25519')
 const PUBLIC = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
-function installation(t: TestContext) {
+function createInstallation(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'adit-update-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const root = join(dir, 'adit')
@@ -66,7 +66,7 @@ function publish(
   return join(dir, 'releases')
 }
 
-function updater(root: string, settings: { url?: string; check?: boolean; key?: string } = {}) {
+function createUpdater(root: string, settings: { url?: string; check?: boolean; key?: string } = {}) {
   return new Updater({
     settings: {
       check: settings.check ?? true,
@@ -80,12 +80,12 @@ function updater(root: string, settings: { url?: string; check?: boolean; key?: 
   })
 }
 
-const refused = (message: RegExp) => (error: unknown) =>
-  error instanceof UpdateRefused && message.test(error.message)
+const rejectedWith = (message: RegExp) => (error: unknown) =>
+  error instanceof UpdateRejected && message.test(error.message)
 
 test('a signed newer version is installed beside the running one', async (t) => {
-  const { dir, root } = installation(t)
-  const update = updater(root, { url: publish(dir, '1.3.0') })
+  const { dir, root } = createInstallation(t)
+  const update = createUpdater(root, { url: publish(dir, '1.3.0') })
 
   const { version, done } = await update.begin()
   await done
@@ -93,11 +93,11 @@ test('a signed newer version is installed beside the running one', async (t) => 
   assert.equal(version, '1.3.0')
   assert.equal(readFileSync(join(root, 'versions', 'current', 'src', 'cli.ts'), 'utf8'), '// 1.3.0')
   assert.equal(readFileSync(join(root, 'versions', 'base'), 'utf8'), '1.2.0\n')
-  await assert.rejects(update.begin(), refused(/not restarted yet/))
+  await assert.rejects(update.begin(), rejectedWith(/not restarted yet/))
 })
 
 test('an update over HTTP works alike', async (t) => {
-  const { dir, root } = installation(t)
+  const { dir, root } = createInstallation(t)
   const releases = publish(dir, '1.2.1')
   const server = createServer((request, response) => {
     const path = join(releases, request.url ?? '')
@@ -108,61 +108,61 @@ test('an update over HTTP works alike', async (t) => {
   t.after(() => server.close())
   const { port } = server.address() as { port: number }
 
-  const { done } = await updater(root, { url: `http://127.0.0.1:${port}/` }).begin()
+  const { done } = await createUpdater(root, { url: `http://127.0.0.1:${port}/` }).begin()
   await done
 
   assert.equal(readlinkSync(join(root, 'versions', 'current')), '1.2.1')
 })
 
 test('two updates cannot run at once', async (t) => {
-  const { dir, root } = installation(t)
-  const update = updater(root, { url: publish(dir, '1.3.0') })
+  const { dir, root } = createInstallation(t)
+  const update = createUpdater(root, { url: publish(dir, '1.3.0') })
 
   const first = update.begin()
-  await assert.rejects(update.begin(), refused(/already updating/))
+  await assert.rejects(update.begin(), rejectedWith(/already updating/))
   await (await first).done
 })
 
 test('disabled checks, no channel and no news are reasons', async (t) => {
-  const { dir, root } = installation(t)
+  const { dir, root } = createInstallation(t)
 
-  await assert.rejects(updater(root, { check: false }).begin(), refused(/checks are disabled/))
-  await assert.rejects(updater(root).begin(), refused(/no update channel/))
+  await assert.rejects(createUpdater(root, { check: false }).begin(), rejectedWith(/checks are disabled/))
+  await assert.rejects(createUpdater(root).begin(), rejectedWith(/no update channel/))
   await assert.rejects(
-    updater(root, { url: publish(dir, '1.2.0') }).begin(),
-    refused(/no update is available/),
+    createUpdater(root, { url: publish(dir, '1.2.0') }).begin(),
+    rejectedWith(/no update is available/),
   )
 })
 
 test('a new major version is never taken', async (t) => {
-  const { dir, root } = installation(t)
+  const { dir, root } = createInstallation(t)
 
   await assert.rejects(
-    updater(root, { url: publish(dir, '2.0.0') }).begin(),
-    refused(/no update is available/),
+    createUpdater(root, { url: publish(dir, '2.0.0') }).begin(),
+    rejectedWith(/no update is available/),
   )
 })
 
 test('a manifest that was changed, or signed by another, is refused', async (t) => {
-  const { dir, root } = installation(t)
+  const { dir, root } = createInstallation(t)
   const other = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
   await assert.rejects(
-    updater(root, { url: publish(dir, '1.3.0', { tamper: 'manifest' }) }).begin(),
-    refused(/signature/),
+    createUpdater(root, { url: publish(dir, '1.3.0', { tamper: 'manifest' }) }).begin(),
+    rejectedWith(/signature/),
   )
   await assert.rejects(
-    updater(root, { url: publish(dir, '1.3.0'), key: other }).begin(),
-    refused(/signature/),
+    createUpdater(root, { url: publish(dir, '1.3.0'), key: other }).begin(),
+    rejectedWith(/signature/),
   )
 })
 
 test('an archive that was changed leaves nothing behind, and the update may be tried again', async (t) => {
-  const { dir, root } = installation(t)
-  const update = updater(root, { url: publish(dir, '1.3.0', { tamper: 'archive' }) })
+  const { dir, root } = createInstallation(t)
+  const update = createUpdater(root, { url: publish(dir, '1.3.0', { tamper: 'archive' }) })
 
   const { done } = await update.begin()
-  await assert.rejects(done, refused(/not the one its manifest describes/))
+  await assert.rejects(done, rejectedWith(/not the one its manifest describes/))
 
   assert.ok(!existsSync(join(root, 'versions', 'current')))
   publish(dir, '1.3.0')
@@ -170,13 +170,13 @@ test('an archive that was changed leaves nothing behind, and the update may be t
 })
 
 test('a version that needs other packages is refused', async (t) => {
-  const { dir, root } = installation(t)
+  const { dir, root } = createInstallation(t)
 
-  const { done } = await updater(root, {
+  const { done } = await createUpdater(root, {
     url: publish(dir, '1.3.0', { dependencies: { yaml: '3.0.0' } }),
   }).begin()
 
-  await assert.rejects(done, refused(/needs yaml 3\.0\.0/))
+  await assert.rejects(done, rejectedWith(/needs yaml 3\.0\.0/))
 })
 
 test('versions are compared by their numbers', () => {
@@ -184,6 +184,6 @@ test('versions are compared by their numbers', () => {
   assert.ok(isNewer('1.0.0', '1.0.0-beta.1'))
   assert.ok(!isNewer('1.0.0', '1.0.0'))
   assert.ok(!isNewer('nonsense', '1.0.0'))
-  assert.ok(sameMajor('1.0.0', '1.9.0'))
-  assert.ok(!sameMajor('1.0.0', '2.0.0'))
+  assert.ok(isSameMajor('1.0.0', '1.9.0'))
+  assert.ok(!isSameMajor('1.0.0', '2.0.0'))
 })

@@ -2,7 +2,7 @@ import type { AgentLog } from '../log/log.ts'
 import { type Channel, openChannel } from './channel.ts'
 import { installVersion } from './install.ts'
 import { type Manifest, readManifest, readUpdateKey } from './manifest.ts'
-import { isNewer, sameMajor } from './release.ts'
+import { isNewer, isSameMajor } from './release.ts'
 
 /** Where updates come from and whether they are wanted. */
 export interface UpdateSettings {
@@ -15,8 +15,8 @@ export interface UpdateSettings {
 }
 
 /** Why an update does not happen; the text is for whoever asked. */
-export class UpdateRefused extends Error {
-  override name = 'UpdateRefused'
+export class UpdateRejected extends Error {
+  override name = 'UpdateRejected'
 }
 
 /** Looks for new versions and installs them; only ever within the same major version, and only signed ones. */
@@ -52,8 +52,8 @@ export class Updater {
   }
 
   /** Looks for a newer version; undefined when there is none. */
-  async look(): Promise<string | undefined> {
-    this.#available = (await this.#newer())?.manifest.version
+  async check(): Promise<string | undefined> {
+    this.#available = (await this.#findNewer())?.manifest.version
     return this.#available
   }
 
@@ -63,27 +63,29 @@ export class Updater {
    */
   async begin(): Promise<{ version: string; done: Promise<void> }> {
     if (!this.#settings.check) {
-      throw new UpdateRefused('update checks are disabled in the agent configuration (update_check: false)')
+      throw new UpdateRejected('update checks are disabled in the agent configuration (update_check: false)')
     }
-    if (this.#busy) throw new UpdateRefused('the agent is already updating')
+    if (this.#busy) throw new UpdateRejected('the agent is already updating')
     if (this.#installed !== undefined) {
-      throw new UpdateRefused(`the agent has updated to version ${this.#installed} and was not restarted yet`)
+      throw new UpdateRejected(
+        `the agent has updated to version ${this.#installed} and was not restarted yet`,
+      )
     }
     this.#busy = true
     try {
-      const found = await this.#newer()
-      if (!found)
-        throw new UpdateRefused(
+      const candidate = await this.#findNewer()
+      if (!candidate)
+        throw new UpdateRejected(
           `no update is available; version ${this.#version} is the newest on the channel`,
         )
-      const { manifest, channel } = found
+      const { manifest, channel } = candidate
       const done = this.#install(channel, manifest)
       // Whoever began it may have gone by the time it fails; the log has the reason.
       done.catch(() => {})
       return { version: manifest.version, done }
     } catch (error) {
       this.#busy = false
-      throw error instanceof UpdateRefused ? error : new UpdateRefused((error as Error).message)
+      throw error instanceof UpdateRejected ? error : new UpdateRejected((error as Error).message)
     }
   }
 
@@ -95,25 +97,25 @@ export class Updater {
       this.#log.info('update installed', { obj: 'updater', version: manifest.version })
     } catch (error) {
       this.#log.error('update failed', { obj: 'updater', err: (error as Error).message })
-      throw new UpdateRefused((error as Error).message)
+      throw new UpdateRejected((error as Error).message)
     } finally {
       this.#busy = false
     }
   }
 
-  async #newer(): Promise<{ manifest: Manifest; channel: Channel } | undefined> {
+  async #findNewer(): Promise<{ manifest: Manifest; channel: Channel } | undefined> {
     const { url, key } = this.#settings
     if (url === undefined)
-      throw new UpdateRefused('no update is available: no update channel is configured (update_url)')
+      throw new UpdateRejected('no update is available: no update channel is configured (update_url)')
     if (key === undefined)
-      throw new UpdateRefused('no update is available: no key to check it with is configured (update_key)')
+      throw new UpdateRejected('no update is available: no key to check it with is configured (update_key)')
     const channel = openChannel(url, this.#settings.channel)
     const [bytes, signature] = await Promise.all([
       channel.read('manifest.json'),
       channel.read('manifest.json.sig'),
     ])
     const manifest = readManifest(bytes, signature.toString('utf8'), readUpdateKey(key))
-    return isNewer(manifest.version, this.#version) && sameMajor(manifest.version, this.#version)
+    return isNewer(manifest.version, this.#version) && isSameMajor(manifest.version, this.#version)
       ? { manifest, channel }
       : undefined
   }
