@@ -51,7 +51,7 @@ test('a request reaches the local service through its tunnel', async (t) => {
   assert.match(log, /msg="join connections" obj=join id=\w+ l=127\.0\.0\.1:\d+ r=203\.0\.113\.9:1234/)
 })
 
-test('the agent says who it is and what it can do', async (t) => {
+test('the agent reports its identity and the commands it supports', async (t) => {
   const gateway = await TestGateway.start(t)
   const { agent } = startAgent(t, gateway, { program: { stop() {}, reexec: undefined } })
   await agent.connection.session(5000)
@@ -63,7 +63,7 @@ test('the agent says who it is and what it can do', async (t) => {
   assert.equal(extra.RestartUnsupportedError, '')
 })
 
-test('a wrong token ends the agent with the reason, and the token is in no line', async (t) => {
+test('an invalid token stops the agent with the reason, and the token is never logged', async (t) => {
   const gateway = await TestGateway.start(t)
   const { location } = testSettings(gateway)
   const settings = testSettings(gateway, {
@@ -76,7 +76,7 @@ test('a wrong token ends the agent with the reason, and the token is in no line'
   assert.doesNotMatch(lines.join(''), /wrong-secret-token/)
 })
 
-test('a server nobody vouches for ends the agent with the next step', async (t) => {
+test('an untrusted server stops the agent with an error that names the next step', async (t) => {
   const gateway = await TestGateway.start(t)
   const { location } = testSettings(gateway)
   const settings = testSettings(gateway, { location: { ...location, cas: undefined } })
@@ -85,7 +85,7 @@ test('a server nobody vouches for ends the agent with the next step', async (t) 
   await assert.rejects(ended, (error) => error instanceof UntrustedServer && /--root-cas/.test(error.message))
 })
 
-test('after a loss the same names serve again within two seconds of the server', async (t) => {
+test('after a lost session the tunnels are back under the same names within two seconds of the server', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent, lines } = startAgent(t, gateway)
@@ -112,7 +112,7 @@ test('after a loss the same names serve again within two seconds of the server',
   assert.match(lines.join(''), /lvl=eror msg="session closed, starting reconnect loop"/)
 })
 
-test('a server that falls silent is noticed within interval and tolerance', async (t) => {
+test('an unresponsive server is detected within the heartbeat interval and tolerance', async (t) => {
   const gateway = await TestGateway.start(t)
   const settings = testSettings(gateway, { heartbeat: { intervalMs: 200, toleranceMs: 300 } })
   const { agent, lines } = startAgent(t, gateway, { settings })
@@ -126,7 +126,7 @@ test('a server that falls silent is noticed within interval and tolerance', asyn
   assert.match(lines.join(''), /msg="heartbeat timeout, terminating session"/)
 })
 
-test('a tunnel refused after a reconnect does not keep the others down', async (t) => {
+test('a tunnel rejected after a reconnect does not take the session down', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent } = startAgent(t, gateway)
@@ -139,7 +139,7 @@ test('a tunnel refused after a reconnect does not keep the others down', async (
   assert.equal(agent.tunnels.get('web'), tunnel)
 })
 
-test('two schemes are two tunnels of one name', async (t) => {
+test('two schemes start two tunnels under one host name', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent } = startAgent(t, gateway)
@@ -154,7 +154,7 @@ test('two schemes are two tunnels of one name', async (t) => {
   assert.deepEqual(agent.tunnels.list(), [http])
 })
 
-test('a refused tunnel gives the reason and frees its name', async (t) => {
+test('a rejected tunnel reports the reason and releases its name', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent } = startAgent(t, gateway)
@@ -182,7 +182,7 @@ test('stopping a tunnel unbinds it', async (t) => {
   assert.equal(await agent.tunnels.stop('web'), false)
 })
 
-test('restart brings a new session with the same names', async (t) => {
+test('restart opens a new session with the same names', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent } = startAgent(t, gateway)
@@ -198,7 +198,7 @@ test('restart brings a new session with the same names', async (t) => {
   assert.match(await gateway.request(url, GET), /hello/)
 })
 
-test('stop ends the program after the answer was sent', async (t) => {
+test('stop ends the program after the response was sent', async (t) => {
   const gateway = await TestGateway.start(t)
   let stopped = 0
   const { agent, lines } = startAgent(t, gateway, { program: { stop: () => stopped++, reexec: undefined } })
@@ -210,7 +210,7 @@ test('stop ends the program after the answer was sent', async (t) => {
   assert.match(lines.join(''), /msg="received stop request" obj=app stopReq=stop/)
 })
 
-test('commands that are not allowed are refused with the reason', async (t) => {
+test('disallowed commands are rejected with the reason', async (t) => {
   const gateway = await TestGateway.start(t)
   const settings = testSettings(gateway, { remoteManagement: false })
   const { agent } = startAgent(t, gateway, { settings, program: { stop() {}, reexec: undefined } })
@@ -224,7 +224,7 @@ test('commands that are not allowed are refused with the reason', async (t) => {
   )
 })
 
-test('update is refused with its documented reason when there is none', async (t) => {
+test('update is rejected with its documented reason when there is none', async (t) => {
   const gateway = await TestGateway.start(t)
   const { agent } = startAgent(t, gateway, { program: { stop() {}, reexec: undefined } })
   await agent.connection.session(5000)
@@ -235,7 +235,7 @@ test('update is refused with its documented reason when there is none', async (t
   )
 })
 
-test('a tunnel the server stops is gone', async (t) => {
+test('a tunnel stopped by the server is removed', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent, lines } = startAgent(t, gateway)
@@ -247,7 +247,7 @@ test('a tunnel the server stops is gone', async (t) => {
   assert.match(lines.join(''), /the name was taken away/)
 })
 
-test('closing unbinds everything and says goodbye', async (t) => {
+test('closing unbinds everything and closes the session cleanly', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent, ended } = startAgent(t, gateway)
@@ -260,7 +260,7 @@ test('closing unbinds everything and says goodbye', async (t) => {
   assert.equal(agent.connection.status, 'closed')
 })
 
-test('a server that is not there yet is waited for', async (t) => {
+test('the agent waits for a server that is not running yet', async (t) => {
   const gateway = await TestGateway.start(t)
   gateway.stop()
   const { agent, lines } = startAgent(t, gateway)
@@ -272,7 +272,7 @@ test('a server that is not there yet is waited for', async (t) => {
   assert.match(lines.join(''), /nothing listens at localhost:\d+ \(connection refused\)/)
 })
 
-test('no token shows in a log of everything', async (t) => {
+test('the token never appears in a debug log', async (t) => {
   const gateway = await TestGateway.start(t)
   const { log, lines } = recordedLog()
   const { agent } = startAgent(t, gateway, { log })

@@ -12,10 +12,10 @@ import { Tunnels } from './tunnels/tunnels.ts'
 import { Updater } from './update/updater.ts'
 import { BASE_ROOT, VERSION } from './version.ts'
 
-/** How the program around an agent stops and restarts it; absent for an agent inside another program. */
+/** Stops and restarts the process that hosts an agent; absent for an agent embedded in another program. */
 export interface HostProcess {
   stop(): void
-  /** Replaces the process by a new one of the installed version; undefined where the system cannot. */
+  /** Replaces the process with the installed version; undefined where the platform cannot. */
   reexec: (() => void) | undefined
 }
 
@@ -24,21 +24,23 @@ export interface AgentOptions {
   log: AgentLog
   clock?: Clock
   program?: HostProcess
-  /** Version of the configuration file, which the session reports. */
+  /** Version of the configuration file; the session reports it. */
   configVersion?: string
-  /** True when started by the system's service manager. */
+  /** True when the service manager started the agent. */
   serviceRun?: boolean
-  /** What the session is reported as; an application that uses the library puts its own name first. */
+  /** User agent of the session; an application that embeds the library puts its own name first. */
   userAgent?: string
 }
 
-/** How long a start by the local API waits for the first session; wrappers give up on a call after four seconds. */
+/**
+ * How long a start through the local API waits for the first session; wrappers give up on a call after four seconds.
+ */
 const SESSION_WAIT_MS = 3500
 const UPDATE_CHECK_INTERVAL_MS = 6 * 3_600_000
-/** Long enough for the answer to a command to leave before the command is carried out. */
+/** Delays a command until the response to it has been sent. */
 const COMMAND_DELAY_MS = 100
 
-/** An agent: one session with a server, the tunnels in it and what passed through them. */
+/** An agent: one session with a server, its tunnels and the captured traffic. */
 export class Agent {
   readonly settings: AgentSettings
   readonly log: AgentLog
@@ -99,7 +101,7 @@ export class Agent {
     })
   }
 
-  /** Runs until closed; rejects when the server refuses the agent for good. */
+  /** Runs until closed; rejects when the server permanently rejects the agent. */
   async run(): Promise<void> {
     if (this.updater.watching) this.#watchUpdates()
     try {
@@ -120,13 +122,13 @@ export class Agent {
     this.connection.close()
   }
 
-  /** Follows changes of the session, the tunnels and updates until the function given back is called. */
+  /** Calls `onChange` when the session, the tunnels or the updates change; the returned function unsubscribes. */
   follow(onChange: () => void): () => void {
     this.#listeners.add(onChange)
     return () => this.#listeners.delete(onChange)
   }
 
-  /** Why a command cannot be carried out here; empty text where it can. */
+  /** Why this agent does not support a command; empty when it does. */
   #unsupportedReasons(): { restart: string; stop: string; update: string } {
     const { program, settings } = this.#options
     if (!settings.remoteManagement) {
@@ -159,7 +161,7 @@ export class Agent {
       command.name === 'stop'
         ? () => program?.stop()
         : () => {
-            // A new version needs a new process; otherwise a new session is all a restart has to bring.
+            // A new version needs a new process; otherwise a new session is enough.
             if (this.updater.installed !== undefined && program?.reexec) program.reexec()
             else this.connection.restart()
           }

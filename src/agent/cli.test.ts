@@ -13,7 +13,7 @@ import { BASE_ROOT, VERSION } from './version.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
-test('the version is printed in the words wrappers look for, also through a link to the launcher', async (t) => {
+test('the version is printed in the format wrappers expect, also through a symlink to the launcher', async (t) => {
   const home = makeHome(t)
   const env = cleanEnv(home)
   symlinkSync(join(BASE_ROOT, 'bin', 'adit'), join(home, 'link'))
@@ -23,7 +23,7 @@ test('the version is printed in the words wrappers look for, also through a link
   assert.equal(execFileSync(join(home, 'link'), ['-v'], { env }).toString(), `adit version ${VERSION}\n`)
 })
 
-test('without arguments there is a short help', async (t) => {
+test('without arguments a short help is printed', async (t) => {
   const { code, stdout } = await runProgram(t, [], { env: cleanEnv(makeHome(t)) })
 
   assert.equal(code, 0)
@@ -77,7 +77,7 @@ const MISTAKES: [args: string[], message: RegExp][] = [
 ]
 
 for (const [args, message] of MISTAKES) {
-  test(`"adit ${args.join(' ')}" fails with a sentence`, async (t) => {
+  test(`"adit ${args.join(' ')}" fails with a clear error`, async (t) => {
     const { code, stdout, stderr } = await runProgram(t, args, { env: cleanEnv(makeHome(t)) })
 
     assert.equal(code, 1)
@@ -87,7 +87,7 @@ for (const [args, message] of MISTAKES) {
   })
 }
 
-test('a command that only groups others shows them', async (t) => {
+test('a command group lists its subcommands', async (t) => {
   for (const group of ['config', 'service']) {
     const { code, stdout, stderr } = await runProgram(t, [group], { env: cleanEnv(makeHome(t)) })
 
@@ -106,7 +106,7 @@ for (const command of [
   'api --help',
   'http --help',
 ]) {
-  test(`"adit ${command}" ends quietly when nobody reads what it says`, async (t) => {
+  test(`"adit ${command}" exits quietly when its output pipe is closed`, async (t) => {
     const script = `{ "$0" ${command}; echo "exit $?" >&2; } | true`
     const env = cleanEnv(makeHome(t))
 
@@ -119,7 +119,7 @@ for (const command of [
   })
 }
 
-test('output that a full disk does not take is told in a sentence', async (t) => {
+test('a full disk behind stdout is reported with a clear error', async (t) => {
   const launcher = join(BASE_ROOT, 'bin', 'adit')
 
   const { code, stderr } = await runProgram(t, ['-c', '"$0" version > /dev/full', launcher], {
@@ -131,7 +131,7 @@ test('output that a full disk does not take is told in a sentence', async (t) =>
   assert.equal(code, 1)
 })
 
-test('api prints nothing but JSON, wherever the log was to go', async (t) => {
+test('api prints nothing but JSON, whatever the log target', async (t) => {
   const home = makeHome(t)
   const url = `http://127.0.0.1:${await startHttpService(t, (_request, response) => {
     response.setHeader('content-type', 'application/json').end('{"api_keys":[]}')
@@ -158,7 +158,7 @@ test('api prints nothing but JSON, wherever the log was to go', async (t) => {
   }
 })
 
-test('tokens and keys are saved, readable by their owner alone', async (t) => {
+test('tokens and keys are saved in a file only the owner can read', async (t) => {
   const home = makeHome(t)
   const env = cleanEnv(home)
   const path = join(home, '.config', 'adit', 'adit.yml')
@@ -180,7 +180,7 @@ test('tokens and keys are saved, readable by their owner alone', async (t) => {
   )
 })
 
-test('a file is upgraded, and edited in the editor of the user', async (t) => {
+test("a file is upgraded, and edited in the user's editor", async (t) => {
   const home = makeHome(t)
   const file = join(home, 'old.yml')
   writeFileSync(file, 'authtoken: T\n', { mode: 0o600 })
@@ -199,7 +199,7 @@ test('a file is upgraded, and edited in the editor of the user', async (t) => {
   assert.equal(readFileSync(join(home, 'edited'), 'utf8').trim(), file)
 })
 
-test('http prints its URL without a terminal, serves it, and ends within a second of SIGTERM', async (t) => {
+test('http prints its URL without a terminal, serves it, and exits within a second of SIGTERM', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
@@ -222,7 +222,7 @@ test('http prints its URL without a terminal, serves it, and ends within a secon
   assert.doesNotMatch(program.stdout, new RegExp(gateway.token))
 })
 
-test('secrets of a tunnel are in no output, log or answer of the local API', async (t) => {
+test('secrets of a tunnel appear in no output, log or response of the local API', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
@@ -256,7 +256,7 @@ test('secrets of a tunnel are in no output, log or answer of the local API', asy
   for (const output of outputs) assert.doesNotMatch(output, new RegExp(`CANARY|${gateway.token}`))
 })
 
-test('http waits for a name that is about to be free, and says why', async (t) => {
+test('http waits for a name whose lease is about to expire, and says why', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   gateway.refuseBinds = refusal('name_expiring', 'http://mine.adit.test')
@@ -270,7 +270,7 @@ test('http waits for a name that is about to be free, and says why', async (t) =
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
 })
 
-test('--output json prints objects for programs', async (t) => {
+test('--output json prints one JSON object per line', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
 
@@ -292,7 +292,7 @@ test('--output json prints objects for programs', async (t) => {
   assert.match(String(events[1]?.public_url), /^tcp:\/\//)
 })
 
-test('an agent goes on serving when the reader of its output goes away', async (t) => {
+test('an agent keeps serving when its output pipe is closed', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
@@ -315,7 +315,7 @@ test('an agent goes on serving when the reader of its output goes away', async (
   assert.equal(program.stderr, '')
 })
 
-test('an agent goes on serving when its log can no longer be written', async (t) => {
+test('an agent keeps serving when its log cannot be written', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
@@ -332,7 +332,7 @@ test('an agent goes on serving when its log can no longer be written', async (t)
   assert.equal(program.stderr, 'WARN:  cannot write the log to /dev/full: the disk is full\n')
 })
 
-test('start --none with a log on stdout says what wrappers wait for, and nothing on stderr', async (t) => {
+test('start --none with a log on stdout prints the messages wrappers wait for, and nothing on stderr', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const program = startProgram(
@@ -357,7 +357,7 @@ test('start --none with a log on stdout says what wrappers wait for, and nothing
   assert.doesNotMatch(program.stdout, new RegExp(gateway.token))
 })
 
-test('start runs what the configuration defines, by name or all of it', async (t) => {
+test('start runs the defined tunnels and endpoints, by name or all of them', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const file = join(home, 'adit.yml')
@@ -380,11 +380,11 @@ test('start runs what the configuration defines, by name or all of it', async (t
 
   assert.match(
     unknown.stderr,
-    /"wbe" is not defined\.\nERROR: {2}Defined are: ssh, both, web\nERROR: {2}Files read: .*adit\.yml/,
+    /"wbe" is not defined\.\nERROR: {2}Defined: ssh, both, web\nERROR: {2}Files read: .*adit\.yml/,
   )
 })
 
-test('a refused token ends the program with the code of the server, and is not repeated', async (t) => {
+test("a rejected token ends the program with the server's error code and is not printed", async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const flags = flagsFor(gateway, home).slice(0, 2)
@@ -407,7 +407,7 @@ test('a refused token ends the program with the code of the server, and is not r
   assert.doesNotMatch(stdout + stderr, /a-wrong-token/)
 })
 
-test('a tunnel refused by the server ends a program that was to run it', async (t) => {
+test('a tunnel rejected by the server ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
   gateway.refuseBinds = new Refusal('https://a.test is already online.', 334)
   const home = makeHome(t)
@@ -423,7 +423,7 @@ test('a tunnel refused by the server ends a program that was to run it', async (
   assert.match(stderr, /ERROR: {2}ERR_NGROK_334\nERROR: {2}file:\S+#err_ngrok_334\n$/)
 })
 
-test('a web address that is taken ends the program', async (t) => {
+test('a web address in use ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const occupied = createServer().listen(0, '127.0.0.1')
@@ -443,7 +443,7 @@ test('a web address that is taken ends the program', async (t) => {
   assert.match(stderr, new RegExp(`${port}: bind: address already in use`))
 })
 
-test('the environment carries what flags carry', async (t) => {
+test('environment variables set what flags set', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   flagsFor(gateway, home)
@@ -468,7 +468,7 @@ test('the environment carries what flags carry', async (t) => {
   })
 })
 
-test('the stop command of the server ends the program', async (t) => {
+test('a stop command from the server ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const program = startProgram(t, ['http', '80', '--web-addr=false', ...flagsFor(gateway, home)], {
@@ -481,7 +481,7 @@ test('the stop command of the server ends the program', async (t) => {
   assert.equal(await program.ended(), 0)
 })
 
-test('completion knows commands and flags', async (t) => {
+test('completion covers commands and flags', async (t) => {
   const { stdout } = await runProgram(t, ['completion', 'bash'], { env: cleanEnv(makeHome(t)) })
   const complete = (...words: string[]) =>
     execFileSync('bash', [
@@ -497,7 +497,7 @@ test('completion knows commands and flags', async (t) => {
   assert.match(complete('tcp', '--log-l'), /--log-level/)
 })
 
-test('diagnose names each step, and the one that fails', async (t) => {
+test('diagnose names each step and the one that fails', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const report = join(home, 'report.json')
@@ -530,7 +530,7 @@ test('diagnose names each step, and the one that fails', async (t) => {
   assert.match(down.stdout, /nothing listens at localhost:\d+ .*\n {4}ERR_NGROK_8002/)
 })
 
-test('diagnose keeps to one family of addresses and can answer in JSON', async (t) => {
+test('diagnose can be limited to one address family and can print JSON', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = makeHome(t)
   const flags = [...flagsFor(gateway, home), '--output=json', '--log=stdout']
@@ -552,7 +552,7 @@ test('diagnose keeps to one family of addresses and can answer in JSON', async (
   assert.match(both.stderr, /ERROR: {2}-4 and -6 exclude each other/)
 })
 
-test('diagnose names the proxy that is in the way', async (t) => {
+test('diagnose names the proxy that fails', async (t) => {
   const home = makeHome(t)
   const env = cleanEnv(home, { ADIT_PROXY_URL: 'http://proxy.invalid:3128' })
 
@@ -568,7 +568,7 @@ test('diagnose names the proxy that is in the way', async (t) => {
   assert.equal(checks.at(-1).code, 'ERR_NGROK_8005')
 })
 
-test('a service is installed, driven and removed with systemd', async (t) => {
+test('a service is installed, controlled and removed with systemd', async (t) => {
   const home = makeHome(t)
   const bin = join(home, 'bin')
   mkdirSync(bin)
@@ -614,7 +614,7 @@ for (const [title, source, message] of [
   ],
   ['a bad address', 'version: 3\nagent:\n  web_addr: nowhere\n', /line 3: web_addr: .* must be host:port/],
 ] as const) {
-  test(`a file with ${title} is refused by all that would use it`, async (t) => {
+  test(`a file with ${title} is rejected by every command that would use it`, async (t) => {
     const home = makeHome(t)
     const config = `--config=${join(home, 'adit.yml')}`
     writeFileSync(join(home, 'adit.yml'), source, { mode: 0o600 })
@@ -637,7 +637,7 @@ for (const [title, source, message] of [
   })
 }
 
-test('a service without definitions is refused as start --all is', async (t) => {
+test('a service without definitions is rejected like start --all', async (t) => {
   const home = makeHome(t)
   const config = `--config=${join(home, 'adit.yml')}`
   writeFileSync(join(home, 'adit.yml'), 'version: 3\nagent: {}\n', { mode: 0o600 })
@@ -650,7 +650,7 @@ test('a service without definitions is refused as start --all is', async (t) => 
   for (const { stderr } of [run, install]) assert.match(stderr, /defines no tunnels.*\nERROR: {2}.*--none/)
 })
 
-test('a service with a configuration it cannot read says so with exit code 5', async (t) => {
+test('a service with an unusable configuration exits with code 5', async (t) => {
   const home = makeHome(t)
   writeFileSync(join(home, 'bad.yml'), 'version: 3\nagnt: {}\n')
 

@@ -26,13 +26,13 @@ import { SpecError } from './tunnels/spec-error.ts'
 import { AddressError } from './tunnels/upstream-address.ts'
 import { VERSION } from './version.ts'
 
-/** Commands of other parts, loaded only when asked for. */
+/** Commands of other parts, loaded on demand. */
 export interface ExternalCommands {
-  /** The client of the management API; gets what follows `api`. */
+  /** The client of the management API; receives the arguments after `api`. */
   api(args: string[]): Promise<number>
 }
 
-/** Runs one command line; gives the exit code. Whatever goes wrong is told on the error output. */
+/** Runs one command line and returns the exit code. Errors are printed on stderr. */
 export async function runCli(argv: readonly string[], others: ExternalCommands): Promise<number> {
   const state = { code: 0 }
   ignoreBrokenPipe()
@@ -55,7 +55,7 @@ export async function runCli(argv: readonly string[], others: ExternalCommands):
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
-    // A command that only groups others has shown its help, which says what is missing.
+    // A command group has already printed its help, which lists the missing subcommand.
     if (error.code === 'commander.help') return 1
     printFailure(error.message.replace(/^error: /, ''), output.error)
     return 1
@@ -71,7 +71,7 @@ function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The commands that run an agent bring all of it; the others answer sooner without. */
+/** Loaded on demand: commands that do not run an agent start faster without it. */
 const loadTunnelCommands = () => import('./commands/tunnels.ts')
 
 const output = {
@@ -95,7 +95,7 @@ Usage:
   adit http --help           all flags of a command
 `
 
-/** The whole command tree, also what completions are worked out of. */
+/** The command tree; shell completions are generated from it too. */
 export function createProgram(state: { code: number }): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
@@ -186,10 +186,10 @@ function addConfigCommands(program: Command, state: { code: number }): void {
   })
   const up = config
     .command('upgrade [version]')
-    .description('bring the configuration file to a newer version')
+    .description('upgrade the configuration file to a newer version')
   addFlags(up, [
-    { name: 'dry-run', kind: 'bool', help: 'show the result and change nothing' },
-    { name: 'relocate', kind: 'bool', help: 'move the file to its default place' },
+    { name: 'dry-run', kind: 'bool', help: 'print the result without changing the file' },
+    { name: 'relocate', kind: 'bool', help: 'move the file to its default location' },
   ])
   up.action((version: string | undefined) => {
     const values = valuesOf(up)
@@ -199,7 +199,7 @@ function addConfigCommands(program: Command, state: { code: number }): void {
 }
 
 function addDiagnose(program: Command, state: { code: number }): void {
-  const command = program.command('diagnose').description('test the way to the server, step by step')
+  const command = program.command('diagnose').description('test the connection to the server, step by step')
   addFlags(command, SESSION_FLAGS)
   command.option('-4, --ipv4', 'use IPv4 only')
   command.option('-6, --ipv6', 'use IPv6 only')
@@ -222,9 +222,9 @@ function addDiagnose(program: Command, state: { code: number }): void {
 }
 
 function addServiceCommands(program: Command, state: { code: number }): void {
-  const parent = program.command('service').description('run the agent as a service of the system')
+  const parent = program.command('service').description('run the agent as a system service')
   const actions: [ServiceAction, string][] = [
-    ['install', 'set the service up (needs --config)'],
+    ['install', 'install the service (requires --config)'],
     ['start', 'start it'],
     ['stop', 'stop it'],
     ['restart', 'stop it and start it again'],
@@ -267,11 +267,11 @@ function addSmallCommands(program: Command): void {
     })
   program
     .command('credits')
-    .description('print what this program is built on')
+    .description('print the packages this program is built on')
     .action(async () => output.out((await import('./commands/credits.ts')).formatCredits()))
 }
 
-/** Names of flags that stand alone or take `=true` and `=false`. */
+/** Flags that stand alone or take `=true` and `=false`. */
 const BOOLEAN_FLAGS = new Set(['all', 'none', 'dry-run', 'relocate'])
 for (const { name, kind } of [
   ...ENDPOINT_FLAGS.http,
@@ -302,7 +302,7 @@ function addFlags(command: Command, flags: readonly CommandFlag[]): void {
   }
 }
 
-/** The values given, by the names of the flags. */
+/** Flag values by flag name. */
 function valuesOf(command: Command): FlagValues {
   const values: Record<string, string | string[] | undefined> = {}
   for (let level: Command | null = command; level; level = level.parent) {
@@ -315,7 +315,7 @@ function valuesOf(command: Command): FlagValues {
   return values
 }
 
-/** `--flag=value` becomes two words, switches get their value, and a long flag with one hyphen is told as such. */
+/** Splits `--flag=value` in two, gives boolean flags a value and rejects long flags with a single hyphen. */
 function normalizeArguments(argv: readonly string[]): string[] {
   return argv.flatMap((argument) => {
     const single = /^-([a-z][a-z0-9-]+)(=.*)?$/i.exec(argument)
@@ -328,7 +328,7 @@ function normalizeArguments(argv: readonly string[]): string[] {
   })
 }
 
-/** `help` knows the commands beside it; of another word it says so. */
+/** Rejects an unknown topic of `help`, which commander would ignore. */
 function rejectUnknownTopic(program: Command, words: readonly string[]): void {
   let level = program
   let help = false
@@ -347,7 +347,7 @@ function rejectUnknownTopic(program: Command, words: readonly string[]): void {
   }
 }
 
-/** What follows `api`, when that is the command; flags that all commands take may stand before it. */
+/** The arguments after `api` when that is the command; common flags may precede it. */
 function parseApiArguments(argv: readonly string[]): { before: string[]; args: string[] } | undefined {
   const common = new Set(COMMON_FLAGS.map(({ name }) => `--${name}`))
   let index = 0
@@ -359,7 +359,7 @@ function parseApiArguments(argv: readonly string[]): { before: string[]; args: s
   return argv[index] === 'api' ? { before: argv.slice(0, index), args: argv.slice(index + 1) } : undefined
 }
 
-/** The key saved with `config add-api-key` is handed on in the environment, where the API client looks for it. */
+/** Passes the key saved by `config add-api-key` to the API client, which reads it from the environment. */
 async function withApiKey({ before, args }: { before: string[]; args: string[] }): Promise<string[]> {
   const globals = new Command().exitOverride().allowUnknownOption().allowExcessArguments(true)
   addFlags(globals, COMMON_FLAGS)

@@ -41,7 +41,7 @@ const CHUNKED_HEAD = 'POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, ch
 const CHUNKED_BODY = '5;ext=1\r\nhello\r\n0A\r\n0123456789\r\n0\r\nTrailer: yes\r\n\r\n'
 
 for (const chunkSize of [1, 2, 3, 7, 1000]) {
-  test(`requests on one connection are told apart in chunks of ${chunkSize}`, () => {
+  test(`requests on one connection are separated in chunks of ${chunkSize}`, () => {
     const { recorded, clean } = scan(
       `${GET}${POST}hello${CHUNKED_HEAD}${CHUNKED_BODY}${GET}`,
       chunkSize,
@@ -83,13 +83,13 @@ for (const chunkSize of [1, 2, 3, 7, 1000]) {
   })
 }
 
-test('an answer to HEAD has no body whatever its length says', () => {
+test('a response to HEAD has no body whatever its Content-Length', () => {
   const { recorded } = scan('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', 1000, 'response', 'HEAD')
 
   assert.equal(recorded.ends, 1)
 })
 
-test('a body cut short is told', () => {
+test('a truncated body is reported', () => {
   assert.equal(scan(`${POST}hel`, 1000, 'request').clean, false)
   assert.equal(scan('GET / HT', 1000, 'request').clean, false)
 })
@@ -104,7 +104,7 @@ const NONSENSE = [
 ]
 
 for (const text of NONSENSE) {
-  test(`nonsense ends scanning and loses no byte: ${JSON.stringify(text.slice(0, 60))}`, () => {
+  test(`malformed input stops scanning and loses no byte: ${JSON.stringify(text.slice(0, 60))}`, () => {
     for (const chunkSize of [1, 1000]) {
       const { recorded } = scan(text, chunkSize, 'request')
 
@@ -115,7 +115,7 @@ for (const text of NONSENSE) {
   })
 }
 
-test('whatever comes, in whatever pieces, every byte is told exactly once and in order', () => {
+test('every byte of any input, in any chunks, is reported exactly once and in order', () => {
   const { seed, below: random } = createRandom()
   const corpus = `${GET}${POST}hello${CHUNKED_HEAD}${CHUNKED_BODY}${GET}`
   const fragments = ['\r\n', '\n', '0\r\n\r\n', 'Content-Length: 3\r\n', ':', ' ', '\0', 'ff']
@@ -151,7 +151,7 @@ test('whatever comes, in whatever pieces, every byte is told exactly once and in
   }
 })
 
-test('fields keep their order and spelling', () => {
+test('header fields keep their order and case', () => {
   assert.deepEqual(headerFields(Buffer.from('GET / HTTP/1.1\r\nX-A: 1\r\nx-a:2\r\nEmpty:\r\n\r\n')), [
     ['X-A', '1'],
     ['x-a', '2'],

@@ -1,28 +1,28 @@
 import { ByteQueue } from '../base/io/byte-queue.ts'
 import { trimOws } from '../base/optional-white-space.ts'
 
-/** How the bytes after a head are framed; `stop` says that what follows is no HTTP (upgrades, nonsense). */
+/** How the body after a head is framed; `stop` means that what follows is not HTTP (an upgrade, malformed bytes). */
 export type Framing = number | 'chunked' | 'close' | 'stop'
 
-/** What the scanner of one direction tells; pieces are only lent, whoever keeps them copies them. */
+/** Events of one direction of a connection. Buffers are borrowed: copy what must outlive the call. */
 export interface MessageEvents {
-  /** A complete head, blank line included; the answer says how its body is framed. */
+  /** A complete head with its blank line; returns how the body is framed. */
   head(bytes: Buffer, head: Head): Framing
-  /** Bytes of the body as they stand on the wire, chunk sizes and trailers included. */
+  /** Body bytes as on the wire, including chunk sizes and trailers. */
   body(bytes: Buffer): void
-  /** The same without chunk sizes and trailers; may be set and taken away while messages pass. */
+  /** Body bytes without chunk sizes and trailers; may be set and cleared between messages. */
   data?: ((bytes: Buffer) => void) | undefined
   /** The message is complete; the next byte begins another one. */
   end(): void
-  /** Bytes that belong to no message, from here to the end of the connection. */
+  /** Bytes outside any message, from here to the end of the connection. */
   raw(bytes: Buffer): void
 }
 
-/** The first line of a head and the fields that decide about framing. */
+/** The first line of a head and the fields that determine the framing. */
 export interface Head {
   /** `GET / HTTP/1.1` or `HTTP/1.1 200 OK`, without its line end. */
   line: string
-  /** Undefined when absent, NaN when it makes no sense. */
+  /** Undefined when absent, NaN when invalid. */
   contentLength: number | undefined
   chunked: boolean
 }
@@ -36,17 +36,17 @@ const CR = 13
 type State = 'head' | 'length' | 'size' | 'data' | 'trailer' | 'close' | 'raw'
 
 /**
- * Finds messages in one direction of an HTTP/1 connection without changing or delaying a byte of it. It is lenient
- * where the edge was strict already, and steps aside for good as soon as the bytes make no sense.
+ * Finds messages in one direction of an HTTP/1 connection without changing or delaying a byte. It is lenient where
+ * the edge was strict already, and stops for good at the first malformed byte.
  */
 export class MessageScanner {
   readonly #events: MessageEvents
   #state: State = 'head'
-  /** The beginning of a head whose end has not come yet. */
+  /** The beginning of an incomplete head. */
   readonly #buffered = new ByteQueue()
-  /** Body or chunk bytes still to come, or bytes that trailers may still take. */
+  /** Remaining bytes of the body or chunk, or the remaining budget of the trailers. */
   #remaining = 0
-  /** The hexadecimal digits of the chunk size so far, and the length of the line they or a trailer stand on. */
+  /** Hexadecimal digits of the chunk size so far, and the length of the current size or trailer line. */
   #sizeDigits = ''
   #lineLength = 0
 
@@ -71,7 +71,7 @@ export class MessageScanner {
     }
   }
 
-  /** The direction ended. True when no message was cut short by it. */
+  /** Ends the direction; returns true when that cut no message short. */
   finish(): boolean {
     if (this.#state === 'close') {
       this.#state = 'raw'
@@ -83,7 +83,7 @@ export class MessageScanner {
     return this.#state === 'raw' || (this.#state === 'head' && buffered.length === 0)
   }
 
-  /** Takes everything from here on as no HTTP: the other direction has said so. */
+  /** Treats everything from here on as raw bytes, because the other direction stopped. */
   stop(): void {
     this.#state = 'raw'
     const buffered = this.#buffered.take()
@@ -94,7 +94,7 @@ export class MessageScanner {
     const rest = offset === 0 ? chunk : chunk.subarray(offset)
     const searched = this.#buffered.length
     const bytes = this.#buffered.join(rest)
-    // What was searched before need not be searched again.
+    // Skip the bytes of earlier calls, which hold no complete terminator.
     const headEnd = bytes.indexOf(CRLFCRLF, Math.max(0, searched - 3))
     if (headEnd < 0 && bytes.length <= MAX_HEAD_BYTES) {
       this.#buffered.keep(bytes)
@@ -137,13 +137,13 @@ export class MessageScanner {
     return end
   }
 
-  /** Walks chunk sizes and trailers byte by byte and jumps over data, so its cost is per chunk. */
+  /** Scans chunk sizes and trailers byte by byte and skips the data, so the cost is per chunk. */
   #scanChunkedBody(chunk: Buffer, from: number): number {
     let offset = from
     while (offset < chunk.length) {
       if (this.#state === 'data') {
         const step = Math.min(chunk.length - offset, this.#remaining)
-        // The last two bytes are the line end.
+        // The last two bytes are the CRLF.
         if (this.#remaining > 2)
           this.#events.data?.(chunk.subarray(offset, offset + Math.min(step, this.#remaining - 2)))
         offset += step
@@ -187,7 +187,7 @@ export class MessageScanner {
       this.#remaining = MAX_HEAD_BYTES
     } else {
       this.#state = 'data'
-      this.#remaining = size + 2 // The line end after the data belongs to it.
+      this.#remaining = size + 2 // Includes the CRLF after the data.
     }
     return undefined
   }
@@ -208,7 +208,7 @@ function isHex(byte: number): boolean {
   return (byte >= 48 && byte <= 57) || (byte >= 97 && byte <= 102) || (byte >= 65 && byte <= 70)
 }
 
-/** Reads what matters of a head in one pass. */
+/** Parses the framing fields of a head in one pass. */
 export function readHead(bytes: Buffer): Head {
   const text = bytes.toString('latin1', 0, bytes.length - 4)
   let end = text.indexOf('\r\n')
@@ -218,7 +218,7 @@ export function readHead(bytes: Buffer): Head {
     end = text.indexOf('\r\n', start)
     const colon = text.indexOf(':', start)
     if (colon < 0) break
-    // A name is only looked at when its length can matter.
+    // Compare a name only when its length matches.
     const length = colon - start
     if (length !== 14 && length !== 17) continue
     const name = text.slice(start, colon).toLowerCase()
@@ -235,18 +235,18 @@ export function readHead(bytes: Buffer): Head {
   return head
 }
 
-/** The framing of a request by its own head. */
+/** The framing of a request, from its head. */
 export function requestFraming({ line, contentLength, chunked }: Head): Framing {
   if (!/^[!-~]+ [!-~\u0080-\u00ff]+ HTTP\/1\.[01]$/.test(line) || Number.isNaN(contentLength)) return 'stop'
   return chunked ? 'chunked' : (contentLength ?? 0)
 }
 
-/** The status of a response's first line, 0 when it is no such line. */
+/** The status code of a status line; 0 when it is not one. */
 export function statusOf(line: string): number {
   return /^HTTP\/1\.[01] [1-9]\d\d( |$)/.test(line) ? Number(line.slice(9, 12)) : 0
 }
 
-/** The framing of a response, which also depends on the request it answers. */
+/** The framing of a response, which also depends on the request method. */
 export function responseFraming({ line, contentLength, chunked }: Head, method: string): Framing {
   const status = statusOf(line)
   if (status === 0 || status === 101 || (method === 'CONNECT' && status < 300)) return 'stop'
@@ -256,7 +256,7 @@ export function responseFraming({ line, contentLength, chunked }: Head, method: 
   return Number.isNaN(contentLength) ? 'stop' : contentLength
 }
 
-/** Name and value of every field of a head, in order, as sent. */
+/** Name and value of every header field, in order, as sent. */
 export function headerFields(head: Buffer): [name: string, value: string][] {
   const lines = head.toString('latin1', 0, Math.max(0, head.length - 4)).split('\r\n')
   const fields: [string, string][] = []

@@ -33,7 +33,7 @@ test('three lines give a local service a public URL', async (t) => {
   assert.equal(gateway.bound.size, 0)
 })
 
-test('one session carries several tunnels, with the inspector when asked for', async (t) => {
+test('one session carries several tunnels, with the inspector on request', async (t) => {
   const gateway = await TestGateway.start(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const agent = await connect({ ...optionsFor(t, gateway), inspector: '127.0.0.1:0' })
@@ -55,7 +55,7 @@ test('one session carries several tunnels, with the inspector when asked for', a
   assert.equal(agent.tunnels.length, 1)
 })
 
-test('what the server refuses is an error of the caller', async (t) => {
+test('a rejection by the server rejects the call', async (t) => {
   const gateway = await TestGateway.start(t)
   const options = optionsFor(t, gateway)
 

@@ -11,10 +11,13 @@ import { tunnelSpec } from './tunnels/spec.ts'
 import { SpecError } from './tunnels/spec-error.ts'
 import { VERSION } from './version.ts'
 
-/** How to reach a server from a program. What is left out comes from the configuration file, the environment, or a server on this machine. */
+/**
+ * How a program reaches a server. Omitted settings come from the configuration file, the environment, or a server on
+ * this machine.
+ */
 export interface ConnectOptions {
   authtoken?: string
-  /** `host:port` of the server; of several nodes with commas between them. */
+  /** `host:port` of the server; several, comma-separated, for several nodes. */
   connectUrl?: string
   /** PEM file of the server's authority, or `host`. */
   rootCas?: string
@@ -24,9 +27,9 @@ export interface ConnectOptions {
   inspector?: boolean | string
   /** Configuration files instead of the default one. */
   config?: readonly string[]
-  /** Gets the lines of the agent's log (logfmt). */
+  /** Receives the lines of the agent's log (logfmt). */
   log?: (line: string) => void
-  /** How long the first session may take, in milliseconds. */
+  /** Timeout of the first session in milliseconds. */
   timeoutMs?: number
   env?: Env
 }
@@ -34,21 +37,21 @@ export interface ConnectOptions {
 /** What to forward: the keys of a tunnel definition (docs/agent-config.md). */
 export type ForwardOptions = Omit<TunnelDefinition, 'addr'> & { addr: string | number }
 
-/** A tunnel a program has started. */
+/** A tunnel started by a program. */
 export interface ForwardedTunnel {
   readonly name: string
   /** The public URL; empty for labelled tunnels. */
   readonly url: string
-  /** What it forwards to. */
+  /** The upstream address. */
   readonly addr: string
   close(): Promise<void>
 }
 
-/** A session with a server, held by a program. */
+/** A session with a server, owned by a program. */
 export interface AgentHandle {
   /** `online`, `reconnecting` or `closed`. */
   readonly status: string
-  /** Address of the inspector, when it was asked for. */
+  /** Address of the inspector, when it was requested. */
   readonly inspectorUrl: string | undefined
   readonly tunnels: readonly ForwardedTunnel[]
   forward(target: number | string | ForwardOptions): Promise<ForwardedTunnel>
@@ -57,7 +60,7 @@ export interface AgentHandle {
 
 const FIRST_SESSION_TIMEOUT_MS = 15_000
 
-/** Opens a session that any number of tunnels share. Rejects when the server cannot be reached or says no. */
+/** Opens a session shared by any number of tunnels. Rejects when the server is unreachable or rejects the agent. */
 export async function connect(options: ConnectOptions = {}): Promise<AgentHandle> {
   const env = options.env ?? process.env
   const config = loadConfig(options.config ?? [], env)
@@ -70,7 +73,7 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentHandle
       ...(options.rootCas === undefined ? {} : { connect_cas: options.rootCas }),
       ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
       ...(typeof inspector === 'string' ? { web_addr: inspector } : {}),
-      // Nobody could see what is captured.
+      // Without the inspector nothing reads the captures.
       ...(inspector === false ? { web_addr: 'false', inspect_db_size: -1 } : {}),
     },
     env,
@@ -82,7 +85,7 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentHandle
   const ended = agent.run()
   let api: LocalApi | undefined
   try {
-    // A refusal that is final ends the run; everything else shows as a session that does not come.
+    // A permanent rejection ends the run; any other failure shows as a timeout of the first session.
     await Promise.race([agent.connection.session(options.timeoutMs ?? FIRST_SESSION_TIMEOUT_MS), ended])
     if (settings.web) api = await startLocalApi(agent, settings.web)
   } catch (error) {
@@ -93,7 +96,7 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentHandle
   return createHandle(agent, api)
 }
 
-/** Opens a session for one tunnel; closing the tunnel ends it. Use `connect` for several. */
+/** Opens a session for one tunnel; closing the tunnel closes the session. Use `connect` for several. */
 export async function forward(
   target: number | string | (ForwardOptions & ConnectOptions),
 ): Promise<ForwardedTunnel> {

@@ -19,7 +19,7 @@ test('a meter counts events begun and shows those still open', () => {
   assert.equal(meter.gauge, 1)
 })
 
-test('durations are told in nanoseconds, interpolated', () => {
+test('percentiles of durations are interpolated, in nanoseconds', () => {
   const { meter, time } = createMeter()
 
   for (const ms of [1, 2, 3, 4]) {
@@ -33,7 +33,7 @@ test('durations are told in nanoseconds, interpolated', () => {
   assert.equal(p99, 4e6)
 })
 
-test('durations are whole nanoseconds, as clients expect that read integers', () => {
+test('durations are whole nanoseconds, as API clients expect integers', () => {
   const { meter, time } = createMeter()
   const startedAt = meter.begin()
   time.ms += 0.123456789
@@ -43,7 +43,7 @@ test('durations are whole nanoseconds, as clients expect that read integers', ()
   assert.equal(meter.timing().p50, 123_457)
 })
 
-test('rates take the first five seconds as they are and then decay towards nothing without reaching it', () => {
+test('rates start with the instant rate of the first five seconds and then decay towards zero', () => {
   const { meter, time } = createMeter()
   for (let events = 0; events < 50; events++) meter.begin()
 

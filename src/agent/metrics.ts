@@ -2,7 +2,10 @@ import type { Clock } from '../base/clock.ts'
 
 const TICK_MS = 5000
 
-/** Events per second, weighted exponentially over a number of minutes; ticks are caught up on use, so no timer runs. */
+/**
+ * Events per second as an exponentially weighted moving average over a number of minutes; missed ticks are applied on
+ * use, so no timer runs.
+ */
 class Rate {
   readonly #decay: number
   #perSecond = 0
@@ -20,7 +23,7 @@ class Rate {
   tick(times: number): void {
     const instant = (this.#pending * 1000) / TICK_MS
     this.#pending = 0
-    // The first tick takes the instant rate as it is: there is no past to weigh it against.
+    // The first tick takes the instant rate as it is: there is no history to weigh it against.
     this.#perSecond = this.#started ? instant + (this.#perSecond - instant) * this.#decay : instant
     this.#started = true
     if (times > 1) this.#perSecond *= this.#decay ** (times - 1)
@@ -35,8 +38,8 @@ const SAMPLES = 1028
 const ALPHA = 0.015
 
 /**
- * A sample of the values seen, recent ones favoured (exponential decay). Priorities are kept as logarithms, so they
- * never overflow and need no rescaling however long the agent runs.
+ * A sample of the observed values that favours recent ones (exponential decay). Priorities are stored as logarithms,
+ * so they never overflow and need no rescaling however long the agent runs.
  */
 class Reservoir {
   readonly #priorities = new Float64Array(SAMPLES)
@@ -99,7 +102,7 @@ class Reservoir {
   }
 }
 
-/** What the local API shows of a meter: rates per second, percentiles in nanoseconds. */
+/** A meter as the local API shows it: rates per second, percentiles in nanoseconds. */
 export interface MeterSnapshot {
   count: number
   rate1: number
@@ -111,7 +114,7 @@ export interface MeterSnapshot {
   p99: number
 }
 
-/** Counts events and times them. */
+/** Counts and times events. */
 export class Meter {
   readonly #clock: Clock
   readonly #rates = [new Rate(1), new Rate(5), new Rate(15)] as const
@@ -125,7 +128,7 @@ export class Meter {
     this.#lastTick = clock.monotonic()
   }
 
-  /** Something began; gives the moment to pass to `end`. */
+  /** Starts an event; returns the start time to pass to `end`. */
   begin(): number {
     const now = this.#catchUp()
     this.#count++
@@ -134,14 +137,14 @@ export class Meter {
     return now
   }
 
-  /** It is over, and how long it took counts. */
+  /** Ends an event and records its duration. */
   end(startedAt: number): void {
     const now = this.#catchUp()
     this.#active--
     this.#durations.add((now - startedAt) * 1e6, now / 1000)
   }
 
-  /** It is over, but how long it took says nothing (it never came to an end of its own). */
+  /** Ends an event without recording its duration, which would be meaningless. */
   drop(): void {
     this.#active--
   }
@@ -150,7 +153,7 @@ export class Meter {
     return this.#count
   }
 
-  /** How many have begun and not ended. */
+  /** Events in progress. */
   get gauge(): number {
     return this.#active
   }
@@ -158,7 +161,7 @@ export class Meter {
   timing(): MeterSnapshot {
     this.#catchUp()
     const [rate1, rate5, rate15] = this.#rates
-    // Whole nanoseconds: clients written for them read integers.
+    // Whole nanoseconds: API clients expect integers.
     const [p50, p90, p95, p99] = this.#durations.percentiles(0.5, 0.9, 0.95, 0.99).map(Math.round) as [
       number,
       number,

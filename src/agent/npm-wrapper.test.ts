@@ -29,7 +29,7 @@ interface Wrapper {
   upgradeConfig(options: object): Promise<void>
 }
 
-/** The wrapper of npm as it is published; only the program it starts is ours. */
+/** The published npm wrapper; only the program it starts is ours. */
 function loadWrapper(t: TestContext, gateway: TestGateway) {
   const require = createRequire(import.meta.url)
   for (const path of Object.keys(require.cache))
@@ -47,7 +47,7 @@ function loadWrapper(t: TestContext, gateway: TestGateway) {
 
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
 
-test('the wrapper of npm connects, lists, inspects, replays and disconnects', async (t) => {
+test('the npm wrapper connects, lists, inspects, replays and disconnects', async (t) => {
   const gateway = await TestGateway.start(t)
   const { wrapper, home, common } = loadWrapper(t, gateway)
   const received: string[] = []
@@ -133,7 +133,7 @@ test('the wrapper waits for a server that is slow to answer', async (t) => {
   })
 
   const connecting = wrapper.connect({ ...common, addr: 80 })
-  // It retries on exactly one answer, which the agent gives after its own patience.
+  // The wrapper retries on one specific response, which the agent sends after `SESSION_WAIT_MS`.
   setTimeout(() => open(), 4000)
 
   assert.match(await connecting, /^https:/)

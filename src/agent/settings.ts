@@ -12,33 +12,33 @@ import type { UpdateSettings } from './update/updater.ts'
 export interface WebSettings {
   host: string
   port: number
-  /** False when nobody asked for this address: then the next free port will do. */
+  /** False for the default address: then the next free port will do. */
   explicit: boolean
   allowHosts: readonly string[]
 }
 
-/** Everything an agent runs by, defaults filled in. */
+/** All settings of an agent, with defaults applied. */
 export interface AgentSettings {
   /** The first address of the server. */
   location: ServerLocation
-  /** Finds all its addresses anew before each round: a server on this machine may come back at another port. */
+  /** Locates the server again before each round: one on this machine may come back on another port. */
   relocate?: () => readonly ServerLocation[]
   dial: DialSettings
   heartbeat: HeartbeatTimes
   metadata: string
-  /** Bytes of captured requests to keep; 0 keeps none. */
+  /** Capture buffer size in bytes; 0 disables capturing. */
   captureBytes: number
   redact: readonly string[]
   remoteManagement: boolean
   updates: UpdateSettings
-  /** Undefined: no local API. */
+  /** Undefined disables the local API. */
   web: WebSettings | undefined
 }
 
 const DEFAULT_CAPTURE_BYTES = 50_000_000
 const DEFAULT_WEB_PORT = 4040
 
-/** Fills in the defaults and finds the server; throws `ConfigError` with what to change. */
+/** Applies the defaults and locates the server; throws `ConfigError` with what to change. */
 export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
   const [location] = locateServers(keys, env)
   return {
@@ -52,7 +52,7 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
       crl: keys.crl_noverify ? undefined : keys.crl_url,
     },
     heartbeat: {
-      // Nothing at all means the usual, as it does to the server.
+      // Zero means the default, as it does on the server.
       intervalMs: keys.heartbeat_interval || 10_000,
       toleranceMs: keys.heartbeat_tolerance || 15_000,
     },
@@ -83,7 +83,7 @@ function resolveCaptureBytes({
   return size === 0 ? DEFAULT_CAPTURE_BYTES : size
 }
 
-/** Reads `web_addr`: host:port, a port, or false. */
+/** Parses `web_addr`: host:port, a port, or false. */
 export function resolveWebSettings({
   web_addr: address,
   web_allow_hosts: allowHosts = [],
@@ -94,7 +94,7 @@ export function resolveWebSettings({
   const host = match?.[1] || '127.0.0.1'
   const port = Number(match?.[2])
   if (!match || port > 65535 || !parseHostPort(host)) {
-    throw new ConfigError([`web_addr "${address}" must be host:port, or false to switch the local API off`])
+    throw new ConfigError([`web_addr "${address}" must be host:port, or false to disable the local API`])
   }
   return {
     host: host === 'localhost' ? '127.0.0.1' : host.replace(/^\[|\]$/g, ''),
@@ -104,7 +104,7 @@ export function resolveWebSettings({
   }
 }
 
-/** The proxy named by the configuration, or by the environment for servers that are not exempt from it. */
+/** The proxy from the configuration, or from the environment for servers not exempt from it. */
 function resolveProxy(
   configured: string | undefined,
   env: Env,

@@ -11,5 +11,5 @@ export const VERSION: string = manifest.version
 /** The directory this program is installed in: where `bin`, `src` and `package.json` are. */
 export const INSTALL_ROOT: string = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
-/** The installation the launcher is in: the same, unless an update runs out of its `versions` directory. */
+/** The installation of the launcher: the same, unless an update runs from its `versions` directory. */
 export const BASE_ROOT: string = INSTALL_ROOT.replace(/\/versions\/[^/]+$/, '')

@@ -48,7 +48,7 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
   [
     'a key that has no meaning',
     'version: 2\ntunnels:\n  ssh:\n    proto: tcp\n    addr: 22\n    subdomain: x\n',
-    /^0\.yml line 6: subdomain of the tunnel "ssh": "subdomain" has no meaning/,
+    /^0\.yml line 6: subdomain of the tunnel "ssh": "subdomain" does not apply/,
   ],
   [
     'a file that is not there',

@@ -84,7 +84,7 @@ export function upgrade(
     relocateTo: options.relocate && path !== defaultPath ? defaultPath : undefined,
   })
   if (!options.dryRun) {
-    if (result.backup !== undefined) write(`# Backup of the former file: ${result.backup}\n`)
+    if (result.backup !== undefined) write(`# Backup of the previous file: ${result.backup}\n`)
     write(`# Upgraded configuration file: ${result.path}\n`)
   }
   write(result.content)

@@ -106,7 +106,7 @@ async function runCheck(
 
 function printFailures(failures: readonly Check[], print: (text: string) => void): void {
   if (failures.length === 0) {
-    print('\nNo problem was found.\n')
+    print('\nNo problems found.\n')
     return
   }
   print('\nProblems found:\n')

@@ -32,15 +32,15 @@ export const SESSION_FLAGS: readonly CommandFlag[] = [
   {
     name: 'authtoken',
     kind: 'text',
-    help: 'authtoken of the server (better kept in a file: others can see your command line)',
+    help: 'authtoken of the server (safer in a file: other users can see your command line)',
   },
   { name: 'authtoken-file', kind: 'text', help: 'file that holds the authtoken' },
-  { name: 'connect-url', kind: 'text', help: 'host:port of the server; several with commas' },
+  { name: 'connect-url', kind: 'text', help: 'host:port of the server; comma-separated for several' },
   { name: 'root-cas', kind: 'text', help: 'authorities to trust: a PEM file, "host" or "trusted"' },
   { name: 'web-addr', kind: 'text', help: 'address of the local API and inspector, or false' },
   { name: 'update-url', kind: 'text', help: 'directory or URL updates come from' },
   { name: 'update-key', kind: 'text', help: 'public key updates are signed with' },
-  { name: 'output', kind: 'text', help: '"json" prints JSON for programs instead of text for people' },
+  { name: 'output', kind: 'text', help: '"json" prints JSON instead of text' },
   { name: 'region', kind: 'text', help: '', replacement: 'nothing; the server decides the region' },
 ]
 
@@ -49,10 +49,15 @@ const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
     name: 'url',
     kind: 'text',
     key: 'url',
-    help: 'public URL to ask for, for example https://app.example.com',
+    help: 'public URL to request, for example https://app.example.com',
   },
   { name: 'name', kind: 'text', help: 'name of the tunnel in the local API (default "command_line")' },
-  { name: 'description', kind: 'text', key: 'description', help: 'what the endpoint is for, for people' },
+  {
+    name: 'description',
+    kind: 'text',
+    key: 'description',
+    help: 'human-readable description of the endpoint',
+  },
   { name: 'metadata', kind: 'text', key: 'metadata', help: 'free text stored with the endpoint' },
   {
     name: 'binding',
@@ -78,7 +83,7 @@ const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
     name: 'upstream-proxy-protocol',
     kind: 'text',
     key: 'proxy_proto',
-    help: "tell the visitor's address by PROXY protocol: 1 or 2",
+    help: "pass the visitor's address with PROXY protocol: 1 or 2",
   },
   {
     name: 'proxy-proto',
@@ -92,14 +97,14 @@ const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
     commaSeparated: true,
     kind: 'list',
     key: 'ip_restriction.allow_cidrs',
-    help: 'let in visitors from this range only',
+    help: 'allow visitors from this range only',
   },
   {
     name: 'cidr-deny',
     commaSeparated: true,
     kind: 'list',
     key: 'ip_restriction.deny_cidrs',
-    help: 'keep out visitors from this range',
+    help: 'deny visitors from this range',
   },
   {
     name: 'policy-file',
@@ -115,13 +120,13 @@ const UPSTREAM_TLS_FLAGS: readonly CommandFlag[] = [
     name: 'upstream-tls-verify',
     kind: 'bool',
     key: 'upstream_tls_verify',
-    help: 'check the certificate of a TLS upstream',
+    help: 'verify the certificate of a TLS upstream',
   },
   {
     name: 'upstream-tls-verify-cas',
     kind: 'text',
     key: 'upstream_tls_verify_cas',
-    help: 'PEM file of authorities to check it with',
+    help: 'PEM file of authorities to verify it with',
   },
 ]
 
@@ -133,7 +138,7 @@ const NAME_FLAGS: readonly CommandFlag[] = [
     name: 'mutual-tls-cas',
     kind: 'text',
     key: 'mutual_tls_cas',
-    help: 'PEM file of authorities visitors need a certificate of',
+    help: "PEM file of authorities that must have issued the visitor's certificate",
   },
 ]
 
@@ -173,7 +178,7 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       name: 'circuit-breaker',
       kind: 'text',
       key: 'circuit_breaker',
-      help: 'refuse requests when this share (0 to 1) fails',
+      help: 'reject requests when this share (0 to 1) fails',
     },
     {
       name: 'websocket-tcp-converter',
@@ -209,13 +214,13 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       name: 'ua-filter-allow',
       kind: 'list',
       key: 'user_agent_filter.allow',
-      help: 'let in user agents that match',
+      help: 'allow user agents that match',
     },
     {
       name: 'ua-filter-deny',
       kind: 'list',
       key: 'user_agent_filter.deny',
-      help: 'keep out user agents that match',
+      help: 'deny user agents that match',
     },
     { name: 'oauth', kind: 'text', key: 'oauth.provider', help: 'ask visitors to log in with this provider' },
     {
@@ -223,21 +228,21 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       commaSeparated: true,
       kind: 'list',
       key: 'oauth.allow_domains',
-      help: 'email domains that may enter',
+      help: 'email domains to allow',
     },
     {
       name: 'oauth-allow-email',
       commaSeparated: true,
       kind: 'list',
       key: 'oauth.allow_emails',
-      help: 'email addresses that may enter',
+      help: 'email addresses to allow',
     },
     {
       name: 'oauth-scope',
       commaSeparated: true,
       kind: 'list',
       key: 'oauth.scopes',
-      help: 'scopes to ask the provider for',
+      help: 'scopes to request from the provider',
     },
     { name: 'oauth-client-id', kind: 'text', key: 'oauth.client_id', help: 'client id at the provider' },
     {
@@ -264,7 +269,7 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       commaSeparated: true,
       kind: 'list',
       key: 'oidc.scopes',
-      help: 'scopes to ask the issuer for',
+      help: 'scopes to request from the issuer',
     },
     {
       name: 'verify-webhook',
@@ -294,13 +299,13 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
     ...SHARED_ENDPOINT_FLAGS,
     ...UPSTREAM_TLS_FLAGS,
     ...NAME_FLAGS,
-    { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to end TLS in the agent with' },
+    { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to terminate TLS in the agent' },
     { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
     {
       name: 'terminate-at',
       kind: 'text',
       key: 'terminate_at',
-      help: 'where TLS ends: edge, agent or upstream',
+      help: 'where TLS is terminated: edge, agent or upstream',
     },
   ],
 }
@@ -321,13 +326,13 @@ export const LABELLED_FLAGS: readonly CommandFlag[] = [
     key: 'inspect',
     help: 'keep requests for inspection and replay (default true)',
   },
-  { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to end TLS in the agent with' },
+  { name: 'crt', kind: 'text', key: 'crt', help: 'PEM certificate to terminate TLS in the agent' },
   { name: 'key', kind: 'text', key: 'key', help: 'PEM key of that certificate' },
   {
     name: 'mutual-tls-cas',
     kind: 'text',
     key: 'mutual_tls_cas',
-    help: 'PEM file of authorities visitors need a certificate of',
+    help: "PEM file of authorities that must have issued the visitor's certificate",
   },
   {
     name: 'host-header',

@@ -42,7 +42,7 @@ export async function runServiceAction(
     const specs = resolveSpecs({ config, keys: config.agent, describeSource: config.describeSource })
     if (specs.size === 0) throw noDefinitionsFailure(config)
     if (existsSync(unit))
-      throw new CommandFailure(`the service is installed already (${unit}); uninstall it first`)
+      throw new CommandFailure(`the service is already installed (${unit}); uninstall it first`)
     writeUnit(unit, formatUnit(paths))
     systemctl('daemon-reload')
     systemctl('enable', UNIT_NAME)
@@ -88,7 +88,7 @@ Wants=network-online.target
 ExecStart=${quoteUnitValue(join(BASE_ROOT, 'bin', 'adit'))} service run ${configs}
 Restart=always
 RestartSec=15
-# A configuration that cannot be read will not be better in 15 seconds.
+# A restart does not repair an unusable configuration.
 RestartPreventExitStatus=5
 NoNewPrivileges=true
 

@@ -137,6 +137,6 @@ function selectSpecs(
     if (spec) return spec
     const definedNames = [...available.keys()].join(', ') || 'none'
     const files = config.files.join(', ') || 'none'
-    throw new CommandFailure(`"${name}" is not defined.\nDefined are: ${definedNames}\nFiles read: ${files}`)
+    throw new CommandFailure(`"${name}" is not defined.\nDefined: ${definedNames}\nFiles read: ${files}`)
   })
 }

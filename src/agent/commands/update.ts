@@ -19,9 +19,7 @@ export async function update({ keys, log }: CommandContext, write: (text: string
     const { version, done } = await updater.begin()
     write(`Updating from version ${VERSION} to ${version}\n`)
     await done
-    write(
-      `Version ${version} is installed; agents that run go on with ${VERSION} until they are restarted.\n`,
-    )
+    write(`Version ${version} is installed; running agents stay on ${VERSION} until they are restarted.\n`)
   } catch (error) {
     throw error instanceof UpdateRejected ? new CommandFailure(explainFailure(error.message, keys)) : error
   }

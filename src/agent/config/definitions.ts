@@ -74,8 +74,8 @@ export const tunnelShape = object(
     policy,
   },
   {
-    bind_tls: 'it is called "schemes" since version 2; run "adit config upgrade"',
-    auth: 'it is called "basic_auth" since version 2; run "adit config upgrade"',
+    bind_tls: 'it was renamed to "schemes" in version 2; run "adit config upgrade"',
+    auth: 'it was renamed to "basic_auth" in version 2; run "adit config upgrade"',
     upstream: 'it belongs to an endpoint; a tunnel says "addr"',
     port: 'the local service is named by "addr"',
   },

@@ -130,12 +130,12 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
   [
     'a key that is like no other says what there is',
     'version: 3\nendpoints:\n  - name: a\n    upstream: {url: 80, quux: 1}\n',
-    /line 4: unknown key "quux"; known here are url, protocol, proxy_protocol, tls_verify, tls_verify_cas$/,
+    /line 4: unknown key "quux"; valid keys are url, protocol, proxy_protocol, tls_verify, tls_verify_cas$/,
   ],
   [
     'a key like no other among many says some of them',
     'version: 2\nquux: 1\n',
-    /unknown key "quux"; known here are version, authtoken, .* and \d+ more/,
+    /unknown key "quux"; valid keys are version, authtoken, .* and \d+ more/,
   ],
   [
     'an empty choice has a name',

@@ -45,12 +45,12 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
   ENOTDIR: 'a part of the path is not a directory',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
+  EDQUOT: 'the disk quota is exceeded',
   EROFS: 'the file system is read-only',
-  ELOOP: 'its symbolic links lead in a circle',
+  ELOOP: 'too many levels of symbolic links',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
-  EIO: 'the disk has an error',
+  EIO: 'disk I/O error',
 }
 
 /** Why a file could not be read or written, without the system call and path Node repeats. */
@@ -79,7 +79,7 @@ export function parseYaml(
   }
   preserveSource(document, (offset) => {
     const { line } = lines.linePos(offset)
-    throw new ConfigError([`${path} line ${line}: a key must be a word, not a map or a list`])
+    throw new ConfigError([`${path} line ${line}: a key must be a string, not a map or a list`])
   })
   return { document, lineOf: (keyPath) => lineOf(document, lines, keyPath) }
 }

@@ -70,9 +70,9 @@ export const version2 = object(
     connect_cas: 'version 2 files call it "root_cas"',
     agent: 'it belongs to version 3; run "adit config upgrade"',
     endpoints: 'it belongs to version 3; run "adit config upgrade"',
-    http_proxy: 'it is called "proxy_url" since version 2',
-    socks5_proxy: 'it is called "proxy_url" since version 2',
-    update: 'it is called "update_check" since version 2',
+    http_proxy: 'it was renamed to "proxy_url" in version 2',
+    socks5_proxy: 'it was renamed to "proxy_url" in version 2',
+    update: 'it was renamed to "update_check" in version 2',
   },
 )
 

@@ -87,7 +87,9 @@ function mergeFile(config: Config, file: ConfigFile): void {
     config.tunnels.set(name, merge(config.tunnels.get(name) ?? {}, tunnel) as TunnelDefinition)
   }
   if (holdsSecret(file) && isReadableByOthers(file.path)) {
-    config.warnings.push(`${file.path} holds a secret and others may read it; run: chmod 600 ${file.path}`)
+    config.warnings.push(
+      `${file.path} contains a secret and is readable by others; run: chmod 600 ${file.path}`,
+    )
   }
 }
 

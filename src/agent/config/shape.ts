@@ -255,8 +255,8 @@ function suggest(
   const listed = [...shapes.keys()].slice(0, MAX_LISTED_KEYS).join(', ')
   const unlisted = shapes.size - MAX_LISTED_KEYS
   return unlisted > 0
-    ? `known here are ${listed} and ${unlisted} more (docs/agent-config.md)`
-    : `known here are ${listed}`
+    ? `valid keys are ${listed} and ${unlisted} more (docs/agent-config.md)`
+    : `valid keys are ${listed}`
 }
 
 /** A plain map, as JSON and YAML make them. */

@@ -40,7 +40,7 @@ export function upgradeConfig(
   }
   const from = readVersion(path, source)
   if (from > options.to) {
-    throw new ConfigError([`${path} is version ${from}; it cannot be taken back to version ${options.to}`])
+    throw new ConfigError([`${path} is version ${from}; it cannot be downgraded to version ${options.to}`])
   }
   const content = upgradeText(path, source, from, options.to)
   const target = options.relocateTo ?? path
@@ -63,7 +63,7 @@ function upgradeText(path: string, source: string, from: number, to: 2 | 3): str
   if (from < 3 && to === 3) text = toVersion3(path, text)
   if (from < to && !isEquivalent(before, path, text)) {
     throw new ConfigError([
-      `${path} is written in a way that cannot be upgraded safely; nothing was changed. Write it anew by hand`,
+      `${path} is written in a way that cannot be upgraded safely; nothing was changed. Rewrite it by hand`,
     ])
   }
   return text

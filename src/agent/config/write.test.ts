@@ -269,6 +269,6 @@ test('a newer version is never taken back', (t) => {
 
   assert.throws(
     () => upgradeConfig(path, { to: 2, dryRun: false, relocateTo: undefined }),
-    /cannot be taken back/,
+    /cannot be downgraded/,
   )
 })

@@ -6,10 +6,10 @@ import { Backoff, maxDelay } from './backoff.ts'
 const AGENTS = 1000
 const DEADLINE_MS = 10_000
 
-/** What becomes of an attempt that begins at a moment: when that is known, and whether it has succeeded. */
+/** The outcome of an attempt started at a given time: when it settles and whether it succeeded. */
 type Server = (startedMs: number) => { readonly settledMs: number; readonly online: boolean }
 
-/** When each of a crowd of agents, cut off at the moment 0, is online again: attempts run in the order of their time. */
+/** When each agent is online again after all lost their session at time 0; attempts run in order of time. */
 function reconnect(server: Server, count = AGENTS): number[] {
   const random = createRandom(1)
   const agents = Array.from({ length: count }, () => {
@@ -32,12 +32,12 @@ function reconnect(server: Server, count = AGENTS): number[] {
   return online.sort((a, b) => a - b)
 }
 
-/** Refuses connections until it is back, and is then as quick as nothing. */
+/** Refuses connections until it has recovered, then accepts at once. */
 const rejecting =
   (recoveredMs: number): Server =>
   (startedMs) => ({ settledMs: startedMs, online: startedMs >= recoveredMs })
 
-/** Answers nothing until it is back. The kernel repeats a SYN after 1, 3 and 7 s. */
+/** Drops packets until it has recovered. The kernel retransmits a SYN after 1, 3 and 7 s. */
 const silent =
   (recoveredMs: number): Server =>
   (startedMs) => {
@@ -47,7 +47,7 @@ const silent =
     return { settledMs: connectedMs ?? startedMs + DEADLINE_MS, online: connectedMs !== undefined }
   }
 
-/** Refuses until it is back, and then takes its time for each agent. */
+/** Refuses connections until it has recovered, then needs `perAgentMs` for each agent. */
 function slow(recoveredMs: number, perAgentMs: number): Server {
   let freeMs = recoveredMs
   return (startedMs) => {
@@ -60,7 +60,7 @@ function slow(recoveredMs: number, perAgentMs: number): Server {
 
 const percentile = (sorted: readonly number[], share: number) => sorted[Math.ceil(sorted.length * share) - 1]!
 
-test('the bound of a pause doubles, stays low while an outage is young, and then grows with its age', () => {
+test('the maximum delay doubles, stays low during a short outage, and then grows with its age', () => {
   const shortOutage = [0, 1, 2, 3, 20].map((attempt) => maxDelay(attempt, 5000))
   const longOutage = [60_000, 120_000, 300_000, 450_000, 86_400_000].map((age) => maxDelay(50, age))
 
@@ -68,7 +68,7 @@ test('the bound of a pause doubles, stays low while an outage is young, and then
   assert.deepEqual(longOutage, [4000, 8000, 20_000, 30_000, 30_000])
 })
 
-test('pauses are drawn from the whole range below the bound, and start over after a session that lasted', () => {
+test('delays cover the whole range below the maximum, and start over after a stable session', () => {
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms }
   const backoff = new Backoff({ clock, random: () => 1 })
   assert.deepEqual([backoff.next(), backoff.next(), backoff.next(), backoff.next()], [1000, 2000, 4000, 4000])
@@ -82,7 +82,7 @@ test('pauses are drawn from the whole range below the bound, and start over afte
   assert.equal(new Backoff({ clock, random: () => 1, maxMs: 500 }).next(), 500)
 })
 
-test('time that an attempt took counts as a pause, but for a rest of jitter', () => {
+test('the duration of an attempt counts towards the delay, but some jitter remains', () => {
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms }
   const backoff = new Backoff({ clock, random: () => 1 })
   backoff.next()
@@ -99,13 +99,13 @@ for (const outageMs of [3000, 10_000, 30_000, 60_000])
       assert.ok(percentile(online, 0.99) - outageMs <= 5000, String(percentile(online, 0.99) - outageMs))
     })
 
-test('a storm of 1,000 agents settles within 15 s at a server that takes 100 a second', () => {
+test('1,000 agents reconnect within 15 s to a server that accepts 100 a second', () => {
   const online = reconnect(slow(10_000, 10))
 
   assert.ok(online.at(-1)! - 10_000 <= 15_000, String(online.at(-1)! - 10_000))
 })
 
-test('after a long outage a storm settles within 30 s, and half of it within 15 s', () => {
+test('after a long outage all agents reconnect within 30 s, and half of them within 15 s', () => {
   const online = reconnect(slow(600_000, 5))
 
   assert.ok(online.at(-1)! - 600_000 <= 31_000, String(online.at(-1)! - 600_000))

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 
 const INITIAL_DELAY_MS = 1000
-/** Most outages are short: while one is young, agents look often enough to be back within seconds of its end. */
+/** Most outages are short: during the first minute agents retry often enough to be back within seconds. */
 const SHORT_OUTAGE_MS = 60_000
 const MAX_SHORT_OUTAGE_DELAY_MS = 4000
 const MAX_DELAY_MS = 30_000
 
 /**
- * Below what the pause before an attempt is drawn: it doubles from 1 s to 4 s, stays there for the first minute of an
- * outage, and then grows with the outage's age up to 30 s, which it reaches after 7.5 minutes.
+ * Upper bound of the delay before an attempt: it doubles from 1 s to 4 s, stays there for the first minute of an
+ * outage, and then grows with the outage's age to 30 s, reached after 7.5 minutes.
  */
 export function maxDelay(attempt: number, outageMs: number): number {
   const doubled = INITIAL_DELAY_MS * 2 ** attempt
@@ -19,7 +19,7 @@ export function maxDelay(attempt: number, outageMs: number): number {
   )
 }
 
-/** Pauses between attempts, drawn at random below a bound (full jitter), so that a crowd of agents spreads itself out. */
+/** Delays between attempts with full jitter, so that many agents do not reconnect at the same moment. */
 export class Backoff {
   readonly #clock: Clock
   readonly #maxMs: number
@@ -33,7 +33,7 @@ export class Backoff {
     this.#random = options.random ?? Math.random
   }
 
-  /** The next pause. An attempt that took long has waited already: `spentMs` of it count, but for a rest of jitter. */
+  /** The next delay. The duration of the last attempt counts towards it, but some jitter always remains. */
   next(elapsedMs = 0): number {
     const now = this.#clock.monotonic()
     this.#outageStart ??= now
@@ -42,7 +42,7 @@ export class Backoff {
     return this.#random() * Math.max(bound - elapsedMs, Math.min(bound, INITIAL_DELAY_MS))
   }
 
-  /** To be called when a connection has lasted, not when it has merely begun. */
+  /** Call this once a connection has been stable, not as soon as it is established. */
   reset(): void {
     this.#attempt = 0
     this.#outageStart = undefined

@@ -21,7 +21,7 @@ function dataDir(t: TestContext, credentials?: object): { ADIT_DATA_DIR: string 
   return { ADIT_DATA_DIR: dir }
 }
 
-test('a server on this machine is found through what it left in its data directory', (t) => {
+test('a server on this machine is located through its credentials file', (t) => {
   const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL', api_key: 'K' })
   writeFileSync(
     join(env.ADIT_DATA_DIR, 'credentials.json'),
@@ -41,7 +41,7 @@ test('a server on this machine is found through what it left in its data directo
   assert.match(location.cas?.[0] ?? '', /ours/)
 })
 
-test('what is configured wins, and the token of the local server goes to no other', (t) => {
+test("the configuration wins, and the local server's token is sent to no other server", (t) => {
   const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
 
   assert.equal(locate({ authtoken: 'MINE' }, env).authtoken.reveal(), 'MINE')
@@ -53,7 +53,7 @@ test('what is configured wins, and the token of the local server goes to no othe
   assert.equal(locate({ connect_url: 'elsewhere.test', authtoken: 'T' }, env).cas, undefined)
 })
 
-test('several addresses are told apart by commas, and each has the token and authority that are its own', (t) => {
+test('several addresses are comma-separated, and each has its own token and authority', (t) => {
   const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
   const keys = { connect_url: 'one.example.com:4443, [2001:db8::1]:5,127.0.0.1:4443', authtoken: 'T' }
 
@@ -74,18 +74,18 @@ test('several addresses are told apart by commas, and each has the token and aut
   )
 })
 
-test('with nothing configured and nothing running the next step is told', (t) => {
+test('without a configured or running server the error names the next step', (t) => {
   assert.throws(() => locate({}, dataDir(t)), /Start one here with:\s+adit server/)
 })
 
-test('a broken credentials file is as good as none', (t) => {
+test('a broken credentials file is ignored', (t) => {
   const env = dataDir(t)
   writeFileSync(join(env.ADIT_DATA_DIR, 'credentials.json'), '{"agent_addr":')
 
   assert.throws(() => locate({}, env), /none was found/)
 })
 
-test('authorities are read from a file, which must hold some', (t) => {
+test('authorities are read from a file, which must contain at least one', (t) => {
   const env = dataDir(t)
   const keys = { connect_url: 'a:1', authtoken: 'T' }
 
@@ -100,14 +100,14 @@ test('authorities are read from a file, which must hold some', (t) => {
   assert.ok(Array.isArray(locate({ ...keys, connect_cas: 'host' }, env).cas))
 })
 
-test('server addresses take a port, a scheme and IPv6', () => {
+test('server addresses may have a port, a scheme and IPv6', () => {
   assert.deepEqual(parseServerAddress('tunnel.example.com'), { host: 'tunnel.example.com', port: 443 })
   assert.deepEqual(parseServerAddress('tls://a:99'), { host: 'a', port: 99 })
   assert.deepEqual(parseServerAddress('[::1]:5'), { host: '::1', port: 5 })
   assert.throws(() => parseServerAddress('a b'), /use host:port/)
 })
 
-/** A proxy that speaks whatever `answer` makes of the first bytes, then joins the target. */
+/** A proxy that runs `handshake` with each client and then connects it to the target. */
 async function startProxy(
   t: TestContext,
   handshake: (client: Socket, join: (host: string, port: number) => void) => void,
@@ -192,12 +192,12 @@ const REJECTING_PROXIES: [string, (port: number) => string, Buffer | string, Reg
     'a SOCKS proxy',
     (port) => `socks5://127.0.0.1:${port}`,
     Buffer.from([5, 0xff]),
-    /^Error: the proxy 127\.0\.0\.1:\d+ cannot be used: it accepts no way of authentication/,
+    /^Error: the proxy 127\.0\.0\.1:\d+ cannot be used: it accepts none of the offered authentication methods/,
   ],
 ]
 
 for (const [title, url, reply, message] of REJECTING_PROXIES) {
-  test(`${title} that refuses is told as such`, async (t) => {
+  test(`${title} that rejects the connection is named in the error`, async (t) => {
     await assert.rejects(
       dialThrough(t, url, (client) => client.once('data', () => client.end(reply))),
       message,
@@ -205,7 +205,7 @@ for (const [title, url, reply, message] of REJECTING_PROXIES) {
   })
 }
 
-test('a proxy that is not there, says nothing or speaks no TLS is blamed itself', async (t) => {
+test('a proxy that is down, silent or without TLS is named in the error', async (t) => {
   const gateway = await TestGateway.start(t)
   const { location, dial } = testSettings(gateway)
   const silent = await startProxy(t, () => {})
@@ -231,7 +231,7 @@ test('a proxy that is not there, says nothing or speaks no TLS is blamed itself'
   await assert.rejects(dialVia(`https://127.0.0.1:${plain}`), /the proxy .* it does not speak TLS/)
 })
 
-test('behind a proxy that says yes it is the server that is blamed', async (t) => {
+test('behind a working proxy the server is named in the error', async (t) => {
   await assert.rejects(
     dialThrough(
       t,
@@ -242,7 +242,7 @@ test('behind a proxy that says yes it is the server that is blamed', async (t) =
   )
 })
 
-test('a list of revoked certificates that cannot be had is told with its key', async (t) => {
+test('an unreadable revocation list is reported with its key', async (t) => {
   const gateway = await TestGateway.start(t)
   const { location, dial } = testSettings(gateway)
   const closedServer = createServer().listen(0, '127.0.0.1')
@@ -257,7 +257,7 @@ test('a list of revoked certificates that cannot be had is told with its key', a
   await rejects(`http://127.0.0.1:${port}/a.crl`, /a\.crl: nothing listens there .*correct crl_url/)
 })
 
-test('a family of addresses that was asked for is the only one used', async (t) => {
+test('only the requested address family is used', async (t) => {
   const gateway = await TestGateway.start(t)
   const { location, dial } = testSettings(gateway)
 
@@ -268,7 +268,7 @@ test('a family of addresses that was asked for is the only one used', async (t) 
   await assert.rejects(dialServer(location, { ...dial, family: 6 }), /nothing listens|cannot be resolved/)
 })
 
-test('a server that accepts and says nothing is given up in time', async (t) => {
+test('a server that accepts and stays silent times out', async (t) => {
   const gateway = await TestGateway.start(t)
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
@@ -282,7 +282,7 @@ test('a server that accepts and says nothing is given up in time', async (t) => 
   )
 })
 
-test('a port that does not speak TLS is told as such', async (t) => {
+test('a port that does not speak TLS is reported as such', async (t) => {
   const gateway = await TestGateway.start(t)
   const port = await startProxy(t, (client) => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
   const { location, dial } = testSettings(gateway)
@@ -290,7 +290,7 @@ test('a port that does not speak TLS is told as such', async (t) => {
   await assert.rejects(dialServer({ ...location, port }, dial), /does not speak TLS|closed/)
 })
 
-test('proxy addresses must be of a known kind', () => {
+test('proxy addresses must have a supported scheme', () => {
   assert.throws(() => parseProxy('ftp://a:1'), /proxy_url must be/)
   assert.throws(() => parseProxy('nonsense'), /proxy_url must be/)
 })

@@ -21,58 +21,58 @@ import type { ServerLocation } from './location.ts'
 import { ServerAddresses } from './server-addresses.ts'
 import { dialStaggered } from './staggered-dial.ts'
 
-/** How the session stands, in the words of the screen and the local API. */
+/** Status of the session, as the screen and the local API show it. */
 export type SessionStatus = 'connecting' | 'online' | 'reconnecting' | 'closed'
 
-/** What a connection needs of the agent around it. */
+/** What a server connection needs from its agent. */
 export interface ServerConnectionOptions {
   location: ServerLocation
-  /** All addresses of the server by now; a failure means: where it was. */
+  /** All current addresses of the server; when it throws, `location` is used. */
   relocate?: (() => readonly ServerLocation[]) | undefined
   dial: DialSettings
   identity: Omit<AgentIdentity, 'authtoken' | 'clientId' | 'cookie'>
   heartbeat: HeartbeatTimes
   clock: Clock
   log: AgentLog
-  /** A visitor's connection; the sink is set when this returns. */
+  /** A client connection; its sink is set when this returns. */
   onProxy(header: ProxyHeader, stream: ByteStream): void
   onCommand(command: AgentCommand): Promise<void>
-  /** A session is there: binds what was bound before. Others see it as online when this is done. */
+  /** Rebinds the tunnels in a new session, which counts as online once this resolves. */
   onSession(session: AgentSession): Promise<void>
-  /** Status, latency or welcome have changed. */
+  /** Status, latency or welcome changed. */
   onChange(): void
   random?: () => number
 }
 
-/** What survives a session and lets the next one have the same names. */
+/** State that survives a session and lets the next one keep its names. */
 export interface SessionResumption {
   clientId: string
   cookie: string
 }
 
-/** A session must last this long before a loss counts as the first one again. */
+/** A session this long resets the backoff. */
 const STABLE_SESSION_MS = 10_000
-/** On this machine nobody is crowded, and a server that was restarted should be found at once. */
+/** Only local agents compete for a server on this machine, and a restarted one should be found at once. */
 const MAX_LOOPBACK_BACKOFF_MS = 1000
 const LOOPBACK_DIAL_INTERVAL_MS = 1000
-/** How long TCP, TLS and authentication may take together at one of several addresses, before the next one is tried. */
+/** Time for TCP, TLS and authentication together at one of several addresses, before the next one is tried. */
 const ATTEMPT_TIMEOUT_MS = 5000
 const MIN_AUTH_TIMEOUT_MS = 1000
 
-/** A session that has been authenticated. */
+/** An authenticated session. */
 interface EstablishedSession {
   readonly location: ServerLocation
   readonly session: AgentSession
-  /** Resolves when it is over, with the reason unless it was closed in order. */
+  /** Resolves when the session ends, with the error unless it was closed cleanly. */
   readonly closed: Promise<Error | undefined>
 }
 
-/** Thrown by calls that need a session when there is none. */
+/** Thrown by calls that need a session while there is none. */
 export class NoSession extends Error {
   override name = 'NoSession'
 }
 
-/** The agent's link to its server: keeps a session, and gets a new one whenever it is lost. */
+/** The agent's connection to its server: maintains one session and replaces it when it is lost. */
 export class ServerConnection {
   readonly #options: ServerConnectionOptions
   readonly #backoff: Backoff
@@ -104,7 +104,7 @@ export class ServerConnection {
     return this.#status
   }
 
-  /** The server's greeting in the current or last session. */
+  /** The server's AuthResponse in the current or last session. */
   get welcome(): AuthResponse | undefined {
     return this.#welcome
   }
@@ -113,7 +113,7 @@ export class ServerConnection {
     return this.#latencyMs
   }
 
-  /** Why there is no session at the moment. */
+  /** Why there is no session right now. */
   get lastError(): Error | undefined {
     return this.#lastError
   }
@@ -122,14 +122,14 @@ export class ServerConnection {
     return this.#resume
   }
 
-  /** Continues where a former process left off. */
+  /** Resumes the session of a previous process. */
   set resume(resume: SessionResumption) {
     this.#resume = resume
   }
 
   /**
-   * Connects, and reconnects until closed. Resolves when closed; rejects when the very first session is refused in a
-   * way that will not change by itself (authentication, trust).
+   * Connects, and reconnects until closed. Resolves when closed; rejects when the first session fails permanently
+   * (authentication, trust).
    */
   async run(): Promise<void> {
     let fatalError: Error | undefined
@@ -155,7 +155,7 @@ export class ServerConnection {
     }
   }
 
-  /** The session, waiting for one up to `timeoutMs` (for ever when infinite). */
+  /** Resolves with the session, waiting up to `timeoutMs` for one (forever when infinite). */
   session(timeoutMs: number): Promise<AgentSession> {
     if (this.#status === 'online' && this.#session) return Promise.resolve(this.#session)
     if (this.#closing) return Promise.reject(new NoSession('the agent is stopping'))
@@ -179,14 +179,14 @@ export class ServerConnection {
     })
   }
 
-  /** Ends the session in order and begins another one, under a new session id but with the same names. */
+  /** Closes the session cleanly and starts another, under a new session id but with the same names. */
   restart(): void {
     if (!this.#session) return
     this.#restarting = true
     this.#session.close()
   }
 
-  /** Ends the session in order, for good. */
+  /** Closes the session cleanly, for good. */
   close(): void {
     if (this.#session && !this.#closing) {
       this.#options.log.info('session closing', { obj: 'tunnels.session', err: null })
@@ -197,7 +197,7 @@ export class ServerConnection {
     this.#wake?.()
   }
 
-  /** Tries each address once, until one of them has had a session. `spent` is told how long the attempts took. */
+  /** Tries each address once until one has served a session. Sets `elapsed.ms` to the duration of the attempts. */
   async #connectRound(elapsed: { ms: number }): Promise<void> {
     const { clock, log } = this.#options
     const startedAt = clock.monotonic()
@@ -211,7 +211,7 @@ export class ServerConnection {
         if (this.#closing) return
         this.#addresses.recordOutcome(location, false)
         failures.push(error as Error)
-        // What one node refuses, all of them do.
+        // Every node gives the same rejection.
         if (isRejected(error) || error instanceof ConfigError) throw error
         const addr = joinHostPort(location.addresses?.[0] ?? location.host, location.port)
         if (failures.length < locations.length)
@@ -226,11 +226,11 @@ export class ServerConnection {
       return
     }
     elapsed.ms = clock.monotonic() - startedAt
-    // An untrusted certificate at one address is not final while other addresses are merely unreachable.
+    // An untrusted certificate at one address is not permanent while other addresses are merely unreachable.
     throw failures.findLast((error) => !(error instanceof UntrustedServer)) ?? failures.at(-1)!
   }
 
-  /** Dials and authenticates, within the time for one attempt. */
+  /** Dials and authenticates within the timeout of one attempt. */
   async #establish(location: ServerLocation, hasAlternatives: boolean): Promise<EstablishedSession> {
     const { dial, identity, heartbeat, clock, log } = this.#options
     const timeoutMs = hasAlternatives ? Math.min(dial.timeoutMs, ATTEMPT_TIMEOUT_MS) : dial.timeoutMs
@@ -256,13 +256,13 @@ export class ServerConnection {
       })
       return { location, session, closed }
     } catch (error) {
-      // Whoever says nothing does not hear a goodbye either.
+      // A server that does not answer would not read a clean close either.
       if (!(error instanceof Refusal)) transport.destroy()
       throw error
     }
   }
 
-  /** Has the session until it is lost, which it throws. */
+  /** Serves the session until it is lost, and throws the reason. */
   async #serve({ location, session, closed }: EstablishedSession): Promise<void> {
     const { clock } = this.#options
     const { ClientId, Extra } = session.welcome
@@ -281,7 +281,7 @@ export class ServerConnection {
         this.#markOnline(session)
       }
     } catch (error) {
-      // Without its tunnels a session is of no use: begin again, as with any other loss.
+      // A session without its tunnels is useless: reconnect, as after any other loss.
       session.close()
       await closed
       this.#addresses.recordOutcome(location, false)
@@ -298,7 +298,7 @@ export class ServerConnection {
   #dial(location: ServerLocation, timeoutMs: number, hasAlternatives: boolean): Promise<TLSSocket> {
     const settings = { ...this.#options.dial, timeoutMs }
     const attempt = (signal: AbortSignal) => dialServer(location, settings, signal)
-    // Elsewhere a crowd of agents that all try twice could keep a slow server from recovering.
+    // For a remote server, doubled attempts of many agents could keep it from recovering.
     if (!location.loopback || hasAlternatives) return attempt(this.#abort.signal)
     const dialSignal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)])
     return dialStaggered(attempt, LOOPBACK_DIAL_INTERVAL_MS, dialSignal)
@@ -334,7 +334,7 @@ export class ServerConnection {
     this.#options.onChange()
   }
 
-  /** Takes note of a loss or a failed attempt; rethrows what will not mend itself. */
+  /** Records a lost session or a failed attempt; rethrows permanent errors. */
   #handleFailure(error: Error): void {
     const { log } = this.#options
     if (this.#closing) return
@@ -372,17 +372,17 @@ export class ServerConnection {
   }
 }
 
-/** A numbered refusal says that the server knows us and says no, and most of them stay. */
+/** A numbered error means that the server knows this agent and rejects it; most of these are permanent. */
 function isRejected(error: unknown): boolean {
   return error instanceof Refusal && error.number !== undefined && !RETRYABLE_REFUSALS.has(error.number)
 }
 
-/** An untrusted certificate will not mend itself either. */
+/** An untrusted certificate is permanent too. */
 function isPermanent(error: Error): boolean {
   return error instanceof UntrustedServer || isRejected(error)
 }
 
-/** Nothing came from the server for longer than it may be silent. */
+/** Nothing arrived from the server within the heartbeat tolerance. */
 function isHeartbeatTimeout(error: Error | undefined): boolean {
   return error !== undefined && /^Nothing was heard/.test(error.message)
 }

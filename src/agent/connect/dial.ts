@@ -11,38 +11,38 @@ import { toServerName } from './location.ts'
 import { describeNetworkError } from './network-reason.ts'
 import { openThroughProxy, type ProxyServer } from './proxy.ts'
 
-/** How to get to the server, beyond where it is. */
+/** How to reach the server, beyond its address. */
 export interface DialSettings {
   timeoutMs: number
   proxy: ProxyServer | undefined
-  /** Servers that are reached without the proxy. */
+  /** Exempts servers from the proxy. */
   bypassesProxy?: ((location: ServerLocation) => boolean) | undefined
-  /** Name servers to ask instead of the system's. */
+  /** Name servers to use instead of the system's. */
   resolvers: readonly string[]
-  /** Network interface to leave by. */
+  /** Network interface to connect from. */
   interface: string | undefined
-  /** The only family of addresses to use. */
+  /** Restricts connections to one address family. */
   family?: 4 | 6 | undefined
-  /** PEM or DER list of revoked certificates: a URL or a path. */
+  /** Certificate revocation list in PEM or DER: a URL or a path. */
   crl: string | undefined
 }
 
-/** Whom we speak to at a moment, the proxy or the server, and what it means when that fails. */
+/** The peer of the current step, the proxy or the server, and how its errors read. */
 interface Peer {
   host: string
   port: number
-  /** The addresses of the name, in the order to try. */
+  /** Addresses of the host, in the order to try. */
   addresses?: readonly string[] | undefined
   label: string
   explain(error: NodeJS.ErrnoException): Error
 }
 
-/** The proxy that this server is reached through. */
+/** The proxy for this server, if any. */
 export function proxyOf(location: ServerLocation, settings: DialSettings): ProxyServer | undefined {
   return settings.bypassesProxy?.(location) ? undefined : settings.proxy
 }
 
-/** Connects to the server with TLS; rejects with a sentence that says at which step it failed, and with whom. */
+/** Connects to the server with TLS; the error names the failed step and the peer. */
 export async function dialServer(
   location: ServerLocation,
   settings: DialSettings,
@@ -62,7 +62,7 @@ export async function dialServer(
     const crl = settings.crl === undefined ? undefined : await readCrl(settings.crl, abort)
     const name = toServerName(host)
     return startTls(socket, {
-      host, // Addresses are checked against the certificate as well.
+      host, // IP addresses are checked against the certificate as well.
       ...(name === undefined ? {} : { servername: name }),
       ...(location.cas === undefined ? {} : { ca: location.cas }),
       ...(crl === undefined ? {} : { crl }),
@@ -71,7 +71,7 @@ export async function dialServer(
   })
 }
 
-/** Opens a TCP connection to whoever is asked first, the server or the proxy, and closes it. */
+/** Opens and closes a TCP connection to the first hop, the proxy or the server. */
 export async function probeFirstHop(location: ServerLocation, settings: DialSettings): Promise<void> {
   const peer = firstPeer(location, settings)
   await withTimeout(settings, undefined, { peer }, async (sockets, abort) => {
@@ -85,7 +85,7 @@ function firstPeer(location: ServerLocation, settings: DialSettings): Peer {
   return proxy ? proxyPeer(proxy) : serverPeer(location)
 }
 
-/** Does something with sockets, which are gone when it fails or takes too long. */
+/** Runs `work` within the timeout; destroys its sockets when it fails or times out. */
 async function withTimeout<T>(
   settings: DialSettings,
   signal: AbortSignal | undefined,
@@ -101,7 +101,7 @@ async function withTimeout<T>(
     for (const socket of sockets) socket.destroy()
   })
   try {
-    // Looking up a name cannot be broken off, and must not hold up what comes after it.
+    // A DNS lookup cannot be aborted and must not delay the timeout.
     return await Promise.race([work(sockets, abort.signal), rejectOnAbort(abort.signal)])
   } catch (error) {
     for (const socket of sockets) socket.destroy()
@@ -144,7 +144,7 @@ async function connectPeer(
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
-      // Node tries the next one by itself when an address does not take the connection.
+      // Node falls back to the next address when one does not accept the connection.
       lookup: (_host, { all }, callback) =>
         all ? callback(null, candidates) : callback(null, first.address, first.family),
       ...(localAddress === undefined ? {} : { localAddress }),
@@ -169,7 +169,7 @@ function startTls(socket: Socket, options: ConnectionOptions): Promise<TLSSocket
   })
 }
 
-/** All addresses of a host, of the name servers and the family that are asked for. */
+/** All addresses of a host, from the configured name servers and of the configured family. */
 export async function resolveAll(
   host: string,
   { resolvers, family }: Pick<DialSettings, 'resolvers' | 'family'>,
@@ -209,7 +209,7 @@ async function readCrl(source: string, signal: AbortSignal): Promise<Buffer | st
   } catch (error) {
     const detail = remote ? describeNetworkError(error) : describeFileError(error)
     throw new Error(
-      `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to do without`,
+      `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to skip the check`,
       { cause: error },
     )
   }
@@ -223,7 +223,7 @@ async function fetchBytes(url: string, signal: AbortSignal): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** The server's certificate is not one we may trust: trying again will not help. */
+/** The server's certificate is not trusted; retrying does not help. */
 export class UntrustedServer extends Error {
   override name = 'UntrustedServer'
 }
@@ -268,7 +268,7 @@ function explainServer(error: NodeJS.ErrnoException, host: string, label: string
   }
 }
 
-/** Up to the proxy's yes the server has no part in what goes wrong. */
+/** Until the proxy has connected to the server, errors are the proxy's, not the server's. */
 function proxyPeer({ host, port }: ProxyServer): Peer {
   const label = `the proxy ${joinHostPort(host, port)}`
   return { host, port, label, explain: (error) => explainProxy(error, label) }

@@ -10,20 +10,23 @@ import type { AgentKeys } from '../config/keys.ts'
 import { defaultDataDir, type Env } from '../config/paths.ts'
 import { isRecord } from '../config/shape.ts'
 
-/** The server an agent connects to, and how the two know each other. */
+/** The server an agent connects to, with the credential and the trust anchors. */
 export interface ServerLocation {
   host: string
   port: number
-  /** The addresses of the name `host` in the order to try; undefined: as they are resolved. */
+  /** Addresses of `host` in the order to try; undefined to resolve it when dialling. */
   addresses?: readonly string[] | undefined
   authtoken: Secret
-  /** PEM text of the authorities to trust; undefined means those Node trusts. */
+  /** PEM of the trusted authorities; undefined for Node's defaults. */
   cas: string[] | undefined
-  /** True on this machine: neither a proxy nor patience between attempts is called for. */
+  /** True for this machine: no proxy, and short backoff. */
   loopback: boolean
 }
 
-/** What a server on this machine leaves for its agents (docs/agent.md, How the agent finds its server). */
+/**
+ * The credentials file a server on this machine writes for its agents (docs/agent.md, How the agent finds its
+ * server).
+ */
 interface Credentials {
   authtoken?: string
   agent_addr?: string
@@ -38,8 +41,8 @@ interface Address {
 const DEFAULT_PORT = 443
 
 /**
- * Works out where the server is: every address that is configured, else the one running on this machine. Throws with the
- * next step to take.
+ * Locates the server: every configured address, else the server on this machine. The error names the next step to
+ * take.
  */
 export function locateServers(keys: AgentKeys, env: Env): [ServerLocation, ...ServerLocation[]] {
   const local = readCredentials(defaultDataDir(env))
@@ -55,7 +58,7 @@ function locateServer(
   keys: AgentKeys,
   local: Credentials | undefined,
 ): ServerLocation {
-  // The local server's token and authority are for that server alone.
+  // The local server's token and authority must not be used for another server.
   const isLocal =
     local?.agent_addr !== undefined && isSameAddress(parseServerAddress(local.agent_addr), { host, port })
   const authtoken = keys.authtoken ?? (isLocal ? local?.authtoken : undefined)
@@ -91,13 +94,13 @@ function isSameAddress(a: Address, b: Address): boolean {
   return normalize(a.host) === normalize(b.host) && a.port === b.port
 }
 
-/** One or more addresses, separated by commas. */
+/** One or more comma-separated addresses. */
 export function parseServerAddresses(text: string): [Address, ...Address[]] {
   const [first = '', ...others] = text.split(',').map((part) => part.trim())
   return [parseServerAddress(first), ...others.map(parseServerAddress)]
 }
 
-/** `host:port`, the port 443 when absent; a scheme is forgiven. */
+/** `host:port` with port 443 as default; a scheme is accepted and ignored. */
 export function parseServerAddress(text: string): Address {
   const bare = text.replace(/^(tls|https):\/\//, '').replace(/\/$/, '')
   const parsed = parseHostPort(bare)
@@ -118,7 +121,7 @@ function resolveAuthorities(
   return [readAuthorities(configured)]
 }
 
-/** The PEM text of a file of authorities, which must hold some. */
+/** Reads PEM authorities from a file, which must contain at least one. */
 export function readAuthorities(path: string): string {
   let pem: string
   try {
@@ -132,7 +135,7 @@ export function readAuthorities(path: string): string {
   return pem
 }
 
-/** The name in the certificate to check against; addresses are no names. */
+/** The SNI name to check the certificate against; undefined for an IP address. */
 export function toServerName(host: string): string | undefined {
   return isIP(host) ? undefined : host
 }
@@ -146,7 +149,7 @@ function readCredentials(dataDir: string): Credentials | undefined {
       typeof content[key] === 'string' ? { [key]: content[key] } : {}
     return { ...stringField('authtoken'), ...stringField('agent_addr'), ...stringField('ca_file') }
   } catch {
-    // Absent, unreadable or half-written: there is no server here that we may use.
+    // Absent, unreadable or half-written: there is no usable server here.
     return undefined
   }
 }

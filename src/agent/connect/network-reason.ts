@@ -1,8 +1,8 @@
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there (connection refused)',
   ECONNRESET: 'the connection was closed',
-  EHOSTUNREACH: 'there is no way to it from here',
-  ENETUNREACH: 'there is no way to it from here',
+  EHOSTUNREACH: 'there is no route to it from here',
+  ENETUNREACH: 'there is no route to it from here',
   ETIMEDOUT: 'it did not answer in time',
   UND_ERR_CONNECT_TIMEOUT: 'it did not answer in time',
   UND_ERR_SOCKET: 'the connection was closed',
@@ -10,7 +10,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name cannot be resolved',
 }
 
-/** Why something could not be fetched, in words: `fetch` itself says no more than that it failed. */
+/** Explains a network error: `fetch` only says that it failed. */
 export function describeNetworkError(error: unknown): string {
   const { name, message, code, cause } = error as NodeJS.ErrnoException
   if (name === 'TimeoutError') return 'it did not answer in time'

@@ -2,10 +2,10 @@ import { isIP, type Socket } from 'node:net'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { ConfigError } from '../config/error.ts'
 
-/** A proxy to reach the server through. */
+/** A proxy on the way to the server. */
 export interface ProxyServer {
   kind: 'http' | 'socks5'
-  /** True when TLS is spoken to the proxy itself. */
+  /** True when the connection to the proxy itself uses TLS. */
   tls: boolean
   host: string
   port: number
@@ -40,7 +40,7 @@ export function parseProxy(text: string): ProxyServer {
   }
 }
 
-/** Undefined for a `%` that nothing was encoded with. */
+/** Undefined for a malformed percent-encoding. */
 function decodeComponent(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
@@ -49,10 +49,7 @@ function decodeComponent(text: string): string | undefined {
   }
 }
 
-/**
- * Asks the proxy, on a connection to it, for a way to the target; resolves when bytes go there. Rejects with what `it`,
- * the proxy, did instead.
- */
+/** Asks the proxy to connect to the target; resolves when bytes reach it. Error messages call the proxy `it`. */
 export async function openThroughProxy(
   socket: Socket,
   proxy: ProxyServer,
@@ -68,7 +65,7 @@ export async function openThroughProxy(
   }
 }
 
-/** Reads exact amounts off a socket and puts back what was read too far. */
+/** Reads exact amounts from a socket and unshifts the excess. */
 interface SocketReader {
   readBytes(count: number): Promise<Buffer>
   readUntil(delimiter: string, limit: number): Promise<Buffer>
@@ -113,7 +110,7 @@ function createReader(socket: Socket): SocketReader {
     readUntil: (delimiter, limit) =>
       readWhen(() => {
         const index = buffered.bytes.indexOf(delimiter)
-        if (index < 0 && buffered.length > limit) throw new Error('it sent an answer without end')
+        if (index < 0 && buffered.length > limit) throw new Error('its response header is too long')
         return index < 0 ? -1 : index + delimiter.length
       }),
     release() {
@@ -154,7 +151,7 @@ const SOCKS_FAILURES = [
   'address type not supported',
 ]
 
-/** RFC 1928, with RFC 1929 for a user name; the proxy resolves the name. */
+/** RFC 1928, with RFC 1929 for a user name; the proxy resolves the host name. */
 async function connectSocks(
   socket: Socket,
   reader: SocketReader,
@@ -173,7 +170,7 @@ async function connectSocks(
     )
     const [, status] = await reader.readBytes(2)
     if (status !== 0) throw new Error('it refused the user name or password')
-  } else if (method !== 0) throw new Error('it accepts no way of authentication that was offered')
+  } else if (method !== 0) throw new Error('it accepts none of the offered authentication methods')
 
   const name = Buffer.from(host)
   const target = Buffer.alloc(2)

@@ -17,7 +17,7 @@ const locationOf = (host: string): ServerLocation => ({
 const configured = [locationOf('192.0.2.1'), locationOf('192.0.2.2'), locationOf('192.0.2.3')]
 const hosts = (round: readonly ServerLocation[]) => round.map(({ host }) => host)
 
-test('a round has every address once, and begins at a random one', async () => {
+test('a round contains every address once and starts at a random one', async () => {
   const addresses = new ServerAddresses(dial)
   const rounds = await Promise.all(Array.from({ length: 100 }, () => addresses.nextRound(configured)))
 
@@ -25,7 +25,7 @@ test('a round has every address once, and begins at a random one', async () => {
   assert.equal(new Set(rounds.map((round) => round[0]?.host)).size, 3)
 })
 
-test('the address that failed last is tried last, the one that worked last is tried first', async () => {
+test('the last failed address is tried last, the last successful one first', async () => {
   for (const location of configured) {
     const addresses = new ServerAddresses(dial)
 
@@ -37,7 +37,7 @@ test('the address that failed last is tried last, the one that worked last is tr
   }
 })
 
-test('what a server names is tried after what is configured, and nothing twice', async () => {
+test('learned addresses are tried after configured ones, and none twice', async () => {
   const addresses = new ServerAddresses(dial)
   addresses.learn(configured[0]!, [
     '192.0.2.1:4443',
@@ -63,7 +63,7 @@ test('a loopback address is learned only from a server on this machine', async (
   assert.deepEqual(hosts(await addresses.nextRound([configured[0]!])), ['192.0.2.1', '127.0.0.1'])
 })
 
-/** A name server that has these addresses for every name; `host:port` of it. */
+/** Starts a name server that returns these addresses for every name; resolves with its `host:port`. */
 async function startNameServer(t: TestContext, addresses: Record<'A' | 'AAAA', string[]>): Promise<string> {
   const socket = createSocket('udp4')
   socket.on('message', (message, { port, address }) => {

@@ -4,12 +4,12 @@ import { type DialSettings, proxyOf, resolveAll } from './dial.ts'
 import { isLoopback, type ServerLocation } from './location.ts'
 
 const MAX_LEARNED_ADDRESSES = 32
-/** How long the addresses of a name are waited for; without them the name is dialled as one. */
+/** Resolving a name may take this long; after that the name is dialled as it is. */
 const RESOLVE_TIMEOUT_MS = 2000
 
 /**
- * The addresses of a platform in the order in which they are tried: those that are configured, then those that a server
- * has named, each kind at random. The one that worked last comes first, the one that failed last comes last.
+ * The addresses of a platform in the order to try them: the configured ones, then those learned from a server, each
+ * group shuffled. The last successful address comes first, the last failed one comes last.
  */
 export class ServerAddresses {
   readonly #dial: DialSettings
@@ -22,7 +22,7 @@ export class ServerAddresses {
     this.#random = random
   }
 
-  /** One round over all of them. */
+  /** The order of the next round over all addresses. */
   async nextRound(configured: readonly ServerLocation[]): Promise<readonly ServerLocation[]> {
     const configuredAddresses = new Set(configured.map(toHostPort))
     const learned = this.#learned.filter((location) => !configuredAddresses.has(toHostPort(location)))
@@ -35,28 +35,28 @@ export class ServerAddresses {
     return this.#lastAttempt?.succeeded ? [...lastTried, ...others] : [...others, ...lastTried]
   }
 
-  /** Notes how an attempt, or the session it led to, has ended. */
+  /** Records how an attempt, or the session it led to, ended. */
   recordOutcome(location: ServerLocation, succeeded: boolean): void {
     this.#lastAttempt = { key: attemptKey(location), succeeded }
   }
 
-  /** Takes over what the server at `location` says about its platform. */
+  /** Replaces the learned addresses with those the server at `location` announced. */
   learn(location: ServerLocation, addresses: readonly string[]): void {
     this.#learned = addresses.slice(0, MAX_LEARNED_ADDRESSES).flatMap((address) => {
       const { host: rawHost, port } = parseHostPort(address) ?? {}
       const host = rawHost?.replace(/^\[|\]$/g, '')
       if (host === undefined || port === undefined) return []
       const loopback = isLoopback(host)
-      // Seen from here, a loopback address of another machine is this machine.
+      // A loopback address of another machine would mean this machine.
       if (loopback && !location.loopback) return []
       return [{ ...location, host, port, loopback, addresses: undefined }]
     })
   }
 
-  /** Every address of a name counts: behind one of them may be a node that does not answer. */
+  /** Expands a name to all its addresses: one of them may be a node that does not answer. */
   async #expand(location: ServerLocation): Promise<ServerLocation[]> {
     if (location.loopback || proxyOf(location, this.#dial) !== undefined) return [location]
-    // A name that cannot be resolved fails, with its reason, when it is dialled.
+    // A name that cannot be resolved fails with its reason when it is dialled.
     const timeout = delay(RESOLVE_TIMEOUT_MS, [], { ref: false })
     const addresses = await Promise.race([resolveAll(location.host, this.#dial), timeout]).catch(() => [])
     if (addresses.length < 2) return [location]

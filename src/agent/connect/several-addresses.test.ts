@@ -11,7 +11,7 @@ import { ServerConnection } from './connection.ts'
 import { UntrustedServer } from './dial.ts'
 import type { ServerLocation } from './location.ts'
 
-/** A connection that tries these addresses in this order, without pauses. */
+/** A connection that tries these addresses in this order, without delays. */
 function startConnection(t: TestContext, locations: readonly ServerLocation[]) {
   const { dial, heartbeat } = testSettings(new TestGateway())
   const { log, lines } = recordedLog()
@@ -39,7 +39,7 @@ function locationOf(gateway: TestGateway): ServerLocation {
   return { ...testSettings(gateway).location, host: '127.0.0.1' }
 }
 
-/** Takes connections and says nothing, as a stopped process does whose kernel goes on. */
+/** Accepts connections and never responds, like a stopped process whose kernel still accepts. */
 async function startFrozen(t: TestContext): Promise<{ port: number; connections: Set<Socket> }> {
   const connections = new Set<Socket>()
   const server = createServer((socket) => {
@@ -54,7 +54,7 @@ async function startFrozen(t: TestContext): Promise<{ port: number; connections:
   return { port: (server.address() as { port: number }).port, connections }
 }
 
-test('an agent whose first server is frozen comes to the next one', async (t) => {
+test('an agent whose first server is frozen fails over to the next one', async (t) => {
   const gateway = await TestGateway.start(t)
   const frozen = await startFrozen(t)
   const { connection } = startConnection(t, [
@@ -68,7 +68,7 @@ test('an agent whose first server is frozen comes to the next one', async (t) =>
   assert.equal(gateway.auths.length, 1)
 })
 
-test('an agent whose first server does not answer its authentication comes to the next one', async (t) => {
+test('an agent whose first server does not answer the authentication fails over to the next one', async (t) => {
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
   first.gate = new Promise(() => {})
   const { connection } = startConnection(t, [locationOf(first), locationOf(second)])
@@ -78,7 +78,7 @@ test('an agent whose first server does not answer its authentication comes to th
   assert.deepEqual([first.auths.length, second.auths.length], [0, 1])
 })
 
-test('an agent whose server freezes while it is online comes to the next one', async (t) => {
+test('an agent whose server freezes while it is online fails over to the next one', async (t) => {
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
   const { connection } = startConnection(t, [locationOf(first), locationOf(second)])
   await connection.session(20_000)
@@ -89,7 +89,7 @@ test('an agent whose server freezes while it is online comes to the next one', a
   assert.equal(first.auths.length, 1)
 })
 
-test('a refused token is final: it is not tried at the other addresses', async (t) => {
+test('a rejected token is permanent: it is not tried at the other addresses', async (t) => {
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
   const authtoken = new Secret('wrong-secret-token')
   const { ended } = startConnection(
@@ -102,7 +102,7 @@ test('a refused token is final: it is not tried at the other addresses', async (
   assert.deepEqual([first.auths.length, second.auths.length], [1, 0])
 })
 
-test('an agent whose account has too many sessions tries other addresses, and then again, until there is room', async (t) => {
+test('an agent over the session limit of its account retries all addresses until a session is free', async (t) => {
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
   first.refuseAuths = second.refuseAuths = refusal('too_many_sessions')
   const { connection, lines } = startConnection(t, [locationOf(first), locationOf(second)])
@@ -115,7 +115,7 @@ test('an agent whose account has too many sessions tries other addresses, and th
   assert.match(lines.join(''), /as many sessions/)
 })
 
-test('a certificate that cannot be trusted is final only when no address has a better one', async (t) => {
+test('an untrusted certificate is permanent only when no address has a trusted one', async (t) => {
   const gateway = await TestGateway.start(t)
   const untrusted = { ...locationOf(gateway), cas: undefined }
   const { connection } = startConnection(t, [untrusted, locationOf(gateway)])
@@ -126,7 +126,7 @@ test('a certificate that cannot be trusted is final only when no address has a b
   await assert.rejects(ended, UntrustedServer)
 })
 
-test('an agent that knows one server finds the others by what that one told it', async (t) => {
+test('an agent with one configured server learns the addresses of the others from it', async (t) => {
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
   first.connectAddresses = ['not an address', `127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]
   const { connection } = startConnection(t, [locationOf(first)])

@@ -4,13 +4,13 @@ import { dialStaggered } from './staggered-dial.ts'
 
 const never = new AbortController().signal
 
-test('a success ends the others', async () => {
+test('the first success aborts the other attempts', async () => {
   const signals: AbortSignal[] = []
 
   const winner = await dialStaggered(
     (signal) => {
       signals.push(signal)
-      // The first one is stuck.
+      // The first attempt hangs.
       return signals.length === 1 ? new Promise<number>(() => {}) : Promise.resolve(signals.length)
     },
     5,
@@ -21,7 +21,7 @@ test('a success ends the others', async () => {
   assert.ok(signals.every((signal) => signal.aborted))
 })
 
-test('a failure counts when nobody else is under way', async () => {
+test('a failure counts when no other attempt is pending', async () => {
   let attempts = 0
 
   await assert.rejects(
@@ -31,7 +31,7 @@ test('a failure counts when nobody else is under way', async () => {
   assert.equal(attempts, 1)
 })
 
-test('giving up reaches the attempts', async () => {
+test('an abort reaches the attempts', async () => {
   const controller = new AbortController()
   const dialling = dialStaggered(
     (signal) =>

@@ -1,6 +1,6 @@
 /**
- * Begins an attempt, and another one each `everyMs` for as long as none has succeeded; the first success wins and the
- * others are given up. An attempt sent into a dead link may never hear that the link is back, a later one does.
+ * Starts an attempt, and another every `intervalMs` until one succeeds; the first success aborts the others. An
+ * attempt sent over a dead link may never notice that the link is back; a later one does.
  */
 export async function dialStaggered<T>(
   attempt: (signal: AbortSignal) => Promise<T>,
@@ -16,7 +16,7 @@ export async function dialStaggered<T>(
       const startAttempt = () => {
         pending++
         attempt(attemptSignal).then(resolve, (error) => {
-          // A failure while others are under way says nothing about them.
+          // A failure does not decide while other attempts are pending.
           if (--pending === 0) reject(error)
         })
       }

@@ -11,7 +11,7 @@ interface SharedBindOptions {
   mutualTlsCas: string | undefined
 }
 
-/** Leaves out what is not set: an absent option and an empty one mean the same to the server. */
+/** Drops unset options: to the server an absent option and an empty one are the same. */
 function dropUnset(options: { [K in keyof BindOpts]?: BindOpts[K] | undefined }): BindOpts {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== ''),
@@ -122,7 +122,7 @@ function toHeaderOptions(key: string, value: TunnelDefinition['request_header'])
   }
 }
 
-/** The `IPRestriction` of a Bind; refuses what is no CIDR. */
+/** The `IPRestriction` of a Bind; rejects invalid CIDRs. */
 export function toIpRestriction(
   value: TunnelDefinition['ip_restriction'],
 ): BindOpts['IPRestriction'] | undefined {
@@ -150,7 +150,7 @@ function isCidr(text: string): boolean {
   )
 }
 
-/** Refuses what lacks something of the settings that ask visitors to log in or prove themselves. */
+/** Rejects incomplete settings for visitor login and webhook verification. */
 export function checkIdentityOptions({ oauth, oidc, verify_webhook: webhook }: TunnelDefinition): void {
   if (oauth && oidc) throw new SpecError('oauth', 'give "oauth" or "oidc", not both')
   if (oauth && !oauth.provider) throw new SpecError('oauth', '"oauth" needs a "provider"')

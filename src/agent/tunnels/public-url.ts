@@ -1,16 +1,16 @@
 import { SpecError } from './spec-error.ts'
 
-/** A requested public URL in its parts; an absent host asks the server to choose one. */
+/** A requested public URL in its parts; without a host the server chooses one. */
 export interface PublicUrl {
   scheme: 'http' | 'https' | 'tcp' | 'tls'
-  /** False when the url says nothing of a scheme. */
+  /** False when the URL has no scheme. */
   hasScheme: boolean
   host: string | undefined
-  /** `host:port`, for tcp alone. */
+  /** `host:port`, for tcp only. */
   hostport: string | undefined
 }
 
-/** Reads the forms an endpoint's url takes: an origin, a bare domain, a bare scheme, or nothing at all. */
+/** Parses the forms of an endpoint's URL: an origin, a bare domain, a bare scheme, or nothing. */
 export function parsePublicUrl(url: string, defaultScheme: 'http' | 'https' = 'https'): PublicUrl {
   const text = url.trim()
   if (text === '') return { scheme: defaultScheme, hasScheme: false, host: undefined, hostport: undefined }

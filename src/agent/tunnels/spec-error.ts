@@ -1,7 +1,7 @@
-/** A tunnel definition that cannot be started as it stands; the message is a sentence for whoever wrote it. */
+/** An invalid tunnel definition; the message tells its author what to change. */
 export class SpecError extends Error {
   override name = 'SpecError'
-  /** The key of the definition to change. */
+  /** The key to change. */
   readonly key: string
 
   constructor(key: string, message: string) {

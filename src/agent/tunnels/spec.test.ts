@@ -8,7 +8,7 @@ import type { EndpointDefinition, TunnelDefinition } from '../config/definitions
 import { endpointSpec, tunnelSpec } from './spec.ts'
 import { SpecError } from './spec-error.ts'
 
-test('an http tunnel serves https alone unless told otherwise', () => {
+test('an http tunnel serves only https by default', () => {
   const spec = tunnelSpec('web', { proto: 'http', addr: '3000' })
 
   assert.deepEqual(
@@ -53,7 +53,7 @@ for (const [schemes, url, binds] of [
   })
 }
 
-test('a tcp tunnel asks for its address and is never inspected', () => {
+test('a tcp tunnel requests its address and is never inspected', () => {
   const spec = tunnelSpec('ssh', {
     proto: 'tcp',
     addr: '22',
@@ -74,7 +74,7 @@ test('labels make a tunnel without binds', () => {
   assert.equal(spec.upstream.shown, 'http://localhost:443')
 })
 
-test('options travel in the words of the protocol', () => {
+test('options are translated to the names of the protocol', () => {
   const spec = tunnelSpec('web', {
     proto: 'http',
     addr: '80',
@@ -106,7 +106,7 @@ test('a Host is rewritten to the upstream, set to a value or preserved', () => {
   assert.equal(host('preserve'), undefined)
 })
 
-test('certificate and key end TLS in the agent, with client certificates when authorities are given', async (t) => {
+test('a certificate and key terminate TLS in the agent, with client certificates when authorities are set', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'adit-spec-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const ca = await createTestCa()
@@ -126,14 +126,14 @@ test('certificate and key end TLS in the agent, with client certificates when au
   assert.equal(spec.binds[0]!.opts.TLSTermination, undefined)
 })
 
-test('TLS ended at the edge carries no agent termination', () => {
+test('TLS terminated at the edge has no agent termination', () => {
   const spec = tunnelSpec('t', { proto: 'tls', addr: '80', terminate_at: 'edge' })
 
   assert.deepEqual(spec.binds[0]!.opts.TLSTermination, {})
   assert.equal(spec.termination, undefined)
 })
 
-test('a certificate with the key of another, or authorities that are none, are refused', async () => {
+test('a certificate with the wrong key, or invalid authorities, are rejected', async () => {
   const ca = await createTestCa()
   const [one, other] = [await ca.issue('one.test'), await ca.issue('other.test')]
   const tls = { proto: 'tls', addr: '80' }
@@ -161,7 +161,11 @@ const INVALID: [title: string, definition: TunnelDefinition, message: RegExp][] 
     { proto: 'http', addr: '80', url: 'https://a.b', schemes: ['http'] },
     /"url" says https and "schemes" says http/,
   ],
-  ['a key of another kind', { proto: 'tcp', addr: '22', schemes: ['http'] }, /no meaning for a tcp tunnel/],
+  [
+    'a key of another kind',
+    { proto: 'tcp', addr: '22', schemes: ['http'] },
+    /does not apply to a tcp tunnel/,
+  ],
   ['a short password', { proto: 'http', addr: '80', basic_auth: ['a:short'] }, /8 to 128/],
   ['a password without user', { proto: 'http', addr: '80', basic_auth: ['longenough'] }, /user:password/],
   ['a certificate without key', { proto: 'tls', addr: '80', crt: 'x' }, /belong together/],
@@ -193,7 +197,7 @@ const INVALID: [title: string, definition: TunnelDefinition, message: RegExp][] 
 ]
 
 for (const [title, definition, message] of INVALID) {
-  test(`${title} is refused`, () => {
+  test(`${title} is rejected`, () => {
     assert.throws(
       () => tunnelSpec('t', definition),
       (error) => error instanceof SpecError && message.test(error.message),
@@ -201,7 +205,7 @@ for (const [title, definition, message] of INVALID) {
   })
 }
 
-test('an endpoint takes its protocol from its url and keeps its words', () => {
+test('an endpoint takes its protocol from its url and keeps its definition', () => {
   const tcp = endpointSpec({ name: 'db', url: 'tcp://', upstream: { url: 'localhost:5432' } })
   const web = endpointSpec({
     name: 'web',
@@ -236,7 +240,7 @@ const INVALID_ENDPOINTS: [title: string, definition: EndpointDefinition, message
 ]
 
 for (const [title, definition, message] of INVALID_ENDPOINTS) {
-  test(`an endpoint with ${title} is refused`, () => {
+  test(`an endpoint with ${title} is rejected`, () => {
     assert.throws(
       () => endpointSpec(definition),
       (error) => error instanceof SpecError && message.test(error.message),

@@ -16,18 +16,21 @@ import { parsePublicUrl } from './public-url.ts'
 import { SpecError } from './spec-error.ts'
 import { AddressError, parseUpstream, type Upstream } from './upstream-address.ts'
 
-/** What one Bind message asks for. */
+/** The request of one Bind message. */
 export interface BindSpec {
   proto: 'http' | 'https' | 'tcp' | 'tls'
   opts: BindOpts
 }
 
-/** A tunnel worked out of its definition: what to ask of the server, and how to forward what comes. */
+/**
+ * A resolved tunnel definition: what to request from the server and how to forward connections. It is part of
+ * `ResumeState`, so field names must not change.
+ */
 export interface TunnelSpec {
   name: string
   kind: 'http' | 'tcp' | 'tls' | 'labelled'
   upstream: Upstream
-  /** One, or two when an http tunnel serves both schemes (https first); none for a labelled tunnel. */
+  /** One bind, or two when an http tunnel serves both schemes (https first); none for a labelled tunnel. */
   binds: readonly BindSpec[]
   labels: Readonly<Record<string, string>> | undefined
   metadata: string
@@ -35,22 +38,22 @@ export interface TunnelSpec {
   bindings: readonly string[]
   poolingEnabled: boolean
   inspect: boolean
-  /** Whether somebody asked for that, rather than nobody against it. */
+  /** True when the definition requests inspection, rather than getting it by default. */
   inspectAsked: boolean
   forwardsProto: '' | 'http1' | 'http2'
   proxyProto: 0 | 1 | 2
-  /** The Host the upstream is to see; undefined leaves the visitor's. */
+  /** The Host header the upstream sees; undefined preserves the client's. */
   hostHeader: string | undefined
   upstreamTls: { verify: boolean; ca: string | undefined }
-  /** Present when TLS ends in the agent. */
+  /** Present when the agent terminates TLS. */
   termination: { cert: string; key: string; clientCas: string | undefined } | undefined
-  /** How an endpoint was described, for those who read it back. */
+  /** The endpoint as it was defined, for the local API. */
   endpoint: { url: string; upstreamUrl: string; protocol: string; trafficPolicy: string }
 }
 
 const KINDS = ['http', 'tcp', 'tls'] as const
 
-/** Which keys make sense for which kind; the rest is refused rather than ignored. */
+/** Which kinds support a key; other combinations are rejected rather than ignored. */
 const SUPPORTED_KINDS: Readonly<Record<string, readonly TunnelSpec['kind'][]>> = {
   domain: ['http', 'tls'],
   hostname: ['http', 'tls'],
@@ -80,13 +83,13 @@ const SUPPORTED_KINDS: Readonly<Record<string, readonly TunnelSpec['kind'][]>> =
   policy: ['http', 'tcp', 'tls'],
 }
 
-/** Works out a tunnel definition; throws `SpecError` with the first thing to mend. */
+/** Resolves a tunnel definition; throws `SpecError` for the first problem. */
 export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSpec {
   const kind = kindOf(definition)
   for (const [key, kinds] of Object.entries(SUPPORTED_KINDS)) {
     const value = definition[key as keyof TunnelDefinition]
     if (value !== undefined && value !== false && !kinds.includes(kind)) {
-      throw new SpecError(key, `"${key}" has no meaning for a ${kind} tunnel; remove it`)
+      throw new SpecError(key, `"${key}" does not apply to a ${kind} tunnel; remove it`)
     }
   }
   if (definition.addr === undefined)
@@ -138,7 +141,7 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
   }
 }
 
-/** Works out an endpoint definition, which says the same in other words. */
+/** Resolves an endpoint definition by translating it to a tunnel definition. */
 export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
   const { name, upstream, agent_tls_termination: termination } = definition
   if (!name) throw new SpecError('name', '"name" is required and must not be empty')
@@ -295,10 +298,10 @@ function resolveTermination(definition: TunnelDefinition) {
     throw new SpecError('crt', '"crt" and "key" belong together; give both or neither')
   const terminationPoint = terminate_at ?? (crt === undefined ? 'upstream' : 'agent')
   if (terminationPoint === 'upstream' && crt !== undefined)
-    throw new SpecError('crt', '"crt" and "key" have no use when TLS ends at the upstream')
+    throw new SpecError('crt', '"crt" and "key" have no effect when the upstream terminates TLS')
   if (terminationPoint !== 'agent') return undefined
   if (crt === undefined || key === undefined)
-    throw new SpecError('crt', 'to end TLS in the agent give "crt" and "key"')
+    throw new SpecError('crt', 'to terminate TLS in the agent, set "crt" and "key"')
   return readServerIdentity(crt, key)
 }
 
@@ -349,7 +352,7 @@ function resolveTrafficPolicy({
   return traffic_policy ?? policy
 }
 
-/** Certificates of authorities, in the same ways. */
+/** CA certificates in PEM, inline or from a file. */
 function readCaCertificates(key: string, value: string): string {
   const text = readPem(key, value)
   const certificates = pemBlocks(text, 'CERTIFICATE')
@@ -367,7 +370,7 @@ function readCaCertificates(key: string, value: string): string {
   return text
 }
 
-/** PEM text given as such, or as the path of a file that holds it. */
+/** PEM text, inline or from a file. */
 function readPem(key: string, value: string): string {
   return value.includes('-----BEGIN') ? value : readOptionFile(key, value)
 }

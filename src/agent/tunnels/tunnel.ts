@@ -4,7 +4,7 @@ import type { Forwarder, Route } from '../forward/forwarder.ts'
 import { Meter } from '../metrics.ts'
 import type { BindSpec, TunnelSpec } from './spec.ts'
 
-/** What the server gave for a bind; sent back when the tunnel is bound again, so that it keeps its name. */
+/** The server's response to a bind; sent back on a rebind so that the tunnel keeps its address. */
 export interface Binding {
   id: string
   token: string
@@ -12,21 +12,21 @@ export interface Binding {
   proto: string
 }
 
-/** One running tunnel: a public address or label set, and the way to its upstream. */
+/** A running tunnel: a public address or label set, and the route to its upstream. */
 export class Tunnel {
-  /** 32 hexadecimal digits, the `ID` of the local API. */
+  /** 32 hexadecimal digits, the `ID` in the local API. */
   readonly id: string
   readonly name: string
   readonly spec: TunnelSpec
-  /** Whether its requests are kept. */
+  /** Whether its requests are captured. */
   readonly inspected: boolean
-  /** Which of the spec's binds this is; undefined for labelled tunnels. */
+  /** The bind of the spec this tunnel represents; undefined for labelled tunnels. */
   readonly bind: BindSpec | undefined
   readonly connections: Meter
   readonly requests: Meter
   readonly route: Route
   binding: Binding
-  /** False while the server refuses to bind it again after a reconnect. */
+  /** False while the server rejects the rebind after a reconnect. */
   online = true
 
   constructor(

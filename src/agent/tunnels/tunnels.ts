@@ -12,12 +12,12 @@ import { type Binding, Tunnel } from './tunnel.ts'
 
 const SESSION_CLOSED = 'session closed'
 
-/** The server said no, or the session ended before it said anything. */
+/** The server rejected the bind, or the session ended before it responded. */
 export class StartError extends Error {
   override name = 'StartError'
-  /** The server's error code, when it gave one. */
+  /** The server's error code, if any. */
   readonly code: string | undefined
-  /** How long asking again may help; 0 when the refusal is final. */
+  /** How long retrying may help; 0 when the error is permanent. */
   readonly retryMs: number
 
   constructor(message: string, code?: string, retryMs = 0) {
@@ -27,31 +27,31 @@ export class StartError extends Error {
   }
 }
 
-/** What the tunnels need of the agent. */
+/** What the tunnels need from the agent. */
 export interface TunnelsDependencies {
   connection: () => ServerConnection
   forwarder: Forwarder
   clock: Clock
   log: AgentLog
-  /** How long a start waits for a session that is still being made. */
+  /** How long a start waits for a session. */
   sessionWaitMs: number
-  /** The list or an address has changed. */
+  /** The list or an address changed. */
   onChange(): void
 }
 
 const REBIND_INTERVAL_MS = 5000
-/** How soon a refusal that ends by itself is asked about again. */
+/** Retry interval for errors that resolve by themselves. */
 const RETRY_INTERVAL_MS = 1000
 
-/** The running tunnels of an agent, by name and by what the server calls them. */
+/** The running tunnels of an agent, by name and by binding id. */
 export class Tunnels {
   readonly #dependencies: TunnelsDependencies
   readonly #byName = new Map<string, Tunnel>()
   readonly #byBinding = new Map<string, Tunnel>()
-  /** Names of tunnels that are being started. */
+  /** Names of tunnels that are starting. */
   readonly #reserved = new Set<string>()
   #rebindTimer: NodeJS.Timeout | undefined
-  /** Why a tunnel that is being started is not there yet. */
+  /** Why a starting tunnel still waits. */
   waitReason: string | undefined
 
   constructor(dependencies: TunnelsDependencies) {
@@ -67,8 +67,8 @@ export class Tunnels {
   }
 
   /**
-   * Starts a tunnel, or two when it serves both schemes; gives the first. On failure its names are free again. One that
-   * follows on a former one has its address and id, as far as it does not ask for another address.
+   * Starts a tunnel, or two when it serves both schemes; returns the first. A failure releases its names. With
+   * `previous` it takes over that tunnel's id, and its address unless the spec requests another.
    */
   async start(
     spec: TunnelSpec,
@@ -97,8 +97,8 @@ export class Tunnels {
   }
 
   /**
-   * Starts a tunnel like `start`, however long the first session takes, and asks again while the server refuses in a way
-   * that ends by itself. `waiting` says why meanwhile.
+   * Starts a tunnel like `start`, but waits indefinitely for the first session and retries while the server's
+   * rejection is temporary. `waitReason` says why meanwhile.
    */
   async startWithRetry(spec: TunnelSpec): Promise<Tunnel> {
     const { clock, log, onChange } = this.#dependencies
@@ -109,7 +109,7 @@ export class Tunnels {
           return await this.start(spec, Number.POSITIVE_INFINITY)
         } catch (error) {
           if (!(error instanceof StartError)) throw error
-          // Lost while asking: ask again in the next session.
+          // The session was lost during the bind: retry in the next one.
           if (error.message === SESSION_CLOSED) continue
           if (clock.monotonic() - startedAt >= error.retryMs) throw error
           if (this.waitReason !== error.message)
@@ -125,9 +125,9 @@ export class Tunnels {
     }
   }
 
-  /** Puts another tunnel in the place of one that runs; that goes on when the other cannot be started. */
+  /** Replaces a running tunnel; when the new one cannot start, the previous one is restored. */
   async replace(previous: Tunnel, spec: TunnelSpec): Promise<Tunnel> {
-    // Without a session nothing could be started again, so that nothing must be stopped.
+    // Stop nothing without a session: nothing could be started again.
     await this.#dependencies.connection().session(this.#dependencies.sessionWaitMs)
     await this.stop(previous.name)
     try {
@@ -139,7 +139,7 @@ export class Tunnels {
         binds: previous.bind ? [previous.bind] : [],
       }
       await this.start(previousSpec, undefined, previous).catch((failure) =>
-        this.#dependencies.log.error('the tunnel from before could not be started again', {
+        this.#dependencies.log.error('failed to restore tunnel', {
           obj: 'tunnels',
           name: previous.name,
           err: failure,
@@ -149,7 +149,7 @@ export class Tunnels {
     }
   }
 
-  /** Stops a tunnel; false when there is none of that name. */
+  /** Stops a tunnel; returns false when there is none by that name. */
   async stop(name: string): Promise<boolean> {
     const tunnel = this.#byName.get(name)
     if (!tunnel) return false
@@ -158,7 +158,7 @@ export class Tunnels {
     return true
   }
 
-  /** Stops a tunnel because the server says so; it is not bound again. */
+  /** Removes a tunnel stopped by the server; it is not rebound. */
   handleServerStop(bindingId: string, message: string, code: string | undefined): void {
     const tunnel = this.#byBinding.get(bindingId)
     if (!tunnel) return
@@ -172,14 +172,14 @@ export class Tunnels {
     this.#dependencies.onChange()
   }
 
-  /** Takes over a visitor's connection. */
+  /** Accepts a client connection. */
   accept(header: ProxyHeader, stream: ByteStream): void {
     const tunnel = this.#byBinding.get(header.Id)
     if (tunnel) {
       tunnel.route.accept(header, stream)
       return
     }
-    // A visitor may come in the same packet as the answer to Bind, which is looked at by the end of this turn.
+    // A client may arrive in the same packet as the BindResponse, which is processed by the end of this tick.
     const buffered = new HeldStream(stream)
     setImmediate(() => {
       const bound = this.#byBinding.get(header.Id)
@@ -192,25 +192,25 @@ export class Tunnels {
     })
   }
 
-  /** Binds everything again in a new session, under the same names. */
+  /** Rebinds everything in a new session, under the same names. */
   async attach(session: AgentSession): Promise<void> {
     clearTimeout(this.#rebindTimer)
     await Promise.all(this.list().map((tunnel) => this.#rebind(session, tunnel)))
     this.#dependencies.onChange()
   }
 
-  /** Unbinds everything, as far as there is a session to say so. */
+  /** Unbinds everything, if there is a session. */
   async close(): Promise<void> {
     clearTimeout(this.#rebindTimer)
     await this.#unbind(this.list())
   }
 
-  /** What a successor needs to start the same tunnels with the same addresses. */
+  /** The bindings a successor process needs to keep the same addresses. */
   bindings(): Map<string, Binding> {
     return new Map(this.list().map((tunnel) => [tunnel.name, tunnel.binding]))
   }
 
-  /** Addresses of a former process, to be asked for again by tunnels of the same names. */
+  /** Bindings of a previous process, requested again by tunnels of the same names. */
   resumeBindings: ReadonlyMap<string, Binding> = new Map()
 
   async #bindAll(
@@ -227,7 +227,7 @@ export class Tunnels {
     let host: string | undefined
     for (const [index, bind] of spec.binds.entries()) {
       const name = names[index]!
-      // The twin of a random name asks for the very name the first one got.
+      // The http bind requests the random name that the https bind was assigned.
       const request = host === undefined ? bind : withHost(bind, host)
       const previousBinding =
         previous?.proto === request.proto ? previous.binding : this.resumeBindings.get(name)
@@ -258,13 +258,13 @@ export class Tunnels {
       const binding = tunnel.bind
         ? await bindOne(session, tunnel.spec, tunnel.name, tunnel.bind, tunnel.binding)
         : await bindLabels(session, tunnel.spec)
-      // It may have been stopped meanwhile.
+      // The tunnel may have been stopped meanwhile.
       if (this.#byName.get(tunnel.name) !== tunnel) {
         await session.unbind(binding.id)
         return
       }
       if (binding.url !== tunnel.binding.url) {
-        log.warn('tunnel has another address now', { obj: 'tunnels', name: tunnel.name, url: binding.url })
+        log.warn('tunnel address changed', { obj: 'tunnels', name: tunnel.name, url: binding.url })
       }
       this.#byBinding.delete(tunnel.binding.id)
       tunnel.binding = binding
@@ -272,8 +272,8 @@ export class Tunnels {
       this.#byBinding.set(binding.id, tunnel)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      // One tunnel refused must not keep the others down; it is asked for again from time to time.
-      log.error('failed to bind tunnel again', { obj: 'tunnels', name: tunnel.name, err: error.message })
+      // One rejected tunnel must not take the others down; it is retried periodically.
+      log.error('failed to rebind tunnel', { obj: 'tunnels', name: tunnel.name, err: error.message })
       tunnel.online = false
       const delayMs = RETRYABLE_REFUSALS.has(error.number) ? RETRY_INTERVAL_MS : REBIND_INTERVAL_MS
       this.#rebindTimer ??= setTimeout(() => this.#rebindOffline(session), delayMs).unref()
@@ -293,7 +293,7 @@ export class Tunnels {
     for (const tunnel of tunnels) this.#remove(tunnel)
     if (tunnels.length === 0 || this.#dependencies.connection().status !== 'online') return
     const session = await this.#dependencies.connection().session(0)
-    // When the session ends meanwhile, the server forgets them all by itself.
+    // When the session ends meanwhile, the server removes the tunnels itself.
     await Promise.allSettled(tunnels.map((tunnel) => session.unbind(tunnel.binding.id)))
   }
 
@@ -321,7 +321,7 @@ export class Tunnels {
   }
 }
 
-/** The names a spec takes up: its own, and that of its http twin. */
+/** The names of a spec's tunnels: its own, and that of the http bind beside https. */
 function tunnelNames(spec: TunnelSpec): string[] {
   return spec.binds.length === 2 ? [spec.name, `${spec.name} (http)`] : [spec.name]
 }
@@ -356,7 +356,7 @@ async function bindOne(
   return { id: response.Id, token: response.Extra.Token, url: response.URL, proto: response.Proto }
 }
 
-/** The options of a tunnel that had a random address ask for that very address when it is bound again. */
+/** A tunnel with a random address requests the same address on a rebind. */
 function keepAddress(bind: BindSpec, previous: Binding): BindSpec['opts'] {
   const { Domain, Hostname, Subdomain, Addr } = bind.opts
   if (Domain || Hostname || Subdomain || Addr) return bind.opts

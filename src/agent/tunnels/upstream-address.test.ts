@@ -25,7 +25,7 @@ const VALID: [address: string, kind: Kind, shown: string, tls: boolean][] = [
 ]
 
 for (const [address, kind, shown, tls] of VALID) {
-  test(`${kind} ${address} reads as ${shown}`, () => {
+  test(`${kind} ${address} parses as ${shown}`, () => {
     const upstream = parseUpstream(address, kind)
 
     assert.equal(upstream.shown, shown)
@@ -33,7 +33,7 @@ for (const [address, kind, shown, tls] of VALID) {
   })
 }
 
-test('a rewritten Host leaves out the default port of its scheme', () => {
+test('a rewritten Host omits the default port of its scheme', () => {
   assert.equal(parseUpstream('http://app:80', 'http').authority, 'app')
   assert.equal(parseUpstream('https://app', 'http').authority, 'app')
   assert.equal(parseUpstream('3000', 'http').authority, 'localhost:3000')
@@ -60,7 +60,7 @@ const INVALID: [address: string, kind: Kind, message: RegExp][] = [
 ]
 
 for (const [address, kind, message] of INVALID) {
-  test(`${kind} "${address}" is refused`, () => {
+  test(`${kind} "${address}" is rejected`, () => {
     assert.throws(
       () => parseUpstream(address, kind),
       (error) => error instanceof AddressError && message.test(error.message),

@@ -3,36 +3,39 @@ import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What a tunnel forwards to, read from the short forms people type. */
+/**
+ * The upstream of a tunnel, parsed from the short forms users type. It is part of `ResumeState`, so field names must
+ * not change.
+ */
 export interface Upstream {
   kind: 'tcp' | 'unix' | 'directory'
-  /** True when TLS is spoken to the upstream. */
+  /** True when the agent connects to the upstream with TLS. */
   tls: boolean
   host: string
   port: number
-  /** The socket of a `unix` upstream, the root of a `directory`. */
+  /** The socket path of a `unix` upstream, the root of a `directory`. */
   path: string
-  /** How the address reads in the local API and on the screen. */
+  /** The address as the local API and the screen show it. */
   shown: string
-  /** `host[:port]` as a Host field names it, for `host_header: rewrite`. */
+  /** `host[:port]` for the Host header, used by `host_header: rewrite`. */
   authority: string
 }
 
-/** Thrown for an address nobody could forward to. */
+/** Thrown for an invalid upstream address. */
 export class AddressError extends Error {
   override name = 'AddressError'
 }
 
 type Kind = 'http' | 'tcp' | 'tls'
 
-// Names of containers have underscores, names of people's machines any letters.
+// Container names contain underscores; host names on local networks contain any letter.
 const HOST_NAME = /^[\p{L}\p{N}_]([\p{L}\p{N}\p{M}._-]*[\p{L}\p{N}\p{M}_.])?$/u
 
 const DEFAULT_PORTS: Record<string, number> = { http: 80, https: 443, tls: 443 }
 
 /**
- * Reads an address: a port, `host:port`, a URL, `unix:/path` or, for http, `file:///dir`. A bare port means this
- * machine; http speaks TLS to port 443 unless the address says otherwise.
+ * Parses an address: a port, `host:port`, a URL, `unix:/path` or, for http, `file:///dir`. A bare port means this
+ * machine; http uses TLS for port 443 unless the address says otherwise.
  */
 export function parseUpstream(address: string, kind: Kind): Upstream {
   const text = address.trim()
@@ -75,7 +78,7 @@ export function parseUpstream(address: string, kind: Kind): Upstream {
   }
 }
 
-/** The form the local API answers with, which clients compare. */
+/** The form the local API returns; clients compare it. */
 function formatAddress(kind: Kind, tls: boolean, hostport: string, port: number): string {
   if (kind === 'http') return `${tls ? 'https' : 'http'}://${hostport}`
   if (kind === 'tls' && port === 443) return `tls://${hostport}`
@@ -89,7 +92,7 @@ function parseHostAndPort(text: string, address: string, fallback: number | unde
     throw new AddressError(`"${address}" is not an address; use a port, host:port, or [ipv6]:port`)
   }
   const host = match[1] ?? match[2]!
-  // Digits and points alone are an IPv4 address or a slip, such as 80.5.
+  // Digits and dots alone are an IPv4 address or a typo, such as 80.5.
   if (match[2] !== undefined && (!HOST_NAME.test(host) || (/^[\d.]+$/.test(host) && isIP(host) === 0))) {
     throw new AddressError(`"${address}" does not name a host; use a port, host:port, or [ipv6]:port`)
   }
@@ -117,7 +120,7 @@ function parseDirectory(text: string, kind: Kind): Upstream {
     throw new AddressError(`"${text}" must name an absolute directory, for example file:///var/www`)
   }
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw new AddressError(`there is no directory ${path}; make it, or name another one`)
+    throw new AddressError(`there is no directory ${path}; create it, or name another one`)
   return { kind: 'directory', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
 }
 

@@ -31,8 +31,7 @@ export async function installVersion(
     await mkdir(stagingDir, { recursive: true })
     const file = join(stagingDir, 'archive.tgz')
     await channel.fetch(archive.file, file, archive.size)
-    if ((await hashFile(file)) !== archive.sha256)
-      throw new Error('the archive is not the one its manifest describes')
+    if ((await hashFile(file)) !== archive.sha256) throw new Error('the archive does not match its manifest')
     await run('tar', ['-xzf', file, '-C', stagingDir, '--no-same-owner'])
     const packageDir = join(stagingDir, 'package')
     await checkPackage(root, packageDir, version)
@@ -67,7 +66,7 @@ async function checkPackage(root: string, packageDir: string, version: string): 
   for (const [name, requiredVersion] of Object.entries(candidate.dependencies ?? {})) {
     if (installed.dependencies?.[name] !== requiredVersion) {
       throw new Error(
-        `version ${version} needs ${name} ${requiredVersion}, which an update does not bring; install it with npm`,
+        `version ${version} needs ${name} ${requiredVersion}, which an update does not include; install it with npm`,
       )
     }
   }

@@ -32,7 +32,7 @@ export function readUpdateKey(text: string): KeyObject {
 export function readManifest(bytes: Buffer, signature: string, key: KeyObject): Manifest {
   const signatureBytes = Buffer.from(signature.trim(), 'base64')
   if (signatureBytes.length !== 64 || !verify(null, bytes, key, signatureBytes)) {
-    throw new Error('the signature of the update manifest does not fit the update key')
+    throw new Error('the signature of the update manifest does not match the update key')
   }
   const content: unknown = JSON.parse(bytes.toString('utf8'))
   const archive = isRecord(content) && isRecord(content.archive) ? content.archive : undefined

@@ -68,7 +68,7 @@ export class Updater {
     if (this.#busy) throw new UpdateRejected('the agent is already updating')
     if (this.#installed !== undefined) {
       throw new UpdateRejected(
-        `the agent has updated to version ${this.#installed} and was not restarted yet`,
+        `the agent has been updated to version ${this.#installed} but not restarted yet`,
       )
     }
     this.#busy = true
