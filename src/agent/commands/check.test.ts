@@ -36,7 +36,7 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
     /^0\.yml line 5: proto of the tunnel "web": Invalid protocol name 'htp'/,
   ],
   [
-    'an address nobody could forward to',
+    'an invalid upstream address',
     'version: 2\ntunnels:\n  web:\n    proto: http\n    addr: ftp://x\n',
     /^0\.yml line 5: addr of the tunnel "web": the scheme ftp:\/\/ is not supported/,
   ],
@@ -46,7 +46,7 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
     /^0\.yml line 3: addr of the tunnel "web": "addr" is required/,
   ],
   [
-    'a key that has no meaning',
+    'a key that does not apply',
     'version: 2\ntunnels:\n  ssh:\n    proto: tcp\n    addr: 22\n    subdomain: x\n',
     /^0\.yml line 6: subdomain of the tunnel "ssh": "subdomain" does not apply/,
   ],
@@ -76,7 +76,7 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
     /^0\.yml line 5: upstream\.url of the endpoint "a": "80\.5" does not name a host/,
   ],
   [
-    'a name given twice',
+    'a duplicate name',
     'version: 3\nendpoints:\n  - name: a\n    upstream: {url: 80}\n  - name: a\n    upstream: {url: 81}\n',
     /^0\.yml line 5: name of the endpoint "a": "name" must be unique/,
   ],
@@ -112,7 +112,7 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
 ]
 
 for (const [title, source, message] of INVALID) {
-  test(`${title} is refused with its key and line`, (t) => {
+  test(`${title} is rejected with its key and line`, (t) => {
     const [first, ...rest] = messagesOf(t, [source])
 
     assert.match(first!, message)
@@ -120,7 +120,7 @@ for (const [title, source, message] of INVALID) {
   })
 }
 
-test('everything that has to be mended is told at once', (t) => {
+test('all problems are reported at once', (t) => {
   const messages = messagesOf(t, ['version: 2\nweb_addr: x\ntunnels:\n  a: {proto: x}\n  b: {proto: http}\n'])
 
   assert.deepEqual(
@@ -129,7 +129,7 @@ test('everything that has to be mended is told at once', (t) => {
   )
 })
 
-test('of several files the one that set the value is named', (t) => {
+test('of several files the one that sets the value is named', (t) => {
   const messages = messagesOf(t, [
     'version: 2\ntunnels:\n  a: {proto: http, addr: 80}\n',
     'version: 3\n\ntunnels:\n  a:\n    addr: ftp://x\n',
@@ -138,7 +138,7 @@ test('of several files the one that set the value is named', (t) => {
   assert.match(messages.join('\n'), /^1\.yml line 5: addr of the tunnel "a"/)
 })
 
-test('a value that came by a flag or a variable is told by its name', (t) => {
+test('a value from a flag or a variable is reported by its name', (t) => {
   assert.match(messagesOf(t, ['version: 3\n'], { 'web-addr': 'x' }).join(), /^--web-addr: web_addr/)
   assert.match(
     messagesOf(t, ['version: 3\n'], {}, { ADIT_CONNECT_URL: 'a b' }).join(),
@@ -146,11 +146,11 @@ test('a value that came by a flag or a variable is told by its name', (t) => {
   )
 })
 
-test('the two words for known authorities are no files', (t) => {
+test('the two keywords for authorities are not read as files', (t) => {
   for (const word of ['trusted', 'host']) check(t, [`version: 3\nagent: {connect_cas: ${word}}\n`])
 })
 
-test('what is fine comes back by its name', (t) => {
+test('valid definitions are returned by name', (t) => {
   const specs = check(t, [
     'version: 3\nagent: {web_addr: false, web_allow_hosts: [.a.test, "2001:db8::/32"], dns_resolver_ips: ["[::1]:53"]}\nendpoints:\n  - {name: a, upstream: {url: 80}}\ntunnels:\n  b: {proto: tcp, addr: 22}\n',
   ])

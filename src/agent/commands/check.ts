@@ -11,7 +11,7 @@ import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
 import { CommandFailure } from './failure.ts'
 
-/** What is checked, and how to say where something in it was set. */
+/** The configuration to check, and how to describe where a value was set. */
 export interface CheckInput {
   config: Pick<Config, 'tunnels' | 'endpoints'>
   keys: AgentKeys
@@ -19,8 +19,9 @@ export interface CheckInput {
 }
 
 /**
- * Works out everything an agent starts with, wanted or not: one thing that cannot be used is reason not to start.
- * Throws `ConfigError` with a sentence for each, which names the place and the key. Gives the tunnels by their names.
+ * Resolves every tunnel and endpoint definition, whether or not it will be started, and checks the agent keys: one
+ * invalid value prevents the start. Throws `ConfigError` with a message for each, which names its source and key.
+ * Returns the specs by name.
  */
 export function resolveSpecs({ config, keys, describeSource }: CheckInput): Map<string, TunnelSpec> {
   const messages: string[] = []
@@ -71,7 +72,7 @@ export function resolveSpecs({ config, keys, describeSource }: CheckInput): Map<
   return specs
 }
 
-/** Whoever wants to start everything wants to start something. */
+/** The error of commands that start everything when nothing is defined. */
 export function noDefinitionsFailure({ files }: Pick<Config, 'files'>, code = 1): CommandFailure {
   return new CommandFailure(
     `the configuration defines no tunnels or endpoints (files read: ${files.join(', ') || 'none'}).\nTo run only the session and the local API use: adit start --none`,
@@ -79,7 +80,7 @@ export function noDefinitionsFailure({ files }: Pick<Config, 'files'>, code = 1)
   )
 }
 
-/** What can only be judged beyond the shape of a value. */
+/** Checks beyond the shape of a value. */
 const AGENT_CHECKS: { [K in keyof AgentKeys]?: (value: NonNullable<AgentKeys[K]>) => void } = {
   connect_url: parseServerAddresses,
   connect_cas: (value) => value === 'host' || value === 'trusted' || readAuthorities(value),
@@ -108,7 +109,7 @@ function checkAllowedHost(entry: string): void {
   }
 }
 
-/** Endpoints are worked out as tunnels, whose keys have other places in them. */
+/** Endpoints are resolved as tunnels; maps a tunnel key to its path in the endpoint. */
 const ENDPOINT_PATHS: Readonly<Record<string, Path>> = {
   addr: ['upstream', 'url'],
   upstream: ['upstream', 'url'],

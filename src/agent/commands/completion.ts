@@ -6,7 +6,7 @@ interface CommandNode {
   words: string[]
 }
 
-/** Code for a shell that completes commands and flags, worked out of the command tree. */
+/** Shell code that completes commands and flags, generated from the command tree. */
 export function generateCompletion(
   shell: string | undefined,
   program: Command,
@@ -18,7 +18,7 @@ export function generateCompletion(
   const cases = collectNodes(program, '')
     .map(({ path, words }) => `    ${JSON.stringify(path)}) words="${words.join(' ')}" ;;`)
     .join('\n')
-  // zsh understands the bash form once it has loaded its bridge.
+  // zsh runs bash completions through `bashcompinit`.
   const bridge =
     shellName === 'zsh'
       ? 'autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n'

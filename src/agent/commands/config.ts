@@ -11,7 +11,7 @@ import type { FlagValues } from './flags.ts'
 
 type Write = (text: string) => void
 
-/** `config add-authtoken`; `-` reads it from the standard input, so that it shows in no history. */
+/** `config add-authtoken`; `-` reads from stdin, which keeps the token out of the shell history. */
 export function addAuthtoken(token: string, values: FlagValues, env: Env, write: Write): void {
   save('authtoken', token === '-' ? readToken('-') : token, 'Authtoken', values, env, write)
 }
@@ -41,10 +41,10 @@ function save(
   write(`${title} saved to configuration file: ${path}\n`)
 }
 
-/** `config check`: the files named, or the default one, with all that an agent would refuse to start with. */
+/** `config check`: checks the named files, or the default one, like the start of an agent does. */
 export async function checkConfig(values: FlagValues, env: Env, write: Write, warn: Write): Promise<void> {
   const paths = configPaths(values, env)
-  // Of the files alone: what the environment says today may be another thing tomorrow.
+  // Check the files alone: the environment may differ when the agent runs.
   const config = loadConfig(paths.length > 0 ? paths : [defaultConfigPath(env)], {})
   const { resolveSpecs } = await import('./check.ts')
   resolveSpecs({ config, keys: config.agent, describeSource: config.describeSource })
@@ -52,12 +52,12 @@ export async function checkConfig(values: FlagValues, env: Env, write: Write, wa
   for (const warning of config.warnings) warn(`WARN:  ${warning}\n`)
 }
 
-/** `config edit`: opens the file as it is, valid or not, and makes it when it is missing. */
+/** `config edit`: opens the file as it is, valid or not, and creates it when it is missing. */
 export function editConfig(values: FlagValues, env: Env): number {
   const path = configPath(values, env)
   if (!existsSync(path)) writePrivateFile(path, 'version: "3"\nagent: {}\n')
   const editor = env.EDITOR || env.VISUAL || (process.platform === 'win32' ? 'notepad' : 'nano')
-  // An editor may be given with arguments ("code --wait").
+  // An editor may have arguments ("code --wait").
   const [program = editor, ...editorArgs] = editor.split(/\s+/)
   const { status, error } = spawnSync(program, [...editorArgs, path], { stdio: 'inherit' })
   if (error)

@@ -8,15 +8,15 @@ import { object, type Path, type Problem } from '../config/shape.ts'
 import { type AgentLog, createAgentLog, openLogOutput, silentAgentLog } from '../log/log.ts'
 import type { FlagValues } from './flags.ts'
 
-/** What a command starts from: the merged configuration with flags laid over it, and the log they ask for. */
+/** What a command works with: the merged configuration with flags applied, and the configured log. */
 export interface CommandContext {
   config: Config
-  /** Agent keys with flags applied: flag over environment over files. */
+  /** Agent keys with flags applied: flags override environment variables, which override files. */
   keys: AgentKeys
   log: AgentLog
-  /** Where the log goes; undefined when nowhere. */
+  /** The log target; undefined when logging is off. */
   logTarget: string | undefined
-  /** Where something was set, as text for a message: a flag, a variable, or a file and its line. */
+  /** Describes where a value was set: a flag, a variable, or a file and its line. */
   describeSource(path: Path): string
 }
 
@@ -29,7 +29,7 @@ export function configPaths(values: FlagValues, env: Env): string[] {
     .filter((path) => path !== '')
 }
 
-/** The one file a command writes to. */
+/** The file a command writes to. */
 export function configPath(values: FlagValues, env: Env): string {
   return configPaths(values, env).at(-1) ?? defaultConfigPath(env)
 }
@@ -48,8 +48,8 @@ const FLAG_KEYS: Readonly<Record<string, keyof AgentKeys>> = {
 }
 
 /**
- * Loads everything a command needs; throws `ConfigError`. Where the output is data for programs, lines that were to go
- * there go to the error output.
+ * Loads everything a command needs; throws `ConfigError`. When stdout is reserved for data, a log configured for
+ * stdout goes to stderr.
  */
 export function createContext(
   values: FlagValues,
@@ -88,7 +88,7 @@ function parseFlagKeys(values: FlagValues): AgentKeys {
   return parsed
 }
 
-/** A token out of a file, or off the standard input for `-`. */
+/** Reads a token from a file, or from stdin for `-`. */
 export function readToken(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8').trim()

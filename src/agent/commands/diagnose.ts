@@ -17,7 +17,7 @@ interface Check {
   title: string
   ok: boolean
   detail: string
-  /** What the problem is called, where it has a name. */
+  /** The error code, if the problem has one. */
   code?: string
 }
 
@@ -28,7 +28,7 @@ type RunCheck = (
   work: () => Promise<string>,
 ) => Promise<boolean>
 
-/** Looks at every step between here and a working tunnel; gives the exit code. */
+/** Checks every step up to a working tunnel and returns the exit code. */
 export async function diagnose(
   keys: AgentKeys,
   options: { family: 4 | 6 | undefined; report: string | undefined; json: boolean },
@@ -91,7 +91,7 @@ async function runCheck(
   try {
     return { section, title, ok: true, detail: await work() }
   } catch (error) {
-    // The server's own word says more than the step it was spoken in.
+    // The server's error code is more specific than the code of the step.
     const errorCode = (error instanceof Refusal ? error.code : undefined) ?? code
     const { message } = error as Error
     return {
@@ -122,7 +122,7 @@ function resolveLocations({ location, relocate }: AgentSettings): readonly Serve
   return relocate?.() ?? [location]
 }
 
-/** Whether there is a way to whoever is asked first. Nobody else is asked: what is not ours is none of our business. */
+/** Checks the network path to the first hop. No third party is contacted. */
 async function checkNetwork(
   location: ServerLocation,
   settings: AgentSettings,
@@ -188,7 +188,7 @@ async function checkServer(location: ServerLocation, { dial }: AgentSettings, ru
   session?.close()
 }
 
-/** The configuration without what must not be shown, which any address may hold too. */
+/** The configuration without secrets, including those in URLs. */
 function redactConfig({ authtoken, api_key, proxy_url, ...rest }: AgentKeys): object {
   const redact = (value: string | undefined) => (value === undefined ? undefined : '[hidden]')
   const entries = Object.entries(rest).map(([key, value]) => [

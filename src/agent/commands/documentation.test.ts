@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { appendCode, DOCUMENTED_CODES, documentationUrl } from './documentation.ts'
 
-test('every code is explained where its address leads, and no other is', () => {
+test('the documentation page explains every code and no other', () => {
   const address = new URL(documentationUrl('ERR_NGROK_107') ?? '')
   const page = readFileSync(address, 'utf8')
 
@@ -13,7 +13,7 @@ test('every code is explained where its address leads, and no other is', () => {
   assert.deepEqual(explained.toSorted(), [...DOCUMENTED_CODES].toSorted())
 })
 
-test('a code of another server is told without an address that leads nowhere', () => {
+test('an undocumented code is printed without a URL', () => {
   assert.equal(appendCode('No.', 'ERR_NGROK_99999'), 'No.\n\nERR_NGROK_99999')
   assert.equal(appendCode('No.', undefined), 'No.')
 })

@@ -1,4 +1,4 @@
-/** An end of the program with a sentence for the user; `code` is the exit code. */
+/** A fatal error with a message for the user; `code` is the exit code. */
 export class CommandFailure extends Error {
   override name = 'CommandFailure'
   readonly code: number
@@ -9,7 +9,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** Every line of a fatal error begins so, which wrappers look for. */
+/** Prints a fatal error; wrappers look for the prefix on every line. */
 export function printFailure(message: string, write: (text: string) => void): void {
   for (const line of message.trimEnd().split('\n')) write(`ERROR:  ${line}\n`)
 }

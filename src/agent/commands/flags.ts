@@ -1,7 +1,7 @@
 import type { TunnelDefinition } from '../config/definitions.ts'
 import { CommandFailure } from './failure.ts'
 
-/** A command-line flag, and where its value goes. */
+/** A command-line flag and the key it sets. */
 export interface CommandFlag {
   /** Without hyphens. */
   name: string
@@ -9,13 +9,13 @@ export interface CommandFlag {
   help: string
   /** Key of the tunnel definition, dotted when nested; absent for flags the command itself reads. */
   key?: string
-  /** True when several values may be given at once, with commas between them. */
+  /** True when one flag may carry several comma-separated values. */
   commaSeparated?: boolean
-  /** What to use instead; such flags are left out of the help and give a warning. */
+  /** The replacement of a deprecated flag, which is hidden from the help and gives a warning. */
   replacement?: string
 }
 
-/** Flags every command takes. */
+/** Flags of every command. */
 export const COMMON_FLAGS: readonly CommandFlag[] = [
   {
     name: 'config',
@@ -142,7 +142,7 @@ const NAME_FLAGS: readonly CommandFlag[] = [
   },
 ]
 
-/** Flags that describe an endpoint, by the command that makes it. */
+/** Flags that describe an endpoint, by the command that creates it. */
 export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly CommandFlag[]>> = {
   http: [
     ...SHARED_ENDPOINT_FLAGS,
@@ -348,10 +348,10 @@ export const LABELLED_FLAGS: readonly CommandFlag[] = [
   },
 ]
 
-/** Values of flags by their names, as the parser gives them. */
+/** Flag values by name, as the parser returns them. */
 export type FlagValues = Readonly<Record<string, string | string[] | undefined>>
 
-/** The body of a tunnel definition that flags describe; checked like one from a file. */
+/** The tunnel definition that flags describe; validated like one from a file. */
 export function toDefinition(flags: readonly CommandFlag[], values: FlagValues): Record<string, unknown> {
   const definition: Record<string, unknown> = {}
   for (const { name, key } of flags) {
@@ -364,14 +364,14 @@ export function toDefinition(flags: readonly CommandFlag[], values: FlagValues):
   return definition
 }
 
-/** One warning for each flag given that has a better one. */
+/** A warning for each deprecated flag in use. */
 export function deprecationWarnings(flags: readonly CommandFlag[], values: FlagValues): string[] {
   return flags
     .filter(({ name, replacement }) => replacement !== undefined && values[name] !== undefined)
     .map(({ name, replacement }) => `the flag --${name} is deprecated; use ${replacement}`)
 }
 
-/** Whether `--output json` is given, the only output besides text. */
+/** Whether `--output json` is set, the only alternative to text. */
 export function isJsonOutput({ output }: FlagValues): boolean {
   if (output !== undefined && output !== 'json')
     throw new CommandFailure(`--output must be json, not "${output}"`)

@@ -1,8 +1,8 @@
 import { describeFileError } from '../config/file.ts'
 
 /**
- * Lets the program outlive the readers of its output. One that went away (`| head -1`) is no fault; output that a full
- * disk did not take is told once and ends with exit code 1. Neither stops an agent from serving.
+ * Keeps the program running when its output breaks. A closed pipe (`| head -1`) is not an error; a failed write, such
+ * as on a full disk, is reported once and sets exit code 1. Neither stops an agent from serving.
  */
 export function ignoreBrokenPipe(): void {
   let failed = false

@@ -8,7 +8,10 @@ import type { TunnelSpec } from '../tunnels/spec.ts'
 import type { Binding } from '../tunnels/tunnel.ts'
 import { BASE_ROOT } from '../version.ts'
 
-/** What a process hands to the one that takes its place, so that tunnels keep their names. */
+/**
+ * The state a process passes to its replacement so that tunnels keep their names. The two may be different versions:
+ * field names must not change.
+ */
 export interface ResumeState {
   session: SessionResumption
   specs: TunnelSpec[]
@@ -18,7 +21,9 @@ export interface ResumeState {
 const VARIABLE = 'ADIT_RESUME'
 const PREFIX = 'adit-resume-'
 
-/** Writes the state to a file only this user can read; gives its path. It may hold keys and passwords. */
+/**
+ * Writes the state to a file that only this user can read, as it may contain keys and passwords; returns its path.
+ */
 export function writeResumeState(agent: Agent): string {
   const state: ResumeState = {
     session: agent.connection.resume,
@@ -30,7 +35,7 @@ export function writeResumeState(agent: Agent): string {
   return path
 }
 
-/** Takes what a former process left, once. */
+/** Reads and removes the state of the previous process. */
 export function consumeResumeState(env: NodeJS.ProcessEnv & Env): ResumeState | undefined {
   const path = env[VARIABLE]
   delete env[VARIABLE]
@@ -45,7 +50,7 @@ export function consumeResumeState(env: NodeJS.ProcessEnv & Env): ResumeState | 
   }
 }
 
-/** Becomes a new process of the installed version, under the same process id. */
+/** Replaces this process with the installed version, under the same process id. */
 export function reexec(statePath: string): void {
   const launcher = join(BASE_ROOT, 'bin', 'adit')
   process.execve?.('/bin/sh', ['sh', launcher, ...process.argv.slice(2)], {

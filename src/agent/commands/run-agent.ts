@@ -11,7 +11,7 @@ import { appendCode } from './documentation.ts'
 import { CommandFailure } from './failure.ts'
 import { type ResumeState, reexec, writeResumeState } from './reexec.ts'
 
-/** What a command wants to run. */
+/** What a command runs. */
 export interface RunOptions {
   context: CommandContext
   specs: readonly TunnelSpec[]
@@ -19,7 +19,7 @@ export interface RunOptions {
   output: string | undefined
   warnings: readonly string[]
   serviceRun?: boolean
-  /** What a former process of this agent left behind. */
+  /** State of the previous process of this agent. */
   resumeState?: ResumeState | undefined
   env: Env
 }
@@ -27,7 +27,7 @@ export interface RunOptions {
 const STOP_TIMEOUT_MS = 500
 const HARD_STOP_TIMEOUT_MS = 900
 
-/** Runs an agent until a signal, the server or an error ends it; gives the exit code. */
+/** Runs an agent until a signal, the server or an error ends it; returns the exit code. */
 export async function runAgent(options: RunOptions): Promise<number> {
   const { context, env } = options
   const { log } = context
@@ -66,7 +66,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
     log.crit('command failed', { err: (error as Error).message })
     throw toFailure(error, settings.location.authtoken.reveal())
   } finally {
-    // Whatever hangs must not keep a stopped agent alive.
+    // A hanging close must not keep a stopped agent alive.
     setTimeout(() => process.exit(process.exitCode ?? 0), HARD_STOP_TIMEOUT_MS).unref()
     hideStatus()
     unfollowSignals()
@@ -80,7 +80,7 @@ async function startAll(agent: Agent, specs: readonly TunnelSpec[]): Promise<voi
   for (const spec of specs) await agent.tunnels.startWithRetry(spec)
 }
 
-/** Shows the screen on a terminal, lines elsewhere, and nothing when the log is the output. */
+/** Shows the screen on a terminal, plain lines elsewhere, and nothing when the log goes to stdout or stderr. */
 async function showStatus(
   options: RunOptions,
   agent: Agent,
@@ -114,7 +114,7 @@ function followEvents(
   return reportStatus(agent, reporter)
 }
 
-/** Warnings go to the log; without one, to the error output, unless a program reads ours. */
+/** Warnings go to the log; without one to stderr, except with JSON output. */
 function warn({ context, output }: RunOptions, warning: string): void {
   if (context.logTarget !== undefined) context.log.warn(warning)
   else if (output !== 'json') process.stderr.write(`WARN:  ${warning}\n`)
@@ -129,7 +129,7 @@ function followSignals(onSignal: (signal: NodeJS.Signals) => void): () => void {
 }
 
 function toFailure(error: unknown, token: string): Error {
-  // Not every server keeps what it was sent to itself.
+  // A server's error message may contain the token it was sent.
   const redact = (text: string) => text.replaceAll(token, '[hidden]')
   if (error instanceof Refusal)
     return new CommandFailure(redact(appendCode(`authentication failed: ${error.message}`, error.code)))

@@ -11,10 +11,10 @@ import type { FlagValues } from './flags.ts'
 
 const UNIT_NAME = 'adit.service'
 
-/** What is done to the service that runs `start --all` whenever the machine does. */
+/** Actions on the system service that runs `start --all`. */
 export type ServiceAction = 'install' | 'start' | 'stop' | 'restart' | 'uninstall'
 
-/** Carries out `adit service …` with systemd: for the whole machine as root, for the user otherwise. */
+/** Runs `adit service ACTION` with systemd: a system unit for root, a user unit otherwise. */
 export async function runServiceAction(
   action: ServiceAction,
   values: FlagValues,
@@ -71,7 +71,7 @@ function writeUnit(path: string, text: string): void {
   }
 }
 
-/** systemd reads `%` as a specifier and splits at blanks, so names are quoted and escaped. */
+/** systemd expands `%` specifiers and splits at blanks, so values are quoted and escaped. */
 function quoteUnitValue(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 }

@@ -23,7 +23,7 @@ import { consumeResumeState } from './reexec.ts'
 import { runAgent } from './run-agent.ts'
 
 const COMMAND_LINE = 'command_line'
-/** Told to the service manager so that it does not try again: the unit names it. */
+/** Exit code that stops the service manager from restarting the agent (`RestartPreventExitStatus` in the unit). */
 const EXIT_UNUSABLE_CONFIG = 5
 
 /** `adit http|tcp|tls ADDRESS`. */
@@ -67,7 +67,7 @@ export async function startCommand(
   return runSpecs(context, specs, [], values, env)
 }
 
-/** `adit service run`, what the service manager calls. A configuration it cannot use has an exit code of its own. */
+/** `adit service run`, called by the service manager. An unusable configuration has an exit code of its own. */
 export async function serviceRunCommand(values: FlagValues, env: NodeJS.ProcessEnv & Env): Promise<number> {
   let context: CommandContext
   let available: Map<string, TunnelSpec>

@@ -8,7 +8,7 @@ import { CommandFailure } from './failure.ts'
 
 /** `adit update`: installs the newest version of the channel. */
 export async function update({ keys, log }: CommandContext, write: (text: string) => void): Promise<void> {
-  // Asked for by hand, it is not a check that somebody may have switched off.
+  // An explicit update ignores `update_check: false`.
   const updater = new Updater({
     settings: { ...resolveUpdates(keys), check: true },
     version: VERSION,
@@ -25,7 +25,7 @@ export async function update({ keys, log }: CommandContext, write: (text: string
   }
 }
 
-/** Says in words what the system or `fetch` says of a channel that cannot be read. */
+/** Explains system and `fetch` errors of an unreadable channel. */
 function explainFailure(
   message: string,
   { update_url: url = '', update_channel: channel = 'stable' }: AgentKeys,

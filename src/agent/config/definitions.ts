@@ -11,7 +11,7 @@ import {
   text,
 } from './shape.ts'
 
-/** A policy document, kept as text: the server reads it, we only carry it. */
+/** A policy document as text: the agent passes it to the server unparsed. */
 const policy: Shape<string> = {
   read(value, path, problems) {
     if (typeof value === 'string') return value
@@ -31,7 +31,7 @@ const identityFields = {
   allow_emails: list(text),
 }
 
-/** A tunnel as configuration files (`tunnels`) and `POST /api/tunnels` describe it. */
+/** A tunnel in configuration files (`tunnels`) and `POST /api/tunnels`. */
 export const tunnelShape = object(
   {
     name: text,
@@ -81,10 +81,10 @@ export const tunnelShape = object(
   },
 )
 
-/** A tunnel definition as it was read; nothing in it has been put in relation yet. */
+/** A parsed tunnel definition; combinations of keys are not validated yet. */
 export type TunnelDefinition = ObjectFields<(typeof tunnelShape)['fields']>
 
-/** An endpoint as configuration files (`endpoints`, version 3) and `/api/endpoints` describe it. */
+/** An endpoint in configuration files (`endpoints`, version 3) and `/api/endpoints`. */
 export const endpointShape = object(
   {
     name: text,
@@ -115,5 +115,5 @@ export const endpointShape = object(
   },
 )
 
-/** An endpoint definition as it was read. */
+/** A parsed endpoint definition. */
 export type EndpointDefinition = ObjectFields<(typeof endpointShape)['fields']>

@@ -10,14 +10,14 @@ import {
   type YAMLMap,
 } from 'yaml'
 
-/** A change of a text: what stands from `start` to `end` gives way to `text`. Everything around it stays as it was. */
+/** Replaces the text from `start` to `end` with `text`. */
 export interface Edit {
   start: number
   end: number
   text: string
 }
 
-/** Applies changes that do not overlap. */
+/** Applies edits that do not overlap. */
 export function applyEdits(source: string, edits: readonly Edit[]): string {
   let result = ''
   let offset = 0
@@ -28,17 +28,17 @@ export function applyEdits(source: string, edits: readonly Edit[]): string {
   return result + source.slice(offset)
 }
 
-/** How the lines of a text end. */
+/** The line ending of a text. */
 export function lineEnding(source: string): string {
   return source.includes('\r\n') ? '\r\n' : '\n'
 }
 
-/** The entry of a map under a name that stands in it itself. */
+/** The entry of a map by name, without merge keys. */
 export function pairOf(map: YAMLMap, name: string): Pair | undefined {
   return map.items.find(({ key }) => isScalar(key) && String(key.value) === name)
 }
 
-/** Where a node stands, without the comment after it. */
+/** The range of a node, without the comment after it. */
 export function rangeOf(node: unknown): { start: number; end: number } {
   if (!isNode(node) || !node.range) throw new Error('The node was not read from a text.')
   return { start: node.range[0], end: node.range[1] }
@@ -49,13 +49,13 @@ export function endOf({ key, value }: Pair): number {
   return rangeOf(isNode(value) ? value : key).end
 }
 
-/** Gives a key another name. */
+/** Renames a key. */
 export function renameKey(map: YAMLMap, from: string, to: string): Edit[] {
   const pair = pairOf(map, from)
   return pair ? [{ ...rangeOf(pair.key), text: to }] : []
 }
 
-/** Puts YAML text in the place of a value; undefined when it is a map or a list, which somebody has to look at. */
+/** Replaces a value with YAML text; undefined for a map or a list, which the user has to edit. */
 export function replaceValue(source: string, { key, value }: Pair, text: string): Edit | undefined {
   if (!isNode(value) || isCollection(value)) return undefined
   const { start, end } = rangeOf(value)
@@ -63,7 +63,7 @@ export function replaceValue(source: string, { key, value }: Pair, text: string)
     const afterColon = source.indexOf(':', rangeOf(key).end) + 1
     return { start: afterColon, end: afterColon, text: ` ${text}` }
   }
-  // A block of lines ends with its last line break.
+  // A block scalar ends with its last line break.
   return { start, end, text: isBlock(value) ? `${text}${lineEnding(source)}` : text }
 }
 
@@ -71,7 +71,7 @@ function isBlock(node: unknown): boolean {
   return isScalar(node) && (node.type === Scalar.BLOCK_LITERAL || node.type === Scalar.BLOCK_FOLDED)
 }
 
-/** Adds an entry behind the last one of a map. */
+/** Adds an entry after the last one of a map. */
 export function appendEntry(source: string, map: YAMLMap, entry: string): Edit {
   const last = map.items.at(-1)
   const { start, end } = rangeOf(map)
@@ -87,20 +87,20 @@ export function appendEntry(source: string, map: YAMLMap, entry: string): Edit {
     : { start: next + 1, end: next + 1, text: `${line}${newline}` }
 }
 
-/** Adds an entry before the first one of a map that has some. */
+/** Adds an entry before the first one of a non-empty map. */
 export function prependEntry(source: string, map: YAMLMap, entry: string): Edit {
   const { start } = rangeOf(map.items[0]?.key)
   const separator = map.flow ? ', ' : `${lineEnding(source)}${' '.repeat(columnOf(source, map))}`
   return { start, end: start, text: `${entry}${separator}` }
 }
 
-/** The column the keys of a block map stand in. */
+/** The column of a block map's keys. */
 function columnOf(source: string, map: YAMLMap): number {
   const { start } = rangeOf(map.items[0]?.key)
   return / *$/.exec(source.slice(source.lastIndexOf('\n', start - 1) + 1, start))![0].length
 }
 
-/** How far the file indents what is inside something else. */
+/** The indentation the file uses for nested maps. */
 export function indentOf(source: string, root: YAMLMap): string {
   for (const { value } of root.items) {
     if (!isMap(value) || value.flow || value.items.length === 0) continue
@@ -109,7 +109,7 @@ export function indentOf(source: string, root: YAMLMap): string {
   return '  '
 }
 
-/** The text of a string in YAML, in quotes wherever somebody could read it as something else. */
+/** Formats a string as YAML, quoted wherever a plain scalar could be read as another type. */
 export function formatScalar(value: string): string {
   const plain = /^\w[\w.:@/+=-]*$/.test(value) && !/^(?:y|n|yes|no|on|off)$|:$/i.test(value)
   if (!plain) return JSON.stringify(value)
@@ -117,7 +117,7 @@ export function formatScalar(value: string): string {
   return isScalar(contents) && contents.value === value ? value : JSON.stringify(value)
 }
 
-/** The text a value was written as, where it can stand inside brackets as it is; else its content in quotes. */
+/** The source text of a value if it is valid inside brackets; otherwise its content in quotes. */
 export function formatInline(source: string, value: unknown): string {
   const { start, end } = rangeOf(value)
   const text = source.slice(start, end)

@@ -1,4 +1,4 @@
-/** A configuration that cannot be used: one sentence for each thing to mend. */
+/** An unusable configuration, with a message for each problem. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
   readonly messages: readonly string[]

@@ -52,7 +52,7 @@ test('web_addr and log may be false in files of both versions', () => {
   assert.deepEqual(version3.values.agent, { web_addr: 'false', log: 'false' })
 })
 
-test('a value read as text is taken as it was written', () => {
+test('a string value keeps its source text', () => {
   const { version, values } = parseConfig(
     'adit.yml',
     'version: 2\nmetadata: 12345678901234567890\ntunnels:\n  080:\n    {proto: tls, addr: 443, subdomain: 007, description: 1e3}\n  yes: {proto: tcp, addr: 0x16, metadata: True}\n',
@@ -75,7 +75,7 @@ test('a policy keeps its numbers and booleans', () => {
   assert.equal(values.tunnels?.get('web')?.traffic_policy, '{"on":[{"code":403,"enabled":true}]}')
 })
 
-test('switches understand the words of YAML 1.1', () => {
+test('booleans may use the YAML 1.1 forms', () => {
   const { values } = parseConfig(
     'adit.yml',
     'version: 2\nlocal_storage: off\nremote_management: No\nupdate_check: yes\ncrl_noverify: ON\nconsole_ui: off\n',
@@ -91,7 +91,7 @@ test('switches understand the words of YAML 1.1', () => {
   })
 })
 
-test('merge keys bring what an anchor holds, and problems in it have their line', () => {
+test('merge keys include an anchor, and problems in it are reported with their line', () => {
   const source = (key: string) =>
     `version: 2\ntunnels:\n  web: &web\n    proto: http\n    ${key}: 80\n  api:\n    <<: *web\n    inspect: false\n`
 
@@ -118,7 +118,7 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
     /line 2: unknown key "token"; did you mean "authtoken"\?/,
   ],
   [
-    'a misspelt key that is gone says that it is gone',
+    'a misspelt removed key says that it was removed',
     'version: 3\nagent:\n  regoin: eu\n',
     /line 3: unknown key "regoin"; did you mean "region"\? version 3 has no regions; remove the line/,
   ],
@@ -128,12 +128,12 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
     /line 3: unknown key "nm"; did you mean "name"\?/,
   ],
   [
-    'a key that is like no other says what there is',
+    'a key unlike any other lists the valid keys',
     'version: 3\nendpoints:\n  - name: a\n    upstream: {url: 80, quux: 1}\n',
     /line 4: unknown key "quux"; valid keys are url, protocol, proxy_protocol, tls_verify, tls_verify_cas$/,
   ],
   [
-    'a key like no other among many says some of them',
+    'a key unlike any other among many lists some of them',
     'version: 2\nquux: 1\n',
     /unknown key "quux"; valid keys are version, authtoken, .* and \d+ more/,
   ],
@@ -159,21 +159,21 @@ const INVALID: [title: string, source: string, message: RegExp][] = [
     /line 2: update_check must be true or false/,
   ],
   [
-    'a list where one is needed',
+    'a single value in place of a list is rejected',
     'version: 2\nweb_allow_hosts: a\n',
     /line 2: web_allow_hosts must be a list/,
   ],
   ['a tab says that spaces are needed', 'version: 2\ntunnels:\n\tweb: 1\n', /line 3: .*indented with spaces/],
-  ['an unknown version is refused', 'version: 4\n', /line 1: version must be 2 or 3, not "4"/],
-  ['a key given twice is refused', 'version: 2\nlog: a\nlog: b\n', /line 3: Map keys must be unique/],
-  ['a document that is not a map is refused', '- a\n', /must be a map/],
+  ['an unknown version is rejected', 'version: 4\n', /line 1: version must be 2 or 3, not "4"/],
+  ['a duplicate key is rejected', 'version: 2\nlog: a\nlog: b\n', /line 3: Map keys must be unique/],
+  ['a document that is not a map is rejected', '- a\n', /must be a map/],
   [
-    'a bad duration is refused',
+    'an invalid duration is rejected',
     'version: 2\nconnect_timeout: soon\n',
     /line 2: connect_timeout must be a duration/,
   ],
   [
-    'too long metadata is refused',
+    'metadata that is too long is rejected',
     `version: 2\nmetadata: ${'x'.repeat(4097)}\n`,
     /not be longer than 4096 bytes/,
   ],
@@ -185,15 +185,15 @@ for (const [title, source, message] of INVALID) {
   })
 }
 
-test('every problem is told at once', () => {
+test('all problems are reported at once', () => {
   assert.equal(errorOf('version: 2\nlog_levl: info\nwebaddr: x\n').split('\n').length, 2)
 })
 
-test('a value in an error is never the token itself', () => {
+test('an error never contains the token', () => {
   assert.doesNotMatch(errorOf('version: 2\nauthtoken: [s3cret]\n'), /s3cret/)
 })
 
-test('mangled files are refused with a sentence, never with a crash', () => {
+test('mangled files are rejected with a ConfigError and never crash', () => {
   const { seed, below: random } = createRandom()
   const corpus =
     'version: "3"\nagent: &a\n  authtoken: T # note\n  web_allow_hosts: [a, "b"]\nendpoints:\n  - name: x\n    upstream: {url: 80}\ntunnels:\n  <<: *a\n  __proto__: {addr: 1}\n'

@@ -16,11 +16,11 @@ import { version2, version3 } from './keys.ts'
 import type { Path, Problem, ShapeOutput } from './shape.ts'
 import { SourceScalar } from './source-text.ts'
 
-/** One configuration file, read and checked by itself; files are merged afterwards. */
+/** One parsed and validated configuration file; files are merged afterwards. */
 export type ConfigFile = {
   path: string
   warnings: string[]
-  /** The line of a key, named from the top of this file; undefined when it is not in it. */
+  /** The line of a key path in this file; undefined when the file does not contain it. */
   lineOf(keyPath: Path): number | undefined
 } & (
   | { version: 2; values: ShapeOutput<typeof version2> }
@@ -53,13 +53,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   EIO: 'disk I/O error',
 }
 
-/** Why a file could not be read or written, without the system call and path Node repeats. */
+/** Describes why a file could not be read or written, without the system call and path that Node repeats. */
 export function describeFileError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return DESCRIPTIONS[code ?? ''] ?? message
 }
 
-/** Parses YAML text into a document, refusing what is not YAML with its line. */
+/** Parses YAML; a syntax error is rejected with its line. */
 export function parseYaml(
   path: string,
   source: string,
@@ -84,7 +84,7 @@ export function parseYaml(
   return { document, lineOf: (keyPath) => lineOf(document, lines, keyPath) }
 }
 
-/** What YAML makes of `007` or `1e3` is not what a name in the file was meant to be. */
+/** Keeps the source text of scalars: YAML turns `007` and `1e3` into numbers, but a name may be meant. */
 function preserveSource(document: Document, rejectKey: (offset: number) => never): void {
   visit(document, {
     Pair(_, { key }) {
@@ -99,7 +99,7 @@ function preserveSource(document: Document, rejectKey: (offset: number) => never
   })
 }
 
-/** What a document says, aliases and merge keys resolved. */
+/** The content of a document, with aliases and merge keys resolved. */
 export function toContent(path: string, document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 50 }) ?? {}
@@ -108,7 +108,7 @@ export function toContent(path: string, document: Document): unknown {
   }
 }
 
-/** Checks the text of a configuration file. */
+/** Parses and validates a configuration file. */
 export function parseConfig(path: string, source: string): ConfigFile {
   const { document, lineOf } = parseYaml(path, source)
   const content = toContent(path, document)
@@ -142,7 +142,7 @@ function readVersion(document: Document): string | undefined {
   return version === undefined || version === null ? undefined : String(version)
 }
 
-/** The line of the key a path ends in, or of the list item. */
+/** The line of the last key of a path, or of its list item. */
 function lineOf(document: Document, lines: LineCounter, path: Path): number | undefined {
   let keyNode: unknown
   let valueNode: unknown = document.contents
@@ -155,7 +155,7 @@ function lineOf(document: Document, lines: LineCounter, path: Path): number | un
   return isNode(keyNode) && keyNode.range ? lines.linePos(keyNode.range[0]).line : undefined
 }
 
-/** One step down, through aliases and merge keys: where it is written, and what stands there. */
+/** Descends one step, through aliases and merge keys; returns the key node and the value node. */
 function descend(
   document: Document,
   node: unknown,

@@ -15,7 +15,7 @@ import {
   textOrList,
 } from './shape.ts'
 
-/** What can be set for the agent itself, under the names of version 3 (`agent:`). */
+/** The settings of the agent itself, under their version 3 names (`agent:`). */
 export const agentKeys = {
   authtoken: text,
   api_key: text,
@@ -47,12 +47,12 @@ export const agentKeys = {
   web_allow_hosts: list(text),
 }
 
-/** The agent's own settings as read from files, environment and flags. */
+/** The agent's settings from files, environment and flags. */
 export type AgentKeys = ObjectFields<typeof agentKeys>
 
 const { connect_url, connect_cas, ...sharedKeys } = agentKeys
 
-/** Version 2 names that read differently in version 3. */
+/** Version 2 names that changed in version 3. */
 export const RENAMED_KEYS = { server_addr: 'connect_url', root_cas: 'connect_cas' } as const
 
 /** A version 2 file: agent keys at the top, tunnels in a map. */
@@ -76,7 +76,7 @@ export const version2 = object(
   },
 )
 
-/** A version 3 file: agent keys under `agent`, endpoints in a list, tunnels still understood. */
+/** A version 3 file: agent keys under `agent`, endpoints in a list, tunnels still supported. */
 export const version3 = object(
   {
     version: choice('3'),

@@ -31,7 +31,7 @@ test('later files win key by key, maps are merged and lists replaced', (t) => {
   assert.deepEqual(config.files, paths)
 })
 
-test('several addresses of the server are a list, or one text with commas', (t) => {
+test('several server addresses are a list or a comma-separated string', (t) => {
   const [list = '', text = ''] = writeFiles(t, [
     'version: 3\nagent:\n  connect_url: [one:1, two:2]\n',
     'version: 2\nserver_addr: one:1, two:2\n',
@@ -57,19 +57,19 @@ test('environment variables win over files', (t) => {
   assert.equal(config.agent.connect_cas, 'ca.pem')
 })
 
-test('a bad environment variable is refused by name', () => {
+test('an invalid environment variable is rejected by name', () => {
   assert.throws(
     () => loadConfig([], { HOME: '/nonexistent', ADIT_UPDATE_CHECK: 'perhaps' }),
     /ADIT_UPDATE_CHECK/,
   )
 })
 
-test('no file at the default place is fine, a named one must exist', () => {
+test('the default file is optional, a named one must exist', () => {
   assert.deepEqual(loadConfig([], { HOME: '/nonexistent' }).files, [])
   assert.throws(() => loadConfig(['/nonexistent/adit.yml'], {}), /cannot read .*: no such file/)
 })
 
-test('a file with a token that others may read gives a warning', (t) => {
+test('a file with a token that is readable by others gives a warning', (t) => {
   const [path] = writeFiles(t, ['version: 2\nauthtoken: A\n'])
   chmodSync(path!, 0o644)
 

@@ -6,21 +6,21 @@ import { type AgentKeys, agentKeys, RENAMED_KEYS } from './keys.ts'
 import { defaultConfigPath, type Env } from './paths.ts'
 import { isRecord, object, type Path, type Problem, type ShapeOutput } from './shape.ts'
 
-/** Everything the configuration says, files merged and environment applied; flags are laid over it by the command. */
+/** The whole configuration: files merged, environment applied. Commands apply flags on top. */
 export interface Config {
   agent: AgentKeys
   tunnels: Map<string, TunnelDefinition>
   endpoints: EndpointDefinition[]
   /** The files read, in order. */
   files: string[]
-  /** The version of the last file, what the session reports; undefined without files. */
+  /** The version of the last file, which the session reports; undefined without files. */
   version: 2 | 3 | undefined
   warnings: string[]
-  /** Where something is set, as text for a message: a file and its line, or a variable. `agent` keys go by their names of version 3. */
+  /** Describes where a value is set: a file and its line, or a variable. `agent` keys go by their version 3 names. */
   describeSource(path: Path): string
 }
 
-/** Reads the files named (or the default one when it exists), merges them and applies `ADIT_*` variables. */
+/** Reads the named files (or the default one if it exists), merges them and applies `ADIT_*` variables. */
 export function loadConfig(paths: readonly string[], env: Env): Config {
   const files = (paths.length > 0 ? paths : ifPresent(defaultConfigPath(env))).map(readConfigFile)
   const variables = readEnvironment(env)
@@ -43,7 +43,7 @@ function describeVariable(variables: AgentKeys, [section, key]: Path): string | 
   return isSet ? `environment variable ADIT_${String(key).toUpperCase()}` : undefined
 }
 
-/** The last file that has the key decides; when none has it, the part of the path that one has. */
+/** The last file that contains the path; if none does, the longest prefix that one contains. */
 function describeFileLine(files: readonly ConfigFile[], path: Path): string {
   for (let length = path.length; length > 0; length--) {
     for (const file of files.toReversed()) {
@@ -93,7 +93,7 @@ function mergeFile(config: Config, file: ConfigFile): void {
   }
 }
 
-/** Later files win key by key, and lists are replaced as a whole. */
+/** Later files override key by key; lists are replaced as a whole. */
 function merge(base: object, overrides: object): object {
   const merged: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(overrides)) {
@@ -112,7 +112,7 @@ function isReadableByOthers(path: string): boolean {
   return process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0
 }
 
-/** Settings that lists carry are comma-separated in a variable. */
+/** Keys whose variable is a comma-separated list. */
 const LIST_KEYS = new Set(['dns_resolver_ips', 'inspect_redact', 'web_allow_hosts'])
 
 function readEnvironment(env: Env): AgentKeys {

@@ -1,5 +1,5 @@
 /**
- * The candidate a person most likely meant: a slip of a few letters, a part of the name (`token` for `authtoken`), or
+ * The candidate the user most likely meant: a typo of a few letters, a part of the name (`token` for `authtoken`), or
  * at least a word or all its letters in common. Undefined when nothing is close enough to be helpful.
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
@@ -18,7 +18,7 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
   )
 }
 
-/** The one with the fewest edits, at most `most`. */
+/** The candidate with the fewest edits, at most `maxDistance`. */
 function closest(word: string, candidates: readonly string[], maxDistance: number): string | undefined {
   let best: string | undefined
   let limit = maxDistance + 1
@@ -36,12 +36,12 @@ function shortest(names: readonly string[]): string | undefined {
   return names.toSorted((a, b) => a.length - b.length)[0]
 }
 
-/** Two letters are part of almost everything. */
+/** At least three letters: two occur in almost every name. */
 function contains(part: string, text: string): boolean {
   return part.length >= 3 && text.toLowerCase().includes(part.toLowerCase())
 }
 
-/** True for `nm` and `name`: the same first letter, and the others in the same order. */
+/** True for `nm` and `name`: the same first letter, and the others in order. */
 function abbreviates(short: string, long: string): boolean {
   let matched = 0
   for (const letter of long) if (letter === short[matched]) matched++
@@ -53,7 +53,7 @@ function sharesWord(a: string, b: string): boolean {
   return a.split(/[_.-]/).some((word) => word.length >= 3 && words.has(word))
 }
 
-/** Edits (insert, delete, replace, swap neighbours) between two words, or `limit` when there are at least that many. */
+/** Edit distance (insert, delete, replace, swap neighbours), capped at `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit || a.length > 100) return limit
   let rowBeforeLast: number[] = []

@@ -1,12 +1,12 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** Environment variables as `process.env` gives them; passed in so that tests need not touch the real ones. */
+/** Environment variables like `process.env`; a parameter, so that tests leave the real ones alone. */
 export type Env = Readonly<Record<string, string | undefined>>
 
 const homeDirectory = (env: Env) => env.HOME || env.USERPROFILE || homedir()
 
-/** Where the configuration file is looked for, and made, when no `--config` names one. */
+/** Where the configuration file is read, or created, when `--config` names none. */
 export function defaultConfigPath(env: Env, platform: NodeJS.Platform = process.platform): string {
   if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, 'adit', 'adit.yml')
   if (platform === 'darwin')
@@ -16,7 +16,7 @@ export function defaultConfigPath(env: Env, platform: NodeJS.Platform = process.
   return join(homeDirectory(env), '.config', 'adit', 'adit.yml')
 }
 
-/** The data directory a server on this machine uses unless told otherwise. */
+/** The default data directory of a server on this machine. */
 export function defaultDataDir(env: Env): string {
   if (env.ADIT_DATA_DIR) return env.ADIT_DATA_DIR
   return env.XDG_DATA_HOME

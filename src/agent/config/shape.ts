@@ -2,28 +2,28 @@ import { parseDuration } from './duration.ts'
 import { findNearest } from './nearest.ts'
 import { SourceScalar, toPlainValue } from './source-text.ts'
 
-/** Where in a document something stands: keys and list positions from the top. */
+/** A position in a document: keys and list indexes from the root. */
 export type Path = readonly (string | number)[]
 
-/** One thing wrong with a document, as a sentence without its place. */
+/** One problem of a document; the message does not name the position. */
 export interface Problem {
   path: Path
   message: string
 }
 
-/** Reads an untrusted value into `T`, adding a problem for whatever does not fit. */
+/** Parses an untrusted value into `T`, adding a problem for whatever does not fit. */
 export interface Shape<T> {
   read(value: unknown, path: Path, problems: Problem[]): T | undefined
 }
 
-/** The type a shape reads. */
+/** The type a shape parses to. */
 export type ShapeOutput<S> = S extends Shape<infer T> ? T : never
 
 function reject(problems: Problem[], path: Path, message: string): undefined {
   problems.push({ path, message })
 }
 
-/** How a value is called in an error: its kind, never its content, which may be a secret. */
+/** Describes a value in an error: its kind, never its content, which may be a secret. */
 function describeKind(input: unknown): string {
   const value = toPlainValue(input)
   if (value === null || value === undefined) return 'nothing'
@@ -36,7 +36,7 @@ function describeKind(input: unknown): string {
 
 const formatPath = (path: Path) => path.join('.').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
 
-/** A string; what YAML takes for something else is taken as written, as users leave quotes away. */
+/** A string; an unquoted number or boolean is accepted as written. */
 export const text: Shape<string> = {
   read(value, path, problems) {
     if (typeof value === 'string') return value
@@ -46,7 +46,7 @@ export const text: Shape<string> = {
   },
 }
 
-/** A string of at most so many bytes. */
+/** A string of at most `maxBytes` bytes. */
 export function shortText(maxBytes: number): Shape<string> {
   return {
     read(value, path, problems) {
@@ -60,7 +60,7 @@ export function shortText(maxBytes: number): Shape<string> {
 const TRUE = /^(?:true|yes|on)$/i
 const FALSE = /^(?:false|no|off)$/i
 
-/** What a word says as a switch: YAML 1.1 knew more words than true and false, and people still write them. */
+/** Parses a boolean, including the YAML 1.1 forms that are still in use. */
 function parseSwitch(input: unknown): boolean | undefined {
   const value = toPlainValue(input)
   if (typeof value === 'boolean') return value
@@ -68,7 +68,7 @@ function parseSwitch(input: unknown): boolean | undefined {
   return TRUE.test(value) ? true : FALSE.test(value) ? false : undefined
 }
 
-/** True or false, also as the strings a command line or an environment variable carries. */
+/** True or false, also as a string from the command line or the environment. */
 export const flag: Shape<boolean> = {
   read(value, path, problems) {
     const parsed = parseSwitch(value)
@@ -77,7 +77,7 @@ export const flag: Shape<boolean> = {
   },
 }
 
-/** True, false, or one word that leaves it open. */
+/** True, false, or one word for neither. */
 export function flagOr<const W extends string>(word: W): Shape<'true' | 'false' | W> {
   return {
     read(value, path, problems) {
@@ -89,7 +89,7 @@ export function flagOr<const W extends string>(word: W): Shape<'true' | 'false' 
   }
 }
 
-/** A string, or false for none; `kind` says what the string is. */
+/** A string, or false for none; `kind` describes the string. */
 export function textOrFalse(kind: string): Shape<string> {
   return {
     read(input, path, problems) {
@@ -103,7 +103,7 @@ export function textOrFalse(kind: string): Shape<string> {
   }
 }
 
-/** A number within bounds. */
+/** A number from `min` to `max`. */
 export function number(min: number, max: number, integer = true): Shape<number> {
   return {
     read(input, path, problems) {
@@ -122,7 +122,7 @@ export function number(min: number, max: number, integer = true): Shape<number> 
   }
 }
 
-/** A duration such as `10s`, in milliseconds once read; a bare number counts seconds. */
+/** A duration such as `10s`, parsed to milliseconds; a bare number counts seconds. */
 export const duration: Shape<number> = {
   read(input, path, problems) {
     const value = toPlainValue(input)
@@ -133,7 +133,7 @@ export const duration: Shape<number> = {
   },
 }
 
-/** One of a few words, of which one may be empty; numbers and booleans match the word they are written as. */
+/** One of a few words, possibly the empty one; numbers and booleans match the word they are written as. */
 export function choice<const W extends string>(...words: W[]): Shape<W> {
   const nonEmpty = words.filter((word) => word !== '')
   const allowed = nonEmpty.length < words.length ? [...nonEmpty, 'empty'] : nonEmpty
@@ -154,7 +154,7 @@ function quote(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : describeKind(value)
 }
 
-/** A list; a single value where a list is expected is an error that says so. */
+/** A list; a single value is rejected. */
 export function list<T>(item: Shape<T>): Shape<T[]> {
   return {
     read(value, path, problems) {
@@ -165,7 +165,7 @@ export function list<T>(item: Shape<T>): Shape<T[]> {
   }
 }
 
-/** A string that may hold several values with commas between them, also written as a list. */
+/** A string of comma-separated values, or a list of them. */
 export const textOrList: Shape<string> = {
   read(value, path, problems) {
     if (!Array.isArray(value)) return text.read(value, path, problems)
@@ -174,7 +174,7 @@ export const textOrList: Shape<string> = {
   },
 }
 
-/** A map with free keys. */
+/** A map with arbitrary keys. */
 export function mapOf<T>(item: Shape<T>): Shape<Map<string, T>> {
   return {
     read(value, path, problems) {
@@ -190,18 +190,18 @@ export function mapOf<T>(item: Shape<T>): Shape<Map<string, T>> {
   }
 }
 
-/** Anything JSON can say; whoever uses it checks it. */
+/** Any JSON value, not validated. */
 export const anything: Shape<unknown> = { read: (value) => value ?? undefined }
 
-/** What an object shape holds: every key may be absent. */
+/** The fields of an object shape, all optional. */
 export type ObjectFields<F extends Record<string, Shape<unknown>>> = { [K in keyof F]?: ShapeOutput<F[K]> }
 
-/** An object shape, with its keys known so that others can build on them. */
+/** An object shape that exposes its fields, so that other shapes can reuse them. */
 export interface ObjectShape<F extends Record<string, Shape<unknown>>> extends Shape<ObjectFields<F>> {
   readonly fields: F
 }
 
-/** A map with known keys; an unknown key is an error that names the nearest known one, or `moved[key]` when it has a new home. */
+/** A map with fixed keys. An unknown key is rejected with the nearest valid one, or with `moved[key]` if it moved. */
 export function object<F extends Record<string, Shape<unknown>>>(
   fields: F,
   moved: Readonly<Record<string, string>> = {},
@@ -240,7 +240,7 @@ export function object<F extends Record<string, Shape<unknown>>>(
 
 const MAX_LISTED_KEYS = 12
 
-/** What to write instead of a key nobody knows: where it went, the one that was meant, or what there is. */
+/** Suggests what to write instead of an unknown key: where it moved, the nearest key, or the valid keys. */
 function suggest(
   key: string,
   shapes: ReadonlyMap<string, unknown>,
@@ -259,7 +259,7 @@ function suggest(
     : `valid keys are ${listed}`
 }
 
-/** A plain map, as JSON and YAML make them. */
+/** A plain map, as parsed from JSON or YAML. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof SourceScalar)

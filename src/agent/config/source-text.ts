@@ -1,4 +1,4 @@
-/** A value that YAML reads as a number or a boolean, with the text it was written as: `007` may be meant as a name. */
+/** A number or boolean of a YAML document with its source text: `007` may be meant as a name. */
 export class SourceScalar {
   readonly value: number | bigint | boolean
   readonly source: string
@@ -12,13 +12,13 @@ export class SourceScalar {
     return this.source
   }
 
-  /** Documents that are only carried, such as policies, keep their numbers and booleans. */
+  /** Documents that are passed on, such as policies, keep their numbers and booleans. */
   toJSON(): unknown {
     return typeof this.value === 'bigint' ? Number(this.value) : this.value
   }
 }
 
-/** The value itself, whether or not its text came with it. */
+/** The value without its source text. */
 export function toPlainValue(value: unknown): unknown {
   return value instanceof SourceScalar ? value.value : value
 }

@@ -20,14 +20,14 @@ import { type ConfigFile, describeFileError, parseConfig, parseYaml } from './fi
 import { RENAMED_KEYS } from './keys.ts'
 import { writePrivateFile } from './write.ts'
 
-/** What an upgrade did: the text as it now is, and where the former text was kept. */
+/** The result of an upgrade: the new text, and where the backup is. */
 export interface UpgradeResult {
   content: string
   path: string
   backup: string | undefined
 }
 
-/** Brings a file to version 2 or 3, keeping its text as it was written; the former file stays beside it as a backup. */
+/** Upgrades a file to version 2 or 3, preserving its text; the previous file stays beside it as a backup. */
 export function upgradeConfig(
   path: string,
   options: { to: 2 | 3; dryRun: boolean; relocateTo: string | undefined },
@@ -56,7 +56,7 @@ export function upgradeConfig(
 }
 
 function upgradeText(path: string, source: string, from: number, to: 2 | 3): string {
-  // Up to here every line stands where the user wrote it, so that errors name the right one.
+  // Up to here line numbers match the user's file, so that errors name the right line.
   let text = from < 2 ? renameForVersion2(path, source) : source
   const before = parseConfig(path, text)
   if (from < 2 && to === 2) text = toVersion2(path, text)
@@ -69,7 +69,7 @@ function upgradeText(path: string, source: string, from: number, to: 2 | 3): str
   return text
 }
 
-/** The map of a file; undefined when there is nothing in it. */
+/** The root map of a file; undefined when the file is empty. */
 function rootOf(path: string, source: string): YAMLMap | undefined {
   const { contents } = parseYaml(path, source).document
   if (isMap(contents)) return contents
@@ -82,7 +82,7 @@ function readVersion(path: string, source: string): number {
   return Number(String(version))
 }
 
-/** What was renamed in version 2, line by line. */
+/** Applies the renames of version 2, line by line. */
 function renameForVersion2(path: string, source: string): string {
   const root = rootOf(path, source)
   if (!root) return source
@@ -134,7 +134,7 @@ function toVersion2(path: string, source: string): string {
   return applyEdits(source, edits)
 }
 
-/** Moves the keys of the agent under `agent:`, with the comments above and behind them. */
+/** Moves the agent keys under `agent:`, with their comments. */
 function toVersion3(path: string, source: string): string {
   const root = rootOf(path, source)
   if (!root || root.items.length === 0) return `${ensureLineEnd(source)}version: "3"\n`
@@ -173,7 +173,7 @@ interface Segments {
   after: string
 }
 
-/** Cuts a text into the entries of its map; lines of comment right above a key go with it. */
+/** Splits a text into the entries of its map; comment lines right above a key belong to its entry. */
 function splitEntries(source: string, root: YAMLMap, edits: readonly Edit[]): Segments {
   const { start, end } = rangeOf(root)
   const editedSlice = (from: number, to: number) =>
@@ -210,7 +210,7 @@ function splitEntries(source: string, root: YAMLMap, edits: readonly Edit[]): Se
   }
 }
 
-/** Where an entry begins: its key, or the first of the comments right above it. */
+/** The start of an entry: its key, or the first comment line right above it. */
 function findEntryStart(source: string, key: number, minStart: number): number {
   let start = source.lastIndexOf('\n', key - 1) + 1
   for (;;) {
@@ -224,7 +224,7 @@ function ensureLineEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}${lineEnding(text)}`
 }
 
-/** True when the agent would read the same out of the new text. */
+/** True when the agent would parse the new text to the same configuration. */
 function isEquivalent(before: ConfigFile, path: string, text: string): boolean {
   try {
     const after = parseConfig(path, text)

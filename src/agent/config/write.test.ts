@@ -18,7 +18,7 @@ function createPath(t: TestContext, content?: string): string {
   return path
 }
 
-test('a key written to a new file makes a version 3 file only its owner can read', (t) => {
+test('saving a key to a new file creates a version 3 file that only its owner can read', (t) => {
   const path = createPath(t)
 
   saveKey(path, 'authtoken', 'TOKEN')
@@ -27,7 +27,7 @@ test('a key written to a new file makes a version 3 file only its owner can read
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('other keys, comments and tunnel definitions stay as they were', (t) => {
+test('saving a key preserves other keys, comments and tunnel definitions', (t) => {
   const before =
     '# mine\nversion: "2"\n\nauthtoken: old # keep this note\nlog_level: debug\n\n# the site\ntunnels:\n  web:\n    addr: 3000 # here\n    proto: http\n'
   const path = createPath(t, before)
@@ -109,7 +109,7 @@ for (const [title, before, after] of SAVE_CASES) {
   })
 }
 
-test('a token that looks like something else is saved in quotes', (t) => {
+test('a token that YAML would read as another type is saved in quotes', (t) => {
   for (const token of ['007', 'true', 'off', '1e3', 'a: b', '#x', '*x', 'a\\"b']) {
     const path = createPath(t, 'version: 3\n')
 
@@ -132,7 +132,7 @@ test('a key that cannot be set without touching others is left to the user', (t)
   assert.equal(readFileSync(path, 'utf8'), before)
 })
 
-test('a directory in the place of the file is told as such', (t) => {
+test('a directory in place of the file is reported as such', (t) => {
   const path = createPath(t, '')
 
   assert.throws(() => saveKey(join(path, '..'), 'authtoken', 'T'), /cannot read .*: it is a directory/)
@@ -200,7 +200,7 @@ test('an upgrade moves keys with their comments and changes no other character',
   assert.equal(content, `# mine\nversion: "3"\nagent:\n${moved}${tunnels}`)
 })
 
-test('a file that is one map in braces is upgraded as such', (t) => {
+test('a file with a single flow map is upgraded as such', (t) => {
   const path = createPath(
     t,
     '{authtoken: "T", server_addr: a:1, tunnels: {web: {addr: 80, auth: "a:longenough"}}}\n',
@@ -222,7 +222,7 @@ test('web_addr: false survives an upgrade', (t) => {
   assert.equal(content, 'version: "3"\nagent:\n  web_addr: false\n')
 })
 
-test('an upgrade that is refused names the lines of the file as it is', (t) => {
+test("a rejected upgrade names the lines of the user's file", (t) => {
   for (const [source, line] of [
     ['# a\nregion: us\nlog: x\nweb_adr: y\n', 4],
     ['tunnels:\n  web:\n    bind_tls: true\n    adr: 80\nversion: "2"\n', 3],
@@ -254,7 +254,7 @@ test('a dry run writes nothing', (t) => {
   assert.ok(!existsSync(`${path}.v1.bak`))
 })
 
-test('an upgrade can move the file to its default place', (t) => {
+test('an upgrade can move the file to its default location', (t) => {
   const path = createPath(t, 'authtoken: T\n')
   const target = join(path, '..', '..', 'home', 'adit.yml')
 
@@ -264,7 +264,7 @@ test('an upgrade can move the file to its default place', (t) => {
   assert.ok(!existsSync(path))
 })
 
-test('a newer version is never taken back', (t) => {
+test('a newer version is never downgraded', (t) => {
   const path = createPath(t, 'version: "3"\n')
 
   assert.throws(

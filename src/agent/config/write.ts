@@ -27,12 +27,12 @@ import { describeFileError, parseYaml, toContent } from './file.ts'
 import type { AgentKeys } from './keys.ts'
 import { isRecord } from './shape.ts'
 
-/** The keys `adit config add-…` writes, and what version 2 calls them. */
+/** The keys that `adit config add-…` writes, with their version 2 names. */
 const WRITABLE_KEYS = { authtoken: 'authtoken', api_key: 'api_key', connect_url: 'server_addr' } as const
 
 type WritableKey = keyof typeof WRITABLE_KEYS & keyof AgentKeys
 
-/** Sets one key of a configuration file and leaves every other character of it as it was. */
+/** Sets one key of a configuration file and preserves every other character. */
 export function saveKey(path: string, key: WritableKey, value: string): void {
   writePrivateFile(path, withKey(path, readIfPresent(path), key, value))
 }
@@ -91,7 +91,7 @@ function setIn(source: string, map: YAMLMap, key: string, value: string): Edit |
   return appendEntry(source, map, `${key}: ${formatScalar(value)}`)
 }
 
-/** True when the text now says the same as before, but for the key and the version. */
+/** True when only the key and the version differ from the previous text. */
 function changesOnly(
   path: string,
   before: Document,
@@ -112,7 +112,7 @@ function changesOnly(
   return isDeepStrictEqual(oldContent, newContent)
 }
 
-/** Writes a file in one step with mode 0600, following a symbolic link to the file itself. */
+/** Writes a file atomically with mode 0600, following a symbolic link to its target. */
 export function writePrivateFile(path: string, content: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   const draft = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`)

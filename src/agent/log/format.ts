@@ -1,7 +1,7 @@
-/** Levels as they are written: four letters, which programs that read our lines rely on. */
+/** Level tags have four letters; programs that parse the log rely on them. */
 export type LevelTag = 'dbug' | 'info' | 'warn' | 'eror' | 'crit'
 
-/** One thing that happened; fields keep their order except in JSON. */
+/** One log entry; fields keep their order except in JSON. */
 export interface LogEntry {
   time: Date
   level: LevelTag
@@ -11,7 +11,7 @@ export interface LogEntry {
 
 export type LogFormat = 'term' | 'logfmt' | 'json'
 
-/** The writer of one format; `term` has colours on a terminal and is logfmt everywhere else. */
+/** Returns the formatter; `term` is coloured on a terminal and logfmt elsewhere. */
 export function createFormatter(format: LogFormat, colours: boolean): (entry: LogEntry) => string {
   if (format === 'json') return formatJson
   return format === 'term' && colours ? formatTerm : formatLogfmt
@@ -53,7 +53,7 @@ function formatValue(value: unknown): string {
     : String(value)
 }
 
-/** Values come from visitors as well: quotes keep one line one line, escapes keep the terminal safe. */
+/** Values may come from clients: quoting keeps an entry on one line, escaping protects the terminal. */
 function quote(text: string): string {
   return /^[^\s"=\u0000-\u001f\u007f-\u009f]+$/.test(text)
     ? text
@@ -86,12 +86,12 @@ function formatLocalTime(time: Date): string {
 
 const formatTime = (time: Date) => `${formatLocalTime(time)}${formatOffset(time, '')}`
 
-/** RFC 3339 in local time with nanosecond digits, the form of JSON lines. */
+/** RFC 3339 in local time with nanosecond digits, for JSON lines. */
 function formatPreciseTime(time: Date): string {
   return `${formatLocalTime(time)}.${String(time.getMilliseconds()).padStart(3, '0')}000000${formatOffset(time, ':')}`
 }
 
-/** RFC 3339 in local time with its offset, the form of `start` in the local API. */
+/** RFC 3339 in local time with offset, for `start` in the local API. */
 export function rfc3339(time: Date): string {
   return `${formatLocalTime(time)}.${String(time.getMilliseconds()).padStart(3, '0')}${formatOffset(time, ':')}`
 }

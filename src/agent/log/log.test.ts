@@ -58,7 +58,7 @@ test('lines below the level are not written', () => {
   assert.ok(!log.enabled('info'))
 })
 
-test('a hidden token is never written, whoever repeats it', () => {
+test('a hidden token is redacted wherever it appears', () => {
   const { log, written } = lines('logfmt')
   log.hide('2abcTOKEN')
 
@@ -67,7 +67,7 @@ test('a hidden token is never written, whoever repeats it', () => {
   assert.doesNotMatch(written.join(), /2abcTOKEN|other/)
 })
 
-test('what a visitor sends cannot break a line or reach the terminal', () => {
+test('client data cannot break a line or reach the terminal', () => {
   const { log, written } = lines('logfmt')
 
   log.info('join connections', { path: 'a\nt=fake \u001b[2J' })

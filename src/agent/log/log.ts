@@ -12,9 +12,9 @@ export interface AgentLog {
   warn(message: string, fields?: Fields): void
   error(message: string, fields?: Fields): void
   crit(message: string, fields?: Fields): void
-  /** Keeps a secret out of every later line, wherever it turns up in one. */
+  /** Redacts a secret in all later lines. */
   hide(secret: string): void
-  /** Whether lines of that level are written at all, for callers whose fields cost something. */
+  /** Whether a level is enabled; lets callers skip costly fields. */
   enabled(level: LevelTag): boolean
   close(): void
 }
@@ -30,10 +30,10 @@ const LEVEL_TAGS: Record<LogLevel, LevelTag> = {
   crit: 'crit',
 }
 
-/** Where lines go: a function so that tests, the screen and files are all the same. */
+/** Receives the formatted lines; a function so that tests, the screen and files look alike. */
 export type LogOutput = (line: string) => void
 
-/** A log in one of the three formats. */
+/** Creates a log in one of the three formats. */
 export function createAgentLog(options: {
   output: LogOutput
   format: LogFormat
@@ -70,10 +70,10 @@ export function createAgentLog(options: {
   }
 }
 
-/** A log nobody reads. */
+/** Discards everything. */
 export const silentAgentLog: AgentLog = createAgentLog({ output() {}, format: 'logfmt', level: 'crit' })
 
-/** Opens what `log` names: stdout, stderr, a file to append to, or nothing for `false`. */
+/** Opens a log target: stdout, stderr, a file to append to, or nothing for `false`. */
 export function openLogOutput(
   target: string,
 ): { output: LogOutput; terminal: boolean; close(): void } | undefined {
@@ -85,7 +85,7 @@ export function openLogOutput(
   return openFile(target)
 }
 
-/** A file to append to. A disk that is full costs lines, never the agent; one sentence says so. */
+/** Appends to a file. A failed write loses lines but never stops the agent; the first one prints a warning. */
 function openFile(path: string): { output: LogOutput; terminal: boolean; close(): void } {
   const file = openSync(path, 'a', 0o600)
   let open = true

@@ -4,7 +4,7 @@ import type { Capture } from '../inspector/capture-store.ts'
 import type { MeterSnapshot } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 
-/** A piece of a row; the rest of the terminal's colours stay as they are. */
+/** A styled part of a row. */
 export interface Span {
   text: string
   color?: 'green' | 'yellow' | 'red' | 'cyan' | 'gray' | 'magenta'
@@ -18,7 +18,7 @@ const LABEL_WIDTH = 30
 const MAX_REQUESTS = 10
 const PATH_WIDTH = 25
 
-/** What the live screen shows at this moment, in lines of at most `width` characters. */
+/** The lines of the live screen, each at most `width` characters. */
 export function buildScreenRows(agent: Agent, webUrl: string | undefined, width: number): ScreenRow[] {
   const { connection } = agent
   const welcome = connection.welcome?.Extra
@@ -105,7 +105,7 @@ function connectionRows(agent: Agent): ScreenRow[] {
   ]
 }
 
-/** Counts and rates add up; of percentiles the larger one is shown, as they cannot be added. */
+/** Adds counts and rates; percentiles cannot be added, so the larger one is shown. */
 function combine(a: MeterSnapshot | undefined, b: MeterSnapshot): MeterSnapshot {
   if (!a) return b
   return {
@@ -146,7 +146,7 @@ function statusColour(status: string): { color?: NonNullable<Span['color']> } {
   return first === '5' || status === 'no answer' ? { color: 'red' } : {}
 }
 
-/** `15:04:05.000 CET`, with the zone since people read other people's screens. */
+/** `15:04:05.000 CET`, with the time zone, since screens are shared across zones. */
 function formatClockTime(time: Date): string {
   const zone = time.toLocaleTimeString('en-US', { timeZoneName: 'short' }).split(' ').at(-1)
   return `${time.toTimeString().slice(0, 8)}.${String(time.getMilliseconds()).padStart(3, '0')} ${zone}`
@@ -167,7 +167,7 @@ function truncate(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
 
-/** Visitors choose paths and servers choose banners: neither may speak to the terminal. */
+/** Clients choose paths and servers choose banners: neither may send control sequences to the terminal. */
 function sanitize(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '?')
 }

@@ -1,16 +1,16 @@
 import type { Agent } from '../agent.ts'
 import type { Tunnel } from '../tunnels/tunnel.ts'
 
-/** What is worth telling where no screen can be shown. */
+/** Receives status changes where there is no screen. */
 export interface StatusReporter {
   web(url: string): void
   session(status: string, detail: string): void
   tunnel(tunnel: Tunnel): void
-  /** A tunnel cannot be started yet. */
+  /** A tunnel waits to be started. */
   waiting(reason: string): void
 }
 
-/** Follows an agent and tells what changes, each thing once, until the function given back is called. */
+/** Reports each status change of an agent once; the returned function stops it. */
 export function reportStatus(agent: Agent, reporter: StatusReporter): () => void {
   let status = ''
   let waitReason: string | undefined
@@ -36,7 +36,7 @@ export function reportStatus(agent: Agent, reporter: StatusReporter): () => void
   return agent.follow(report)
 }
 
-/** Lines for people and simple scripts. */
+/** Prints lines for people and simple scripts. */
 export function createPlainReporter(write: (line: string) => void): StatusReporter {
   return {
     web: (url) => write(`Web Interface  ${url}\n`),
@@ -47,7 +47,7 @@ export function createPlainReporter(write: (line: string) => void): StatusReport
   }
 }
 
-/** One JSON object a line, for programs (`--output json`). */
+/** Prints one JSON object per line (`--output json`). */
 export function createJsonReporter(write: (line: string) => void): StatusReporter {
   const emit = (event: object) => write(`${JSON.stringify(event)}\n`)
   return {

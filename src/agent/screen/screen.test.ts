@@ -40,7 +40,7 @@ test('the screen shows session, forwarding, connections and requests', async (t)
   for (const line of lines) assert.ok(line.length <= 120, line)
 })
 
-test('what visitors send cannot speak to the terminal', async (t) => {
+test('client data cannot send control sequences to the terminal', async (t) => {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, (_request, response) => response.end())
   const { public_url: url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json
@@ -52,7 +52,7 @@ test('what visitors send cannot speak to the terminal', async (t) => {
   )
 })
 
-test('the live screen is drawn, follows changes and obeys its keys', async (t) => {
+test('the live screen is rendered, follows changes and handles its keys', async (t) => {
   const api = await startWithApi(t)
   let screenText = ''
   const stdout = Object.assign(
@@ -92,7 +92,7 @@ test('the live screen is drawn, follows changes and obeys its keys', async (t) =
   assert.deepEqual(pressed, ['update', 'quit'])
 })
 
-test('without a screen the address is printed, for people and for programs', async (t) => {
+test('without a screen the address is printed as plain lines or JSON', async (t) => {
   const api = await startWithApi(t)
   const [plain, json]: [string[], string[]] = [[], []]
   t.after(

@@ -3,7 +3,7 @@ import { createElement, useEffect, useState } from 'react'
 import type { Agent } from '../agent.ts'
 import { buildScreenRows, type ScreenRow } from './model.ts'
 
-/** What keys on the screen do. */
+/** Actions of the screen's keys. */
 export interface ScreenActions {
   quit(): void
   update(): void
@@ -21,13 +21,13 @@ export interface ScreenOptions {
 const REFRESH_INTERVAL_MS = 1000
 const RENDER_DELAY_MS = 100
 
-/** Shows the live screen until the function given back is called. */
+/** Shows the live screen; the returned function removes it. */
 export function startScreen(options: ScreenOptions): () => void {
   const { stdout = process.stdout, stdin = process.stdin } = options
   const instance = render(createElement(Screen, options), {
     stdout,
     stdin,
-    // Whether there is a terminal was decided before; a variable that says CI must not take the screen away.
+    // The caller has checked for a terminal; ink's own check would disable the screen when `CI` is set.
     interactive: true,
     exitOnCtrlC: false,
     patchConsole: false,
@@ -55,7 +55,7 @@ function renderRow(row: ScreenRow, index: number) {
   return createElement(Text, { key: index, wrap: 'truncate' }, ...(spans.length > 0 ? spans : [' ']))
 }
 
-/** Renders again when something changed, at most ten times a second, and every second for what only time changes. */
+/** Renders after changes, at most ten times a second, and every second for time-dependent values. */
 function useChanges(agent: Agent): void {
   const [, setTick] = useState(0)
   useEffect(() => {

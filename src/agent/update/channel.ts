@@ -6,18 +6,18 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { fileURLToPath } from 'node:url'
 
-/** A place releases are published in: a directory, or the same directory behind a URL. */
+/** Where releases are published: a directory, or a URL with the same layout. */
 export interface Channel {
-  /** A small file, whole. */
+  /** Reads a small file. */
   read(name: string): Promise<Buffer>
-  /** A file of exactly `size` bytes, written to `target`. */
+  /** Downloads a file of exactly `size` bytes to `target`. */
   fetch(name: string, target: string, size: number): Promise<void>
 }
 
 const MAX_READ_BYTES = 64 * 1024
 const READ_TIMEOUT_MS = 4000
 
-/** Opens `<place>/<channel>`; nothing is fetched yet. */
+/** Opens `<location>/<channel>`; nothing is fetched yet. */
 export function openChannel(location: string, channel: string): Channel {
   if (/^https?:\/\//.test(location)) return openHttpChannel(`${location.replace(/\/+$/, '')}/${channel}`)
   return openDirectoryChannel(
@@ -59,7 +59,7 @@ async function get(url: string, signal: AbortSignal | undefined): Promise<Respon
   return response
 }
 
-/** Refuses a file that is longer or shorter than announced, before it fills the disk. */
+/** Rejects a file whose size differs from the manifest, before it fills the disk. */
 function requireSize(size: number): Transform {
   let received = 0
   return new Transform({

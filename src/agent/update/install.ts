@@ -11,9 +11,9 @@ import type { Manifest } from './manifest.ts'
 const run = promisify(execFile)
 
 /**
- * Installs a version beside the running one: `versions/<version>` in the installation, with `versions/current`
- * pointing at it. The launcher follows the pointer as long as the installation it was made for (`versions/base`) is
- * still the same. Nothing of the running version is touched.
+ * Installs a version beside the running one: `versions/<version>` in the installation, with `versions/current` as a
+ * symlink to it. The launcher follows the symlink while the base installation still has the version in
+ * `versions/base`. The running version is not modified.
  */
 export async function installVersion(
   root: string,
@@ -53,7 +53,7 @@ async function readPackage(directory: string): Promise<Package> {
   return JSON.parse(await readFile(join(directory, 'package.json'), 'utf8')) as Package
 }
 
-/** The archive must be what it says and able to run with the packages installed here. */
+/** The archive must contain the announced version and run with the installed packages. */
 async function checkPackage(root: string, packageDir: string, version: string): Promise<void> {
   const [installed, candidate] = await Promise.all([readPackage(root), readPackage(packageDir)])
   if (candidate.version !== version)
@@ -78,7 +78,7 @@ async function hashFile(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Moves the pointer in one step, so that a start never finds it missing. */
+/** Replaces the symlink atomically, so that it never dangles. */
 async function switchCurrent(versions: string, version: string): Promise<void> {
   const tempLink = join(versions, `.current-${process.pid}`)
   await rm(tempLink, { force: true })

@@ -5,7 +5,7 @@ import { describeFileError } from '../config/file.ts'
 import { isRecord } from '../config/shape.ts'
 import { isVersion } from './release.ts'
 
-/** What a channel offers: one version, and the archive it comes in. */
+/** What a channel offers: one version and its archive. */
 export interface Manifest {
   version: string
   archive: { file: string; sha256: string; size: number }
@@ -28,7 +28,7 @@ export function readUpdateKey(text: string): KeyObject {
   }
 }
 
-/** Reads a manifest after its signature was checked; throws for anything that is not exactly what was signed. */
+/** Verifies the signature and parses the manifest; throws for anything invalid. */
 export function readManifest(bytes: Buffer, signature: string, key: KeyObject): Manifest {
   const signatureBytes = Buffer.from(signature.trim(), 'base64')
   if (signatureBytes.length !== 64 || !verify(null, bytes, key, signatureBytes)) {

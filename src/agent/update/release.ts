@@ -1,4 +1,4 @@
-/** A released version in its numbers. */
+/** A parsed version. */
 interface Version {
   numbers: [major: number, minor: number, patch: number]
   prerelease: string
@@ -15,7 +15,7 @@ export function isVersion(text: string): boolean {
   return parseVersion(text) !== undefined
 }
 
-/** True when `candidate` comes after `current`. A pre-release comes before its release. */
+/** True when `candidate` is newer than `current`. A pre-release is older than its release. */
 export function isNewer(candidate: string, current: string): boolean {
   const [a, b] = [parseVersion(candidate), parseVersion(current)]
   if (!a || !b) return false
@@ -27,7 +27,7 @@ export function isNewer(candidate: string, current: string): boolean {
   return a.prerelease > b.prerelease
 }
 
-/** True when both have the same major number: an update never goes beyond it. */
+/** True when the major versions are equal; updates never cross a major version. */
 export function isSameMajor(a: string, b: string): boolean {
   return parseVersion(a)?.numbers[0] === parseVersion(b)?.numbers[0]
 }

@@ -12,7 +12,7 @@ import { BASE_ROOT, VERSION } from '../version.ts'
 
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 
-/** A copy of this installation that may be updated, and a channel with the next version of it. */
+/** A copy of this installation that can be updated, and a channel with its next version. */
 function createInstallation(t: TestContext) {
   const home = makeHome(t)
   const root = join(home, 'adit')
@@ -54,7 +54,7 @@ function createInstallation(t: TestContext) {
   return { home, root, updates: [`--update-url=${join(home, 'releases')}`, `--update-key=${raw}`] }
 }
 
-test('an update from the server, then a restart: the new version runs under the same process id and names', async (t) => {
+test('after an update and a restart by the server the new version runs under the same process id and names', async (t) => {
   const gateway = await TestGateway.start(t)
   const { home, root, updates } = createInstallation(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))

@@ -96,7 +96,7 @@ test('a signed newer version is installed beside the running one', async (t) => 
   await assert.rejects(update.begin(), rejectedWith(/not restarted yet/))
 })
 
-test('an update over HTTP works alike', async (t) => {
+test('an update over HTTP is installed the same way', async (t) => {
   const { dir, root } = createInstallation(t)
   const releases = publish(dir, '1.2.1')
   const server = createServer((request, response) => {
@@ -123,7 +123,7 @@ test('two updates cannot run at once', async (t) => {
   await (await first).done
 })
 
-test('disabled checks, no channel and no news are reasons', async (t) => {
+test('disabled checks, a missing channel and no newer version are reported as reasons', async (t) => {
   const { dir, root } = createInstallation(t)
 
   await assert.rejects(createUpdater(root, { check: false }).begin(), rejectedWith(/checks are disabled/))
@@ -134,7 +134,7 @@ test('disabled checks, no channel and no news are reasons', async (t) => {
   )
 })
 
-test('a new major version is never taken', async (t) => {
+test('a new major version is never installed', async (t) => {
   const { dir, root } = createInstallation(t)
 
   await assert.rejects(
@@ -143,7 +143,7 @@ test('a new major version is never taken', async (t) => {
   )
 })
 
-test('a manifest that was changed, or signed by another, is refused', async (t) => {
+test('a manifest that was modified, or signed with another key, is rejected', async (t) => {
   const { dir, root } = createInstallation(t)
   const other = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
@@ -157,7 +157,7 @@ test('a manifest that was changed, or signed by another, is refused', async (t) 
   )
 })
 
-test('an archive that was changed leaves nothing behind, and the update may be tried again', async (t) => {
+test('a modified archive leaves nothing behind, and the update can be retried', async (t) => {
   const { dir, root } = createInstallation(t)
   const update = createUpdater(root, { url: publish(dir, '1.3.0', { tamper: 'archive' }) })
 
@@ -169,7 +169,7 @@ test('an archive that was changed leaves nothing behind, and the update may be t
   await (await update.begin()).done
 })
 
-test('a version that needs other packages is refused', async (t) => {
+test('a version that needs other packages is rejected', async (t) => {
   const { dir, root } = createInstallation(t)
 
   const { done } = await createUpdater(root, {

@@ -4,22 +4,22 @@ import { installVersion } from './install.ts'
 import { type Manifest, readManifest, readUpdateKey } from './manifest.ts'
 import { isNewer, isSameMajor } from './release.ts'
 
-/** Where updates come from and whether they are wanted. */
+/** Where updates come from and whether to check for them. */
 export interface UpdateSettings {
   check: boolean
   channel: string
-  /** Directory or URL; undefined: no channel is configured. */
+  /** Directory or URL; undefined without a channel. */
   url: string | undefined
-  /** The key manifests are signed with. */
+  /** The public key that verifies manifests. */
   key: string | undefined
 }
 
-/** Why an update does not happen; the text is for whoever asked. */
+/** An update was rejected; the message says why. */
 export class UpdateRejected extends Error {
   override name = 'UpdateRejected'
 }
 
-/** Looks for new versions and installs them; only ever within the same major version, and only signed ones. */
+/** Checks for new versions and installs them; only signed ones of the same major version. */
 export class Updater {
   readonly #settings: UpdateSettings
   readonly #version: string
@@ -36,30 +36,30 @@ export class Updater {
     this.#log = options.log
   }
 
-  /** A newer version the channel had when last looked, and that is not installed yet. */
+  /** The newer version found by the last check, if it is not installed yet. */
   get available(): string | undefined {
     return this.#available
   }
 
-  /** The version that will run after a restart. */
+  /** The version that runs after a restart. */
   get installed(): string | undefined {
     return this.#installed
   }
 
-  /** True when it is worth looking from time to time. */
+  /** True when periodic checks are enabled. */
   get watching(): boolean {
     return this.#settings.check && this.#settings.url !== undefined
   }
 
-  /** Looks for a newer version; undefined when there is none. */
+  /** Checks for a newer version; undefined when there is none. */
   async check(): Promise<string | undefined> {
     this.#available = (await this.#findNewer())?.manifest.version
     return this.#available
   }
 
   /**
-   * Begins an update. Resolves with the version once a signed manifest says there is one; `done` resolves when it is
-   * installed. Rejects with the reason when there will be no update.
+   * Starts an update. Resolves with the version once a signed manifest announces it; `done` resolves when it is
+   * installed. Rejects with the reason when there is no update.
    */
   async begin(): Promise<{ version: string; done: Promise<void> }> {
     if (!this.#settings.check) {
@@ -80,7 +80,7 @@ export class Updater {
         )
       const { manifest, channel } = candidate
       const done = this.#install(channel, manifest)
-      // Whoever began it may have gone by the time it fails; the log has the reason.
+      // The caller may not wait for `done`; the log has the reason.
       done.catch(() => {})
       return { version: manifest.version, done }
     } catch (error) {
