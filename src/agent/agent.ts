@@ -95,7 +95,7 @@ export class Agent {
         customCas: settings.location.cas !== undefined,
       },
       onProxy: (header, stream) => this.tunnels.accept(header, stream),
-      onCommand: (handleCommand) => this.#command(handleCommand),
+      onCommand: (command) => this.#handleCommand(command),
       onSession: (session) => this.tunnels.attach(session),
       onChange: () => this.#notifyListeners(),
     })
@@ -111,11 +111,11 @@ export class Agent {
     }
   }
 
-  /** Unbinds every tunnel and ends the session, within `deadlineMs`. */
-  async close(deadlineMs = 500): Promise<void> {
+  /** Unbinds every tunnel and ends the session, within `timeoutMs`. */
+  async close(timeoutMs = 500): Promise<void> {
     const timer = { handle: undefined as NodeJS.Timeout | undefined }
     const deadline = new Promise<void>((resolve) => {
-      timer.handle = setTimeout(resolve, deadlineMs)
+      timer.handle = setTimeout(resolve, timeoutMs)
     })
     await Promise.race([this.tunnels.close().catch(() => {}), deadline])
     clearTimeout(timer.handle)
@@ -143,7 +143,7 @@ export class Agent {
     }
   }
 
-  async #command(command: AgentCommand): Promise<void> {
+  async #handleCommand(command: AgentCommand): Promise<void> {
     if (command.name === 'stopTunnel') {
       this.tunnels.handleServerStop(command.id, command.message, command.errorCode)
       return

@@ -33,12 +33,12 @@ export interface ExternalCommands {
 }
 
 /** Runs one command line and returns the exit code. Errors are printed on stderr. */
-export async function runCli(argv: readonly string[], others: ExternalCommands): Promise<number> {
+export async function runCli(argv: readonly string[], external: ExternalCommands): Promise<number> {
   const state = { code: 0 }
   ignoreBrokenPipe()
   try {
     const api = parseApiArguments(argv)
-    if (api) return await others.api(await withApiKey(api))
+    if (api) return await external.api(await withApiKey(api))
     const program = createProgram(state)
     if (argv.length === 0) output.out(SHORT_HELP)
     else {
@@ -287,8 +287,8 @@ function addFlags(command: Command, flags: readonly CommandFlag[]): void {
     const option = new Option(kind === 'bool' ? `--${name} [true|false]` : `--${name} <value>`, help)
     if (replacement !== undefined) option.hideHelp()
     if (kind === 'list') {
-      option.argParser((value: string, before: string[] | undefined) => [
-        ...(before ?? []),
+      option.argParser((value: string, previous: string[] | undefined) => [
+        ...(previous ?? []),
         ...(commaSeparated ? value.split(',') : [value]),
       ])
     }
@@ -348,7 +348,7 @@ function rejectUnknownTopic(program: Command, words: readonly string[]): void {
 }
 
 /** The arguments after `api` when that is the command; common flags may precede it. */
-function parseApiArguments(argv: readonly string[]): { before: string[]; args: string[] } | undefined {
+function parseApiArguments(argv: readonly string[]): { leadingFlags: string[]; args: string[] } | undefined {
   const common = new Set(COMMON_FLAGS.map(({ name }) => `--${name}`))
   let index = 0
   while (index < argv.length && argv[index]!.startsWith('--')) {
@@ -356,14 +356,22 @@ function parseApiArguments(argv: readonly string[]): { before: string[]; args: s
     if (!common.has(flag)) return undefined
     index += argv[index]!.includes('=') ? 1 : 2
   }
-  return argv[index] === 'api' ? { before: argv.slice(0, index), args: argv.slice(index + 1) } : undefined
+  return argv[index] === 'api'
+    ? { leadingFlags: argv.slice(0, index), args: argv.slice(index + 1) }
+    : undefined
 }
 
 /** Passes the key saved by `config add-api-key` to the API client, which reads it from the environment. */
-async function withApiKey({ before, args }: { before: string[]; args: string[] }): Promise<string[]> {
+async function withApiKey({
+  leadingFlags,
+  args,
+}: {
+  leadingFlags: string[]
+  args: string[]
+}): Promise<string[]> {
   const globals = new Command().exitOverride().allowUnknownOption().allowExcessArguments(true)
   addFlags(globals, COMMON_FLAGS)
-  const { unknown, operands } = globals.parseOptions([...before, ...args])
+  const { unknown, operands } = globals.parseOptions([...leadingFlags, ...args])
   const { keys } = createContext(valuesOf(globals), process.env, { stdoutForData: true })
   if (keys.api_key !== undefined) process.env.ADIT_API_KEY ??= keys.api_key
   return [...operands, ...unknown]

@@ -159,7 +159,7 @@ export class MessageScanner {
         this.#events.end()
         return offset
       }
-      if (outcome === 'broken') {
+      if (outcome === 'malformed') {
         this.#state = 'raw'
         this.#events.raw(chunk.subarray(from))
         return chunk.length
@@ -169,16 +169,16 @@ export class MessageScanner {
     return offset
   }
 
-  #scanSizeByte(byte: number): 'broken' | undefined {
+  #scanSizeByte(byte: number): 'malformed' | undefined {
     this.#lineLength++
     if (byte !== LF) {
       const digit = isHex(byte)
       if (digit && this.#sizeDigits.length === this.#lineLength - 1)
         this.#sizeDigits += String.fromCharCode(byte)
-      else if (this.#lineLength === 1) return 'broken'
-      return this.#lineLength > MAX_CHUNK_LINE_BYTES || this.#sizeDigits.length > 8 ? 'broken' : undefined
+      else if (this.#lineLength === 1) return 'malformed'
+      return this.#lineLength > MAX_CHUNK_LINE_BYTES || this.#sizeDigits.length > 8 ? 'malformed' : undefined
     }
-    if (this.#sizeDigits === '') return 'broken'
+    if (this.#sizeDigits === '') return 'malformed'
     const size = Number.parseInt(this.#sizeDigits, 16)
     this.#sizeDigits = ''
     this.#lineLength = 0
@@ -192,8 +192,8 @@ export class MessageScanner {
     return undefined
   }
 
-  #scanTrailerByte(byte: number): 'end' | 'broken' | undefined {
-    if (--this.#remaining < 0) return 'broken'
+  #scanTrailerByte(byte: number): 'end' | 'malformed' | undefined {
+    if (--this.#remaining < 0) return 'malformed'
     if (byte === LF) {
       const blank = this.#lineLength === 0
       this.#lineLength = 0

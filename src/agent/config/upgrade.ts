@@ -47,7 +47,7 @@ export function upgradeConfig(
   if (options.dryRun) return { content, path: target, backup: undefined }
 
   if (target !== path && existsSync(target))
-    throw new ConfigError([`${target} exists already; nothing was moved`])
+    throw new ConfigError([`${target} already exists; nothing was moved`])
   const backup = from < options.to ? `${target}.v${from}.bak` : undefined
   writePrivateFile(target, content)
   if (backup) writePrivateFile(backup, source)
@@ -58,10 +58,10 @@ export function upgradeConfig(
 function upgradeText(path: string, source: string, from: number, to: 2 | 3): string {
   // Up to here line numbers match the user's file, so that errors name the right line.
   let text = from < 2 ? renameForVersion2(path, source) : source
-  const before = parseConfig(path, text)
+  const original = parseConfig(path, text)
   if (from < 2 && to === 2) text = toVersion2(path, text)
   if (from < 3 && to === 3) text = toVersion3(path, text)
-  if (from < to && !isEquivalent(before, path, text)) {
+  if (from < to && !isEquivalent(original, path, text)) {
     throw new ConfigError([
       `${path} is written in a way that cannot be upgraded safely; nothing was changed. Rewrite it by hand`,
     ])
@@ -140,19 +140,15 @@ function toVersion3(path: string, source: string): string {
   if (!root || root.items.length === 0) return `${ensureLineEnd(source)}version: "3"\n`
   const edits = [
     ...setValue(source, root, 'version', '"3"'),
-    ...Object.entries(RENAMED_KEYS).flatMap(([before, after]) => renameKey(root, before, after)),
+    ...Object.entries(RENAMED_KEYS).flatMap(([from, to]) => renameKey(root, from, to)),
   ]
   const segments = splitEntries(source, root, edits)
-  const segmentsNamed = (name: string) => segments.entries.filter((each) => each.name === name)
+  const findSegments = (name: string) => segments.entries.filter((each) => each.name === name)
   const agent = segments.entries.filter(({ name }) => !['version', 'tunnels', 'region'].includes(name))
-  const version = segmentsNamed('version')[0]?.text
+  const version = findSegments('version')[0]?.text
   if (root.flow) {
     const agentBlock = agent.length > 0 ? [`agent: {${agent.map(({ text }) => text).join(', ')}}`] : []
-    const all = [
-      version ?? 'version: "3"',
-      ...agentBlock,
-      ...segmentsNamed('tunnels').map(({ text }) => text),
-    ]
+    const all = [version ?? 'version: "3"', ...agentBlock, ...findSegments('tunnels').map(({ text }) => text)]
     return `${segments.before}{${all.join(', ')}}${segments.after}`
   }
   const newline = lineEnding(source)
@@ -162,7 +158,7 @@ function toVersion3(path: string, source: string): string {
     segments.before,
     version ?? `version: "3"${newline}`,
     agentBlock === '' ? '' : `agent:${newline}${agentBlock}`,
-    ...segmentsNamed('tunnels').map(({ text }) => text),
+    ...findSegments('tunnels').map(({ text }) => text),
     segments.after,
   ].join('')
 }
@@ -225,10 +221,10 @@ function ensureLineEnd(text: string): string {
 }
 
 /** True when the agent would parse the new text to the same configuration. */
-function isEquivalent(before: ConfigFile, path: string, text: string): boolean {
+function isEquivalent(original: ConfigFile, path: string, text: string): boolean {
   try {
-    const after = parseConfig(path, text)
-    return isDeepStrictEqual(normalize(before), normalize(after))
+    const upgraded = parseConfig(path, text)
+    return isDeepStrictEqual(normalize(original), normalize(upgraded))
   } catch (error) {
     if (error instanceof ConfigError) return false
     throw error

@@ -94,14 +94,14 @@ function setIn(source: string, map: YAMLMap, key: string, value: string): Edit |
 /** True when only the key and the version differ from the previous text. */
 function changesOnly(
   path: string,
-  before: Document,
+  original: Document,
   content: string,
   keyPath: readonly string[],
   value: string,
 ): boolean {
-  const { document: after } = parseYaml(path, content)
-  if (after.getIn(keyPath) !== value) return false
-  const [oldContent, newContent] = [before, after].map((document) => {
+  const { document: changed } = parseYaml(path, content)
+  if (changed.getIn(keyPath) !== value) return false
+  const [oldContent, newContent] = [original, changed].map((document) => {
     const { version: _, agent, ...rest } = toContent(path, document) as Record<string, unknown>
     const all = { agent: isRecord(agent) ? { ...agent } : (agent ?? {}), ...rest }
     delete (keyPath.length === 2 ? (all.agent as Record<string, unknown>) : (all as Record<string, unknown>))[
