@@ -17,7 +17,7 @@ export interface Target {
   readonly tunnelId?: string | undefined
   /** Where requests go; connections made here are never shared with another target. */
   readonly pool: Pool
-  open(visitor: Visitor): ByteStream
+  open(client: Visitor): ByteStream
 }
 
 /** A stream closes with this when it never reached the other side, so nothing that was written has been seen. */

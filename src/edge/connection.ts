@@ -11,7 +11,7 @@ export interface PeerCertificate {
 }
 
 /** What is known of a visitor's TLS once the handshake is done. */
-export interface TlsFacts {
+export interface TlsInfo {
   readonly version: string
   readonly cipher: string
   /** The protocol agreed on by ALPN, if any. */
@@ -31,6 +31,6 @@ export interface Connection {
   readonly serverName: string | undefined
   /** The policy the handshake was made under; undefined for plain connections. */
   readonly policy: TlsPolicy | undefined
-  readonly tls: TlsFacts | undefined
+  readonly tls: TlsInfo | undefined
   readonly startedAt: number
 }

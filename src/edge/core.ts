@@ -3,13 +3,13 @@ import type { ByteBudgets } from '../base/io/byte-budget.ts'
 import type { Turn } from '../base/io/flush-scheduler.ts'
 import type { Deadlines } from '../base/io/timer-wheel.ts'
 import type { Logger } from '../base/log.ts'
-import type { Limits } from './limits.ts'
+import type { EdgeLimits } from './limits.ts'
 import type { Observer } from './observe.ts'
 import type { Table } from './table.ts'
 import type { Traffic } from './traffic.ts'
 
 /** A visitor's connection as the edge keeps it, to be ended with the edge. */
-export interface Live {
+export interface LiveConnection {
   /** Finishes what is under way and takes nothing new. */
   drain(): void
   destroy(): void
@@ -23,8 +23,8 @@ export interface Core {
   readonly deadlines: Deadlines
   readonly clock: Clock
   readonly log: Logger
-  readonly limits: Limits
-  readonly live: Set<Live>
+  readonly limits: EdgeLimits
+  readonly live: Set<LiveConnection>
   /** Upstream connections kept for the next request. */
   readonly idle: Set<{ close(): void }>
   readonly observer: Observer | undefined
@@ -37,7 +37,7 @@ export interface Core {
   /** The ports visitors use; plain ones are sent to the first to come back with TLS. */
   publicHttpsPort: number
   publicHttpPort: number
-  /** The current table; each request and connection keeps the one it began with. */
+  /** The routing table. Each request reads it anew; configuration changes are applied to it entry by entry. */
   table: Table
   draining: boolean
 }

@@ -19,7 +19,11 @@ export function dispatch(exchange: Exchange): void {
     if (scheme === 'http' && core.challenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
       const proof = core.challenge(head.target.slice(CHALLENGE_PATH.length), head.host)
       if (proof !== undefined) {
-        exchange.answer({ status: 200, fields: 'Content-Type: text/plain\r\n', body: Buffer.from(proof) })
+        exchange.respondWith({
+          status: 200,
+          fields: 'Content-Type: text/plain\r\n',
+          body: Buffer.from(proof),
+        })
         return
       }
     }
@@ -27,13 +31,13 @@ export function dispatch(exchange: Exchange): void {
     if (entry === undefined) throw refusal('endpoint_not_found', head.host)
     if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
       // On every request of the connection, kept alive or shared by several names (P33).
-      exchange.closeAfter()
+      exchange.disableKeepAlive()
       throw refusal('misdirected', head.host)
     }
     exchange.entry = entry
     entry.traffic.requests++
     if (core.observer?.wantsRequests(entry.accountId) === true) {
-      exchange.watch = {
+      exchange.trace = {
         startedAt: core.clock.now(),
         requestBodyLength: 0,
         responseBodyLength: 0,
@@ -45,7 +49,7 @@ export function dispatch(exchange: Exchange): void {
     }
     if (entry.redirectToHttps) {
       const url = publicUrl('https', head.host, core.publicHttpsPort)
-      exchange.answer(redirect(307, url + (head.target === '*' ? '/' : head.target)))
+      exchange.respondWith(redirect(307, url + (head.target === '*' ? '/' : head.target)))
       return
     }
     const route = entry.routeFor(head.target)
@@ -55,7 +59,7 @@ export function dispatch(exchange: Exchange): void {
     if (route.steps === undefined) forward(exchange)
     else runSteps(exchange, 0)
   } catch (error) {
-    turnAway(exchange, error)
+    fail(exchange, error)
   }
 }
 
@@ -64,7 +68,7 @@ export function dispatch(exchange: Exchange): void {
  * other certificates now. A request whose host or path is merely no longer served finishes as it began; a WebSocket,
  * which might never finish, does not.
  */
-export function stillAllowed({ core, connection, head, upgrading }: Exchange): boolean {
+export function isStillAdmitted({ core, connection, head, upgrading }: Exchange): boolean {
   const entry = core.table.http(connection.scheme === 'https' ? 'https' : 'http', head.host)
   if (entry === undefined) return !upgrading
   if (entry.policy?.key !== connection.policy?.key) {
@@ -80,87 +84,87 @@ export function stillAllowed({ core, connection, head, upgrading }: Exchange): b
 
 /** Asks the route's backend who answers and connects the exchange with it. */
 function forward(exchange: Exchange): void {
-  const chosen = exchange.route!.backend(exchange, 0)
-  if (chosen === undefined) throw refusal('no_backend', exchange.head.host)
-  connect(exchange, chosen, false)
+  const target = exchange.route!.backend(exchange, 0)
+  if (target === undefined) throw refusal('no_backend', exchange.head.host)
+  connect(exchange, target, false)
 }
 
-function connect(exchange: Exchange, chosen: Target | Answer, fresh: boolean): void {
-  if (isAnswer(chosen)) {
-    exchange.answer(chosen)
+function connect(exchange: Exchange, target: Target | Answer, fresh: boolean): void {
+  if (isAnswer(target)) {
+    exchange.respondWith(target)
     return
   }
-  exchange.upstream = chosen.pool.connect(exchange, chosen, fresh)
-  if (exchange.watch !== undefined) {
-    exchange.watch.connectionReused = exchange.upstream.reused
-    exchange.watch.tunnelId = chosen.tunnelId ?? ''
+  exchange.upstream = target.pool.connect(exchange, target, fresh)
+  if (exchange.trace !== undefined) {
+    exchange.trace.connectionReused = exchange.upstream.reused
+    exchange.trace.tunnelId = target.tunnelId ?? ''
   }
   exchange.held?.sendTo(exchange.upstream)
 }
 
 /** However many targets a backend has, one request does not go round them all. */
-const MAX_TRIES = 8
+const MAX_ATTEMPTS = 8
 
 /**
  * The connection to the target failed before anything came back. Goes on where that harms nobody: on a new connection
  * when a kept one was `stale`, with the next target when this one was `undialled` or, once, when it was `unanswered`.
  */
-export function tryAgain(
+export function retry(
   exchange: Exchange,
   target: Target,
-  how: 'stale' | 'undialled' | 'unanswered',
-  otherwise: Refusal,
+  reason: 'stale' | 'dial_failed' | 'no_response',
+  error: Refusal,
 ): void {
-  if (exchange.over) return
+  if (exchange.ended) return
   exchange.upstream = undefined
   try {
-    if (exchange.responded || exchange.bodySent) throw otherwise
-    if (how !== 'undialled') {
+    if (exchange.responded || exchange.bodySent) throw error
+    if (reason !== 'dial_failed') {
       // The request may have arrived, so it is sent once more at most (P31).
-      if (exchange.resent) throw otherwise
+      if (exchange.resent) throw error
       exchange.resent = true
     }
-    const next = how === 'stale' ? target : nextTarget(exchange, target)
-    if (next === undefined) throw otherwise
-    connect(exchange, next, true)
+    const nextTarget = reason === 'stale' ? target : selectNextTarget(exchange, target)
+    if (nextTarget === undefined) throw error
+    connect(exchange, nextTarget, true)
     exchange.resumeBody()
   } catch (error) {
-    turnAway(exchange, error)
+    fail(exchange, error)
   }
 }
 
-function nextTarget(exchange: Exchange, failed: Target): Target | Answer | undefined {
+function selectNextTarget(exchange: Exchange, failed: Target): Target | Answer | undefined {
   exchange.tried ??= []
-  const tries = exchange.tried.push(failed)
-  return tries < MAX_TRIES ? exchange.route!.backend(exchange, tries) : undefined
+  const attempts = exchange.tried.push(failed)
+  return attempts < MAX_ATTEMPTS ? exchange.route!.backend(exchange, attempts) : undefined
 }
 
 /** Shows the visitor why it was turned away; whatever arrives here unknown is a bug and gets a number. */
-export function turnAway(exchange: Exchange, error: unknown): void {
+export function fail(exchange: Exchange, error: unknown): void {
   if (error instanceof Refusal) {
     if (error.name === 'address_denied') exchange.note('ip_policy.decision', 'block')
-    exchange.refuse(error)
+    exchange.reject(error)
     return
   }
   if (error instanceof TunnelBusy) {
-    exchange.refuse(refusal('too_busy', exchange.head.host))
+    exchange.reject(refusal('too_busy', exchange.head.host))
     return
   }
   const id = newId('err')
   exchange.core.log.error({ err: error, id }, 'a request failed inside the edge')
-  exchange.refuse(refusal('internal', id))
+  exchange.reject(refusal('internal', id))
 }
 
-function runSteps(exchange: Exchange, from: number): void {
+function runSteps(exchange: Exchange, start: number): void {
   const steps = exchange.route!.steps!
-  for (let at = from; at < steps.length; at++) {
-    const result = steps[at]!(exchange)
+  for (let index = start; index < steps.length; index++) {
+    const result = steps[index]!(exchange)
     if (result === undefined) continue
     if (!(result instanceof Promise)) {
-      exchange.answer(result)
+      exchange.respondWith(result)
       return
     }
-    void continueSteps(exchange, result, at + 1)
+    void continueSteps(exchange, result, index + 1)
     return
   }
   forward(exchange)
@@ -169,18 +173,18 @@ function runSteps(exchange: Exchange, from: number): void {
 async function continueSteps(
   exchange: Exchange,
   pending: Promise<Answer | undefined>,
-  next: number,
+  nextIndex: number,
 ): Promise<void> {
   try {
-    const answer = await pending
+    const response = await pending
     // The visitor may have left meanwhile.
-    if (exchange.over) return
-    if (answer !== undefined) exchange.answer(answer)
+    if (exchange.ended) return
+    if (response !== undefined) exchange.respondWith(response)
     else {
-      runSteps(exchange, next)
+      runSteps(exchange, nextIndex)
       exchange.resumeBody()
     }
   } catch (error) {
-    turnAway(exchange, error)
+    fail(exchange, error)
   }
 }

@@ -26,15 +26,15 @@ import { Traffic } from './traffic.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 
 /** Where to listen; port 0 means any free one. */
-export interface ListenAddress {
+export interface EdgeListenAddress {
   readonly host: string
   readonly port: number
 }
 
 export interface EdgeConfig {
   /** `false` switches a listener off. */
-  readonly http: ListenAddress | false
-  readonly https: ListenAddress | false
+  readonly http: EdgeListenAddress | false
+  readonly https: EdgeListenAddress | false
   /** The public TCP ports, opened on demand. */
   readonly tcp: PortRange
   /** What visitors see when it is not the bound port, behind a NAT or balancer. */
@@ -91,7 +91,7 @@ export interface Edge {
   stop(): Promise<void>
 }
 
-const MAX_CONNECTIONS = 16_384
+const DEFAULT_MAX_CONNECTIONS = 16_384
 
 export function createEdge(dependencies: EdgeDependencies): Edge {
   const { tunnels, certificates, config, log, observe, clock = systemClock } = dependencies
@@ -116,15 +116,15 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     draining: false,
   }
   const policies = new TlsPolicies()
-  const admission = { total: config.maxConnections ?? MAX_CONNECTIONS, isShared: config.isShared }
+  const admission = { total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS, isShared: config.isShared }
   const ports = new TcpPorts(core, config.tcp, admission)
   const { logins, dial = createDial(), outbound } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
-  const edges = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, dial })
+  const edgeTable = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, dial })
   core.table =
     dependencies.loginHost === undefined
-      ? edges.table
-      : withLoginHost(edges.table, dependencies.loginHost, policies)
+      ? edgeTable.table
+      : withLoginHost(edgeTable.table, dependencies.loginHost, policies)
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
 
@@ -151,14 +151,16 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
   async function stop(): Promise<void> {
     core.draining = true
-    edges.stop()
-    const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
+    edgeTable.stop()
+    const serversClosed = servers.map(
+      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
+    )
     ports.close()
     fanOut([...core.live], (live) => live.drain(), onError)
-    await emptied(core, settings.drain)
+    await waitForConnections(core, settings.drain)
     fanOut([...core.live], (live) => live.destroy(), onError)
     fanOut([...core.idle], (upstream) => upstream.close(), onError)
-    await Promise.all(closed)
+    await Promise.all(serversClosed)
     deadlines.stop()
   }
 
@@ -166,8 +168,8 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     addresses,
     ports,
     kinds: edgeKinds,
-    follower: edges.table,
-    places: edges.table,
+    follower: edgeTable.table,
+    places: edgeTable.table,
     traffic: core.traffic,
     start,
     stop,
@@ -194,14 +196,14 @@ function withLoginHost(
 }
 
 /** Waits until no connection is left, or the time is over. */
-async function emptied({ live }: Core, within: number): Promise<void> {
-  const giveUp = performance.now() + within
-  while (live.size > 0 && performance.now() < giveUp) {
+async function waitForConnections({ live }: Core, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (live.size > 0 && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-function listen(server: Server, { host, port }: ListenAddress): Promise<AddressInfo> {
+function listen(server: Server, { host, port }: EdgeListenAddress): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {

@@ -1,11 +1,11 @@
 /** How one kind of refusal shows: its number, its status and the sentence for the visitor. */
-interface Kind {
+interface ErrorKind {
   readonly code: number
   readonly status: number
   readonly text: (...facts: never[]) => string
 }
 
-const kinds = {
+const errorKinds = {
   // What a visitor sent that we do not pass on.
   bad_request: {
     code: 3100,
@@ -166,23 +166,23 @@ const kinds = {
     status: 500,
     text: (id: string) => `Something went wrong here. If it stays, report the number ${id}.`,
   },
-} satisfies Record<string, Kind>
+} satisfies Record<string, ErrorKind>
 
 /** The names of all refusals of public traffic. */
-export type RefusalName = keyof typeof kinds
+export type EdgeErrorName = keyof typeof errorKinds
 
-type Facts<N extends RefusalName> = Parameters<(typeof kinds)[N]['text']>
+type ErrorParams<N extends EdgeErrorName> = Parameters<(typeof errorKinds)[N]['text']>
 
 /** Why a visitor was turned away. Not an `Error`: refusing is everyday work and needs no stack trace. */
 export class Refusal {
-  readonly name: RefusalName
+  readonly name: EdgeErrorName
   readonly text: string
   /** Seconds after which it makes sense to come back, for those who should. */
   retryAfter = 5
   /** The upstream that failed. Its address is private: it goes to the log, never to the visitor. */
   upstream: string | undefined
 
-  constructor(name: RefusalName, text: string) {
+  constructor(name: EdgeErrorName, text: string) {
     this.name = name
     this.text = text
   }
@@ -194,26 +194,26 @@ export class Refusal {
   }
 
   /** The same, about this upstream. */
-  of(upstream: string): this {
+  withUpstream(upstream: string): this {
     this.upstream = upstream
     return this
   }
 
   get status(): number {
-    return kinds[this.name].status
+    return errorKinds[this.name].status
   }
 
   /** `ERR_ADIT_3200` and the like, as shown in the header and on the page. */
   get code(): string {
-    return `ERR_ADIT_${kinds[this.name].code}`
+    return `ERR_ADIT_${errorKinds[this.name].code}`
   }
 }
 
 /** Makes a refusal to be thrown; a wrong name or a missing fact does not compile. */
-export function refusal<N extends RefusalName>(name: N, ...facts: Facts<N>): Refusal {
-  const text = kinds[name].text as (...facts: readonly string[]) => string
+export function refusal<N extends EdgeErrorName>(name: N, ...facts: ErrorParams<N>): Refusal {
+  const text = errorKinds[name].text as (...facts: readonly string[]) => string
   return new Refusal(name, text(...facts))
 }
 
 /** Every refusal with its code and status, for the documentation and the test that holds it. */
-export const refusalKinds: Readonly<Record<RefusalName, Readonly<Kind>>> = kinds
+export const refusalKinds: Readonly<Record<EdgeErrorName, Readonly<ErrorKind>>> = errorKinds

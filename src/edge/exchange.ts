@@ -8,7 +8,7 @@ import type { Refusal } from './errors.ts'
 import type { BodySource } from './held-body.ts'
 import { Fields } from './message/fields.ts'
 import type { RequestHead } from './message/request-head.ts'
-import type { Watch } from './observe.ts'
+import type { RequestTrace } from './observe.ts'
 import { type Answer, answerRefusal } from './response.ts'
 import type { HttpEntry, Route } from './table.ts'
 import { TransformFeed } from './transform-writer.ts'
@@ -27,10 +27,10 @@ export interface Response {
 }
 
 /** How an exchange ended. */
-export interface Outcome {
+export interface ExchangeResult {
   /** 0 when no response was begun. */
   readonly status: number
-  readonly refusal: Refusal | undefined
+  readonly error: Refusal | undefined
   /** False when the visitor did not get all of it. */
   readonly complete: boolean
 }
@@ -61,16 +61,16 @@ export abstract class Exchange {
   /** The response has begun. */
   responded = false
   /** Nothing more may happen: the response was delivered, or the visitor is gone. */
-  over = false
+  ended = false
   /** Gathered only when somebody wants to be told. */
-  watch: Watch | undefined = undefined
+  trace: RequestTrace | undefined = undefined
   #status = 0
-  #refusal: Refusal | undefined = undefined
-  #fields: Fields | undefined = undefined
-  #onResponse: ((response: Response) => void)[] | undefined = undefined
-  #onFinish: ((outcome: Outcome) => void)[] | undefined = undefined
-  #through: TransformFeed | undefined = undefined
-  #throughOwed = 0
+  #error: Refusal | undefined = undefined
+  #headerFields: Fields | undefined = undefined
+  #responseSteps: ((response: Response) => void)[] | undefined = undefined
+  #finishListeners: ((result: ExchangeResult) => void)[] | undefined = undefined
+  #transformWriter: TransformFeed | undefined = undefined
+  #transformUncredited = 0
 
   constructor(core: Core, connection: Connection, head: RequestHead) {
     this.core = core
@@ -81,107 +81,109 @@ export abstract class Exchange {
 
   /** The request's fields; what modules change here is what the upstream gets. */
   get fields(): Fields {
-    this.#fields ??= new Fields(this.head.facts.kept)
-    return this.#fields
+    this.#headerFields ??= new Fields(this.head.facts.fieldLines)
+    return this.#headerFields
   }
 
   /** The request's field lines as they are to be sent. */
   get fieldLines(): string {
-    return this.#fields === undefined ? this.head.facts.kept : this.#fields.text
+    return this.#headerFields === undefined ? this.head.facts.fieldLines : this.#headerFields.text
   }
 
   /** Whether the request carries a body. */
   get hasBody(): boolean {
-    return this.head.facts.chunked || this.head.facts.length > 0
+    return this.head.facts.chunked || this.head.facts.contentLength > 0
   }
 
   /** Calls back when the response begins, in the reverse order of the modules, as on the way out. */
   whenAnswered(step: (response: Response) => void): void {
-    this.#onResponse ??= []
-    this.#onResponse.unshift(step)
+    this.#responseSteps ??= []
+    this.#responseSteps.unshift(step)
   }
 
   /** Calls back once when all is over. */
-  whenFinished(step: (outcome: Outcome) => void): void {
-    this.#onFinish ??= []
-    this.#onFinish.push(step)
+  whenFinished(listener: (result: ExchangeResult) => void): void {
+    this.#finishListeners ??= []
+    this.#finishListeners.push(listener)
   }
 
   /** Notes a decision for the request's event, if somebody wants it. */
   note(key: string, value: string | number): void {
-    if (this.watch !== undefined) this.watch.notes[key] = value
+    if (this.trace !== undefined) this.trace.notes[key] = value
   }
 
   /** The response begins. `fields` are lines without framing; `length` is -1 when the body's length is not known. */
   respond(status: number, reason: string, fields: string, length: number, hasBody: boolean): void {
-    if (this.over || this.responded) return
+    if (this.ended || this.responded) return
     this.responded = true
-    if (this.#onResponse !== undefined) {
-      this.#respondThroughSteps(status, reason, fields, length, hasBody)
+    if (this.#responseSteps !== undefined) {
+      this.#respondWithSteps(status, reason, fields, length, hasBody)
       return
     }
-    this.#begin(status)
-    if (this.watch !== undefined) this.watch.responseFields = fields
+    this.#recordStatus(status)
+    if (this.trace !== undefined) this.trace.responseFields = fields
     this.writeHead(status, reason, fields, length, hasBody)
   }
 
   /** A piece of the response body, lent for this call. */
-  data(piece: Buffer): void {
-    if (this.over) return
-    if (this.entry !== undefined) this.entry.traffic.bytesOut += piece.length
-    if (this.watch !== undefined) this.watch.responseBodyLength += piece.length
-    if (this.#through === undefined) this.writeBody(piece)
-    else this.#through.write(piece)
+  data(chunk: Buffer): void {
+    if (this.ended) return
+    if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
+    if (this.trace !== undefined) this.trace.responseBodyLength += chunk.length
+    if (this.#transformWriter === undefined) this.writeBody(chunk)
+    else this.#transformWriter.write(chunk)
   }
 
   /** The response body is complete. */
   finish(trailers: string): void {
-    if (this.over) return
-    if (this.#through === undefined) this.#deliver(trailers)
+    if (this.ended) return
+    if (this.#transformWriter === undefined) this.#complete(trailers)
     else {
-      this.#through.transform.once('end', () => this.#deliver(trailers))
-      this.#through.end()
+      this.#transformWriter.transform.once('end', () => this.#complete(trailers))
+      this.#transformWriter.end()
     }
   }
 
   /** Bytes of the request body were passed on. */
-  protected took(bytes: number): void {
+  protected countRequestBytes(bytes: number): void {
     if (this.entry !== undefined) this.entry.traffic.bytesIn += bytes
-    if (this.watch !== undefined) this.watch.requestBodyLength += bytes
+    if (this.trace !== undefined) this.trace.requestBodyLength += bytes
   }
 
   /** Bytes arrived from the upstream; they are granted again as the visitor takes what was made of them. */
   received(bytes: number): void {
-    if (this.#through === undefined) this.owe(bytes)
-    else this.#throughOwed += bytes
+    if (this.#transformWriter === undefined) this.account(bytes)
+    else this.#transformUncredited += bytes
   }
 
   /** The upstream agreed to WebSocket: from here on bytes pass as they are. `fields` are those of its 101. */
   upgrade(reason: string, fields: string): void {
-    if (this.over || this.responded) return
+    if (this.ended || this.responded) return
     this.responded = true
     const lines =
-      this.#onResponse === undefined ? fields : this.#throughSteps(101, fields, -1, false).fields.text
-    this.#begin(101)
-    if (this.watch !== undefined) this.watch.responseFields = lines
+      this.#responseSteps === undefined
+        ? fields
+        : this.#applyResponseSteps(101, fields, -1, false).fields.text
+    this.#recordStatus(101)
+    if (this.trace !== undefined) this.trace.responseFields = lines
     this.writeUpgrade(reason, lines)
   }
 
   /** Gives a whole answer of our own. */
-  answer(answer: Answer): void {
-    const bodiless = answer.status === 204 || answer.status === 304
+  respondWith(response: Answer): void {
+    const bodiless = response.status === 204 || response.status === 304
     const hasBody = this.head.method !== 'HEAD' && !bodiless
-    const length = bodiless ? -1 : answer.body.length
-    this.respond(answer.status, STATUS_CODES[answer.status] ?? '', answer.fields, length, hasBody)
-    if (hasBody) this.data(answer.body)
+    const length = bodiless ? -1 : response.body.length
+    this.respond(response.status, STATUS_CODES[response.status] ?? '', response.fields, length, hasBody)
+    if (hasBody) this.data(response.body)
     this.finish('')
   }
 
   /** Turns the request away, or breaks off visibly when the response has begun already. */
-  refuse(refusal: Refusal): void {
-    if (this.over) return
-    this.#refusal = refusal
-    const { upstream: address, code, text } = refusal
+  reject(error: Refusal): void {
+    if (this.ended) return
+    this.#error = error
+    const { upstream: address, code, text } = error
     if (address !== undefined)
       this.core.log.debug({ host: this.head.host, upstream: address, code, reason: text }, 'upstream failed')
     if (this.route !== undefined) this.route.counters.refusals++
@@ -193,21 +195,21 @@ export abstract class Exchange {
     this.upstream = undefined
     upstream?.abort()
     // Modules change what the backend says, not what the edge itself says.
-    this.#onResponse = undefined
-    this.answer(answerRefusal(refusal, this.fields.get('accept') ?? ''))
+    this.#responseSteps = undefined
+    this.respondWith(answerRefusal(error, this.fields.get('accept') ?? ''))
   }
 
   /** The response cannot be completed: the visitor must see that, never a clean short end (P18). */
   breakOff(): void {
-    if (this.over) return
-    this.abortVisitor()
-    this.#conclude(false)
+    if (this.ended) return
+    this.resetClient()
+    this.#end(false)
   }
 
   /** The visitor is gone. */
-  leave(): void {
-    if (this.over) return
-    this.#conclude(false)
+  onClientClosed(): void {
+    if (this.ended) return
+    this.#end(false)
   }
 
   /** An interim response (1xx). */
@@ -219,96 +221,90 @@ export abstract class Exchange {
     length: number,
     hasBody: boolean,
   ): void
-  protected abstract writeBody(piece: Buffer): void
+  protected abstract writeBody(chunk: Buffer): void
   protected abstract writeEnd(trailers: string): void
   /** True when the visitor should not be given more before `roomForVisitor`. */
   protected abstract get congested(): boolean
-  protected abstract owe(bytes: number): void
-  protected abstract abortVisitor(): void
+  protected abstract account(bytes: number): void
+  protected abstract resetClient(): void
   /** The upstream takes request bytes again. */
   abstract resumeBody(): void
   protected abstract writeUpgrade(reason: string, fields: string): void
 
   /** The connection ends after this exchange. */
-  abstract closeAfter(): void
+  abstract disableKeepAlive(): void
 
   /** Called by the subclass when a congested visitor has room again. */
-  protected roomForVisitor(): void {
-    this.#through?.transform.resume()
+  protected onClientDrain(): void {
+    this.#transformWriter?.transform.resume()
   }
 
-  #begin(status: number): void {
+  #recordStatus(status: number): void {
     this.#status = status
     // A backend may answer with any three digits.
     if (this.entry !== undefined && status < 600) this.entry.traffic.statuses[(status / 100) | 0]!++
   }
 
-  #deliver(trailers: string): void {
-    if (this.over) return
+  #complete(trailers: string): void {
+    if (this.ended) return
     this.writeEnd(trailers)
-    this.#conclude(true)
+    this.#end(true)
   }
 
-  #conclude(complete: boolean): void {
-    this.over = true
+  #end(complete: boolean): void {
+    this.ended = true
     if (this.entry !== undefined) this.entry.traffic.finished++
     if (!complete) {
       this.upstream?.abort()
-      this.#through?.transform.destroy()
+      this.#transformWriter?.transform.destroy()
     }
-    const { watch } = this
-    if (watch !== undefined) this.whenFinished(() => this.#report(watch, complete))
-    if (this.#onFinish === undefined) return
-    const outcome = { status: this.#status, refusal: this.#refusal, complete }
+    const { trace } = this
+    if (trace !== undefined) this.whenFinished(() => this.#emitEvent(trace, complete))
+    if (this.#finishListeners === undefined) return
+    const result: ExchangeResult = { status: this.#status, error: this.#error, complete }
     fanOut(
-      this.#onFinish,
-      (step) => step(outcome),
+      this.#finishListeners,
+      (listener) => listener(result),
       (err) => this.core.log.error({ err }, 'end of a request was not reported'),
     )
   }
 
   /** What the modules make of a response. */
-  #throughSteps(status: number, fields: string, length: number, hasBody: boolean): Response {
+  #applyResponseSteps(status: number, fields: string, length: number, hasBody: boolean): Response {
     const response: Response = { status, fields: new Fields(fields), length, hasBody, through: undefined }
-    for (const step of this.#onResponse!) step(response)
+    for (const step of this.#responseSteps!) step(response)
     return response
   }
 
-  #respondThroughSteps(
-    status: number,
-    reason: string,
-    fields: string,
-    length: number,
-    hasBody: boolean,
-  ): void {
-    const response = this.#throughSteps(status, fields, length, hasBody)
-    this.#begin(response.status)
+  #respondWithSteps(status: number, reason: string, fields: string, length: number, hasBody: boolean): void {
+    const response = this.#applyResponseSteps(status, fields, length, hasBody)
+    this.#recordStatus(response.status)
     const lines = response.fields.text
-    if (this.watch !== undefined) this.watch.responseFields = lines
+    if (this.trace !== undefined) this.trace.responseFields = lines
     const phrase = response.status === status ? reason : (STATUS_CODES[response.status] ?? '')
     if (response.through !== undefined && hasBody) {
-      this.#attach(response.through)
+      this.#attachTransform(response.through)
       this.writeHead(response.status, phrase, lines, -1, true)
     } else this.writeHead(response.status, phrase, lines, response.length, hasBody)
   }
 
-  #attach(through: Transform): void {
-    this.#through = new TransformFeed(through, () => this.#creditThrough())
-    through.on('data', (piece: Buffer) => {
-      if (this.over) return
-      this.writeBody(piece)
-      if (this.congested) through.pause()
+  #attachTransform(transform: Transform): void {
+    this.#transformWriter = new TransformFeed(transform, () => this.#creditTransform())
+    transform.on('data', (chunk: Buffer) => {
+      if (this.ended) return
+      this.writeBody(chunk)
+      if (this.congested) transform.pause()
     })
-    through.on('error', () => this.breakOff())
+    transform.on('error', () => this.breakOff())
   }
 
-  #creditThrough(): void {
-    const owed = this.#throughOwed
-    this.#throughOwed = 0
-    if (owed > 0) this.owe(owed)
+  #creditTransform(): void {
+    const owed = this.#transformUncredited
+    this.#transformUncredited = 0
+    if (owed > 0) this.account(owed)
   }
 
-  #report(watch: Watch, complete: boolean): void {
+  #emitEvent(watch: RequestTrace, complete: boolean): void {
     const { entry, head, core } = this
     core.observer?.onRequest({
       accountId: entry?.accountId ?? '',
@@ -321,14 +317,14 @@ export abstract class Exchange {
       method: head.method,
       host: head.host,
       target: head.target,
-      requestFields: head.facts.kept,
+      requestFields: head.facts.fieldLines,
       requestBodyLength: watch.requestBodyLength,
       status: this.#status,
       responseFields: watch.responseFields,
       responseBodyLength: watch.responseBodyLength,
       connectionReused: watch.connectionReused,
       notes: watch.notes,
-      refusal: this.#refusal?.code,
+      refusal: this.#error?.code,
       complete,
     })
   }

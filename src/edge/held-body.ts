@@ -21,32 +21,32 @@ export interface BodySource {
 export class HeldBody extends Timed implements Upstream, BodySource {
   readonly reused = false
   /** The whole body; undefined when the visitor left before. */
-  readonly whole: Promise<Buffer | undefined>
+  readonly completion: Promise<Buffer | undefined>
   readonly #exchange: Exchange
   readonly #limit: number
-  readonly #held: ByteQueue
+  readonly #buffer: ByteQueue
   #trailers = ''
-  #settle: (body: Buffer | undefined) => void = () => {}
+  #resolve: (body: Buffer | undefined) => void = () => {}
 
   constructor(exchange: Exchange, limit: number) {
     super()
     const { core, connection } = exchange
     this.#exchange = exchange
     this.#limit = limit
-    this.#held = new ByteQueue(limit, core.heldBodies.of(connection.remoteAddress))
-    this.whole = new Promise((resolve) => {
-      this.#settle = resolve
+    this.#buffer = new ByteQueue(limit, core.heldBodies.of(connection.remoteAddress))
+    this.completion = new Promise((resolve) => {
+      this.#resolve = resolve
     })
     core.deadlines.set(this, core.limits.heldBody)
     exchange.whenFinished(() => {
       core.deadlines.clear(this)
-      this.#held.take()
+      this.#buffer.take()
     })
   }
 
-  body(piece: Buffer): boolean {
-    if (this.#held.length + piece.length > this.#limit) this.#exchange.refuse(tooLarge(this.#limit))
-    else if (!this.#held.push(piece)) this.#exchange.refuse(refusal('too_many_bodies'))
+  body(chunk: Buffer): boolean {
+    if (this.#buffer.length + chunk.length > this.#limit) this.#exchange.reject(tooLarge(this.#limit))
+    else if (!this.#buffer.push(chunk)) this.#exchange.reject(refusal('too_many_bodies'))
     return true
   }
 
@@ -55,21 +55,21 @@ export class HeldBody extends Timed implements Upstream, BodySource {
     this.#exchange.core.deadlines.clear(this)
     // Nothing has left yet, so another target may still be tried.
     this.#exchange.bodySent = false
-    this.#settle(this.#held.bytes)
+    this.#resolve(this.#buffer.bytes)
   }
 
   abort(): void {
-    this.#settle(undefined)
+    this.#resolve(undefined)
   }
 
   consumed(): void {}
 
   onDeadline(): void {
-    this.#exchange.refuse(refusal('body_timeout'))
+    this.#exchange.reject(refusal('body_timeout'))
   }
 
   sendTo(upstream: Upstream): void {
-    if (this.#held.length > 0) upstream.body(this.#held.bytes)
+    if (this.#buffer.length > 0) upstream.body(this.#buffer.bytes)
     upstream.end(this.#trailers)
   }
 }
@@ -78,16 +78,16 @@ export class HeldBody extends Timed implements Upstream, BodySource {
 export function holdBody(exchange: Exchange, limit: number): Promise<Buffer | undefined> | Buffer {
   if (!exchange.hasBody) return Buffer.alloc(0)
   const { facts } = exchange.head
-  if (facts.length > limit) throw tooLarge(limit)
-  const held = new HeldBody(exchange, limit)
-  exchange.held = held
-  exchange.upstream = held
+  if (facts.contentLength > limit) throw tooLarge(limit)
+  const heldBody = new HeldBody(exchange, limit)
+  exchange.held = heldBody
+  exchange.upstream = heldBody
   if (facts.expectContinue) {
     exchange.writeInterim(100, 'Continue', '')
     // The upstream gets the body without having to ask for it.
     facts.expectContinue = false
   }
-  return held.whole
+  return heldBody.completion
 }
 
 function tooLarge(limit: number) {

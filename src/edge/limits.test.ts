@@ -147,7 +147,7 @@ test('one source cannot take all places', async (t) => {
 test('a request that is on its way when the edge stops is answered, as the last of its connection', async (t) => {
   const upstream = await startUpstream(t, (request, response) => response.end(`answer to ${request.url}`))
   const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
-    limits: { ...shortLimits, farewell: 5_000 },
+    limits: { ...shortLimits, drainIdle: 5_000 },
   })
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
   const client = await rawClient(t, port).write(request('/1')).untilText('answer to /1')

@@ -23,7 +23,7 @@ export interface LimitSettings {
   /** Between telling HTTP/2 visitors to come back elsewhere and refusing their new requests. */
   readonly goaway: number
   /** How long a kept-alive connection may still bring a request when the edge stops. */
-  readonly farewell: number
+  readonly drainIdle: number
   /** How long a stop waits for what is under way (P9). */
   readonly drain: number
 }
@@ -39,15 +39,15 @@ export const defaultLimits: LimitSettings = {
   halfWebSocket: 25_000,
   upstreamIdle: 30_000,
   goaway: 5_000,
-  farewell: 400,
+  drainIdle: 400,
   drain: 30_000,
 }
 
 /** The same in ticks of the one timer. */
-export type Limits = { readonly [K in keyof LimitSettings]: number }
+export type EdgeLimits = { readonly [K in keyof LimitSettings]: number }
 
-export function limitsInTicks(settings: LimitSettings, deadlines: Deadlines): Limits {
-  const ticks = (milliseconds: number) => deadlines.ticks(milliseconds)
+export function limitsInTicks(settings: LimitSettings, timers: Deadlines): EdgeLimits {
+  const ticks = (milliseconds: number) => timers.ticks(milliseconds)
   return {
     handshake: ticks(settings.handshake),
     head: ticks(settings.head),
@@ -59,7 +59,7 @@ export function limitsInTicks(settings: LimitSettings, deadlines: Deadlines): Li
     halfWebSocket: ticks(settings.halfWebSocket),
     upstreamIdle: ticks(settings.upstreamIdle),
     goaway: ticks(settings.goaway),
-    farewell: ticks(settings.farewell),
+    drainIdle: ticks(settings.drainIdle),
     drain: ticks(settings.drain),
   }
 }

@@ -27,17 +27,17 @@ export interface PhaseResult {
 export type Phase = keyof PhaseResult
 
 /** A step on the way in. `build` runs once per configuration change; what it returns runs per connection or request. */
-export interface EdgeModule<Settings, World, P extends Phase = Phase> {
+export interface EdgeModule<Settings, Context, P extends Phase = Phase> {
   readonly name: string
   readonly phase: P
   /** Works out whatever can be worked out early. Throwing means that the module denies everything (P36). */
-  build(settings: Settings, world: World): PhaseResult[P]
+  build(settings: Settings, context: Context): PhaseResult[P]
 }
 
 /** Gives a module's shape its behaviour. */
-export function defineModule<Settings, World, P extends Phase>(
+export function defineModule<Settings, Context, P extends Phase>(
   shape: { readonly name: string },
-  module: { phase: P; build(settings: Settings, world: World): PhaseResult[P] },
-): EdgeModule<Settings, World, P> {
+  module: { phase: P; build(settings: Settings, context: Context): PhaseResult[P] },
+): EdgeModule<Settings, Context, P> {
   return { name: shape.name, ...module }
 }

@@ -40,7 +40,7 @@ export interface ConnectionEvent {
   readonly bytesIn: number
   readonly bytesOut: number
   readonly notes: Readonly<Record<string, string | number>>
-  readonly refusal: string | undefined
+  readonly errorCode: string | undefined
 }
 
 /** Whoever is told of finished traffic. It is asked first, so that nothing is gathered when nobody listens. */
@@ -52,7 +52,7 @@ export interface Observer {
 }
 
 /** What is gathered about one request while somebody wants to be told of it. */
-export interface Watch {
+export interface RequestTrace {
   readonly startedAt: number
   requestBodyLength: number
   responseBodyLength: number

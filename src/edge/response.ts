@@ -29,13 +29,13 @@ const STYLE =
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-const COMMON =
+const COMMON_FIELDS =
   'Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n' +
   `Content-Security-Policy: default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; ` +
   "form-action 'none'; frame-ancestors 'none'\r\n"
 
 /** Field lines for a page of ours: no scripts, no outside requests, no framing. */
-export const pageFields = `Content-Type: text/html; charset=utf-8\r\n${COMMON}`
+export const pageFields = `Content-Type: text/html; charset=utf-8\r\n${COMMON_FIELDS}`
 
 /** A page of ours; both texts are escaped here. */
 export function page(title: string, code: string): Buffer {
@@ -48,24 +48,24 @@ export function page(title: string, code: string): Buffer {
 }
 
 /** A refusal in the form the visitor asked for: a page for browsers, JSON for programs, plain text otherwise. */
-export function answerRefusal(refusal: Refusal, accept: string): Answer {
-  const { status, code, text } = refusal
-  let fields = `adit-error-code: ${code}\r\n${extra(refusal)}`
+export function answerRefusal(error: Refusal, accept: string): Answer {
+  const { status, code, text } = error
+  let fields = `adit-error-code: ${code}\r\n${extraFields(error)}`
   let body: Buffer
   if (accept.includes('text/html')) {
     fields += pageFields
     body = page(text, code)
   } else if (accept.includes('application/json')) {
-    fields += `Content-Type: application/json\r\n${COMMON}`
+    fields += `Content-Type: application/json\r\n${COMMON_FIELDS}`
     body = Buffer.from(JSON.stringify({ error_code: code, status_code: status, msg: text, details: {} }))
   } else {
-    fields += `Content-Type: text/plain; charset=utf-8\r\n${COMMON}`
+    fields += `Content-Type: text/plain; charset=utf-8\r\n${COMMON_FIELDS}`
     body = Buffer.from(`${text}\n${code}\n`)
   }
   return { status, fields, body }
 }
 
-function extra({ name, retryAfter }: Refusal): string {
+function extraFields({ name, retryAfter }: Refusal): string {
   switch (name) {
     case 'too_busy':
     case 'breaker_open':

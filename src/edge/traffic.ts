@@ -1,5 +1,5 @@
 /** Something that carries bytes and knows how many so far. */
-export interface Carrying {
+export interface ByteCounter {
   readonly bytesIn: number
   readonly bytesOut: number
 }
@@ -17,7 +17,7 @@ export interface AccountTraffic {
   /** Responses by the first digit of their status; the first place stays 0. */
   readonly statuses: [number, number, number, number, number, number]
   /** Raw connections that are open; they count their bytes themselves. */
-  readonly open: Set<Carrying>
+  readonly open: Set<ByteCounter>
 }
 
 /** The same at one moment. */
@@ -60,20 +60,20 @@ export class Traffic {
 
   /** How an account stands now. */
   totals(accountId: string): TrafficTotals {
-    const own = this.#byAccount.get(accountId) ?? newTraffic()
-    let { bytesIn, bytesOut } = own
-    for (const carrying of own.open) {
-      bytesIn += carrying.bytesIn
-      bytesOut += carrying.bytesOut
+    const traffic = this.#byAccount.get(accountId) ?? newTraffic()
+    let { bytesIn, bytesOut } = traffic
+    for (const counter of traffic.open) {
+      bytesIn += counter.bytesIn
+      bytesOut += counter.bytesOut
     }
     return {
-      requests: own.requests,
-      connections: own.connections,
+      requests: traffic.requests,
+      connections: traffic.connections,
       bytes_in: bytesIn,
       bytes_out: bytesOut,
-      statuses: own.statuses.slice(1),
-      open_requests: own.requests - own.finished,
-      open_connections: own.open.size,
+      statuses: traffic.statuses.slice(1),
+      open_requests: traffic.requests - traffic.finished,
+      open_connections: traffic.open.size,
     }
   }
 }

@@ -4,33 +4,33 @@ import { ByteQueue } from '../base/io/byte-queue.ts'
 /** Hands a body to a transform, one write at a time: a transform that is busy would keep a list of pieces. */
 export class TransformFeed {
   readonly transform: Transform
-  readonly #onTaken: () => void
-  readonly #held = new ByteQueue()
+  readonly #onDrained: () => void
+  readonly #buffer = new ByteQueue()
   #busy = false
 
-  /** `onTaken` is called when everything written so far has been taken. */
-  constructor(transform: Transform, onTaken: () => void) {
+  /** `onDrained` is called when everything written so far has been taken. */
+  constructor(transform: Transform, onDrained: () => void) {
     this.transform = transform
-    this.#onTaken = onTaken
+    this.#onDrained = onDrained
   }
 
   /** Copies the piece, which is only lent. */
-  write(piece: Buffer): void {
-    this.#held.push(piece)
-    if (!this.#busy) this.#next()
+  write(chunk: Buffer): void {
+    this.#buffer.push(chunk)
+    if (!this.#busy) this.#writeNext()
   }
 
   end(): void {
-    this.transform.end(this.#held.take())
+    this.transform.end(this.#buffer.take())
   }
 
-  #next(): void {
+  #writeNext(): void {
     this.#busy = true
-    this.transform.write(this.#held.take(), (error) => {
+    this.transform.write(this.#buffer.take(), (error) => {
       if (error) return
       this.#busy = false
-      if (this.#held.length > 0) this.#next()
-      else this.#onTaken()
+      if (this.#buffer.length > 0) this.#writeNext()
+      else this.#onDrained()
     })
   }
 }

@@ -7,14 +7,19 @@ import { packReads } from '../../base/io/packed-reads.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import { Timed } from '../../base/io/timer-wheel.ts'
 import type { Connection } from '../connection.ts'
-import type { Core, Live } from '../core.ts'
-import { dispatch, stillAllowed } from '../dispatch.ts'
+import type { Core, LiveConnection } from '../core.ts'
+import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { Refusal, refusal } from '../errors.ts'
-import { ChunkedBody } from '../message/chunked.ts'
+import { ChunkedDecoder } from '../message/chunked.ts'
 import { requestNames } from '../message/field-names.ts'
 import { HeadBuffer, headLength } from '../message/head-buffer.ts'
-import { MAX_HEAD, oversizedHead, parseRequestHead, type RequestHead } from '../message/request-head.ts'
-import { asksForWebSocket, webSocketFault } from '../message/websocket.ts'
+import {
+  MAX_HEAD_BYTES,
+  oversizedHeadError,
+  parseRequestHead,
+  type RequestHead,
+} from '../message/request-head.ts'
+import { checkWebSocketRequest, isWebSocketRequest } from '../message/websocket.ts'
 import { answerRefusal } from '../response.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 
@@ -23,18 +28,18 @@ const Phase = {
   head: 0,
   body: 1,
   /** The request is complete, its response is not. */
-  wait: 2,
+  response: 2,
   /** Upgraded: bytes pass as they are. */
-  raw: 3,
+  upgraded: 3,
   /** Everything was said; what still arrives is thrown away so that our last words are not lost to a reset. */
-  linger: 4,
+  lingering: 4,
   closed: 5,
 } as const
 type Phase = (typeof Phase)[keyof typeof Phase]
 
 /** One HTTP/1 connection of a visitor: reads requests strictly, one after another, and writes what is answered. */
-export class Http1Visitor extends Timed implements Live {
-  readonly out: Out
+export class Http1Visitor extends Timed implements LiveConnection {
+  readonly writer: Out
   readonly connection: Connection
   /** The request body is complete. */
   requestDone = true
@@ -43,18 +48,18 @@ export class Http1Visitor extends Timed implements Live {
   readonly #core: Core
   readonly #socket: Duplex
   readonly #transport: Socket
-  readonly #partial = new HeadBuffer()
+  readonly #headBuffer = new HeadBuffer()
   #phase: Phase = Phase.head
   #exchange: Http1Exchange | undefined
-  #chunked: ChunkedBody | undefined
-  #left = 0
+  #chunked: ChunkedDecoder | undefined
+  #bodyRemaining = 0
   /** Bytes read ahead of what can be dealt with. */
-  #rest: Buffer | undefined
+  #readAhead: Buffer | undefined
   #paused = false
-  #advancing = false
-  #isHalf = false
+  #parsing = false
+  #halfClosed = false
   /** What was pending, or had been carried, when a deadline last passed. */
-  #lastSeen = 0
+  #lastPending = 0
 
   /** `transport` is the TCP socket, `socket` the same or the TLS socket around it. */
   constructor(core: Core, socket: Duplex, transport: Socket, connection: Connection) {
@@ -64,8 +69,8 @@ export class Http1Visitor extends Timed implements Live {
     this.#transport = transport
     this.connection = connection
     packReads(socket)
-    this.out = new Out(socket, core.turn)
-    this.out.onRoom = () => this.#onRoom()
+    this.writer = new Out(socket, core.turn)
+    this.writer.onRoom = () => this.#onWriterDrain()
     core.live.add(this)
     core.deadlines.set(this, core.limits.head)
     socket.on('data', (chunk: Buffer) => this.#onData(chunk))
@@ -77,8 +82,8 @@ export class Http1Visitor extends Timed implements Live {
   /** Ends with the next answer, or soon when there is none to come: a request may be on its way right now (P9). */
   drain(): void {
     this.closing = true
-    if (this.#phase === Phase.head && this.#partial.size === 0)
-      this.#core.deadlines.set(this, this.#core.limits.farewell)
+    if (this.#phase === Phase.head && this.#headBuffer.size === 0)
+      this.#core.deadlines.set(this, this.#core.limits.drainIdle)
   }
 
   destroy(): void {
@@ -87,7 +92,7 @@ export class Http1Visitor extends Timed implements Live {
 
   /** What goes on for long, a WebSocket or a download, must obey a changed configuration as well. */
   recheck(): void {
-    if (this.#exchange !== undefined && !stillAllowed(this.#exchange)) this.reset()
+    if (this.#exchange !== undefined && !isStillAdmitted(this.#exchange)) this.reset()
   }
 
   /** Ends the connection so that the visitor sees an error. */
@@ -98,67 +103,67 @@ export class Http1Visitor extends Timed implements Live {
 
   /** A moment of progress: the deadline for the next one is moved. */
   touch(): void {
-    if (!this.#isHalf) this.#core.deadlines.set(this, this.#core.limits.progress)
+    if (!this.#halfClosed) this.#core.deadlines.set(this, this.#core.limits.progress)
   }
 
   /** The response of the current exchange was handed over completely. */
   responseDone(): void {
     if (this.#phase === Phase.closed) return
-    if (this.#phase === Phase.raw) {
-      this.out.end()
-      this.#becomeHalf()
+    if (this.#phase === Phase.upgraded) {
+      this.writer.end()
+      this.#limitHalfClosed()
       return
     }
     // An answer that came before the request was complete ends the connection: the rest of the body is not wanted.
     if (!this.requestDone || this.closing) {
-      this.#sayGoodbye()
+      this.#lingeringClose()
       return
     }
-    this.#next()
+    this.#awaitNextRequest()
   }
 
   /** From here on bytes pass as they are, those held back first. */
-  goRaw(): void {
-    this.#phase = Phase.raw
+  switchToUpgraded(): void {
+    this.#phase = Phase.upgraded
     this.touch()
-    this.#continue()
+    this.#parseReadAhead()
     // The visitor may have left before the upstream agreed.
     if (this.#socket.readableEnded) this.#onEnd()
   }
 
   /** Body bytes may go on: the upstream is there, or takes bytes again. */
-  resume(): void {
-    if (!this.#advancing) this.#continue()
+  resumeBody(): void {
+    if (!this.#parsing) this.#parseReadAhead()
   }
 
   /** The upstream takes no more of the body for now. */
-  holdBody(): void {
-    this.#pause()
+  pauseBody(): void {
+    this.#pauseReads()
   }
 
   onDeadline(): void {
-    if (this.#isHalf) {
+    if (this.#halfClosed) {
       this.#transport.destroy()
       return
     }
-    if (this.out.pending > 0 && this.#phase !== Phase.body) {
-      this.#checkStalled(this.out.pending)
+    if (this.writer.pending > 0 && this.#phase !== Phase.body) {
+      this.#checkStalled(this.writer.pending)
       return
     }
     switch (this.#phase) {
       case Phase.head:
-        if (this.#partial.size > 0) this.#refuse(refusal('head_timeout'))
-        else if (this.closing) this.#sayGoodbye()
+        if (this.#headBuffer.size > 0) this.#reject(refusal('head_timeout'))
+        else if (this.closing) this.#lingeringClose()
         else this.#transport.destroy()
         return
       case Phase.body:
-        this.#exchange!.refuse(refusal('body_timeout'))
+        this.#exchange!.reject(refusal('body_timeout'))
         return
-      case Phase.wait:
+      case Phase.response:
         if (this.#socket.readableEnded) this.#transport.destroy()
-        else this.#exchange!.refuse(refusal('upstream_timeout', this.#exchange!.head.host))
+        else this.#exchange!.reject(refusal('upstream_timeout', this.#exchange!.head.host))
         return
-      case Phase.raw:
+      case Phase.upgraded:
         // An idle WebSocket may stay.
         this.touch()
         return
@@ -168,85 +173,85 @@ export class Http1Visitor extends Timed implements Live {
   }
 
   #onData(chunk: Buffer): void {
-    const rest = this.#rest
-    this.#rest = undefined
-    this.#advance(rest === undefined ? chunk : Buffer.concat([rest, chunk]))
+    const readAhead = this.#readAhead
+    this.#readAhead = undefined
+    this.#parseAll(readAhead === undefined ? chunk : Buffer.concat([readAhead, chunk]))
     litter(chunk)
   }
 
-  #advance(chunk: Buffer): void {
-    this.#advancing = true
+  #parseAll(chunk: Buffer): void {
+    this.#parsing = true
     try {
       let rest: Buffer | undefined = chunk
-      while (rest !== undefined) rest = this.#take(rest)
+      while (rest !== undefined) rest = this.#parse(rest)
     } catch (error) {
       this.#core.log.error({ err: error }, 'a connection failed inside the edge')
       this.reset()
     }
-    this.#advancing = false
+    this.#parsing = false
   }
 
-  #take(bytes: Buffer): Buffer | undefined {
+  #parse(bytes: Buffer): Buffer | undefined {
     switch (this.#phase) {
       case Phase.head:
         // The answer to a pipelined request waits until the one before has been taken.
-        return this.out.congested ? this.#stash(bytes) : this.#takeHead(bytes)
+        return this.writer.congested ? this.#storeReadAhead(bytes) : this.#parseHead(bytes)
       case Phase.body:
-        return this.#exchange!.upstream === undefined ? this.#stash(bytes) : this.#takeBody(bytes)
-      case Phase.wait:
-        return this.#stash(bytes)
-      case Phase.raw:
-        if (this.#exchange!.upstream?.body(bytes) === false) this.#pause()
+        return this.#exchange!.upstream === undefined ? this.#storeReadAhead(bytes) : this.#parseBody(bytes)
+      case Phase.response:
+        return this.#storeReadAhead(bytes)
+      case Phase.upgraded:
+        if (this.#exchange!.upstream?.body(bytes) === false) this.#pauseReads()
         return undefined
       default:
         return undefined
     }
   }
 
-  #takeHead(bytes: Buffer): Buffer | undefined {
-    const all = this.#partial.size === 0 ? bytes : this.#partial.append(bytes)
-    const size = headLength(all, this.#partial.searched)
-    if (size > MAX_HEAD || (size === -1 && all.length > MAX_HEAD)) {
-      return this.#refuse(oversizedHead(all.toString('latin1', 0, MAX_HEAD + 1)))
+  #parseHead(bytes: Buffer): Buffer | undefined {
+    const all = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
+    const size = headLength(all, this.#headBuffer.searched)
+    if (size > MAX_HEAD_BYTES || (size === -1 && all.length > MAX_HEAD_BYTES)) {
+      return this.#reject(oversizedHeadError(all.toString('latin1', 0, MAX_HEAD_BYTES + 1)))
     }
     if (size === -1) {
-      if (this.#partial.size === 0) {
-        this.#partial.append(bytes)
+      if (this.#headBuffer.size === 0) {
+        this.#headBuffer.append(bytes)
         this.#core.deadlines.set(this, this.#core.limits.head)
       }
-      this.#partial.searched = all.length
+      this.#headBuffer.searched = all.length
       return undefined
     }
-    this.#partial.clear()
+    this.#headBuffer.clear()
     const scheme = this.connection.scheme === 'https' ? 'https' : 'http'
     const head = parseRequestHead(all.toString('latin1', 0, size), scheme)
-    if (head instanceof Refusal) return this.#refuse(head)
-    this.#begin(head)
+    if (head instanceof Refusal) return this.#reject(head)
+    this.#startExchange(head)
     return all.length === size ? undefined : all.subarray(size)
   }
 
-  #begin(head: RequestHead): void {
+  #startExchange(head: RequestHead): void {
     const { facts, minor } = head
     const exchange = new Http1Exchange(this.#core, this, head)
     this.#exchange = exchange
     this.touch()
     if (facts.close || (minor === 0 && !facts.keepAlive) || this.#core.draining) this.closing = true
     this.requestDone = !exchange.hasBody
-    this.#phase = this.requestDone ? Phase.wait : Phase.body
+    this.#phase = this.requestDone ? Phase.response : Phase.body
     if (!this.requestDone) {
-      this.#left = facts.length
-      this.#chunked = facts.chunked ? new ChunkedBody(requestNames) : undefined
+      this.#bodyRemaining = facts.contentLength
+      this.#chunked = facts.chunked ? new ChunkedDecoder(requestNames) : undefined
     }
     if (facts.expectOther) {
-      exchange.refuse(refusal('expectation_failed'))
+      exchange.reject(refusal('expectation_failed'))
       return
     }
-    if (asksForWebSocket(head)) {
+    if (isWebSocketRequest(head)) {
       // Whatever becomes of it, this connection carries no further request.
       this.closing = true
-      const fault = webSocketFault(head)
-      if (fault !== undefined) {
-        exchange.refuse(fault)
+      const error = checkWebSocketRequest(head)
+      if (error !== undefined) {
+        exchange.reject(error)
         return
       }
       exchange.upgrading = true
@@ -254,110 +259,110 @@ export class Http1Visitor extends Timed implements Live {
     dispatch(exchange)
   }
 
-  #takeBody(bytes: Buffer): Buffer | undefined {
+  #parseBody(bytes: Buffer): Buffer | undefined {
     const exchange = this.#exchange!
     this.touch()
-    let piece: Buffer
+    let data: Buffer
     let rest: Buffer | undefined
     if (this.#chunked === undefined) {
-      const size = Math.min(this.#left, bytes.length)
-      piece = size === bytes.length ? bytes : bytes.subarray(0, size)
+      const size = Math.min(this.#bodyRemaining, bytes.length)
+      data = size === bytes.length ? bytes : bytes.subarray(0, size)
       rest = size === bytes.length ? undefined : bytes.subarray(size)
-      this.#left -= size
-      this.requestDone = this.#left === 0
+      this.#bodyRemaining -= size
+      this.requestDone = this.#bodyRemaining === 0
     } else {
-      piece = this.#chunked.take(bytes)
-      if (this.#chunked.bad) {
+      data = this.#chunked.decode(bytes)
+      if (this.#chunked.failed) {
         this.closing = true
-        exchange.refuse(refusal('bad_request', 'its chunks are malformed'))
+        exchange.reject(refusal('bad_request', 'its chunks are malformed'))
         return undefined
       }
       rest = this.#chunked.end < bytes.length ? bytes.subarray(this.#chunked.end) : undefined
       this.requestDone = this.#chunked.done
     }
-    exchange.sendBody(piece, this.requestDone ? (this.#chunked?.trailers ?? '') : undefined)
+    exchange.sendBody(data, this.requestDone ? (this.#chunked?.trailers ?? '') : undefined)
     if (this.requestDone) {
       this.#chunked = undefined
-      if (this.#phase === Phase.body) this.#phase = Phase.wait
+      if (this.#phase === Phase.body) this.#phase = Phase.response
     }
     return rest
   }
 
   /** Ready for the next request of this connection. */
-  #next(): void {
-    this.out.release()
+  #awaitNextRequest(): void {
+    this.writer.release()
     this.#exchange = undefined
     this.#phase = Phase.head
     this.#core.deadlines.set(this, this.#core.limits.idle)
     if (this.#socket.readableEnded) {
-      this.#sayGoodbye()
+      this.#lingeringClose()
       return
     }
-    if (!this.#advancing) this.#continue()
+    if (!this.#parsing) this.#parseReadAhead()
   }
 
   /** Turns away something that is not a request, so nothing after it can be one. */
-  #refuse(why: Refusal): undefined {
-    const { status, fields, body } = answerRefusal(why, '')
-    this.#partial.clear()
-    this.out.text(
+  #reject(error: Refusal): undefined {
+    const { status, fields, body } = answerRefusal(error, '')
+    this.#headBuffer.clear()
+    this.writer.text(
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
     )
-    this.out.write(body)
-    this.#sayGoodbye()
+    this.writer.write(body)
+    this.#lingeringClose()
   }
 
-  #sayGoodbye(): void {
-    this.out.release()
+  #lingeringClose(): void {
+    this.writer.release()
     this.#exchange = undefined
     this.#chunked = undefined
-    this.#rest = undefined
-    this.#phase = Phase.linger
+    this.#readAhead = undefined
+    this.#phase = Phase.lingering
     this.#core.deadlines.set(this, this.#core.limits.linger)
-    this.out.end()
-    this.#unpause()
+    this.writer.end()
+    this.#resumeReads()
   }
 
   /** Keeps what was read ahead, one read at most: the socket is not read meanwhile. */
-  #stash(bytes: Buffer): undefined {
-    this.#rest = bytes
-    this.#pause()
+  #storeReadAhead(bytes: Buffer): undefined {
+    this.#readAhead = bytes
+    this.#pauseReads()
     return undefined
   }
 
   /** Deals with what was read ahead, then reads on. */
-  #continue(): void {
-    const rest = this.#rest
-    if (rest !== undefined) {
-      this.#rest = undefined
-      this.#advance(rest)
+  #parseReadAhead(): void {
+    const readAhead = this.#readAhead
+    if (readAhead !== undefined) {
+      this.#readAhead = undefined
+      this.#parseAll(readAhead)
     }
-    if (this.#rest === undefined) this.#unpause()
+    if (this.#readAhead === undefined) this.#resumeReads()
   }
 
-  #onRoom(): void {
-    this.#exchange?.onRoom()
-    if (this.#phase === Phase.head && this.#rest !== undefined) this.#continue()
+  #onWriterDrain(): void {
+    this.#exchange?.onDrain()
+    if (this.#phase === Phase.head && this.#readAhead !== undefined) this.#parseReadAhead()
   }
 
   /** The visitor will send nothing more. */
   #onEnd(): void {
     switch (this.#phase) {
       case Phase.head:
-        this.#sayGoodbye()
+        this.#lingeringClose()
         return
       case Phase.body:
         // Half a request: there is nothing to answer.
         this.reset()
         return
-      case Phase.wait:
+      case Phase.response:
         // Most who end here are gone, but some wait for the answer: they get a moment.
         this.closing = true
         this.#core.deadlines.set(this, this.#core.limits.halfClosed)
         return
-      case Phase.raw:
+      case Phase.upgraded:
         this.#exchange!.upstream?.end('')
-        this.#becomeHalf()
+        this.#limitHalfClosed()
         return
       default:
         return
@@ -365,40 +370,40 @@ export class Http1Visitor extends Timed implements Live {
   }
 
   /** One side of a WebSocket has ended: the other gets a moment, whatever it still sends. */
-  #becomeHalf(): void {
-    if (this.#isHalf) return
-    this.#isHalf = true
+  #limitHalfClosed(): void {
+    if (this.#halfClosed) return
+    this.#halfClosed = true
     this.#core.deadlines.set(this, this.#core.limits.halfWebSocket)
   }
 
   #onClose(): void {
     const exchange = this.#exchange
-    const raw = this.#phase === Phase.raw
+    const upgraded = this.#phase === Phase.upgraded
     this.#phase = Phase.closed
     this.#exchange = undefined
     this.#core.deadlines.clear(this)
     this.#core.live.delete(this)
-    exchange?.leave()
-    if (raw) exchange?.upstream?.abort()
+    exchange?.onClientClosed()
+    if (upgraded) exchange?.upstream?.abort()
   }
 
   /** A slow reader may be slow, but must read: one that took nothing between two deadlines is cut. */
   #checkStalled(pending: number): void {
-    if (pending === this.#lastSeen) {
+    if (pending === this.#lastPending) {
       this.reset()
       return
     }
-    this.#lastSeen = pending
+    this.#lastPending = pending
     this.touch()
   }
 
-  #pause(): void {
+  #pauseReads(): void {
     if (this.#paused) return
     this.#paused = true
     this.#socket.pause()
   }
 
-  #unpause(): void {
+  #resumeReads(): void {
     if (!this.#paused) return
     this.#paused = false
     this.#socket.resume()

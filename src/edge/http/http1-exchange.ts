@@ -1,49 +1,49 @@
 import type { Core } from '../core.ts'
 import { Exchange } from '../exchange.ts'
-import { chunkedEnd, chunkStart } from '../message/chunked.ts'
+import { formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import type { RequestHead } from '../message/request-head.ts'
 import type { Http1Visitor } from './http1-connection.ts'
 
-const Framing = { none: 0, length: 1, chunked: 2, untilEnd: 3, raw: 4 } as const
+const Framing = { none: 0, length: 1, chunked: 2, untilClose: 3, upgraded: 4 } as const
 type Framing = (typeof Framing)[keyof typeof Framing]
 
 /** An exchange whose visitor speaks HTTP/1. */
 export class Http1Exchange extends Exchange {
-  readonly #visitor: Http1Visitor
+  readonly #client: Http1Visitor
   #framing: Framing = Framing.none
 
-  constructor(core: Core, visitor: Http1Visitor, head: RequestHead) {
-    super(core, visitor.connection, head)
-    this.#visitor = visitor
+  constructor(core: Core, client: Http1Visitor, head: RequestHead) {
+    super(core, client.connection, head)
+    this.#client = client
   }
 
   /** Passes on a piece of the request body; `trailers` are given with the last one. */
-  sendBody(piece: Buffer, trailers: string | undefined): void {
+  sendBody(chunk: Buffer, trailers: string | undefined): void {
     const { upstream } = this
-    if (upstream === undefined || this.over) return
-    this.took(piece.length)
-    if (piece.length > 0) {
+    if (upstream === undefined || this.ended) return
+    this.countRequestBytes(chunk.length)
+    if (chunk.length > 0) {
       this.bodySent = true
-      if (!upstream.body(piece)) this.#visitor.holdBody()
+      if (!upstream.body(chunk)) this.#client.pauseBody()
     }
     if (trailers !== undefined) upstream.end(trailers)
   }
 
   writeInterim(status: number, reason: string, fields: string): void {
-    if (this.over || this.head.minor === 0) return
-    this.#visitor.out.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`)
+    if (this.ended || this.head.minor === 0) return
+    this.#client.writer.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`)
   }
 
   resumeBody(): void {
-    this.#visitor.resume()
+    this.#client.resumeBody()
   }
 
-  closeAfter(): void {
-    this.#visitor.closing = true
+  disableKeepAlive(): void {
+    this.#client.closing = true
   }
 
-  onRoom(): void {
-    this.roomForVisitor()
+  onDrain(): void {
+    this.onClientDrain()
   }
 
   protected writeHead(
@@ -53,7 +53,7 @@ export class Http1Exchange extends Exchange {
     length: number,
     hasBody: boolean,
   ): void {
-    const visitor = this.#visitor
+    const client = this.#client
     let framing = ''
     if (length >= 0) {
       framing = `Content-Length: ${length}\r\n`
@@ -63,54 +63,54 @@ export class Http1Exchange extends Exchange {
         framing = 'Transfer-Encoding: chunked\r\n'
         this.#framing = Framing.chunked
       } else {
-        this.#framing = Framing.untilEnd
-        visitor.closing = true
+        this.#framing = Framing.untilClose
+        client.closing = true
       }
     }
-    if (!visitor.requestDone) visitor.closing = true
-    if (visitor.closing) framing += 'Connection: close\r\n'
+    if (!client.requestDone) client.closing = true
+    if (client.closing) framing += 'Connection: close\r\n'
     else if (this.head.minor === 0) framing += 'Connection: keep-alive\r\n'
-    visitor.out.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}\r\n`)
+    client.writer.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}\r\n`)
   }
 
   protected writeUpgrade(reason: string, fields: string): void {
-    this.#framing = Framing.raw
-    this.#visitor.out.text(
+    this.#framing = Framing.upgraded
+    this.#client.writer.text(
       `HTTP/1.1 101 ${reason}\r\n${fields}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
     )
-    this.#visitor.goRaw()
+    this.#client.switchToUpgraded()
   }
 
-  protected writeBody(piece: Buffer): void {
-    const { out } = this.#visitor
+  protected writeBody(chunk: Buffer): void {
+    const { writer } = this.#client
     // An empty chunk would be the end of the body.
-    if (piece.length === 0) return
+    if (chunk.length === 0) return
     if (this.#framing === Framing.chunked) {
-      out.text(chunkStart(piece.length))
-      out.write(piece)
-      out.text('\r\n')
-    } else out.write(piece)
-    this.#visitor.touch()
+      writer.text(formatChunkHeader(chunk.length))
+      writer.write(chunk)
+      writer.text('\r\n')
+    } else writer.write(chunk)
+    this.#client.touch()
   }
 
   protected writeEnd(trailers: string): void {
-    if (this.#framing === Framing.chunked) this.#visitor.out.text(chunkedEnd(trailers))
-    this.#visitor.responseDone()
+    if (this.#framing === Framing.chunked) this.#client.writer.text(formatLastChunk(trailers))
+    this.#client.responseDone()
   }
 
   protected get congested(): boolean {
-    return this.#visitor.out.congested
+    return this.#client.writer.congested
   }
 
-  protected owe(bytes: number): void {
-    const { out } = this.#visitor
+  protected account(bytes: number): void {
+    const { writer } = this.#client
     // What an upstream that was given up had sent is not the next one's.
-    if (out.source !== this.upstream) out.release()
-    out.source = this.upstream
-    out.owe(bytes)
+    if (writer.source !== this.upstream) writer.release()
+    writer.source = this.upstream
+    writer.owe(bytes)
   }
 
-  protected abortVisitor(): void {
-    this.#visitor.reset()
+  protected resetClient(): void {
+    this.#client.reset()
   }
 }

@@ -9,20 +9,20 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Timed } from '../../base/io/timer-wheel.ts'
 import type { Connection } from '../connection.ts'
-import type { Core, Live } from '../core.ts'
-import { dispatch, stillAllowed } from '../dispatch.ts'
+import type { Core, LiveConnection } from '../core.ts'
+import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { Refusal } from '../errors.ts'
-import { readHttp2Head } from '../message/http2-head.ts'
-import { MAX_FIELDS, MAX_HEAD } from '../message/request-head.ts'
+import { parseHttp2Head } from '../message/http2-head.ts'
+import { MAX_FIELDS, MAX_HEAD_BYTES } from '../message/request-head.ts'
 import { answerRefusal } from '../response.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 
 /** What one connection may do to us (P23); beyond it, it alone is closed. */
-const OPTIONS = {
+const SESSION_OPTIONS = {
   settings: {
     maxConcurrentStreams: 100,
     initialWindowSize: 64 * 1024,
-    maxHeaderListSize: MAX_HEAD,
+    maxHeaderListSize: MAX_HEAD_BYTES,
     enablePush: false,
     enableConnectProtocol: false,
   },
@@ -38,13 +38,13 @@ const OPTIONS = {
   streamResetRate: 10,
 }
 
-const SESSION_WINDOW = 1024 * 1024
+const SESSION_WINDOW_BYTES = 1024 * 1024
 
 /** The highest stream id: a GOAWAY with it says "no new requests soon" without refusing those on their way. */
-const ANY_STREAM = 2 ** 31 - 1
+const MAX_STREAM_ID = 2 ** 31 - 1
 
 /** One HTTP/2 connection of a visitor. */
-export class Http2Visitor extends Timed implements Live {
+export class Http2ServerConnection extends Timed implements LiveConnection {
   readonly #core: Core
   readonly #transport: Socket
   readonly #connection: Connection
@@ -58,7 +58,7 @@ export class Http2Visitor extends Timed implements Live {
     this.#core = core
     this.#transport = transport
     this.#connection = connection
-    this.#session = performServerHandshake(socket, OPTIONS)
+    this.#session = performServerHandshake(socket, SESSION_OPTIONS)
     core.live.add(this)
     core.deadlines.set(this, core.limits.head)
     this.#session.on('stream', (stream, headers, flags, raw: unknown) =>
@@ -68,7 +68,7 @@ export class Http2Visitor extends Timed implements Live {
     this.#session.on('close', () => this.#onClose())
     // A connection of HTTP/2 has no half: whoever has closed their side has left.
     socket.on('end', () => this.destroy())
-    this.#session.on('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW))
+    this.#session.on('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES))
   }
 
   /** Asks the visitor to come back on a new connection, and a moment later takes no more here (P9). */
@@ -77,7 +77,7 @@ export class Http2Visitor extends Timed implements Live {
     this.#draining = true
     if (this.#exchanges.size === 0) this.#close()
     else {
-      this.#session.goaway(constants.NGHTTP2_NO_ERROR, ANY_STREAM)
+      this.#session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID)
       this.#core.deadlines.set(this, this.#core.limits.goaway)
     }
   }
@@ -88,7 +88,7 @@ export class Http2Visitor extends Timed implements Live {
   }
 
   recheck(): void {
-    for (const exchange of this.#exchanges) if (!stillAllowed(exchange)) exchange.breakOff()
+    for (const exchange of this.#exchanges) if (!isStillAdmitted(exchange)) exchange.breakOff()
   }
 
   /** No request for long, or the time between the two farewells is over; then what is left without one is cut. */
@@ -107,9 +107,9 @@ export class Http2Visitor extends Timed implements Live {
   #onStream(stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: unknown): void {
     stream.on('error', () => {})
     const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
-    const head = readHttp2Head(raw as string[], endStream, 'https')
+    const head = parseHttp2Head(raw as string[], endStream, 'https')
     if (head instanceof Refusal) {
-      refuseStream(stream, head)
+      rejectStream(stream, head)
       return
     }
     const exchange = new Http2Exchange(this.#core, this.#connection, head, stream, () =>
@@ -134,11 +134,11 @@ export class Http2Visitor extends Timed implements Live {
 }
 
 /** Turns away what is not a request we could pass on. */
-function refuseStream(stream: ServerHttp2Stream, why: Refusal): void {
-  const { status, body } = answerRefusal(why, '')
+function rejectStream(stream: ServerHttp2Stream, error: Refusal): void {
+  const { status, body } = answerRefusal(error, '')
   stream.respond({
     ':status': status,
-    'adit-error-code': why.code,
+    'adit-error-code': error.code,
     'content-type': 'text/plain; charset=utf-8',
     'content-length': body.length,
   })

@@ -8,16 +8,16 @@ import type { Core } from '../core.ts'
 import { refusal } from '../errors.ts'
 import { Exchange } from '../exchange.ts'
 import { requestNames } from '../message/field-names.ts'
-import { FieldFacts, scanFields } from '../message/field-scan.ts'
-import { toHeaders } from '../message/http2-fields.ts'
+import { MessageFraming, scanFields } from '../message/field-scan.ts'
+import { toHttp2Headers } from '../message/http2-fields.ts'
 import { isHttp2Field } from '../message/http2-head.ts'
 import { MAX_FIELDS, type RequestHead } from '../message/request-head.ts'
 
 /** An exchange whose visitor speaks HTTP/2. */
 export class Http2Exchange extends Exchange {
   readonly #stream: ServerHttp2Stream
-  readonly #out: Out
-  readonly #progress: Progress
+  readonly #writer: Out
+  readonly #progressTimeout: ProgressTimeout
   readonly #closeSession: () => void
   #received = 0
   #flowing = false
@@ -38,16 +38,16 @@ export class Http2Exchange extends Exchange {
     this.#stream = stream
     this.#closeSession = closeSession
     packReads(stream)
-    this.#out = new Out(stream, core.turn)
-    this.#out.onRoom = () => this.roomForVisitor()
-    this.#progress = new Progress(() => this.#onDeadline())
+    this.#writer = new Out(stream, core.turn)
+    this.#writer.onRoom = () => this.onClientDrain()
+    this.#progressTimeout = new ProgressTimeout(() => this.#onDeadline())
     this.#touch()
-    stream.on('wantTrailers', () => stream.sendTrailers(toHeaders(this.#trailers)))
+    stream.on('wantTrailers', () => stream.sendTrailers(toHttp2Headers(this.#trailers)))
     stream.on('trailers', (_headers, _flags, raw: unknown) => this.#onTrailers(raw))
     stream.on('close', () => {
-      core.deadlines.clear(this.#progress)
-      this.#out.release()
-      this.leave()
+      core.deadlines.clear(this.#progressTimeout)
+      this.#writer.release()
+      this.onClientClosed()
     })
   }
 
@@ -59,13 +59,13 @@ export class Http2Exchange extends Exchange {
       return
     }
     this.#flowing = true
-    this.#stream.on('data', (piece: Buffer) => this.#onData(piece))
+    this.#stream.on('data', (chunk: Buffer) => this.#onData(chunk))
     this.#stream.on('end', () => this.#onEnd())
   }
 
   writeInterim(status: number, _reason: string, fields: string): void {
-    if (this.over || this.#stream.headersSent || this.#stream.destroyed) return
-    this.#stream.additionalHeaders({ ...toHeaders(fields), ':status': status })
+    if (this.ended || this.#stream.headersSent || this.#stream.destroyed) return
+    this.#stream.additionalHeaders({ ...toHttp2Headers(fields), ':status': status })
   }
 
   /** Never asked for: a request for WebSocket does not come this way. */
@@ -73,7 +73,7 @@ export class Http2Exchange extends Exchange {
     this.breakOff()
   }
 
-  closeAfter(): void {
+  disableKeepAlive(): void {
     this.#closeSession()
   }
 
@@ -85,20 +85,20 @@ export class Http2Exchange extends Exchange {
     hasBody: boolean,
   ): void {
     if (this.#stream.destroyed) return
-    const headers = toHeaders(fields)
+    const headers = toHttp2Headers(fields)
     headers[':status'] = status
     if (length >= 0) headers['content-length'] = length
     this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers: hasBody && length === -1 })
   }
 
-  protected writeBody(piece: Buffer): void {
-    this.#out.write(piece)
+  protected writeBody(chunk: Buffer): void {
+    this.#writer.write(chunk)
     this.#touch()
   }
 
   protected writeEnd(trailers: string): void {
     this.#trailers = trailers
-    this.#out.end()
+    this.#writer.end()
     // The rest of a request that was answered early is not wanted (RFC 9113 section 8.1).
     if (this.hasBody && !this.#stream.readableEnded) {
       this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR))
@@ -106,81 +106,81 @@ export class Http2Exchange extends Exchange {
   }
 
   protected get congested(): boolean {
-    return this.#out.congested
+    return this.#writer.congested
   }
 
-  protected owe(bytes: number): void {
+  protected account(bytes: number): void {
     // What an upstream that was given up had sent is not the next one's.
-    if (this.#out.source !== this.upstream) this.#out.release()
-    this.#out.source = this.upstream
-    this.#out.owe(bytes)
+    if (this.#writer.source !== this.upstream) this.#writer.release()
+    this.#writer.source = this.upstream
+    this.#writer.owe(bytes)
   }
 
-  protected abortVisitor(): void {
+  protected resetClient(): void {
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
 
-  #onData(piece: Buffer): void {
-    const { length } = this.head.facts
-    this.#received += piece.length
+  #onData(chunk: Buffer): void {
+    const { contentLength } = this.head.facts
+    this.#received += chunk.length
     this.#touch()
-    if (this.over || this.upstream === undefined) return
-    if (length !== -1 && this.#received > length) {
+    if (this.ended || this.upstream === undefined) return
+    if (contentLength !== -1 && this.#received > contentLength) {
       this.breakOff()
       return
     }
-    this.took(piece.length)
+    this.countRequestBytes(chunk.length)
     this.bodySent = true
-    if (!this.upstream.body(piece)) this.#stream.pause()
-    litter(piece)
+    if (!this.upstream.body(chunk)) this.#stream.pause()
+    litter(chunk)
   }
 
   #onEnd(): void {
-    if (this.over || this.upstream === undefined) return
-    const { length } = this.head.facts
+    if (this.ended || this.upstream === undefined) return
+    const { contentLength } = this.head.facts
     // A body shorter than declared, or cut off by a reset, is no body.
-    if (this.#stream.aborted || (length !== -1 && this.#received !== length)) this.breakOff()
+    if (this.#stream.aborted || (contentLength !== -1 && this.#received !== contentLength)) this.breakOff()
     else this.upstream.end(this.#requestTrailers)
   }
 
   #onTrailers(raw: unknown): void {
     if (!Array.isArray(raw)) return
     let lines = ''
-    let sound = true
-    for (let at = 0; at < raw.length; at += 2) {
-      sound &&= isHttp2Field(raw[at], raw[at + 1])
-      lines += `${raw[at]}: ${raw[at + 1]}\r\n`
+    let valid = true
+    for (let index = 0; index < raw.length; index += 2) {
+      valid &&= isHttp2Field(raw[index], raw[index + 1])
+      lines += `${raw[index]}: ${raw[index + 1]}\r\n`
     }
-    const facts = new FieldFacts()
-    if (sound && scanFields(`${lines}\r\n`, 0, requestNames, MAX_FIELDS, facts) === undefined)
-      this.#requestTrailers = facts.kept
-    else this.refuse(refusal('bad_request', 'its trailers are malformed'))
+    const framing = new MessageFraming()
+    if (valid && scanFields(`${lines}\r\n`, 0, requestNames, MAX_FIELDS, framing) === undefined)
+      this.#requestTrailers = framing.fieldLines
+    else this.reject(refusal('bad_request', 'its trailers are malformed'))
   }
 
   #touch(): void {
-    this.core.deadlines.set(this.#progress, this.core.limits.progress)
+    this.core.deadlines.set(this.#progressTimeout, this.core.limits.progress)
   }
 
   #onDeadline(): void {
-    const { pending } = this.#out
+    const { pending } = this.#writer
     if (pending > 0 && pending !== this.#lastPending) {
       this.#lastPending = pending
       this.#touch()
-    } else if (pending > 0 || this.over) this.#stream.close(constants.NGHTTP2_CANCEL)
-    else this.refuse(refusal('upstream_timeout', this.head.host))
+    } else if (pending > 0 || this.ended) this.#stream.close(constants.NGHTTP2_CANCEL)
+    else this.reject(refusal('upstream_timeout', this.head.host))
   }
 }
 
 /** The deadline of one exchange among several on a connection. */
-class Progress extends Timed {
-  readonly #late: () => void
+class ProgressTimeout extends Timed {
+  readonly #onTimeout: () => void
 
-  constructor(late: () => void) {
+  constructor(onTimeout: () => void) {
     super()
-    this.#late = late
+    this.#onTimeout = onTimeout
   }
 
   onDeadline(): void {
-    this.#late()
+    this.#onTimeout()
   }
 }

@@ -2,8 +2,8 @@ import { isHostName } from '../../base/hostport.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 
 /** The largest ClientHello read, and the most bytes it may be spread over with its record headers. */
-const MAX_HELLO = 16 * 1024
-const MAX_BYTES = 20 * 1024
+const MAX_HELLO_BYTES = 16 * 1024
+const MAX_BUFFERED_BYTES = 20 * 1024
 
 const HANDSHAKE = 22
 const CLIENT_HELLO = 1
@@ -20,42 +20,42 @@ export const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
 export class HelloReader {
   /** Lower case, without a final dot; set when `push` has said `done`. */
   serverName = ''
-  readonly #held = new ByteQueue()
+  readonly #buffer = new ByteQueue()
   readonly #message = new ByteQueue()
   /** Where the next record begins. */
-  #at = 0
+  #recordStart = 0
 
   /** All bytes so far, to be passed on as they are. */
   get bytes(): Buffer {
-    return this.#held.bytes
+    return this.#buffer.bytes
   }
 
   push(chunk: Buffer): 'more' | 'done' | 'bad' {
-    this.#held.push(chunk)
-    const { bytes } = this.#held
-    while (bytes.length - this.#at >= 5) {
-      const length = bytes.readUInt16BE(this.#at + 3)
-      if (bytes[this.#at] !== HANDSHAKE || bytes[this.#at + 1] !== 3) return 'bad'
-      if (length === 0 || length > MAX_HELLO) return 'bad'
-      if (bytes.length - this.#at < 5 + length) break
-      this.#message.push(bytes.subarray(this.#at + 5, this.#at + 5 + length))
-      this.#at += 5 + length
-      const result = this.#readMessage()
+    this.#buffer.push(chunk)
+    const { bytes } = this.#buffer
+    while (bytes.length - this.#recordStart >= 5) {
+      const length = bytes.readUInt16BE(this.#recordStart + 3)
+      if (bytes[this.#recordStart] !== HANDSHAKE || bytes[this.#recordStart + 1] !== 3) return 'bad'
+      if (length === 0 || length > MAX_HELLO_BYTES) return 'bad'
+      if (bytes.length - this.#recordStart < 5 + length) break
+      this.#message.push(bytes.subarray(this.#recordStart + 5, this.#recordStart + 5 + length))
+      this.#recordStart += 5 + length
+      const result = this.#parseMessage()
       if (result !== 'more') return result
     }
     // Only a byte that cannot begin a record is refused before the record is complete.
-    if (bytes.length > this.#at && bytes[this.#at] !== HANDSHAKE) return 'bad'
-    return bytes.length > MAX_BYTES ? 'bad' : 'more'
+    if (bytes.length > this.#recordStart && bytes[this.#recordStart] !== HANDSHAKE) return 'bad'
+    return bytes.length > MAX_BUFFERED_BYTES ? 'bad' : 'more'
   }
 
-  #readMessage(): 'more' | 'done' | 'bad' {
+  #parseMessage(): 'more' | 'done' | 'bad' {
     const message = this.#message.bytes
     if (message[0] !== CLIENT_HELLO) return 'bad'
     if (message.length < 4) return 'more'
     const length = message.readUIntBE(1, 3)
-    if (length > MAX_HELLO) return 'bad'
+    if (length > MAX_HELLO_BYTES) return 'bad'
     if (message.length < 4 + length) return 'more'
-    const name = serverNameIn(message.subarray(4, 4 + length))
+    const name = parseServerName(message.subarray(4, 4 + length))
     if (name === undefined) return 'bad'
     this.serverName = name
     return 'done'
@@ -63,43 +63,45 @@ export class HelloReader {
 }
 
 /** The bytes after a length of `width` bytes at `at`, undefined when they are not all there. */
-function vector(bytes: Buffer, at: number, width: 1 | 2): Buffer | undefined {
-  if (at + width > bytes.length) return undefined
-  const length = bytes.readUIntBE(at, width)
-  return at + width + length > bytes.length ? undefined : bytes.subarray(at + width, at + width + length)
+function readVector(bytes: Buffer, offset: number, width: 1 | 2): Buffer | undefined {
+  if (offset + width > bytes.length) return undefined
+  const length = bytes.readUIntBE(offset, width)
+  return offset + width + length > bytes.length
+    ? undefined
+    : bytes.subarray(offset + width, offset + width + length)
 }
 
 /** RFC 8446 section 4.1.2 as far as the extensions, then RFC 6066 section 3. */
-function serverNameIn(hello: Buffer): string | undefined {
-  const session = vector(hello, 34, 1)
-  if (session === undefined) return undefined
-  let at = 35 + session.length
-  const suites = vector(hello, at, 2)
-  if (suites === undefined) return undefined
-  at += 2 + suites.length
-  const compressions = vector(hello, at, 1)
-  if (compressions === undefined) return undefined
-  at += 1 + compressions.length
-  const extensions = vector(hello, at, 2)
-  if (extensions === undefined || at + 2 + extensions.length !== hello.length) return undefined
-  let found: string | undefined
-  for (let p = 0; p < extensions.length; ) {
-    const body = vector(extensions, p + 2, 2)
+function parseServerName(hello: Buffer): string | undefined {
+  const sessionId = readVector(hello, 34, 1)
+  if (sessionId === undefined) return undefined
+  let offset = 35 + sessionId.length
+  const cipherSuites = readVector(hello, offset, 2)
+  if (cipherSuites === undefined) return undefined
+  offset += 2 + cipherSuites.length
+  const compressionMethods = readVector(hello, offset, 1)
+  if (compressionMethods === undefined) return undefined
+  offset += 1 + compressionMethods.length
+  const extensions = readVector(hello, offset, 2)
+  if (extensions === undefined || offset + 2 + extensions.length !== hello.length) return undefined
+  let serverName: string | undefined
+  for (let position = 0; position < extensions.length; ) {
+    const body = readVector(extensions, position + 2, 2)
     if (body === undefined) return undefined
-    if (extensions.readUInt16BE(p) === SERVER_NAME) {
-      if (found !== undefined) return undefined
-      found = nameIn(body)
-      if (found === undefined) return undefined
+    if (extensions.readUInt16BE(position) === SERVER_NAME) {
+      if (serverName !== undefined) return undefined
+      serverName = parseServerNameExtension(body)
+      if (serverName === undefined) return undefined
     }
-    p += 4 + body.length
+    position += 4 + body.length
   }
-  return found
+  return serverName
 }
 
-function nameIn(extension: Buffer): string | undefined {
-  const list = vector(extension, 0, 2)
+function parseServerNameExtension(extension: Buffer): string | undefined {
+  const list = readVector(extension, 0, 2)
   if (list === undefined || list.length + 2 !== extension.length || list[0] !== 0) return undefined
-  const name = vector(list, 1, 2)
+  const name = readVector(list, 1, 2)
   if (name === undefined || name.length + 3 !== list.length) return undefined
   const text = name.toString('latin1').toLowerCase()
   const host = text.endsWith('.') ? text.slice(0, -1) : text

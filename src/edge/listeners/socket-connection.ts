@@ -1,5 +1,5 @@
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import type { Connection, TlsFacts } from '../connection.ts'
+import type { Connection, TlsInfo } from '../connection.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 /** The facts of an accepted socket. All of them are copies: what is told of a connection is told after its end. */
@@ -11,14 +11,14 @@ export class SocketConnection implements Connection {
   readonly localPort: number
   readonly serverName: string | undefined
   readonly policy: TlsPolicy | undefined
-  readonly tls: TlsFacts | undefined
+  readonly tls: TlsInfo | undefined
   readonly startedAt: number
 
   constructor(
     ends: SocketEnds,
     scheme: Connection['scheme'],
     startedAt: number,
-    tls?: { serverName: string; policy: TlsPolicy | undefined; facts: TlsFacts | undefined },
+    tls?: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
   ) {
     this.scheme = scheme
     this.startedAt = startedAt
@@ -28,6 +28,6 @@ export class SocketConnection implements Connection {
     this.localPort = ends.localPort
     this.serverName = tls?.serverName
     this.policy = tls?.policy
-    this.tls = tls?.facts
+    this.tls = tls?.info
   }
 }

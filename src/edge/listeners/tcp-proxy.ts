@@ -7,16 +7,16 @@ import type { ByteStream } from '../../base/io/stream.ts'
 import { Timed } from '../../base/io/timer-wheel.ts'
 import type { Target } from '../backend.ts'
 import type { Connection } from '../connection.ts'
-import type { Core, Live } from '../core.ts'
+import type { Core, LiveConnection } from '../core.ts'
 import { Refusal } from '../errors.ts'
 import type { RawEntry } from '../table.ts'
 import type { Visitor } from '../tunnels.ts'
 
 /** However many targets a backend has, one connection does not go round them all. */
-const MAX_TRIES = 8
+const MAX_ATTEMPTS = 8
 
 /** Everything that is known when a raw connection may be joined with its stream. */
-export interface RawArrival {
+export interface TcpProxyOptions {
   readonly core: Core
   /** The bytes' carrier: the TCP socket, or the TLS socket around it. */
   readonly socket: Duplex
@@ -27,21 +27,21 @@ export interface RawArrival {
   /** True when the bytes are still the visitor's TLS. */
   readonly passthroughTls: boolean
   /** Bytes already taken from the socket. */
-  readonly first: Buffer | undefined
+  readonly initialBytes: Buffer | undefined
   /** The entry that would serve the connection if it came now. */
-  current(): RawEntry | undefined
+  currentEntry(): RawEntry | undefined
 }
 
 /** Lets a visitor in or not; says so by ending the connection, there being no other way to say anything. */
-export function admit(core: Core, connection: Connection, entry: RawEntry): boolean {
-  const refused = refusedBy(core, connection, entry)
-  if (refused === undefined) return true
-  report(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, refused)
+export function admitConnection(core: Core, connection: Connection, entry: RawEntry): boolean {
+  const rejection = checkAdmission(core, connection, entry)
+  if (rejection === undefined) return true
+  reportConnection(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
   return false
 }
 
 /** Why an entry does not let a visitor in; undefined when it does. */
-function refusedBy(core: Core, connection: Connection, entry: RawEntry): unknown {
+function checkAdmission(core: Core, connection: Connection, entry: RawEntry): unknown {
   try {
     for (const step of entry.admission ?? []) step(connection)
     return undefined
@@ -53,31 +53,31 @@ function refusedBy(core: Core, connection: Connection, entry: RawEntry): unknown
 }
 
 /** A connection whose bytes are carried as they are, until both sides have ended. */
-export class RawVisitor extends Timed implements Live {
-  readonly #arrival: RawArrival
+export class TcpProxyConnection extends Timed implements LiveConnection {
+  readonly #options: TcpProxyOptions
   readonly #pipe: Pipe
-  #lastMoved = -1
+  #lastBytesMoved = -1
   /** Set when the visitor was let in and a change of the configuration ended that. */
-  #refused: unknown
+  #rejection: unknown
 
-  private constructor(arrival: RawArrival, stream: ByteStream) {
+  private constructor(options: TcpProxyOptions, stream: ByteStream) {
     super()
-    const { core, socket, transport } = arrival
-    this.#arrival = arrival
+    const { core, socket, transport } = options
+    this.#options = options
     core.live.add(this)
     const end = { socket, abort: () => resetSocket(transport, socket) }
-    this.#pipe = new Pipe(end, stream, core.turn, arrival.first, (result) => this.#onClose(result))
-    arrival.entry.traffic.open.add(this.#pipe)
+    this.#pipe = new Pipe(end, stream, core.turn, options.initialBytes, (result) => this.#onClose(result))
+    options.entry.traffic.open.add(this.#pipe)
     core.deadlines.set(this, core.limits.progress)
   }
 
   /** Opens a stream for the visitor, or ends the connection when nobody is there. */
-  static start(arrival: RawArrival): void {
-    arrival.entry.counters.connections++
-    arrival.entry.traffic.connections++
-    const stream = open(arrival)
-    if (stream !== undefined) new RawVisitor(arrival, stream)
-    else resetSocket(arrival.transport, arrival.socket)
+  static start(options: TcpProxyOptions): void {
+    options.entry.counters.connections++
+    options.entry.traffic.connections++
+    const stream = openStream(options)
+    if (stream !== undefined) new TcpProxyConnection(options, stream)
+    else resetSocket(options.transport, options.socket)
   }
 
   /** Nothing tells such a visitor to come back later: it has until the end of the stop. */
@@ -89,65 +89,69 @@ export class RawVisitor extends Timed implements Live {
 
   /** An open connection must obey a changed configuration as well. */
   recheck(): void {
-    const { core, connection } = this.#arrival
-    const entry = this.#arrival.current()
-    this.#refused = entry && refusedBy(core, connection, entry)
-    if (entry === undefined || entry.policy?.key !== connection.policy?.key || this.#refused !== undefined) {
+    const { core, connection } = this.#options
+    const entry = this.#options.currentEntry()
+    this.#rejection = entry && checkAdmission(core, connection, entry)
+    if (
+      entry === undefined ||
+      entry.policy?.key !== connection.policy?.key ||
+      this.#rejection !== undefined
+    ) {
       this.#pipe.abort(new Error('The configuration does not admit this connection any more.'))
     }
   }
 
   /** An idle connection may stay, but one that has bytes to move must move them (P16). */
   onDeadline(): void {
-    const { core } = this.#arrival
-    const moved = this.#pipe.bytesIn + this.#pipe.bytesOut - this.#pipe.pending
-    if (this.#pipe.waiting && moved === this.#lastMoved) {
+    const { core } = this.#options
+    const bytesMoved = this.#pipe.bytesIn + this.#pipe.bytesOut - this.#pipe.pending
+    if (this.#pipe.waiting && bytesMoved === this.#lastBytesMoved) {
       this.#pipe.abort(new Error('Nothing moved for too long.'))
       return
     }
-    this.#lastMoved = moved
+    this.#lastBytesMoved = bytesMoved
     core.deadlines.set(this, core.limits.progress)
   }
 
   #onClose(result: PipeResult): void {
-    const { core, connection, entry } = this.#arrival
+    const { core, connection, entry } = this.#options
     core.live.delete(this)
     core.deadlines.clear(this)
     entry.traffic.open.delete(this.#pipe)
     entry.traffic.bytesIn += result.bytesIn
     entry.traffic.bytesOut += result.bytesOut
     if (result.error !== undefined) entry.counters.errors++
-    report(core, connection, entry, result, this.#refused)
+    reportConnection(core, connection, entry, result, this.#rejection)
   }
 }
 
-function open({ entry, connection, proto, passthroughTls }: RawArrival): ByteStream | undefined {
-  const visitor: Visitor = {
+function openStream({ entry, connection, proto, passthroughTls }: TcpProxyOptions): ByteStream | undefined {
+  const client: Visitor = {
     clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
     serverAddress: joinHostPort(connection.localAddress, connection.localPort),
     proto,
     via: entry.via,
     passthroughTls,
   }
-  const tried: Target[] = []
+  const failedTargets: Target[] = []
   for (;;) {
-    const target = entry.backend(tried)
-    if (target === undefined || tried.length === MAX_TRIES) return undefined
+    const target = entry.backend(failedTargets)
+    if (target === undefined || failedTargets.length === MAX_ATTEMPTS) return undefined
     try {
-      return target.open(visitor)
+      return target.open(client)
     } catch {
       // Too busy, or gone since: perhaps another one is not.
-      tried.push(target)
+      failedTargets.push(target)
     }
   }
 }
 
-function report(
+function reportConnection(
   core: Core,
   connection: Connection,
   entry: RawEntry,
   result: PipeResult,
-  refused: unknown,
+  rejection: unknown,
 ): void {
   const { observer } = core
   if (observer?.wantsConnections(entry.accountId) !== true) return
@@ -159,8 +163,8 @@ function report(
       endedAt: core.clock.now(),
       bytesIn: result.bytesIn,
       bytesOut: result.bytesOut,
-      notes: notesOf(entry, refused),
-      refusal: refused instanceof Refusal ? refused.code : undefined,
+      notes: buildNotes(entry, rejection),
+      errorCode: rejection instanceof Refusal ? rejection.code : undefined,
     })
   } catch (err) {
     // An observer's failure must not reach the socket that has ended, where nothing catches it.
@@ -169,8 +173,8 @@ function report(
 }
 
 /** What the event says of the entry's own IP restriction; nothing where there is none, or something else refused. */
-function notesOf({ restricted }: RawEntry, refused: unknown): Record<string, string> {
-  if (refused instanceof Refusal && refused.name === 'address_denied')
+function buildNotes({ restricted }: RawEntry, rejection: unknown): Record<string, string> {
+  if (rejection instanceof Refusal && rejection.name === 'address_denied')
     return { 'ip_policy.decision': 'block' }
-  return restricted && refused === undefined ? { 'ip_policy.decision': 'allow' } : {}
+  return restricted && rejection === undefined ? { 'ip_policy.decision': 'allow' } : {}
 }

@@ -27,28 +27,28 @@ export interface TlsPolicy {
 
 /** The policies in use: equal settings are one policy, so that its session tickets outlive a change elsewhere. */
 export class TlsPolicies {
-  readonly #known = new Map<string, WeakRef<TlsPolicy>>()
-  readonly #gone = new FinalizationRegistry<string>((key) => {
-    if (this.#known.get(key)?.deref() === undefined) this.#known.delete(key)
+  readonly #policies = new Map<string, WeakRef<TlsPolicy>>()
+  readonly #finalizer = new FinalizationRegistry<string>((key) => {
+    if (this.#policies.get(key)?.deref() === undefined) this.#policies.delete(key)
   })
 
   get(settings: TlsPolicySettings): TlsPolicy {
-    const key = keyOf(settings)
-    const known = this.#known.get(key)?.deref()
-    if (known !== undefined) return known
+    const key = policyKey(settings)
+    const existing = this.#policies.get(key)?.deref()
+    if (existing !== undefined) return existing
     const policy = { key, settings }
-    this.#known.set(key, new WeakRef(policy))
-    this.#gone.register(policy, key)
+    this.#policies.set(key, new WeakRef(policy))
+    this.#finalizer.register(policy, key)
     return policy
   }
 }
 
 /** Secrets go into the key as a digest only. */
-function keyOf({ minVersion, clientAuthorities, certificate, http }: TlsPolicySettings): string {
-  const plain = `${http ? 'http' : 'raw'} ${minVersion ?? 'TLSv1.2'}`
+function policyKey({ minVersion, clientAuthorities, certificate, http }: TlsPolicySettings): string {
+  const prefix = `${http ? 'http' : 'raw'} ${minVersion ?? 'TLSv1.2'}`
   // What most ask for, and for a hundred thousand edges at once.
-  if (clientAuthorities === undefined && certificate === undefined) return plain
+  if (clientAuthorities === undefined && certificate === undefined) return prefix
   const digest = createHash('sha256')
   digest.update(JSON.stringify([clientAuthorities ?? null, certificate ?? null]))
-  return `${plain} ${digest.digest('base64url')}`
+  return `${prefix} ${digest.digest('base64url')}`
 }

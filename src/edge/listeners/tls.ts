@@ -4,14 +4,14 @@ import { Admission, type AdmissionLimits } from '../../base/admission.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import { Timed } from '../../base/io/timer-wheel.ts'
-import type { TlsFacts } from '../connection.ts'
-import type { Core, Live } from '../core.ts'
+import type { TlsInfo } from '../connection.ts'
+import type { Core, LiveConnection } from '../core.ts'
 import { Http1Visitor } from '../http/http1-connection.ts'
-import { Http2Visitor } from '../http/http2-connection.ts'
+import { Http2ServerConnection } from '../http/http2-connection.ts'
 import type { HttpEntry, RawEntry } from '../table.ts'
 import { HelloReader, UNRECOGNIZED_NAME } from './client-hello.ts'
 import { SocketConnection } from './socket-connection.ts'
-import { admit, RawVisitor } from './tcp-proxy.ts'
+import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 import { type CertificateLookup, type OnSecure, TlsTerminator } from './tls-terminator.ts'
 
@@ -33,9 +33,9 @@ const MAX_HANDSHAKE_SHARE = 1 / 8
 /** The HTTPS and TLS listener, not yet listening: looks at each ClientHello and decides what becomes of it. */
 export function createTlsListener(core: Core, options: TlsListenerOptions): Server {
   const terminators = new WeakMap<TlsPolicy, TlsTerminator>()
-  const terminatorOf = (policy: TlsPolicy): TlsTerminator => {
-    const known = terminators.get(policy)
-    if (known !== undefined) return known
+  const terminatorFor = (policy: TlsPolicy): TlsTerminator => {
+    const existing = terminators.get(policy)
+    if (existing !== undefined) return existing
     const terminator = new TlsTerminator(policy, options.certificates, options.handshakeTimeout)
     terminators.set(policy, terminator)
     return terminator
@@ -46,47 +46,47 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const ends = admission.admit(socket)
     if (ends === undefined) return
-    const leave = handshakes.takeSource(ends.remoteAddress)
-    if (leave === undefined) socket.destroy()
-    else new Arrival(core, socket, ends, leave, options, terminatorOf)
+    const releaseHandshake = handshakes.takeSource(ends.remoteAddress)
+    if (releaseHandshake === undefined) socket.destroy()
+    else new PendingTlsConnection(core, socket, ends, releaseHandshake, options, terminatorFor)
   })
   server.maxConnections = options.admission.total
   return server
 }
 
 /** A connection from its first byte to the moment it is known whose it is. */
-class Arrival extends Timed implements Live {
+class PendingTlsConnection extends Timed implements LiveConnection {
   readonly #core: Core
   readonly #socket: Socket
   readonly #ends: SocketEnds
-  readonly #leave: () => void
+  readonly #releaseHandshake: () => void
   readonly #options: TlsListenerOptions
-  readonly #terminatorOf: (policy: TlsPolicy) => TlsTerminator
-  readonly #reader = new HelloReader()
+  readonly #terminatorFor: (policy: TlsPolicy) => TlsTerminator
+  readonly #helloParser = new HelloReader()
   readonly #startedAt: number
 
   constructor(
     core: Core,
     socket: Socket,
     ends: SocketEnds,
-    leave: () => void,
+    releaseHandshake: () => void,
     options: TlsListenerOptions,
-    terminatorOf: (policy: TlsPolicy) => TlsTerminator,
+    terminatorFor: (policy: TlsPolicy) => TlsTerminator,
   ) {
     super()
     this.#core = core
     this.#socket = socket
     this.#ends = ends
-    this.#leave = leave
+    this.#releaseHandshake = releaseHandshake
     this.#options = options
-    this.#terminatorOf = terminatorOf
+    this.#terminatorFor = terminatorFor
     this.#startedAt = core.clock.now()
     core.live.add(this)
     core.deadlines.set(this, core.limits.handshake)
     socket.on('data', this.#onData)
     socket.on('error', () => {})
     socket.on('end', this.destroy)
-    socket.on('close', () => this.#over())
+    socket.on('close', () => this.#release())
   }
 
   drain(): void {}
@@ -102,72 +102,84 @@ class Arrival extends Timed implements Live {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const result = this.#reader.push(chunk)
+    const result = this.#helloParser.push(chunk)
     if (result === 'more') return
     this.#socket.pause()
     this.#socket.off('data', this.#onData)
-    if (result === 'bad') this.#turnAway()
+    if (result === 'bad') this.#reject()
     else {
-      this.#decide(this.#reader.serverName).catch((error) => {
+      this.#route(this.#helloParser.serverName).catch((error) => {
         this.#core.log.error({ err: error }, 'a TLS connection failed inside the edge')
         this.#socket.destroy()
       })
     }
   }
 
-  async #decide(serverName: string): Promise<void> {
+  async #route(serverName: string): Promise<void> {
     const core = this.#core
     const entry = core.table.tls(serverName)
     if (entry?.kind === 'raw') {
-      this.#startRaw(serverName, entry)
+      this.#startTcpProxy(serverName, entry)
       return
     }
     const policy = entry?.policy ?? this.#options.defaultPolicy
     if (policy.settings.certificate === undefined) {
       const certificate = await this.#options.certificates(serverName)
       if (certificate === undefined) {
-        this.#turnAway()
+        this.#reject()
         return
       }
     }
-    this.#terminate(policy, (socket, facts) => this.#startHttp(serverName, policy, socket, facts, entry))
+    this.#terminate(policy, (socket, info) => this.#startHttp(serverName, policy, socket, info, entry))
   }
 
-  #startRaw(serverName: string, entry: RawEntry): void {
+  #startTcpProxy(serverName: string, entry: RawEntry): void {
     const core = this.#core
     const transport = this.#socket
-    const before = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
+    const connection = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
       serverName,
       policy: entry.policy,
-      facts: undefined,
+      info: undefined,
     })
-    if (!admit(core, before, entry)) {
+    if (!admitConnection(core, connection, entry)) {
       resetSocket(transport)
       return
     }
-    const common = {
+    const options = {
       core,
       transport,
       entry,
       proto: 'tls',
-      current: () => currentRaw(core, serverName),
+      currentEntry: () => findRawEntry(core, serverName),
     } as const
     const { policy } = entry
     if (policy === undefined) {
-      this.#over()
+      this.#release()
       transport.off('end', this.destroy)
-      const first = this.#reader.bytes
-      RawVisitor.start({ ...common, socket: transport, connection: before, passthroughTls: true, first })
+      const initialBytes = this.#helloParser.bytes
+      TcpProxyConnection.start({
+        ...options,
+        socket: transport,
+        connection: connection,
+        passthroughTls: true,
+        initialBytes,
+      })
       transport.resume()
       return
     }
-    this.#terminate(policy, (socket, facts) => {
+    this.#terminate(policy, (socket, info) => {
       const connection = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
         serverName,
         policy,
-        facts,
+        info,
       })
-      RawVisitor.start({ ...common, socket, connection, passthroughTls: false, first: undefined })
+      TcpProxyConnection.start({
+        ...options,
+        socket,
+        connection,
+        passthroughTls: false,
+        initialBytes: undefined,
+      })
     })
   }
 
@@ -175,16 +187,16 @@ class Arrival extends Timed implements Live {
     serverName: string,
     policy: TlsPolicy,
     socket: TLSSocket,
-    facts: TlsFacts,
+    info: TlsInfo,
     entry: HttpEntry | undefined,
   ): void {
     const connection = new SocketConnection(this.#ends, 'https', this.#startedAt, {
       serverName,
       // Where nobody serves the name there is nothing to disagree with.
       policy: entry === undefined ? this.#options.defaultPolicy : policy,
-      facts,
+      info,
     })
-    if (facts.alpn === 'h2') new Http2Visitor(this.#core, socket, this.#socket, connection)
+    if (info.alpn === 'h2') new Http2ServerConnection(this.#core, socket, this.#socket, connection)
     else new Http1Visitor(this.#core, socket, this.#socket, connection)
   }
 
@@ -192,26 +204,26 @@ class Arrival extends Timed implements Live {
     const socket = this.#socket
     if (socket.destroyed) return
     socket.off('end', this.destroy)
-    socket.unshift(this.#reader.bytes)
-    this.#terminatorOf(policy).accept(socket, this.#ends, (secure, facts) => {
-      this.#over()
-      onSecure(secure, facts)
+    socket.unshift(this.#helloParser.bytes)
+    this.#terminatorFor(policy).accept(socket, this.#ends, (tlsSocket, info) => {
+      this.#release()
+      onSecure(tlsSocket, info)
     })
   }
 
-  #turnAway(): void {
+  #reject(): void {
     this.#socket.end(UNRECOGNIZED_NAME)
     this.#socket.resume()
   }
 
-  #over(): void {
-    this.#leave()
+  #release(): void {
+    this.#releaseHandshake()
     this.#core.live.delete(this)
     this.#core.deadlines.clear(this)
   }
 }
 
-function currentRaw(core: Core, serverName: string): RawEntry | undefined {
+function findRawEntry(core: Core, serverName: string): RawEntry | undefined {
   const entry = core.table.tls(serverName)
   return entry?.kind === 'raw' ? entry : undefined
 }

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ChunkedBody } from './chunked.ts'
+import { ChunkedDecoder } from './chunked.ts'
 import { requestNames } from './field-names.ts'
 
 /** Feeds the text in pieces of this size; the data, what was left over, and how it ended. */
 function decode(text: string, size: number) {
-  const body = new ChunkedBody(requestNames)
+  const body = new ChunkedDecoder(requestNames)
   let data = ''
   const bytes = Buffer.from(text, 'latin1')
   for (let at = 0; at < bytes.length; at += size) {
     const piece = Buffer.from(bytes.subarray(at, at + size))
-    data += body.take(piece).toString('latin1')
-    if (body.bad || body.done) {
+    data += body.decode(piece).toString('latin1')
+    if (body.failed || body.done) {
       return {
         data,
         rest: text.slice(at + body.end),
-        bad: body.bad,
+        bad: body.failed,
         done: body.done,
         trailers: body.trailers,
       }
     }
   }
-  return { data, rest: '', bad: body.bad, done: body.done, trailers: body.trailers }
+  return { data, rest: '', bad: body.failed, done: body.done, trailers: body.trailers }
 }
 
 test('chunks are joined however they are cut', () => {

@@ -1,11 +1,11 @@
-import { HEX } from './ascii.ts'
+import { HEX_VALUES } from './ascii.ts'
 import type { FieldNames } from './field-names.ts'
-import { FieldFacts, scanFields } from './field-scan.ts'
+import { MessageFraming, scanFields } from './field-scan.ts'
 
 /** Limits of chunked framing (P20). */
-const MAX_DIGITS = 8
-const MAX_EXTENSIONS = 1024
-const MAX_TRAILERS = 4096
+const MAX_SIZE_DIGITS = 8
+const MAX_EXTENSION_BYTES = 1024
+const MAX_TRAILER_BYTES = 4096
 const MAX_TRAILER_FIELDS = 100
 
 const CR = 13
@@ -23,28 +23,28 @@ const State = {
   dataLf: 5,
   trailers: 6,
   done: 7,
-  bad: 8,
+  failed: 8,
 } as const
 type State = (typeof State)[keyof typeof State]
 
-const NOTHING = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
 /**
  * Takes chunked framing off a body, strictly, so that it can be framed anew: whatever extensions, odd sizes or forged
  * trailers it had do not reach the next reader (P24). Data of several chunks is moved together inside the piece it
  * came in, so that many small chunks become one.
  */
-export class ChunkedBody {
+export class ChunkedDecoder {
   /** Trailer lines to pass on, each ended by CRLF; known once `done`. */
   trailers = ''
   readonly #names: FieldNames
   #state: State = State.size
   #size = 0
   #digits = 0
-  #extensions = 0
-  #left = 0
+  #extensionBytes = 0
+  #remaining = 0
   #trailers = ''
-  #end = 0
+  #consumed = 0
 
   constructor(names: FieldNames) {
     this.#names = names
@@ -54,98 +54,104 @@ export class ChunkedBody {
     return this.#state === State.done
   }
 
-  get bad(): boolean {
-    return this.#state === State.bad
+  get failed(): boolean {
+    return this.#state === State.failed
   }
 
   /** How much of the last piece belonged to this body; the rest is the next message. */
   get end(): number {
-    return this.#end
+    return this.#consumed
   }
 
   /** The data in this piece, possibly none; uses the memory of the piece. Look at `done` and `bad` afterwards. */
-  take(piece: Buffer): Buffer {
+  decode(chunk: Buffer): Buffer {
     let p = 0
     let start = 0
     let size = 0
-    while (p < piece.length && this.#state < State.done) {
+    while (p < chunk.length && this.#state < State.done) {
       if (this.#state === State.data) {
-        const count = Math.min(this.#left, piece.length - p)
+        const count = Math.min(this.#remaining, chunk.length - p)
         if (size === 0) start = p
-        else piece.copyWithin(start + size, p, p + count)
+        else chunk.copyWithin(start + size, p, p + count)
         size += count
         p += count
-        this.#left -= count
-        if (this.#left === 0) this.#state = State.dataCr
-      } else if (this.#state === State.trailers) p = this.#takeTrailers(piece, p)
-      else this.#takeByte(piece[p++]!)
+        this.#remaining -= count
+        if (this.#remaining === 0) this.#state = State.dataCr
+      } else if (this.#state === State.trailers) p = this.#parseTrailers(chunk, p)
+      else this.#parseByte(chunk[p++]!)
     }
-    this.#end = p
-    return size === 0 ? NOTHING : piece.subarray(start, start + size)
+    this.#consumed = p
+    return size === 0 ? EMPTY : chunk.subarray(start, start + size)
   }
 
-  #takeByte(c: number): void {
+  #parseByte(byte: number): void {
     switch (this.#state) {
       case State.size: {
-        const digit = HEX[c]!
+        const digit = HEX_VALUES[byte]!
         if (digit !== 255) {
           this.#size = this.#size * 16 + digit
-          if (++this.#digits > MAX_DIGITS) this.#state = State.bad
-        } else if (this.#digits === 0) this.#state = State.bad
-        else if (c === CR) this.#state = State.sizeLf
-        else this.#state = c === SEMICOLON ? State.extension : State.bad
+          if (++this.#digits > MAX_SIZE_DIGITS) this.#state = State.failed
+        } else if (this.#digits === 0) this.#state = State.failed
+        else if (byte === CR) this.#state = State.sizeLf
+        else this.#state = byte === SEMICOLON ? State.extension : State.failed
         return
       }
       case State.extension:
-        if (++this.#extensions > MAX_EXTENSIONS) this.#state = State.bad
-        else if (c === CR) this.#state = State.sizeLf
-        else if ((c < SPACE && c !== TAB) || c === 127) this.#state = State.bad
+        if (++this.#extensionBytes > MAX_EXTENSION_BYTES) this.#state = State.failed
+        else if (byte === CR) this.#state = State.sizeLf
+        else if ((byte < SPACE && byte !== TAB) || byte === 127) this.#state = State.failed
         return
       case State.sizeLf:
-        if (c !== LF) this.#state = State.bad
+        if (byte !== LF) this.#state = State.failed
         else this.#state = this.#size === 0 ? State.trailers : State.data
-        this.#left = this.#size
+        this.#remaining = this.#size
         this.#size = 0
         this.#digits = 0
         return
       case State.dataCr:
-        this.#state = c === CR ? State.dataLf : State.bad
+        this.#state = byte === CR ? State.dataLf : State.failed
         return
       default:
-        this.#state = c === LF ? State.size : State.bad
+        this.#state = byte === LF ? State.size : State.failed
     }
   }
 
-  #takeTrailers(piece: Buffer, at: number): number {
-    const before = this.#trailers.length
+  #parseTrailers(chunk: Buffer, offset: number): number {
+    const bufferedLength = this.#trailers.length
     const text =
-      this.#trailers + piece.toString('latin1', at, Math.min(piece.length, at + MAX_TRAILERS + 4 - before))
+      this.#trailers +
+      chunk.toString(
+        'latin1',
+        offset,
+        Math.min(chunk.length, offset + MAX_TRAILER_BYTES + 4 - bufferedLength),
+      )
     const end = text.startsWith('\r\n') ? 2 : text.indexOf('\r\n\r\n') + 4
     if (end === 3) {
-      if (text.length > MAX_TRAILERS + 2) this.#state = State.bad
+      if (text.length > MAX_TRAILER_BYTES + 2) this.#state = State.failed
       this.#trailers = text
-      return at + text.length - before
+      return offset + text.length - bufferedLength
     }
-    this.#state = end - 2 > MAX_TRAILERS || !this.#readTrailers(text.slice(0, end)) ? State.bad : State.done
-    return at + end - before
+    this.#state =
+      end - 2 > MAX_TRAILER_BYTES || !this.#readTrailers(text.slice(0, end)) ? State.failed : State.done
+    return offset + end - bufferedLength
   }
 
   #readTrailers(text: string): boolean {
     if (text.length === 2) return true
-    const facts = new FieldFacts()
+    const facts = new MessageFraming()
     const fault = scanFields(text, 0, this.#names, MAX_TRAILER_FIELDS, facts)
     // Fields with a meaning were left out: a trailer may not frame, route or identify anything.
-    this.trailers = facts.kept
+    this.trailers = facts.fieldLines
     return fault === undefined
   }
 }
 
 /** The line before a chunk of this size. */
-export function chunkStart(size: number): string {
+export function formatChunkHeader(size: number): string {
   return `${size.toString(16)}\r\n`
 }
 
 /** The end of a chunked body with these trailer lines. */
-export function chunkedEnd(trailers: string): string {
+export function formatLastChunk(trailers: string): string {
   return trailers === '' ? '0\r\n\r\n' : `0\r\n${trailers}\r\n`
 }

@@ -1,5 +1,5 @@
 import { trimOws } from '../../base/optional-white-space.ts'
-import { FIELD_VALUE, ODD_IN_NAME, TOKEN } from './ascii.ts'
+import { FIELD_VALUE_CHARS, FOLDABLE_IN_NAME, TOKEN_CHARS } from './ascii.ts'
 import { type FieldNames, Meaning } from './field-names.ts'
 
 const CR = 13
@@ -9,14 +9,14 @@ const SPACE = 32
 const TAB = 9
 
 /** What the fields of one message say about its framing and connection, and the lines that are passed on. */
-export class FieldFacts {
+export class MessageFraming {
   /** Lines to pass on, each ended by CRLF. */
-  kept = ''
-  count = 0
-  hosts = 0
+  fieldLines = ''
+  fieldCount = 0
+  hostCount = 0
   host = ''
   /** Declared length of the body, -1 when there is none. */
-  length = -1
+  contentLength = -1
   chunked = false
   close = false
   keepAlive = false
@@ -29,7 +29,7 @@ export class FieldFacts {
   /** `TE: trailers` was said. */
   trailers = false
   /** Further names in Connection: fields that end here. */
-  named: Set<string> | undefined
+  connectionOptions: Set<string> | undefined
 }
 
 /** Why a list of fields cannot be accepted. */
@@ -50,119 +50,123 @@ export type FieldFault =
  */
 export function scanFields(
   text: string,
-  at: number,
+  offset: number,
   names: FieldNames,
   maxFields: number,
-  facts: FieldFacts,
+  framing: MessageFraming,
 ): FieldFault | undefined {
   const end = text.length - 2
-  let from = at
-  let kept = ''
+  let runStart = offset
+  let fieldLines = ''
   let count = 0
-  let p = at
-  while (p < end) {
+  let position = offset
+  while (position < end) {
     if (++count > maxFields) return 'it has too many header fields'
-    const line = p
-    const first = text.charCodeAt(p)
-    let odd = 0
-    let c = first
-    while (TOKEN[c] === 1) {
-      odd |= ODD_IN_NAME[c]!
-      c = text.charCodeAt(++p)
+    const line = position
+    const first = text.charCodeAt(position)
+    let foldable = 0
+    let char = first
+    while (TOKEN_CHARS[char] === 1) {
+      foldable |= FOLDABLE_IN_NAME[char]!
+      char = text.charCodeAt(++position)
     }
-    const nameEnd = p
-    if (c !== COLON || p === line) return 'a header field is malformed'
-    do c = text.charCodeAt(++p)
-    while (c === SPACE || c === TAB)
-    const valueStart = p
-    while (FIELD_VALUE[c] === 1) c = text.charCodeAt(++p)
-    if (c !== CR || text.charCodeAt(p + 1) !== LF) return 'a header field has a forbidden character'
-    const valueEnd = p
-    p += 2
-    if (odd === 0 && !names.mayMean(first, nameEnd - line)) continue
+    const nameEnd = position
+    if (char !== COLON || position === line) return 'a header field is malformed'
+    do char = text.charCodeAt(++position)
+    while (char === SPACE || char === TAB)
+    const valueStart = position
+    while (FIELD_VALUE_CHARS[char] === 1) char = text.charCodeAt(++position)
+    if (char !== CR || text.charCodeAt(position + 1) !== LF) return 'a header field has a forbidden character'
+    const valueEnd = position
+    position += 2
+    if (foldable === 0 && !names.mayBeSpecial(first, nameEnd - line)) continue
     const name = text.slice(line, nameEnd).toLowerCase()
-    if (odd === 1) {
-      if (!names.imitates(name)) continue
+    if (foldable === 1) {
+      if (!names.isLookalike(name)) continue
     } else {
-      const meaning = names.meaning(name)
-      if (meaning === Meaning.none) continue
-      if (meaning !== Meaning.drop) {
-        const fault = read(meaning, trimOws(text.slice(valueStart, valueEnd)), facts)
+      const kind = names.kindOf(name)
+      if (kind === Meaning.none) continue
+      if (kind !== Meaning.drop) {
+        const fault = readField(kind, trimOws(text.slice(valueStart, valueEnd)), framing)
         if (fault !== undefined) return fault
       }
     }
-    if (line > from) kept += text.slice(from, line)
-    from = p
+    if (line > runStart) fieldLines += text.slice(runStart, line)
+    runStart = position
   }
-  facts.kept = from === at ? text.slice(at, end) : kept + text.slice(from, end)
-  facts.count = count
-  if (facts.chunked && facts.length !== -1) return 'it has both Content-Length and Transfer-Encoding'
-  if (facts.named !== undefined) facts.kept = withoutNamed(facts.kept, facts.named)
+  framing.fieldLines = runStart === offset ? text.slice(offset, end) : fieldLines + text.slice(runStart, end)
+  framing.fieldCount = count
+  if (framing.chunked && framing.contentLength !== -1)
+    return 'it has both Content-Length and Transfer-Encoding'
+  if (framing.connectionOptions !== undefined)
+    framing.fieldLines = removeFields(framing.fieldLines, framing.connectionOptions)
   return undefined
 }
 
-const LENGTH = /^[0-9]{1,15}$/
+const CONTENT_LENGTH = /^[0-9]{1,15}$/
 
-function read(meaning: Meaning, value: string, facts: FieldFacts): FieldFault | undefined {
-  switch (meaning) {
+function readField(kind: Meaning, value: string, framing: MessageFraming): FieldFault | undefined {
+  switch (kind) {
     case Meaning.host:
-      facts.host = value
-      return ++facts.hosts > 1 ? 'it has more than one Host field' : undefined
-    case Meaning.length:
-      if (facts.length !== -1) return 'it has more than one Content-Length field'
-      if (!LENGTH.test(value)) return 'its Content-Length is not valid'
-      facts.length = Number(value)
+      framing.host = value
+      return ++framing.hostCount > 1 ? 'it has more than one Host field' : undefined
+    case Meaning.contentLength:
+      if (framing.contentLength !== -1) return 'it has more than one Content-Length field'
+      if (!CONTENT_LENGTH.test(value)) return 'its Content-Length is not valid'
+      framing.contentLength = Number(value)
       return undefined
-    case Meaning.transfer:
-      if (facts.chunked || value.toLowerCase() !== 'chunked')
+    case Meaning.transferEncoding:
+      if (framing.chunked || value.toLowerCase() !== 'chunked')
         return 'its Transfer-Encoding is not the single word chunked'
-      facts.chunked = true
+      framing.chunked = true
       return undefined
     case Meaning.connection:
-      readConnection(value, facts)
+      readConnection(value, framing)
       return undefined
     case Meaning.upgrade:
-      facts.upgrade = facts.upgrade === '' ? value.toLowerCase() : `${facts.upgrade}, ${value.toLowerCase()}`
+      framing.upgrade =
+        framing.upgrade === '' ? value.toLowerCase() : `${framing.upgrade}, ${value.toLowerCase()}`
       return undefined
     case Meaning.expect:
-      if (value.toLowerCase() === '100-continue') facts.expectContinue = true
-      else facts.expectOther = true
+      if (value.toLowerCase() === '100-continue') framing.expectContinue = true
+      else framing.expectOther = true
       return undefined
     case Meaning.te:
-      if (/(^|[, \t])trailers($|[,; \t])/i.test(value)) facts.trailers = true
+      if (/(^|[, \t])trailers($|[,; \t])/i.test(value)) framing.trailers = true
       return undefined
     default:
       return undefined
   }
 }
 
-function readConnection(value: string, facts: FieldFacts): void {
+function readConnection(value: string, framing: MessageFraming): void {
   // What most senders say needs no list.
   if (value === 'keep-alive' || value === 'close') {
-    if (value === 'close') facts.close = true
-    else facts.keepAlive = true
+    if (value === 'close') framing.close = true
+    else framing.keepAlive = true
     return
   }
   for (const part of value.toLowerCase().split(',')) {
     const option = trimOws(part)
-    if (option === 'close') facts.close = true
-    else if (option === 'keep-alive') facts.keepAlive = true
-    else if (option === 'upgrade') facts.upgrading = true
+    if (option === 'close') framing.close = true
+    else if (option === 'keep-alive') framing.keepAlive = true
+    else if (option === 'upgrade') framing.upgrading = true
     else if (option !== '') {
-      facts.named ??= new Set()
-      facts.named.add(option)
+      framing.connectionOptions ??= new Set()
+      framing.connectionOptions.add(option)
     }
   }
 }
 
 /** Field lines without those of these lower-case names. */
-function withoutNamed(kept: string, named: ReadonlySet<string>): string {
-  let rest = ''
-  for (let p = 0; p < kept.length; ) {
-    const end = kept.indexOf('\r\n', p)
-    const next = end < 0 ? kept.length : end + 2
-    if (!named.has(kept.slice(p, kept.indexOf(':', p)).toLowerCase())) rest += kept.slice(p, next)
-    p = next
+function removeFields(lines: string, names: ReadonlySet<string>): string {
+  let remaining = ''
+  for (let position = 0; position < lines.length; ) {
+    const end = lines.indexOf('\r\n', position)
+    const next = end < 0 ? lines.length : end + 2
+    if (!names.has(lines.slice(position, lines.indexOf(':', position)).toLowerCase()))
+      remaining += lines.slice(position, next)
+    position = next
   }
-  return rest
+  return remaining
 }

@@ -37,25 +37,26 @@ export class Fields {
 
   /** The value of the first field of this lower-case name. */
   get(name: string): string | undefined {
-    for (const field of this.#parsed()) if (field.name === name) return field.value
+    for (const field of this.#parse()) if (field.name === name) return field.value
     return undefined
   }
 
   /** All values of this lower-case name, in order. */
   getAll(name: string): string[] {
     const values: string[] = []
-    for (const field of this.#parsed()) if (field.name === name) values.push(field.value)
+    for (const field of this.#parse()) if (field.name === name) values.push(field.value)
     return values
   }
 
   /** Names (lower case) and values in order. */
   *[Symbol.iterator](): Generator<[string, string]> {
-    for (const { name, value } of this.#parsed()) yield [name, value]
+    for (const { name, value } of this.#parse()) yield [name, value]
   }
 
   remove(name: string): void {
-    const list = this.#parsed()
-    for (let at = list.length - 1; at >= 0; at--) if (list[at]!.name === name) list.splice(at, 1)
+    const list = this.#parse()
+    for (let index = list.length - 1; index >= 0; index--)
+      if (list[index]!.name === name) list.splice(index, 1)
   }
 
   /** Adds a field after the others. */
@@ -65,7 +66,7 @@ export class Fields {
 
   /** The same with one that was made before. */
   append(field: Field): void {
-    this.#parsed().push(field)
+    this.#parse().push(field)
   }
 
   set(name: string, value: string): void {
@@ -73,18 +74,18 @@ export class Fields {
     this.add(name, value)
   }
 
-  #parsed(): Field[] {
+  #parse(): Field[] {
     if (this.#list !== undefined) return this.#list
     this.#list = []
-    for (let p = 0; p < this.#text.length; ) {
-      const next = this.#text.indexOf('\r\n', p) + 2
-      const colon = this.#text.indexOf(':', p)
+    for (let position = 0; position < this.#text.length; ) {
+      const next = this.#text.indexOf('\r\n', position) + 2
+      const colon = this.#text.indexOf(':', position)
       this.#list.push({
-        name: this.#text.slice(p, colon).toLowerCase(),
-        line: this.#text.slice(p, next),
+        name: this.#text.slice(position, colon).toLowerCase(),
+        line: this.#text.slice(position, next),
         value: trimOws(this.#text.slice(colon + 1, next - 2)),
       })
-      p = next
+      position = next
     }
     return this.#list
   }

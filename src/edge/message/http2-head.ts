@@ -1,16 +1,16 @@
 import { parseHostPort } from '../../base/hostport.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { type Refusal, refusal } from '../errors.ts'
-import { isFieldValue, isToken, TARGET } from './ascii.ts'
+import { isFieldValue, isToken, TARGET_CHARS } from './ascii.ts'
 import { requestNames } from './field-names.ts'
-import { FieldFacts, scanFields } from './field-scan.ts'
-import { MAX_FIELDS, MAX_HEAD, MAX_TARGET, type RequestHead } from './request-head.ts'
+import { MessageFraming, scanFields } from './field-scan.ts'
+import { MAX_FIELDS, MAX_HEAD_BYTES, MAX_TARGET_BYTES, type RequestHead } from './request-head.ts'
 
 /**
  * Reads an HTTP/2 request as if it had come in HTTP/1, through the same guard, so that nothing in it can change the
  * framing, method, target or host of what we write to the upstream (P26).
  */
-export function readHttp2Head(
+export function parseHttp2Head(
   raw: readonly string[],
   endStream: boolean,
   scheme: 'http' | 'https',
@@ -19,13 +19,13 @@ export function readHttp2Head(
   const cookies: string[] = []
   let lines = ''
   let count = 0
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at]!
-    const value = raw[at + 1]!
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]!
+    const value = raw[index + 1]!
     if (name.startsWith(':')) {
-      if (pseudo.has(name)) return bad(`it has ${name} twice`)
+      if (pseudo.has(name)) return badRequest(`it has ${name} twice`)
       pseudo.set(name, value)
-    } else if (!isHttp2Field(name, value)) return bad('a header field has a forbidden character')
+    } else if (!isHttp2Field(name, value)) return badRequest('a header field has a forbidden character')
     else {
       if (++count > MAX_FIELDS) return refusal('head_too_large')
       // RFC 9113 section 8.2.3: the pieces of a cookie are one field again.
@@ -36,38 +36,45 @@ export function readHttp2Head(
   if (cookies.length > 0) lines += `cookie: ${cookies.join('; ')}\r\n`
   const target = pseudo.get(':path') ?? ''
   const method = pseudo.get(':method') ?? ''
-  if (target.length > MAX_TARGET) return refusal('target_too_long')
-  if (lines.length + target.length > MAX_HEAD) return refusal('head_too_large')
-  if (!isToken(method)) return bad('its method is not valid')
+  if (target.length > MAX_TARGET_BYTES) return refusal('target_too_long')
+  if (lines.length + target.length > MAX_HEAD_BYTES) return refusal('head_too_large')
+  if (!isToken(method)) return badRequest('its method is not valid')
   if (method === 'CONNECT') return refusal('method_refused', method)
-  if (pseudo.get(':scheme') !== scheme) return bad('its scheme is not that of the connection')
-  if (!isTarget(target, method)) return bad('its target is not valid')
-  const facts = new FieldFacts()
-  const fault = scanFields(`${lines}\r\n`, 0, requestNames, MAX_FIELDS, facts)
-  if (fault !== undefined) return bad(fault)
-  if (facts.chunked || facts.upgrade !== '' || facts.close || facts.keepAlive || facts.named !== undefined) {
-    return bad('it has fields that HTTP/2 does not know')
+  if (pseudo.get(':scheme') !== scheme) return badRequest('its scheme is not that of the connection')
+  if (!isTarget(target, method)) return badRequest('its target is not valid')
+  const framing = new MessageFraming()
+  const fault = scanFields(`${lines}\r\n`, 0, requestNames, MAX_FIELDS, framing)
+  if (fault !== undefined) return badRequest(fault)
+  if (
+    framing.chunked ||
+    framing.upgrade !== '' ||
+    framing.close ||
+    framing.keepAlive ||
+    framing.connectionOptions !== undefined
+  ) {
+    return badRequest('it has fields that HTTP/2 does not know')
   }
-  if (facts.expectOther) return refusal('expectation_failed')
-  if (endStream && facts.length > 0) return bad('its Content-Length is not valid')
+  if (framing.expectOther) return refusal('expectation_failed')
+  if (endStream && framing.contentLength > 0) return badRequest('its Content-Length is not valid')
   // Without a declared length the body is framed in chunks on the way on.
-  if (!endStream && facts.length === -1) facts.chunked = true
-  return withHost(method, target, pseudo.get(':authority'), facts)
+  if (!endStream && framing.contentLength === -1) framing.chunked = true
+  return resolveHost(method, target, pseudo.get(':authority'), framing)
 }
 
-function withHost(
+function resolveHost(
   method: string,
   target: string,
   authority: string | undefined,
-  facts: FieldFacts,
+  facts: MessageFraming,
 ): RequestHead | Refusal {
-  const named = authority ?? (facts.hosts === 1 ? facts.host : undefined)
-  if (named === undefined) return bad('it names no host')
-  const host = parseHostPort(named)
-  if (host === undefined) return bad('its host is not valid')
-  if (facts.hosts === 1) {
-    const other = parseHostPort(facts.host)
-    if (other?.host !== host.host || other.port !== host.port) return bad('its two hosts disagree')
+  const requestedAuthority = authority ?? (facts.hostCount === 1 ? facts.host : undefined)
+  if (requestedAuthority === undefined) return badRequest('it names no host')
+  const host = parseHostPort(requestedAuthority)
+  if (host === undefined) return badRequest('its host is not valid')
+  if (facts.hostCount === 1) {
+    const hostField = parseHostPort(facts.host)
+    if (hostField?.host !== host.host || hostField.port !== host.port)
+      return badRequest('its two hosts disagree')
   }
   return {
     method,
@@ -87,10 +94,11 @@ export function isHttp2Field(name: string, value: string): boolean {
 function isTarget(target: string, method: string): boolean {
   if (target === '*') return method === 'OPTIONS'
   if (!target.startsWith('/')) return false
-  for (let at = 0; at < target.length; at++) if (TARGET[target.charCodeAt(at)] !== 1) return false
+  for (let index = 0; index < target.length; index++)
+    if (TARGET_CHARS[target.charCodeAt(index)] !== 1) return false
   return true
 }
 
-function bad(why: string): Refusal {
-  return refusal('bad_request', why)
+function badRequest(reason: string): Refusal {
+  return refusal('bad_request', reason)
 }

@@ -4,9 +4,9 @@ import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
 import { HelloReader } from '../listeners/client-hello.ts'
-import { ChunkedBody } from './chunked.ts'
+import { ChunkedDecoder } from './chunked.ts'
 import { requestNames } from './field-names.ts'
-import { readHttp2Head } from './http2-head.ts'
+import { parseHttp2Head } from './http2-head.ts'
 import { parseRequestHead } from './request-head.ts'
 import { parseResponseHead } from './response-head.ts'
 
@@ -22,15 +22,15 @@ const CHUNKED = Buffer.from(
 
 /** What a reader makes of a chunked body that comes in pieces of this size. */
 function dechunk(bytes: Buffer, size: number) {
-  const body = new ChunkedBody(requestNames)
+  const body = new ChunkedDecoder(requestNames)
   let data = ''
   let used = 0
-  for (let at = 0; at < bytes.length && !body.bad && !body.done; at += size) {
+  for (let at = 0; at < bytes.length && !body.failed && !body.done; at += size) {
     const piece = Buffer.from(bytes.subarray(at, at + size))
-    data += body.take(piece).toString('latin1')
+    data += body.decode(piece).toString('latin1')
     used = body.done ? at + body.end : at + piece.length
   }
-  return body.bad ? { bad: true } : { data, done: body.done, used, trailers: body.trailers }
+  return body.failed ? { bad: true } : { data, done: body.done, used, trailers: body.trailers }
 }
 
 test('20,000 damaged chunked bodies are read alike whole and in pieces', (t) => {
@@ -63,12 +63,12 @@ test('20,000 damaged request heads are read, with one valid host and length, or 
     const end = text.indexOf('\r\n\r\n')
     if (end < 0) continue
     const head = parseRequestHead(text.slice(0, end + 4), 'https')
-    if (!('facts' in head)) continue
+    if (!('host' in head)) continue
     read += 1
     assert.match(head.host, /^[a-z0-9._:[\]-]+$/, text)
     assert.match(head.method, /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, text)
     assert.doesNotMatch(head.target, /[\u0000- #\u007f]/, text)
-    assert.ok(!(head.facts.chunked && head.facts.length >= 0), `two framings: ${text}`)
+    assert.ok(!(head.facts.chunked && head.facts.contentLength >= 0), `two framings: ${text}`)
   }
   assert.ok(read > 300, `only ${read} heads were read`)
 })
@@ -117,12 +117,12 @@ test('20,000 damaged HTTP/2 heads are read, with one valid host and framing, or 
         list.splice(random.below(list.length + 1), random.below(2), [...random.pick(fields)])
       else field[part] = mutate(random, Buffer.from(field[part]!, 'latin1')).toString('latin1')
     }
-    const head = readHttp2Head(list.flat(), random.below(2) === 0, 'https')
-    if (!('facts' in head)) continue
+    const head = parseHttp2Head(list.flat(), random.below(2) === 0, 'https')
+    if (!('host' in head)) continue
     read += 1
     assert.match(head.host, /^[a-z0-9._:[\]-]+$/, JSON.stringify(list))
     assert.doesNotMatch(head.target, /[\u0000- #\u007f]/, JSON.stringify(list))
-    assert.ok(!(head.facts.chunked && head.facts.length >= 0), JSON.stringify(list))
+    assert.ok(!(head.facts.chunked && head.facts.contentLength >= 0), JSON.stringify(list))
   }
   assert.ok(read > 300, `only ${read} heads were read`)
 })

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../errors.ts'
-import { MAX_FIELDS, MAX_HEAD, MAX_TARGET, parseRequestHead, type RequestHead } from './request-head.ts'
+import {
+  MAX_FIELDS,
+  MAX_HEAD_BYTES,
+  MAX_TARGET_BYTES,
+  parseRequestHead,
+  type RequestHead,
+} from './request-head.ts'
 
 function parse(text: string, scheme: 'http' | 'https' = 'http'): RequestHead | Refusal {
   return parseRequestHead(text, scheme)
@@ -28,8 +34,8 @@ test('an ordinary head is read', () => {
   assert.equal(head.target, '/a?b')
   assert.equal(head.host, 'ex.example')
   assert.equal(head.authority, 'ex.example:8080')
-  assert.equal(head.facts.length, 5)
-  assert.equal(head.facts.kept, 'X-A:  b \r\nCookie: c\r\n')
+  assert.equal(head.facts.contentLength, 5)
+  assert.equal(head.facts.fieldLines, 'X-A:  b \r\nCookie: c\r\n')
 })
 
 test('request lines that are not exactly one are refused', () => {
@@ -216,8 +222,8 @@ test('what belongs to one hop or only to the edge is dropped, in every spelling'
   ]
   for (const line of dropped) {
     const { facts } = accepted(`GET / HTTP/1.1\r\nHost: h.example\r\nX-A: 1\r\n${line}\r\nX-B: 2\r\n\r\n`)
-    assert.equal(facts.kept, 'X-A: 1\r\nX-B: 2\r\n', line)
-    assert.equal(facts.length, -1)
+    assert.equal(facts.fieldLines, 'X-A: 1\r\nX-B: 2\r\n', line)
+    assert.equal(facts.contentLength, -1)
     assert.equal(facts.chunked, false)
   }
 })
@@ -227,7 +233,7 @@ test('ordinary fields stay as they are, odd names among them', () => {
     'Accept: */*\r\nAuthorization: Basic x\r\nUser-Agent: \r\nX_Api_Key: k\r\nX-Forward: 1\r\n' +
     'Content-Type: text/plain; charset=\u00e9\r\nngrok-skip-browser-warning: 1\r\nAdit: 1\r\nA: b\r\n'
 
-  assert.equal(accepted(`GET / HTTP/1.1\r\nHost: h.example\r\n${kept}\r\n`).facts.kept, kept)
+  assert.equal(accepted(`GET / HTTP/1.1\r\nHost: h.example\r\n${kept}\r\n`).facts.fieldLines, kept)
 })
 
 test('fields named in Connection end here, but not those the edge decides by', () => {
@@ -236,8 +242,8 @@ test('fields named in Connection end here, but not those the edge decides by', (
       'Connection: close, x-hop, host, content-length\r\nContent-Length: 3\r\nX-HOP: 3\r\n\r\n',
   )
 
-  assert.equal(facts.kept, 'X-End: 2\r\n')
-  assert.equal(facts.length, 3)
+  assert.equal(facts.fieldLines, 'X-End: 2\r\n')
+  assert.equal(facts.contentLength, 3)
   assert.equal(facts.close, true)
   assert.equal(facts.host, 'h.example')
 })
@@ -246,9 +252,9 @@ test('limits hold to the byte', () => {
   const target = (length: number) => `GET /${'a'.repeat(length - 1)} HTTP/1.1\r\nHost: h.example\r\n\r\n`
   const fields = (count: number) => `GET / HTTP/1.1\r\nHost: h.example\r\n${'A: b\r\n'.repeat(count - 1)}\r\n`
 
-  accepted(target(MAX_TARGET))
-  refusedWith(414, target(MAX_TARGET + 1))
+  accepted(target(MAX_TARGET_BYTES))
+  refusedWith(414, target(MAX_TARGET_BYTES + 1))
   accepted(fields(MAX_FIELDS))
   refusedWith(431, fields(MAX_FIELDS + 1))
-  assert.equal(MAX_HEAD, 16 * 1024)
+  assert.equal(MAX_HEAD_BYTES, 16 * 1024)
 })

@@ -1,9 +1,9 @@
-import { FIELD_VALUE } from './ascii.ts'
+import { FIELD_VALUE_CHARS } from './ascii.ts'
 import { responseNames } from './field-names.ts'
-import { FieldFacts, scanFields } from './field-scan.ts'
+import { MessageFraming, scanFields } from './field-scan.ts'
 
 /** Limits of an upstream's head; more generous than for requests, cookies and policies being what they are. */
-export const MAX_RESPONSE_HEAD = 64 * 1024
+export const MAX_RESPONSE_HEAD_BYTES = 64 * 1024
 export const MAX_RESPONSE_FIELDS = 256
 
 /** Interim answers (1xx) to one request. They are passed on at once, so an upstream must not send them without end. */
@@ -15,7 +15,7 @@ export interface ResponseHead {
   readonly reason: string
   /** 0 or 1, of HTTP/1.x. */
   readonly minor: number
-  readonly facts: FieldFacts
+  readonly framing: MessageFraming
 }
 
 const CR = 13
@@ -27,26 +27,26 @@ export function parseResponseHead(text: string): ResponseHead | string {
   if (!text.startsWith('HTTP/1.') || (minor !== 0 && minor !== 1) || text.charCodeAt(8) !== SPACE) {
     return 'its status line is malformed'
   }
-  const status = statusAt(text)
-  let p = 12
+  const status = parseStatus(text)
+  let position = 12
   let reason = ''
-  if (text.charCodeAt(p) === SPACE) {
-    const start = ++p
-    while (FIELD_VALUE[text.charCodeAt(p)] === 1) p++
-    reason = text.slice(start, p)
+  if (text.charCodeAt(position) === SPACE) {
+    const start = ++position
+    while (FIELD_VALUE_CHARS[text.charCodeAt(position)] === 1) position++
+    reason = text.slice(start, position)
   }
   // A missing reason, with or without its blank, is common and says nothing.
-  if (status === 0 || text.charCodeAt(p) !== CR || text.charCodeAt(p + 1) !== 10) {
+  if (status === 0 || text.charCodeAt(position) !== CR || text.charCodeAt(position + 1) !== 10) {
     return 'its status line is malformed'
   }
-  const facts = new FieldFacts()
-  const fault = scanFields(text, p + 2, responseNames, MAX_RESPONSE_FIELDS, facts)
+  const framing = new MessageFraming()
+  const fault = scanFields(text, position + 2, responseNames, MAX_RESPONSE_FIELDS, framing)
   if (fault !== undefined) return fault
-  if (minor === 0 && facts.chunked) return 'HTTP/1.0 has no Transfer-Encoding'
-  return { status, reason, minor, facts }
+  if (minor === 0 && framing.chunked) return 'HTTP/1.0 has no Transfer-Encoding'
+  return { status, reason, minor, framing }
 }
 
-function statusAt(text: string): number {
+function parseStatus(text: string): number {
   const a = text.charCodeAt(9) - 48
   const b = text.charCodeAt(10) - 48
   const c = text.charCodeAt(11) - 48

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Refusal, refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import type { FieldFacts } from './field-scan.ts'
+import type { MessageFraming } from './field-scan.ts'
 import { Fields } from './fields.ts'
 import type { RequestHead } from './request-head.ts'
 
@@ -10,16 +10,16 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const KEY = /^[+/0-9A-Za-z]{21}[AQgw]==$/
 
 /** True when a request asks for WebSocket; any other protocol it offers is ignored, as RFC 9110 section 7.8 allows. */
-export function asksForWebSocket({ minor, facts }: RequestHead): boolean {
+export function isWebSocketRequest({ minor, facts }: RequestHead): boolean {
   return facts.upgrading && minor === 1 && facts.upgrade === 'websocket'
 }
 
 /** Why a request for WebSocket is not passed on, undefined when it is sound (P29). */
-export function webSocketFault({ method, facts }: RequestHead): Refusal | undefined {
-  if (method !== 'GET' || facts.chunked || facts.length > 0) {
+export function checkWebSocketRequest({ method, facts }: RequestHead): Refusal | undefined {
+  if (method !== 'GET' || facts.chunked || facts.contentLength > 0) {
     return refusal('bad_request', 'WebSocket begins with a GET without a body')
   }
-  const keys = new Fields(facts.kept).getAll('sec-websocket-key')
+  const keys = new Fields(facts.fieldLines).getAll('sec-websocket-key')
   if (keys.length !== 1 || !KEY.test(keys[0]!)) {
     return refusal('bad_request', 'its Sec-WebSocket-Key is not valid')
   }
@@ -27,10 +27,10 @@ export function webSocketFault({ method, facts }: RequestHead): Refusal | undefi
 }
 
 /** Whether a 101 answers this very request. */
-export function acceptsWebSocket(exchange: Exchange, facts: FieldFacts): boolean {
+export function isWebSocketAccept(exchange: Exchange, framing: MessageFraming): boolean {
   const key = exchange.fields.get('sec-websocket-key')
-  const accept = new Fields(facts.kept).getAll('sec-websocket-accept')
-  if (key === undefined || accept.length !== 1 || !facts.upgrading || facts.upgrade !== 'websocket')
+  const accept = new Fields(framing.fieldLines).getAll('sec-websocket-accept')
+  if (key === undefined || accept.length !== 1 || !framing.upgrading || framing.upgrade !== 'websocket')
     return false
   return (
     accept[0] ===

@@ -1,32 +1,32 @@
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { Timed } from '../../base/io/timer-wheel.ts'
 import { DialFailed, type Target } from '../backend.ts'
-import { tryAgain, turnAway } from '../dispatch.ts'
+import { fail, retry } from '../dispatch.ts'
 import { type Refusal, refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { ChunkedBody, chunkedEnd, chunkStart } from '../message/chunked.ts'
+import { ChunkedDecoder, formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import { responseNames } from '../message/field-names.ts'
 import { HeadBuffer, headLength } from '../message/head-buffer.ts'
-import { IDEMPOTENT } from '../message/methods.ts'
+import { IDEMPOTENT_METHODS } from '../message/methods.ts'
 import {
   MAX_INTERIMS,
-  MAX_RESPONSE_HEAD,
+  MAX_RESPONSE_HEAD_BYTES,
   parseResponseHead,
   type ResponseHead,
 } from '../message/response-head.ts'
-import { acceptsWebSocket } from '../message/websocket.ts'
+import { isWebSocketAccept } from '../message/websocket.ts'
 import type { UpstreamPool } from './pool.ts'
-import { requestText } from './request-text.ts'
+import { formatRequestHead } from './request-text.ts'
 import type { Upstream } from './upstream.ts'
 
-const State = { idle: 0, head: 1, length: 2, chunked: 3, untilEnd: 4, raw: 5, closed: 6 } as const
+const State = { idle: 0, head: 1, length: 2, chunked: 3, untilClose: 4, upgraded: 5, closed: 6 } as const
 type State = (typeof State)[keyof typeof State]
 
 /** How many ticks a connection may have been idle to be trusted with a request that must not be repeated. */
-const FRESH_TICKS = 2
+const MAX_IDLE_TICKS_NON_IDEMPOTENT = 2
 
 /** Agents of the original's family report a failed dial this way, in a 502 of their own. */
-const DIAL_FAILED = Buffer.from('failed to dial backend:')
+const DIAL_FAILED_PREFIX = Buffer.from('failed to dial backend:')
 
 const scratch = Buffer.allocUnsafe(64 * 1024)
 
@@ -41,15 +41,15 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   readonly #pool: UpstreamPool
   readonly #target: Target
   readonly #stream: ByteStream
-  readonly #partial = new HeadBuffer()
+  readonly #headBuffer = new HeadBuffer()
   #exchange: Exchange | undefined
   #state: State = State.idle
-  #chunked: ChunkedBody | undefined
-  #left = 0
+  #chunked: ChunkedDecoder | undefined
+  #bodyRemaining = 0
   #requestDone = false
   /** Something of the current response has arrived. */
-  #answered = false
-  #keep = false
+  #responseStarted = false
+  #reusable = false
   #trailers = ''
   /** Interim answers to the current request. */
   #interims = 0
@@ -65,9 +65,10 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   }
 
   /** Whether this kept connection may carry this request: an unrepeatable one only if it was used a moment ago. */
-  maySend(exchange: Exchange): boolean {
+  canSend(exchange: Exchange): boolean {
     return (
-      IDEMPOTENT.has(exchange.head.method) || this.#pool.core.deadlines.tick - this.#idleSince <= FRESH_TICKS
+      IDEMPOTENT_METHODS.has(exchange.head.method) ||
+      this.#pool.core.deadlines.tick - this.#idleSince <= MAX_IDLE_TICKS_NON_IDEMPOTENT
     )
   }
 
@@ -76,28 +77,30 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     this.#exchange = exchange
     this.#state = State.head
     this.#requestDone = !exchange.hasBody
-    this.#answered = false
+    this.#responseStarted = false
     this.#interims = 0
     this.#pool.core.deadlines.clear(this)
-    const text = requestText(exchange)
+    const text = formatRequestHead(exchange)
     const size = scratch.write(text, 'latin1')
     this.#stream.write(size === text.length ? scratch.subarray(0, size) : Buffer.from(text, 'latin1'))
   }
 
-  body(piece: Buffer): boolean {
+  body(chunk: Buffer): boolean {
     if (this.#state === State.closed) return true
-    if (this.#state === State.raw || !this.#exchange!.head.facts.chunked) return this.#stream.write(piece)
-    return piece.length === 0 || this.#writeChunk(piece)
+    if (this.#state === State.upgraded || !this.#exchange!.head.facts.chunked)
+      return this.#stream.write(chunk)
+    return chunk.length === 0 || this.#writeChunk(chunk)
   }
 
   end(trailers: string): void {
     if (this.#state === State.closed) return
     this.#requestDone = true
-    if (this.#state === State.raw) {
+    if (this.#state === State.upgraded) {
       this.#stream.end()
       return
     }
-    if (this.#exchange!.head.facts.chunked) this.#stream.write(Buffer.from(chunkedEnd(trailers), 'latin1'))
+    if (this.#exchange!.head.facts.chunked)
+      this.#stream.write(Buffer.from(formatLastChunk(trailers), 'latin1'))
   }
 
   abort(): void {
@@ -112,7 +115,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   /** Ends the connection: first the end, then a reset, since an agent may not notice a reset alone. */
   close(): void {
     if (this.#state === State.closed) return
-    if (this.#state === State.idle) this.#pool.remove(this)
+    if (this.#state === State.idle) this.#pool.removeIdle(this)
     this.#pool.core.deadlines.clear(this)
     this.#state = State.closed
     this.#exchange = undefined
@@ -132,13 +135,13 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       this.close()
       return
     }
-    this.#answered = true
+    this.#responseStarted = true
     exchange.received(chunk.length)
     try {
       let rest: Buffer | undefined = chunk
-      while (rest !== undefined) rest = this.#take(rest, exchange)
+      while (rest !== undefined) rest = this.#parse(rest, exchange)
     } catch (error) {
-      turnAway(exchange, error)
+      fail(exchange, error)
     }
   }
 
@@ -146,18 +149,18 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     switch (this.#state) {
       case State.closed:
         return
-      case State.untilEnd:
-        this.#keep = false
+      case State.untilClose:
+        this.#reusable = false
         this.#complete(this.#exchange!)
         return
-      case State.raw:
+      case State.upgraded:
         this.#exchange!.finish('')
         return
       case State.idle:
         this.close()
         return
       default:
-        this.#lost()
+        this.#onStreamLost()
         return
     }
   }
@@ -172,37 +175,37 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       this.close()
       return
     }
-    if (this.#state === State.raw && error === undefined) {
+    if (this.#state === State.upgraded && error === undefined) {
       const exchange = this.#exchange!
       this.#state = State.closed
       exchange.finish('')
       return
     }
-    this.#lost(error instanceof DialFailed)
+    this.#onStreamLost(error instanceof DialFailed)
   }
 
   /** Takes from the bytes what belongs to the current state; returns what is left for the next one. */
-  #take(bytes: Buffer, exchange: Exchange): Buffer | undefined {
+  #parse(bytes: Buffer, exchange: Exchange): Buffer | undefined {
     switch (this.#state) {
       case State.head:
-        return this.#takeHead(bytes, exchange)
+        return this.#parseHead(bytes, exchange)
       case State.length: {
-        const size = this.#left
+        const size = this.#bodyRemaining
         if (bytes.length < size) {
-          this.#left = size - bytes.length
+          this.#bodyRemaining = size - bytes.length
           exchange.data(bytes)
           return undefined
         }
         exchange.data(bytes.length === size ? bytes : bytes.subarray(0, size))
-        if (bytes.length > size) this.#keep = false
+        if (bytes.length > size) this.#reusable = false
         this.#complete(exchange)
         return undefined
       }
       case State.chunked:
-        this.#takeChunked(bytes, exchange)
+        this.#parseChunked(bytes, exchange)
         return undefined
-      case State.untilEnd:
-      case State.raw:
+      case State.untilClose:
+      case State.upgraded:
         exchange.data(bytes)
         return undefined
       default:
@@ -210,84 +213,85 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     }
   }
 
-  #takeHead(bytes: Buffer, exchange: Exchange): Buffer | undefined {
-    const all = this.#partial.size === 0 ? bytes : this.#partial.append(bytes)
-    const size = headLength(all, this.#partial.searched)
-    if (size > MAX_RESPONSE_HEAD || (size === -1 && all.length > MAX_RESPONSE_HEAD)) {
-      return this.#broken('its head is too large')
+  #parseHead(bytes: Buffer, exchange: Exchange): Buffer | undefined {
+    const all = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
+    const size = headLength(all, this.#headBuffer.searched)
+    if (size > MAX_RESPONSE_HEAD_BYTES || (size === -1 && all.length > MAX_RESPONSE_HEAD_BYTES)) {
+      return this.#rejectResponse('its head is too large')
     }
     if (size === -1) {
-      if (this.#partial.size === 0) this.#partial.append(bytes)
-      this.#partial.searched = all.length
+      if (this.#headBuffer.size === 0) this.#headBuffer.append(bytes)
+      this.#headBuffer.searched = all.length
       return undefined
     }
     const head = parseResponseHead(all.toString('latin1', 0, size))
-    if (typeof head === 'string') return this.#broken(head)
-    if (!this.reused && isCutDialReport(head, all.length - size)) {
-      if (this.#partial.size === 0) this.#partial.append(bytes)
+    if (typeof head === 'string') return this.#rejectResponse(head)
+    if (!this.reused && isPartialDialReport(head, all.length - size)) {
+      if (this.#headBuffer.size === 0) this.#headBuffer.append(bytes)
       return undefined
     }
-    this.#partial.clear()
+    this.#headBuffer.clear()
     const rest = all.length === size ? undefined : all.subarray(size)
-    if (head.status < 200) return this.#takeInterim(head, rest, exchange)
-    return this.#takeFinal(head, rest, exchange)
+    if (head.status < 200) return this.#handleInterim(head, rest, exchange)
+    return this.#handleFinal(head, rest, exchange)
   }
 
-  #takeInterim(
-    { status, reason, facts }: ResponseHead,
+  #handleInterim(
+    { status, reason, framing }: ResponseHead,
     rest: Buffer | undefined,
     exchange: Exchange,
   ): Buffer | undefined {
     if (status !== 101) {
-      if (facts.length > 0 || facts.chunked) return this.#broken('an interim answer has a body')
-      if (++this.#interims > MAX_INTERIMS) return this.#broken('it has too many interim answers')
-      exchange.writeInterim(status, reason, facts.kept)
+      if (framing.contentLength > 0 || framing.chunked)
+        return this.#rejectResponse('an interim answer has a body')
+      if (++this.#interims > MAX_INTERIMS) return this.#rejectResponse('it has too many interim answers')
+      exchange.writeInterim(status, reason, framing.fieldLines)
       return rest
     }
-    if (!exchange.upgrading || !acceptsWebSocket(exchange, facts)) {
-      return this.#broken('it changed the protocol without being asked properly')
+    if (!exchange.upgrading || !isWebSocketAccept(exchange, framing)) {
+      return this.#rejectResponse('it changed the protocol without being asked properly')
     }
-    this.#state = State.raw
-    exchange.upgrade(reason, facts.kept)
+    this.#state = State.upgraded
+    exchange.upgrade(reason, framing.fieldLines)
     return rest
   }
 
-  #takeFinal(head: ResponseHead, rest: Buffer | undefined, exchange: Exchange): Buffer | undefined {
-    const { status, facts } = head
-    if (status === 502 && !this.reused && rest !== undefined && startsWith(rest, DIAL_FAILED)) {
-      this.#release()
+  #handleFinal(head: ResponseHead, rest: Buffer | undefined, exchange: Exchange): Buffer | undefined {
+    const { status, framing } = head
+    if (status === 502 && !this.reused && rest !== undefined && startsWith(rest, DIAL_FAILED_PREFIX)) {
+      this.#detachExchange()
       this.close()
-      tryAgain(exchange, this.#target, 'undialled', this.#refused(exchange))
+      retry(exchange, this.#target, 'dial_failed', this.#noResponseError(exchange))
       return undefined
     }
     // After an answer that came early, or to a refused upgrade, nobody can say where the next one would begin.
-    this.#keep = head.minor === 1 && !facts.close && this.#requestDone && !exchange.upgrading
+    this.#reusable = head.minor === 1 && !framing.close && this.#requestDone && !exchange.upgrading
     const hasBody = exchange.head.method !== 'HEAD' && status !== 204 && status !== 304
-    const length = status === 204 || (!hasBody && facts.chunked) ? -1 : facts.length
+    const length = status === 204 || (!hasBody && framing.chunked) ? -1 : framing.contentLength
     if (!hasBody || length === 0) {
-      exchange.respond(status, head.reason, facts.kept, length, hasBody)
-      if (rest !== undefined) this.#keep = false
+      exchange.respond(status, head.reason, framing.fieldLines, length, hasBody)
+      if (rest !== undefined) this.#reusable = false
       this.#complete(exchange)
       return undefined
     }
-    if (facts.chunked) {
+    if (framing.chunked) {
       this.#state = State.chunked
-      this.#chunked = new ChunkedBody(responseNames)
+      this.#chunked = new ChunkedDecoder(responseNames)
     } else if (length > 0) {
       this.#state = State.length
-      this.#left = length
-    } else this.#state = State.untilEnd
-    exchange.respond(status, head.reason, facts.kept, length, true)
+      this.#bodyRemaining = length
+    } else this.#state = State.untilClose
+    exchange.respond(status, head.reason, framing.fieldLines, length, true)
     return rest
   }
 
-  #takeChunked(bytes: Buffer, exchange: Exchange): void {
+  #parseChunked(bytes: Buffer, exchange: Exchange): void {
     const body = this.#chunked!
-    const data = body.take(bytes)
+    const data = body.decode(bytes)
     if (data.length > 0) exchange.data(data)
-    if (body.bad) this.#broken('its chunks are malformed')
+    if (body.failed) this.#rejectResponse('its chunks are malformed')
     else if (body.done) {
-      if (body.end < bytes.length) this.#keep = false
+      if (body.end < bytes.length) this.#reusable = false
       this.#trailers = body.trailers
       this.#complete(exchange)
     }
@@ -297,17 +301,17 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     const trailers = this.#trailers
     // The visitor may have left while its last piece was handed over.
     if (this.#state !== State.closed) {
-      this.#release()
-      this.#keepOrClose(this.#keep && !exchange.over)
+      this.#detachExchange()
+      this.#poolOrClose(this.#reusable && !exchange.ended)
     }
     exchange.finish(trailers)
   }
 
-  #keepOrClose(keep: boolean): void {
+  #poolOrClose(reusable: boolean): void {
     this.#state = State.idle
     this.reused = true
     const { core } = this.#pool
-    if (!keep || !this.#pool.keep(this)) {
+    if (!reusable || !this.#pool.addIdle(this)) {
       this.close()
       return
     }
@@ -315,48 +319,48 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     core.deadlines.set(this, core.limits.upstreamIdle)
   }
 
-  #release(): void {
+  #detachExchange(): void {
     this.#exchange = undefined
     this.#chunked = undefined
     this.#trailers = ''
   }
 
   /** The stream ended in the middle of something. */
-  #lost(undialled = false): void {
+  #onStreamLost(dialFailed = false): void {
     const exchange = this.#exchange!
-    const repeatable = !this.#answered && (undialled || IDEMPOTENT.has(exchange.head.method))
-    this.#release()
+    const retryable = !this.#responseStarted && (dialFailed || IDEMPOTENT_METHODS.has(exchange.head.method))
+    this.#detachExchange()
     this.close()
     // An end without a word may be a failed dial or a crash half-way: only what may be repeated is.
-    if (!repeatable) exchange.refuse(this.#refused(exchange))
+    if (!retryable) exchange.reject(this.#noResponseError(exchange))
     else {
-      const how = undialled ? 'undialled' : this.reused ? 'stale' : 'unanswered'
-      tryAgain(exchange, this.#target, how, this.#refused(exchange))
+      const retryReason = dialFailed ? 'dial_failed' : this.reused ? 'stale' : 'no_response'
+      retry(exchange, this.#target, retryReason, this.#noResponseError(exchange))
     }
   }
 
-  #broken(why: string): undefined {
+  #rejectResponse(reason: string): undefined {
     const exchange = this.#exchange!
-    this.#release()
+    this.#detachExchange()
     this.close()
-    exchange.refuse(refusal('upstream_broken', exchange.head.host, why).of(this.#target.name))
+    exchange.reject(refusal('upstream_broken', exchange.head.host, reason).withUpstream(this.#target.name))
   }
 
-  #refused(exchange: Exchange): Refusal {
-    return refusal('upstream_refused', exchange.head.host).of(this.#target.name)
+  #noResponseError(exchange: Exchange): Refusal {
+    return refusal('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
   }
 
-  #writeChunk(piece: Buffer): boolean {
-    const start = chunkStart(piece.length)
-    if (piece.length + 16 <= scratch.length) {
+  #writeChunk(chunk: Buffer): boolean {
+    const start = formatChunkHeader(chunk.length)
+    if (chunk.length + 16 <= scratch.length) {
       let size = scratch.write(start, 'latin1')
-      size += piece.copy(scratch, size)
+      size += chunk.copy(scratch, size)
       scratch[size] = 13
       scratch[size + 1] = 10
       return this.#stream.write(scratch.subarray(0, size + 2))
     }
     this.#stream.write(Buffer.from(start, 'latin1'))
-    this.#stream.write(piece)
+    this.#stream.write(chunk)
     return this.#stream.write(CRLF)
   }
 }
@@ -364,8 +368,12 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
 const CRLF = Buffer.from('\r\n')
 
 /** True while it cannot be told yet whether a 502 is an agent's report of a failed dial, which names the upstream. */
-function isCutDialReport({ status, facts }: ResponseHead, received: number): boolean {
-  return status === 502 && facts.length >= DIAL_FAILED.length && received < DIAL_FAILED.length
+function isPartialDialReport({ status, framing }: ResponseHead, received: number): boolean {
+  return (
+    status === 502 &&
+    framing.contentLength >= DIAL_FAILED_PREFIX.length &&
+    received < DIAL_FAILED_PREFIX.length
+  )
 }
 
 function startsWith(bytes: Buffer, prefix: Buffer): boolean {

@@ -12,43 +12,50 @@ import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 import { Timed } from '../../base/io/timer-wheel.ts'
 import type { Target } from '../backend.ts'
 import type { Core } from '../core.ts'
-import { tryAgain, turnAway } from '../dispatch.ts'
+import { fail, retry } from '../dispatch.ts'
 import { type Refusal, refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { responseNames } from '../message/field-names.ts'
-import { FieldFacts, scanFields } from '../message/field-scan.ts'
-import { toHeaders } from '../message/http2-fields.ts'
-import { IDEMPOTENT } from '../message/methods.ts'
-import { MAX_INTERIMS, MAX_RESPONSE_FIELDS, MAX_RESPONSE_HEAD } from '../message/response-head.ts'
+import { MessageFraming, scanFields } from '../message/field-scan.ts'
+import { toHttp2Headers } from '../message/http2-fields.ts'
+import { IDEMPOTENT_METHODS } from '../message/methods.ts'
+import { MAX_INTERIMS, MAX_RESPONSE_FIELDS, MAX_RESPONSE_HEAD_BYTES } from '../message/response-head.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Response bytes of one exchange that may wait here for a slow visitor. */
-const WINDOW = 64 * 1024
+const STREAM_WINDOW_BYTES = 64 * 1024
 
 /** How a stream ends whose answer the HTTP/2 library itself found to be malformed or too large. */
-const BROKEN = new Set([constants.NGHTTP2_PROTOCOL_ERROR, constants.NGHTTP2_ENHANCE_YOUR_CALM])
+const MALFORMED_RESPONSE_CODES = new Set([
+  constants.NGHTTP2_PROTOCOL_ERROR,
+  constants.NGHTTP2_ENHANCE_YOUR_CALM,
+])
 
 /** A connection to an upstream that wants HTTP/2 with prior knowledge; many exchanges share it. */
-export class Http2Connection extends Timed {
+export class Http2UpstreamConnection extends Timed {
   readonly #core: Core
   readonly #session: ClientHttp2Session
-  readonly #onOver: () => void
+  readonly #onUnusable: () => void
   #exchanges = 0
   #used = false
   #retired = false
 
-  constructor(core: Core, stream: ByteStream, onOver: () => void) {
+  constructor(core: Core, stream: ByteStream, onUnusable: () => void) {
     super()
     this.#core = core
-    this.#onOver = onOver
+    this.#onUnusable = onUnusable
     this.#session = connect('http://upstream', {
       createConnection: () => new StreamDuplex(stream),
-      settings: { enablePush: false, initialWindowSize: WINDOW, maxHeaderListSize: MAX_RESPONSE_HEAD },
+      settings: {
+        enablePush: false,
+        initialWindowSize: STREAM_WINDOW_BYTES,
+        maxHeaderListSize: MAX_RESPONSE_HEAD_BYTES,
+      },
       maxHeaderListPairs: MAX_RESPONSE_FIELDS,
     })
     this.#session.on('error', () => {})
-    this.#session.on('close', () => this.#over())
-    this.#session.on('goaway', onOver)
+    this.#session.on('close', () => this.#onSessionClosed())
+    this.#session.on('goaway', onUnusable)
     core.idle.add(this)
   }
 
@@ -60,8 +67,8 @@ export class Http2Connection extends Timed {
   /** Sends the request of this exchange. */
   start(exchange: Exchange, target: Target): Upstream {
     const upstream = new Http2Upstream(this.#session, exchange, target, this.#used, {
-      over: () => this.#done(),
-      broken: () => this.#retire(),
+      onClose: () => this.#onExchangeClosed(),
+      onMalformed: () => this.#retire(),
     })
     this.#used = true
     this.#exchanges++
@@ -84,20 +91,20 @@ export class Http2Connection extends Timed {
    */
   #retire(): void {
     this.#retired = true
-    this.#onOver()
+    this.#onUnusable()
     if (this.#exchanges === 0) this.close()
   }
 
-  #done(): void {
+  #onExchangeClosed(): void {
     if (--this.#exchanges > 0) return
     if (this.#retired) this.close()
     else this.#core.deadlines.set(this, this.#core.limits.upstreamIdle)
   }
 
-  #over(): void {
+  #onSessionClosed(): void {
     this.#core.idle.delete(this)
     this.#core.deadlines.clear(this)
-    this.#onOver()
+    this.#onUnusable()
   }
 }
 
@@ -107,10 +114,10 @@ class Http2Upstream implements Upstream {
   readonly #exchange: Exchange
   readonly #target: Target
   readonly #stream: ClientHttp2Stream
-  readonly #events: { over(): void; broken(): void }
-  #answered = false
+  readonly #events: { onClose(): void; onMalformed(): void }
+  #responseStarted = false
   #ended = false
-  #unread = 0
+  #unconsumed = 0
   #paused = false
   #interims = 0
   #requestTrailers = ''
@@ -121,7 +128,7 @@ class Http2Upstream implements Upstream {
     exchange: Exchange,
     target: Target,
     reused: boolean,
-    events: { over(): void; broken(): void },
+    events: { onClose(): void; onMalformed(): void },
   ) {
     this.#events = events
     this.#exchange = exchange
@@ -133,27 +140,27 @@ class Http2Upstream implements Upstream {
       waitForTrailers: hasBody && exchange.head.facts.chunked,
     })
     packReads(this.#stream)
-    this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(toHeaders(this.#requestTrailers)))
-    this.#stream.on('headers', (_headers, _flags, raw: unknown) => this.#guarded(() => this.#onInterim(raw)))
+    this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(toHttp2Headers(this.#requestTrailers)))
+    this.#stream.on('headers', (_headers, _flags, raw: unknown) => this.#guard(() => this.#onInterim(raw)))
     this.#stream.on('response', (_headers, _flags, raw: unknown) => {
-      this.#guarded(() => this.#onHead(raw))
+      this.#guard(() => this.#onHead(raw))
       // Not earlier: over a tunnel Node hands out a body that came with its head before it.
-      this.#stream.on('data', (piece: Buffer) => this.#guarded(() => this.#onData(piece)))
+      this.#stream.on('data', (chunk: Buffer) => this.#guard(() => this.#onData(chunk)))
     })
     this.#stream.on('trailers', (_headers, _flags, raw: unknown) => {
-      this.#trailers = readFields(raw)?.kept ?? ''
+      this.#trailers = parseFields(raw)?.fieldLines ?? ''
     })
-    this.#stream.on('end', () => this.#guarded(() => this.#onEnd()))
+    this.#stream.on('end', () => this.#guard(() => this.#onEnd()))
     this.#stream.on('drain', () => exchange.resumeBody())
     this.#stream.on('error', () => {})
     this.#stream.on('close', () => {
       this.#onClose()
-      events.over()
+      events.onClose()
     })
   }
 
-  body(piece: Buffer): boolean {
-    return this.#stream.destroyed || this.#stream.write(piece)
+  body(chunk: Buffer): boolean {
+    return this.#stream.destroyed || this.#stream.write(chunk)
   }
 
   end(trailers: string): void {
@@ -167,81 +174,87 @@ class Http2Upstream implements Upstream {
   }
 
   consumed(bytes: number): void {
-    this.#unread -= bytes
-    if (!this.#paused || this.#unread > WINDOW / 2) return
+    this.#unconsumed -= bytes
+    if (!this.#paused || this.#unconsumed > STREAM_WINDOW_BYTES / 2) return
     this.#paused = false
     this.#stream.resume()
   }
 
   #onInterim(raw: unknown): void {
-    const status = statusOf(raw)
-    const facts = readFields(raw)
+    const status = parseStatus(raw)
+    const framing = parseFields(raw)
     // RFC 9113 section 8.6: HTTP/2 has no 101, and in HTTP/1 it would end the framing.
-    if (facts === undefined || !(status > 99 && status < 200) || status === 101)
-      this.#exchange.refuse(this.#broken('an interim answer is malformed'))
+    if (framing === undefined || !(status > 99 && status < 200) || status === 101)
+      this.#exchange.reject(this.#malformedError('an interim answer is malformed'))
     else if (++this.#interims > MAX_INTERIMS)
-      this.#exchange.refuse(this.#broken('it has too many interim answers'))
-    else this.#exchange.writeInterim(status, '', facts.kept)
+      this.#exchange.reject(this.#malformedError('it has too many interim answers'))
+    else this.#exchange.writeInterim(status, '', framing.fieldLines)
   }
 
   #onHead(raw: unknown): void {
-    this.#answered = true
-    const facts = readFields(raw)
-    const status = statusOf(raw)
-    if (facts === undefined || facts.chunked || !(status > 199 && status < 600)) {
-      this.#exchange.refuse(this.#broken('its head is malformed'))
+    this.#responseStarted = true
+    const framing = parseFields(raw)
+    const status = parseStatus(raw)
+    if (framing === undefined || framing.chunked || !(status > 199 && status < 600)) {
+      this.#exchange.reject(this.#malformedError('its head is malformed'))
       return
     }
     const hasBody = this.#exchange.head.method !== 'HEAD' && status !== 204 && status !== 304
-    this.#exchange.respond(status, '', facts.kept, status === 204 ? -1 : facts.length, hasBody)
+    this.#exchange.respond(
+      status,
+      '',
+      framing.fieldLines,
+      status === 204 ? -1 : framing.contentLength,
+      hasBody,
+    )
   }
 
-  #onData(piece: Buffer): void {
-    this.#unread += piece.length
-    if (this.#unread > WINDOW && !this.#paused) {
+  #onData(chunk: Buffer): void {
+    this.#unconsumed += chunk.length
+    if (this.#unconsumed > STREAM_WINDOW_BYTES && !this.#paused) {
       this.#paused = true
       this.#stream.pause()
     }
-    this.#exchange.received(piece.length)
-    this.#exchange.data(piece)
-    litter(piece)
+    this.#exchange.received(chunk.length)
+    this.#exchange.data(chunk)
+    litter(chunk)
   }
 
   #onEnd(): void {
     // Node also says "end" after a reset; only a stream that ended cleanly has all of its body.
-    if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR || !this.#answered) return
+    if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR || !this.#responseStarted) return
     this.#ended = true
     this.#exchange.finish(this.#trailers)
   }
 
   #onClose(): void {
-    if (BROKEN.has(this.#stream.rstCode ?? 0)) this.#events.broken()
+    if (MALFORMED_RESPONSE_CODES.has(this.#stream.rstCode ?? 0)) this.#events.onMalformed()
     if (this.#ended) return
     this.#ended = true
     const exchange = this.#exchange
-    const otherwise = refusal('upstream_refused', exchange.head.host).of(this.#target.name)
-    if (this.#answered || !IDEMPOTENT.has(exchange.head.method)) exchange.refuse(otherwise)
-    else tryAgain(exchange, this.#target, this.reused ? 'stale' : 'unanswered', otherwise)
+    const error = refusal('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
+    if (this.#responseStarted || !IDEMPOTENT_METHODS.has(exchange.head.method)) exchange.reject(error)
+    else retry(exchange, this.#target, this.reused ? 'stale' : 'no_response', error)
   }
 
-  #broken(why: string): Refusal {
-    this.#events.broken()
-    return refusal('upstream_broken', this.#exchange.head.host, why).of(this.#target.name)
+  #malformedError(reason: string): Refusal {
+    this.#events.onMalformed()
+    return refusal('upstream_broken', this.#exchange.head.host, reason).withUpstream(this.#target.name)
   }
 
-  #guarded(act: () => void): void {
-    if (this.#exchange.over) return
+  #guard(handle: () => void): void {
+    if (this.#exchange.ended) return
     try {
-      act()
+      handle()
     } catch (error) {
-      turnAway(this.#exchange, error)
+      fail(this.#exchange, error)
     }
   }
 }
 
 function requestHeaders(exchange: Exchange): OutgoingHttpHeaders {
   const { head, connection } = exchange
-  const headers = toHeaders(exchange.fieldLines)
+  const headers = toHttp2Headers(exchange.fieldLines)
   headers[':method'] = head.method
   headers[':path'] = head.target
   headers[':scheme'] = 'http'
@@ -249,26 +262,26 @@ function requestHeaders(exchange: Exchange): OutgoingHttpHeaders {
   headers['x-forwarded-for'] = connection.remoteAddress
   headers['x-forwarded-proto'] = connection.scheme
   headers['x-forwarded-host'] = head.authority
-  if (head.facts.length !== -1) headers['content-length'] = head.facts.length
+  if (head.facts.contentLength !== -1) headers['content-length'] = head.facts.contentLength
   if (head.facts.expectContinue) headers.expect = '100-continue'
   if (head.facts.trailers) headers.te = 'trailers'
   return headers
 }
 
-function statusOf(raw: unknown): number {
+function parseStatus(raw: unknown): number {
   const list = raw as readonly string[]
   return list[0] === ':status' ? Number(list[1]) : 0
 }
 
 /** The fields of an upstream's head through the same guard as in HTTP/1; undefined when it does not pass. */
-function readFields(raw: unknown): FieldFacts | undefined {
+function parseFields(raw: unknown): MessageFraming | undefined {
   const list = raw as readonly string[]
   let lines = ''
-  for (let at = 0; at < list.length; at += 2) {
-    if (!list[at]!.startsWith(':')) lines += `${list[at]}: ${list[at + 1]}\r\n`
+  for (let index = 0; index < list.length; index += 2) {
+    if (!list[index]!.startsWith(':')) lines += `${list[index]}: ${list[index + 1]}\r\n`
   }
-  const facts = new FieldFacts()
-  return scanFields(`${lines}\r\n`, 0, responseNames, MAX_RESPONSE_FIELDS, facts) === undefined
-    ? facts
+  const framing = new MessageFraming()
+  return scanFields(`${lines}\r\n`, 0, responseNames, MAX_RESPONSE_FIELDS, framing) === undefined
+    ? framing
     : undefined
 }

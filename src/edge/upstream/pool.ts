@@ -6,11 +6,11 @@ import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { TunnelBusy, type Visitor } from '../tunnels.ts'
 import { Http1Upstream } from './http1.ts'
-import { Http2Connection } from './http2.ts'
+import { Http2UpstreamConnection } from './http2.ts'
 import type { Upstream } from './upstream.ts'
 
 /** How many idle connections one agent session may be left with, well below the streams it can have (500). */
-const MAX_IDLE = 200
+const MAX_IDLE_CONNECTIONS = 200
 
 /** Idle connections of one agent session, over all its tunnels: a budget, since they hold its streams. */
 export interface IdleBudget {
@@ -29,7 +29,7 @@ export class UpstreamPool {
   readonly #shared: boolean
   readonly #http2: boolean
   readonly #idle = new Map<string, Http1Upstream[]>()
-  readonly #sessions = new Map<string, Http2Connection>()
+  readonly #http2Connections = new Map<string, Http2UpstreamConnection>()
 
   constructor(
     core: Core,
@@ -54,20 +54,20 @@ export class UpstreamPool {
   /** Sends the request of this exchange on a kept connection, or on a new one. */
   connect(exchange: Exchange, target: Target, fresh: boolean): Upstream {
     const identity = exchange.connection.tls?.peer?.fingerprint ?? ''
-    if (this.#http2) return this.#session(exchange, target, identity, fresh).start(exchange, target)
-    const kept = fresh ? undefined : this.#take(identity, exchange)
-    if (kept !== undefined) {
-      kept.start(exchange)
-      return kept
+    if (this.#http2) return this.#http2Connection(exchange, target, identity, fresh).start(exchange, target)
+    const idle = fresh ? undefined : this.#takeIdle(identity, exchange)
+    if (idle !== undefined) {
+      idle.start(exchange)
+      return idle
     }
-    const upstream = new Http1Upstream(this, target, identity, this.#open(exchange, target))
+    const upstream = new Http1Upstream(this, target, identity, this.#openStream(exchange, target))
     upstream.start(exchange)
     return upstream
   }
 
   /** Keeps a connection for the next request; false when it must be closed instead. */
-  keep(upstream: Http1Upstream): boolean {
-    if (!this.#shared || this.core.draining || this.#budget.idle >= MAX_IDLE) return false
+  addIdle(upstream: Http1Upstream): boolean {
+    if (!this.#shared || this.core.draining || this.#budget.idle >= MAX_IDLE_CONNECTIONS) return false
     const list = this.#idle.get(upstream.identity)
     if (list === undefined) this.#idle.set(upstream.identity, [upstream])
     else list.push(upstream)
@@ -77,20 +77,20 @@ export class UpstreamPool {
   }
 
   /** A kept connection ended by itself. */
-  remove(upstream: Http1Upstream): void {
+  removeIdle(upstream: Http1Upstream): void {
     const list = this.#idle.get(upstream.identity)
-    const at = list?.lastIndexOf(upstream) ?? -1
-    if (list === undefined || at === -1) return
-    list.splice(at, 1)
+    const index = list?.lastIndexOf(upstream) ?? -1
+    if (list === undefined || index === -1) return
+    list.splice(index, 1)
     if (list.length === 0) this.#idle.delete(upstream.identity)
     this.#budget.idle--
     this.core.idle.delete(upstream)
   }
 
-  #take(identity: string, exchange: Exchange): Http1Upstream | undefined {
+  #takeIdle(identity: string, exchange: Exchange): Http1Upstream | undefined {
     const list = this.#idle.get(identity)
     const upstream = list?.at(-1)
-    if (upstream === undefined || !upstream.maySend(exchange)) return undefined
+    if (upstream === undefined || !upstream.canSend(exchange)) return undefined
     list!.pop()
     if (identity !== '' && list!.length === 0) this.#idle.delete(identity)
     this.#budget.idle--
@@ -98,22 +98,27 @@ export class UpstreamPool {
     return upstream
   }
 
-  #session(exchange: Exchange, target: Target, identity: string, fresh: boolean): Http2Connection {
+  #http2Connection(
+    exchange: Exchange,
+    target: Target,
+    identity: string,
+    fresh: boolean,
+  ): Http2UpstreamConnection {
     if (exchange.upgrading) {
       throw refusal('bad_request', 'WebSocket cannot be passed on to an upstream that wants HTTP/2')
     }
-    const known = this.#shared && !fresh ? this.#sessions.get(identity) : undefined
-    if (known?.usable === true) return known
-    const session = new Http2Connection(this.core, this.#open(exchange, target), () => {
-      if (this.#sessions.get(identity) === session) this.#sessions.delete(identity)
+    const existing = this.#shared && !fresh ? this.#http2Connections.get(identity) : undefined
+    if (existing?.usable === true) return existing
+    const connection = new Http2UpstreamConnection(this.core, this.#openStream(exchange, target), () => {
+      if (this.#http2Connections.get(identity) === connection) this.#http2Connections.delete(identity)
     })
-    if (this.#shared) this.#sessions.set(identity, session)
-    return session
+    if (this.#shared) this.#http2Connections.set(identity, connection)
+    return connection
   }
 
-  #open(exchange: Exchange, target: Target): ByteStream {
+  #openStream(exchange: Exchange, target: Target): ByteStream {
     try {
-      return target.open(this.#visitorOf(exchange))
+      return target.open(this.#clientInfo(exchange))
     } catch (error) {
       if (error instanceof TunnelBusy) throw error
       // The session ended between the look-up and now.
@@ -121,7 +126,7 @@ export class UpstreamPool {
     }
   }
 
-  #visitorOf({ connection }: Exchange): Visitor {
+  #clientInfo({ connection }: Exchange): Visitor {
     return {
       clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
       serverAddress: joinHostPort(connection.localAddress, connection.localPort),

@@ -1,11 +1,11 @@
 import type { Exchange } from '../exchange.ts'
 
 /** The request head as the upstream gets it: our one reading of it, framed by us, with where it came from. */
-export function requestText(exchange: Exchange): string {
+export function formatRequestHead(exchange: Exchange): string {
   const { head, connection } = exchange
   const { facts } = head
   let framing = ''
-  if (facts.length !== -1) framing = `Content-Length: ${facts.length}\r\n`
+  if (facts.contentLength !== -1) framing = `Content-Length: ${facts.contentLength}\r\n`
   else if (facts.chunked) framing = 'Transfer-Encoding: chunked\r\n'
   if (facts.expectContinue && head.minor === 1) framing += 'Expect: 100-continue\r\n'
   if (facts.trailers) framing += 'TE: trailers\r\n'

@@ -29,24 +29,24 @@ export class TunnelTarget implements Target {
     return this.#tunnel.id
   }
 
-  open(visitor: Visitor): ByteStream {
-    return this.#tunnel.open(visitor)
+  open(client: Visitor): ByteStream {
+    return this.#tunnel.open(client)
   }
 }
 
 /** The idle connections of an agent session are counted together, over all its tunnels. */
 export class IdleBudgets {
-  readonly #known = new Map<string, WeakRef<IdleBudget>>()
-  readonly #gone = new FinalizationRegistry<string>((id) => {
-    if (this.#known.get(id)?.deref() === undefined) this.#known.delete(id)
+  readonly #budgets = new Map<string, WeakRef<IdleBudget>>()
+  readonly #finalizer = new FinalizationRegistry<string>((id) => {
+    if (this.#budgets.get(id)?.deref() === undefined) this.#budgets.delete(id)
   })
 
   of(sessionId: string): IdleBudget {
-    const known = this.#known.get(sessionId)?.deref()
-    if (known !== undefined) return known
+    const existing = this.#budgets.get(sessionId)?.deref()
+    if (existing !== undefined) return existing
     const budget: IdleBudget = { idle: 0 }
-    this.#known.set(sessionId, new WeakRef(budget))
-    this.#gone.register(budget, sessionId)
+    this.#budgets.set(sessionId, new WeakRef(budget))
+    this.#finalizer.register(budget, sessionId)
     return budget
   }
 }

@@ -5,7 +5,7 @@ export interface Upstream extends Source {
   /** True when the connection had served another request before. */
   readonly reused: boolean
   /** Passes on a piece of the request body. False means: stop until `Exchange.resumeBody`. */
-  body(piece: Buffer): boolean
+  body(chunk: Buffer): boolean
   /** The request body is complete. */
   end(trailers: string): void
   /** The exchange was given up: nobody waits for the response. */
