@@ -8,16 +8,16 @@ import type { Observer } from './observe.ts'
 import type { Table } from './table.ts'
 import type { Traffic } from './traffic.ts'
 
-/** A visitor's connection as the edge keeps it, to be ended with the edge. */
+/** A client connection that the edge tracks, so that a stop or a configuration change reaches it. */
 export interface LiveConnection {
-  /** Finishes what is under way and takes nothing new. */
+  /** Finishes the exchanges in flight and accepts no new ones. */
   drain(): void
   destroy(): void
-  /** Called after the configuration changed, so that open connections obey it too. */
+  /** Called after the configuration changed, so that open connections obey the change too. */
   recheck(): void
 }
 
-/** What all connections of one edge share. */
+/** State shared by all connections of one edge. */
 export interface Core {
   readonly turn: Turn
   readonly deadlines: Deadlines
@@ -25,16 +25,16 @@ export interface Core {
   readonly log: Logger
   readonly limits: EdgeLimits
   readonly live: Set<LiveConnection>
-  /** Upstream connections kept for the next request. */
+  /** Idle upstream connections, pooled for the next request. */
   readonly idle: Set<{ close(): void }>
   readonly observer: Observer | undefined
-  /** What the visitors of each account do. */
+  /** Traffic totals of each account. */
   readonly traffic: Traffic
-  /** Charged for request bodies that are held until a module has seen all of them. */
+  /** Charged for request bodies that are held until a module has read them (decision 120). */
   readonly heldBodies: ByteBudgets
-  /** The answer to an ACME validation of a host over HTTP (RFC 8555 section 8.3). */
+  /** Returns the response to an ACME HTTP challenge of a host (RFC 8555 section 8.3). */
   readonly challenge: ((token: string, host: string) => string | undefined) | undefined
-  /** The ports visitors use; plain ones are sent to the first to come back with TLS. */
+  /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number
   /** The routing table. Each request reads it anew; configuration changes are applied to it entry by entry. */

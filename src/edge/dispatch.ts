@@ -9,8 +9,8 @@ import { TunnelBusy } from './tunnels.ts'
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 
 /**
- * Decides about a request and sends it on its way: whose host it is, whether the connection may ask for it, what the
- * modules of its route say, who answers. Without modules all of it happens at once, with no promise made.
+ * Routes one request: finds the entry of its host, checks the connection's TLS policy, runs the steps of its route and
+ * connects it to the selected backend. A route without asynchronous steps runs synchronously and creates no promise.
  */
 export function dispatch(exchange: Exchange): void {
   try {
@@ -30,7 +30,7 @@ export function dispatch(exchange: Exchange): void {
     const entry = core.table.http(scheme, head.host)
     if (entry === undefined) throw refusal('endpoint_not_found', head.host)
     if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
-      // On every request of the connection, kept alive or shared by several names (P33).
+      // Checked on every request: a connection may be kept alive or shared by several names (P33).
       exchange.disableKeepAlive()
       throw refusal('misdirected', head.host)
     }
@@ -64,9 +64,9 @@ export function dispatch(exchange: Exchange): void {
 }
 
 /**
- * Whether what is under way may go on after the configuration changed. A deny ends it, and so does a host that asks for
- * other certificates now. A request whose host or path is merely no longer served finishes as it began; a WebSocket,
- * which might never finish, does not.
+ * Whether an exchange in flight may continue after the configuration changed. A deny ends it, and so does a host that now
+ * requires other client certificates. A request whose host or path is merely no longer served may finish; a WebSocket,
+ * which might never finish, may not.
  */
 export function isStillAdmitted({ core, connection, head, upgrading }: Exchange): boolean {
   const entry = core.table.http(connection.scheme === 'https' ? 'https' : 'http', head.host)
@@ -82,7 +82,7 @@ export function isStillAdmitted({ core, connection, head, upgrading }: Exchange)
   }
 }
 
-/** Asks the route's backend who answers and connects the exchange with it. */
+/** Selects a target of the route's backend and connects the exchange to it. */
 function forward(exchange: Exchange): void {
   const target = exchange.route!.backend(exchange, 0)
   if (target === undefined) throw refusal('no_backend', exchange.head.host)
@@ -102,12 +102,12 @@ function connect(exchange: Exchange, target: Target | Answer, fresh: boolean): v
   exchange.held?.sendTo(exchange.upstream)
 }
 
-/** However many targets a backend has, one request does not go round them all. */
+/** Max targets one request tries, however many its backend has. */
 const MAX_ATTEMPTS = 8
 
 /**
- * The connection to the target failed before anything came back. Goes on where that harms nobody: on a new connection
- * when a kept one was `stale`, with the next target when this one was `undialled` or, once, when it was `unanswered`.
+ * Retries an exchange whose upstream failed before it responded, where that is safe: on a new connection when a pooled one
+ * was `stale`, with the next target after `dial_failed` and, once, after `no_response`. Rejects with `error` otherwise.
  */
 export function retry(
   exchange: Exchange,
@@ -120,7 +120,7 @@ export function retry(
   try {
     if (exchange.responded || exchange.bodySent) throw error
     if (reason !== 'dial_failed') {
-      // The request may have arrived, so it is sent once more at most (P31).
+      // The upstream may have received the request, so it is resent once at most (P31).
       if (exchange.resent) throw error
       exchange.resent = true
     }
@@ -139,7 +139,7 @@ function selectNextTarget(exchange: Exchange, failed: Target): Target | Answer |
   return attempts < MAX_ATTEMPTS ? exchange.route!.backend(exchange, attempts) : undefined
 }
 
-/** Shows the visitor why it was turned away; whatever arrives here unknown is a bug and gets a number. */
+/** Rejects the exchange with the error; anything but an `EdgeError` is a bug, which is logged and shown by its id alone. */
 export function fail(exchange: Exchange, error: unknown): void {
   if (error instanceof Refusal) {
     if (error.name === 'address_denied') exchange.note('ip_policy.decision', 'block')
@@ -151,7 +151,7 @@ export function fail(exchange: Exchange, error: unknown): void {
     return
   }
   const id = newId('err')
-  exchange.core.log.error({ err: error, id }, 'a request failed inside the edge')
+  exchange.core.log.error({ err: error, id }, 'request failed with an internal error')
   exchange.reject(refusal('internal', id))
 }
 
@@ -177,7 +177,7 @@ async function continueSteps(
 ): Promise<void> {
   try {
     const response = await pending
-    // The visitor may have left meanwhile.
+    // The client may have disconnected meanwhile.
     if (exchange.ended) return
     if (response !== undefined) exchange.respondWith(response)
     else {

@@ -25,7 +25,7 @@ import { EMPTY_TABLE, type HttpEntry, type Table } from './table.ts'
 import { Traffic } from './traffic.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 
-/** Where to listen; port 0 means any free one. */
+/** The address of a listener; port 0 means any free port. */
 export interface EdgeListenAddress {
   readonly host: string
   readonly port: number
@@ -37,15 +37,15 @@ export interface EdgeConfig {
   readonly https: EdgeListenAddress | false
   /** The public TCP ports, opened on demand. */
   readonly tcp: PortRange
-  /** What visitors see when it is not the bound port, behind a NAT or balancer. */
+  /** The port clients connect to when it is not the bound one, as behind a NAT or load balancer. */
   readonly publicHttpsPort?: number
   readonly publicHttpPort?: number
-  /** Connections at once, per listener; all TCP ports together are one. */
+  /** Max concurrent connections per listener; all TCP ports together count as one listener. */
   readonly maxConnections?: number
-  /** Addresses that many visitors come from, as those of a load balancer. */
+  /** Reports addresses that many clients share, such as a load balancer's. */
   readonly isShared?: (ip: string) => boolean
   readonly limits?: Partial<LimitSettings>
-  /** Length of a tick of the one timer, in milliseconds. */
+  /** Tick length of the timer wheel, in milliseconds. */
   readonly tick?: number
 }
 
@@ -55,39 +55,39 @@ export interface EdgeDependencies {
   readonly config: EdgeConfig
   readonly log: Logger
   readonly observe?: Observer
-  /** Sign-in of visitors; without it, what asks for it lets nobody in. */
+  /** Signs visitors in; without it, login modules deny every request. */
   readonly logins?: Logins
-  /** The host that log-ins come back to, which is the platform's own. */
+  /** The platform's own host that identity providers redirect to. */
   readonly loginHost?: { readonly name: string; entry(policy: TlsPolicy): HttpEntry }
-  /** For certificates that senders of webhooks publish; without it, what asks for them lets nobody in. */
+  /** Fetches the certificates that webhook senders publish; without it, such webhooks are denied. */
   readonly outbound?: Pick<Outbound, 'fetch'>
-  /** How static backends are dialled; public addresses only unless given. */
+  /** Dials static backends; reaches public addresses only by default. */
   readonly dial?: Dial
-  /** Answers ACME validations, which come before any endpoint of the host. */
+  /** Responds to ACME HTTP challenges, before any endpoint of the host. */
   readonly challenge?: (token: string, host: string) => string | undefined
   readonly clock?: Clock
 }
 
-/** The addresses really bound. */
+/** The bound addresses. */
 export interface EdgeAddresses {
   http: AddressInfo | undefined
   https: AddressInfo | undefined
 }
 
-/** The public side: listeners and what they do with visitors. */
+/** The public side of the server: its listeners and their routing table. */
 export interface Edge {
   readonly addresses: EdgeAddresses
   /** Public TCP ports, for the sessions that bind tunnels to them. */
   readonly ports: PublicPorts
-  /** The kinds of rows that configure edges, and who has to be told of them. */
+  /** The record kinds that configure edges, and the follower that receives their changes. */
   readonly kinds: readonly string[]
   readonly follower: EdgeFollower
-  /** What edges and routes have counted, which of them are broken, and whether all that was told is applied. */
+  /** Counters of edges and routes, which of them are broken, and whether every change has been applied. */
   readonly places: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled'>
-  /** What the visitors of each account have done. */
+  /** Traffic totals of each account. */
   readonly traffic: Pick<Traffic, 'totals'>
   start(): Promise<void>
-  /** Takes no new visitors, lets those under way finish, and ends the rest when the time is over (P9). */
+  /** Stops accepting, lets exchanges in flight finish, and closes the rest after `limits.drain` (P9). */
   stop(): Promise<void>
 }
 
@@ -176,7 +176,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   }
 }
 
-/** The configured table, with one host more. */
+/** Adds the login host to the routing table. */
 function withLoginHost(
   table: Table,
   host: NonNullable<EdgeDependencies['loginHost']>,
@@ -195,7 +195,7 @@ function withLoginHost(
   }
 }
 
-/** Waits until no connection is left, or the time is over. */
+/** Waits until every connection has closed, or the timeout has passed. */
 async function waitForConnections({ live }: Core, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (live.size > 0 && performance.now() < deadline) {
@@ -208,7 +208,7 @@ function listen(server: Server, { host, port }: EdgeListenAddress): Promise<Addr
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // An error while accepting, such as too many open files, must not end the process.
+      // An accept error, such as too many open files, must not end the process.
       server.on('error', () => {})
       resolve(server.address() as AddressInfo)
     })

@@ -14,30 +14,48 @@ import type { HttpEntry, Route } from './table.ts'
 import { TransformFeed } from './transform-writer.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
-/** The start of a response as modules see and change it. */
+/** The start of a response, as response steps see and change it. */
 export interface Response {
   status: number
   readonly fields: Fields
-  /** Declared length of the body, -1 when it is not known. */
+  /** Declared length of the body, -1 when unknown. */
   length: number
   /** False for HEAD, 204 and 304. */
   readonly hasBody: boolean
-  /** Set to send the body through this instead; `length` becomes unknown then. */
+  /** Set by a step to transform the body; the length is then unknown. */
   through: Transform | undefined
 }
 
-/** How an exchange ended. */
+/** The outcome of an exchange. */
 export interface ExchangeResult {
-  /** 0 when no response was begun. */
+  /** 0 when no response was started. */
   readonly status: number
   readonly error: Refusal | undefined
-  /** False when the visitor did not get all of it. */
+  /** False when the client did not get the complete response. */
   readonly complete: boolean
 }
 
 /**
- * One request with its response, between a visitor and whoever answers. The visitor's protocol is in the subclass, the
+ * One request with its response, between a client and an upstream. The client's protocol is in the subclass, the
  * upstream's behind `Upstream`; modules act through the methods here.
+ *
+ *                 retry
+ *                +-----+
+ *                v     |
+ *   dispatch -> waiting --- respond, respondWith, upgrade, reject ---> responding
+ *                |                                                      |       |
+ *                | abort,                              finish, and the  |       | reject, abort,
+ *                | onClientClosed                      body is written  |       | onClientClosed
+ *                v                                                      v       v
+ *               ended (incomplete)                     ended (complete)       ended (incomplete)
+ *
+ * Two booleans are the state: `waiting` is neither, `responding` is `responded`, `ended` is final. Once it is set, the
+ * `onFinish` listeners have run and the methods that act on the response return at once. Beside them:
+ *   `bodySent`          a byte of the request body has left, so the request cannot be retried
+ *   `resent`            the request was sent a second time, which happens once at most (P31)
+ *   `heldBody`          the body was read before it was forwarded; each new upstream gets it first
+ *   `upgrading`         the request asks for WebSocket; `upgrade()` takes the place of `respond()`
+ *   `#transformWriter`  a response step transforms the body; `finish()` waits for the transform to end
  */
 export abstract class Exchange {
   readonly core: Core
@@ -46,23 +64,23 @@ export abstract class Exchange {
   entry: HttpEntry | undefined = undefined
   route: Route | undefined = undefined
   upstream: Upstream | undefined = undefined
-  /** The Host the upstream gets. */
+  /** The Host field the upstream gets. */
   authority: string
   /** The request asks for WebSocket. */
   upgrading = false
-  /** The targets that could not be connected to. */
+  /** The targets that could not be reached. */
   tried: Target[] | undefined = undefined
-  /** It was sent a second time, which happens once at most (P31). */
+  /** The request was sent a second time, which happens once at most (P31). */
   resent = false
-  /** Request body that was read and has not left: whoever is connected to gets it first. */
+  /** Request body that was read before it was forwarded; each new upstream gets it first. */
   held: BodySource | undefined = undefined
-  /** A byte of the request body has left: what follows cannot be repeated. */
+  /** A byte of the request body has been forwarded, so the request cannot be retried. */
   bodySent = false
-  /** The response has begun. */
+  /** The response has started. */
   responded = false
-  /** Nothing more may happen: the response was delivered, or the visitor is gone. */
+  /** The response was delivered, or the client is gone. Final. */
   ended = false
-  /** Gathered only when somebody wants to be told. */
+  /** Recorded only for accounts with an observer. */
   trace: RequestTrace | undefined = undefined
   #status = 0
   #error: Refusal | undefined = undefined
@@ -79,13 +97,13 @@ export abstract class Exchange {
     this.authority = head.authority
   }
 
-  /** The request's fields; what modules change here is what the upstream gets. */
+  /** The request's fields; the upstream gets them as modules leave them. */
   get fields(): Fields {
     this.#headerFields ??= new Fields(this.head.facts.fieldLines)
     return this.#headerFields
   }
 
-  /** The request's field lines as they are to be sent. */
+  /** The request's field lines as the upstream gets them. */
   get fieldLines(): string {
     return this.#headerFields === undefined ? this.head.facts.fieldLines : this.#headerFields.text
   }
@@ -95,24 +113,24 @@ export abstract class Exchange {
     return this.head.facts.chunked || this.head.facts.contentLength > 0
   }
 
-  /** Calls back when the response begins, in the reverse order of the modules, as on the way out. */
+  /** Registers a step that runs when the response starts, in the reverse order of the modules. */
   whenAnswered(step: (response: Response) => void): void {
     this.#responseSteps ??= []
     this.#responseSteps.unshift(step)
   }
 
-  /** Calls back once when all is over. */
+  /** Registers a listener that runs once, when the exchange has ended. */
   whenFinished(listener: (result: ExchangeResult) => void): void {
     this.#finishListeners ??= []
     this.#finishListeners.push(listener)
   }
 
-  /** Notes a decision for the request's event, if somebody wants it. */
+  /** Records a decision for the request's event, if an observer wants it. */
   note(key: string, value: string | number): void {
     if (this.trace !== undefined) this.trace.notes[key] = value
   }
 
-  /** The response begins. `fields` are lines without framing; `length` is -1 when the body's length is not known. */
+  /** Starts the response. `fields` are lines without framing; `length` is -1 when the body's length is unknown. */
   respond(status: number, reason: string, fields: string, length: number, hasBody: boolean): void {
     if (this.ended || this.responded) return
     this.responded = true
@@ -125,7 +143,7 @@ export abstract class Exchange {
     this.writeHead(status, reason, fields, length, hasBody)
   }
 
-  /** A piece of the response body, lent for this call. */
+  /** Writes a chunk of the response body, lent for this call (decision 96). */
   data(chunk: Buffer): void {
     if (this.ended) return
     if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
@@ -134,7 +152,7 @@ export abstract class Exchange {
     else this.#transformWriter.write(chunk)
   }
 
-  /** The response body is complete. */
+  /** Ends the response body. */
   finish(trailers: string): void {
     if (this.ended) return
     if (this.#transformWriter === undefined) this.#complete(trailers)
@@ -144,19 +162,19 @@ export abstract class Exchange {
     }
   }
 
-  /** Bytes of the request body were passed on. */
+  /** Counts bytes of the request body that were forwarded. */
   protected countRequestBytes(bytes: number): void {
     if (this.entry !== undefined) this.entry.traffic.bytesIn += bytes
     if (this.trace !== undefined) this.trace.requestBodyLength += bytes
   }
 
-  /** Bytes arrived from the upstream; they are granted again as the visitor takes what was made of them. */
+  /** Accounts for bytes received from the upstream; they are credited to it as the client takes them. */
   received(bytes: number): void {
     if (this.#transformWriter === undefined) this.account(bytes)
     else this.#transformUncredited += bytes
   }
 
-  /** The upstream agreed to WebSocket: from here on bytes pass as they are. `fields` are those of its 101. */
+  /** The upstream accepted WebSocket: from here on bytes pass unchanged. `fields` are those of its 101. */
   upgrade(reason: string, fields: string): void {
     if (this.ended || this.responded) return
     this.responded = true
@@ -169,7 +187,7 @@ export abstract class Exchange {
     this.writeUpgrade(reason, lines)
   }
 
-  /** Gives a whole answer of our own. */
+  /** Sends a complete response of the edge itself. */
   respondWith(response: Answer): void {
     const bodiless = response.status === 204 || response.status === 304
     const hasBody = this.head.method !== 'HEAD' && !bodiless
@@ -179,7 +197,7 @@ export abstract class Exchange {
     this.finish('')
   }
 
-  /** Turns the request away, or breaks off visibly when the response has begun already. */
+  /** Responds with the error, or aborts visibly when the response has started. */
   reject(error: Refusal): void {
     if (this.ended) return
     this.#error = error
@@ -194,25 +212,25 @@ export abstract class Exchange {
     }
     this.upstream = undefined
     upstream?.abort()
-    // Modules change what the backend says, not what the edge itself says.
+    // Response steps apply to the backend's responses, not to errors of the edge.
     this.#responseSteps = undefined
     this.respondWith(answerRefusal(error, this.fields.get('accept') ?? ''))
   }
 
-  /** The response cannot be completed: the visitor must see that, never a clean short end (P18). */
+  /** Resets the client: a response that cannot be completed must never look like a clean short end (P18). */
   breakOff(): void {
     if (this.ended) return
     this.resetClient()
     this.#end(false)
   }
 
-  /** The visitor is gone. */
+  /** The client has disconnected. */
   onClientClosed(): void {
     if (this.ended) return
     this.#end(false)
   }
 
-  /** An interim response (1xx). */
+  /** Writes an interim response (1xx). */
   abstract writeInterim(status: number, reason: string, fields: string): void
   protected abstract writeHead(
     status: number,
@@ -223,25 +241,25 @@ export abstract class Exchange {
   ): void
   protected abstract writeBody(chunk: Buffer): void
   protected abstract writeEnd(trailers: string): void
-  /** True when the visitor should not be given more before `roomForVisitor`. */
+  /** True when the client should not be sent more before `onClientDrain`. */
   protected abstract get congested(): boolean
   protected abstract account(bytes: number): void
   protected abstract resetClient(): void
-  /** The upstream takes request bytes again. */
+  /** Resumes reading the request body: the upstream is connected, or takes bytes again. */
   abstract resumeBody(): void
   protected abstract writeUpgrade(reason: string, fields: string): void
 
-  /** The connection ends after this exchange. */
+  /** Closes the connection after this exchange. */
   abstract disableKeepAlive(): void
 
-  /** Called by the subclass when a congested visitor has room again. */
+  /** Called by the subclass when a congested client has room again. */
   protected onClientDrain(): void {
     this.#transformWriter?.transform.resume()
   }
 
   #recordStatus(status: number): void {
     this.#status = status
-    // A backend may answer with any three digits.
+    // A backend may send any three digits.
     if (this.entry !== undefined && status < 600) this.entry.traffic.statuses[(status / 100) | 0]!++
   }
 
@@ -265,11 +283,11 @@ export abstract class Exchange {
     fanOut(
       this.#finishListeners,
       (listener) => listener(result),
-      (err) => this.core.log.error({ err }, 'end of a request was not reported'),
+      (err) => this.core.log.error({ err }, 'finish listener failed'),
     )
   }
 
-  /** What the modules make of a response. */
+  /** Runs the response steps of the modules. */
   #applyResponseSteps(status: number, fields: string, length: number, hasBody: boolean): Response {
     const response: Response = { status, fields: new Fields(fields), length, hasBody, through: undefined }
     for (const step of this.#responseSteps!) step(response)
@@ -299,9 +317,9 @@ export abstract class Exchange {
   }
 
   #creditTransform(): void {
-    const owed = this.#transformUncredited
+    const bytes = this.#transformUncredited
     this.#transformUncredited = 0
-    if (owed > 0) this.account(owed)
+    if (bytes > 0) this.account(bytes)
   }
 
   #emitEvent(watch: RequestTrace, complete: boolean): void {

@@ -6,21 +6,21 @@ import type { Upstream } from './upstream/upstream.ts'
 
 const MIB = 1024 * 1024
 
-/** What all held bodies may take. A body is at most 1 MiB, so that many webhooks of one sender fit. */
+/** Memory budgets of held bodies (decision 120). A body is at most 1 MiB, so that many webhooks of one sender fit. */
 export const HELD_BODIES = { perConnection: 32 * MIB, perSource: 32 * MIB, total: 128 * MIB }
 
-/** Body bytes that can be sent, to a second upstream when the first could not be reached. */
+/** A request body that can be sent again, to a second upstream when the first could not be reached. */
 export interface BodySource {
   sendTo(upstream: Upstream): void
 }
 
 /**
- * A request body kept back until a module has seen all of it. It stands in for the upstream while the body arrives, and
- * is handed to the real one, or to a second one when the first could not be reached.
+ * A request body held until a module has read it. It acts as the exchange's upstream while the body arrives, then sends
+ * it to the real upstream, or to a second one when the first could not be reached.
  */
 export class HeldBody extends Timed implements Upstream, BodySource {
   readonly reused = false
-  /** The whole body; undefined when the visitor left before. */
+  /** Resolves with the complete body; with undefined when the client disconnected before. */
   readonly completion: Promise<Buffer | undefined>
   readonly #exchange: Exchange
   readonly #limit: number
@@ -53,7 +53,7 @@ export class HeldBody extends Timed implements Upstream, BodySource {
   end(trailers: string): void {
     this.#trailers = trailers
     this.#exchange.core.deadlines.clear(this)
-    // Nothing has left yet, so another target may still be tried.
+    // Nothing was sent yet, so a retry with another target is safe.
     this.#exchange.bodySent = false
     this.#resolve(this.#buffer.bytes)
   }
@@ -74,7 +74,7 @@ export class HeldBody extends Timed implements Upstream, BodySource {
   }
 }
 
-/** Reads the whole body of a request, up to the limit, before it is sent on; undefined when the visitor leaves. */
+/** Reads the complete body of a request, up to the limit, before it is forwarded; undefined when the client disconnects. */
 export function holdBody(exchange: Exchange, limit: number): Promise<Buffer | undefined> | Buffer {
   if (!exchange.hasBody) return Buffer.alloc(0)
   const { facts } = exchange.head
@@ -84,7 +84,7 @@ export function holdBody(exchange: Exchange, limit: number): Promise<Buffer | un
   exchange.upstream = heldBody
   if (facts.expectContinue) {
     exchange.writeInterim(100, 'Continue', '')
-    // The upstream gets the body without having to ask for it.
+    // The edge has answered the expectation, so the upstream gets the body without it.
     facts.expectContinue = false
   }
   return heldBody.completion

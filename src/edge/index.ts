@@ -1,3 +1,14 @@
+/**
+ * The public side of the server: accepts connections, routes each request or byte stream to a backend and reports what
+ * happened. It may use `base`, `resources`, `certs` and `sessions`, never `store` or `api`: configuration arrives through
+ * `Edge.follower`. Begin with `edge.ts` (wiring, start and stop), then `dispatch.ts` and `exchange.ts`, which hold the
+ * life of one request. The files beside them are the contracts: `core.ts` (state shared by all connections), `table.ts`
+ * (the routing table), `module.ts`, `backend.ts`, `connection.ts`, `errors.ts` (the error catalogue), `response.ts`,
+ * `observe.ts`, `limits.ts` and `traffic.ts`. The folders: `listeners` accepts sockets and terminates TLS, `message`
+ * parses heads and bodies without I/O, `http` is the client side of HTTP/1 and HTTP/2, `upstream` the far side,
+ * `compile` turns configuration into the routing table, `modules` and `backends` hold the behaviour of each kind, `login`
+ * signs visitors in, and `testing` holds the test harness.
+ */
 export { createEdge, type Edge, type EdgeAddresses, type EdgeConfig, type EdgeDependencies } from './edge.ts'
 export {
   createLogins,

@@ -1,30 +1,30 @@
 import type { Deadlines } from '../base/io/timer-wheel.ts'
 
-/** How long a visitor may take, in milliseconds; tests give shorter ones. */
+/** Timeouts of the edge, in milliseconds; tests set shorter ones. */
 export interface LimitSettings {
   /** ClientHello and handshake. */
   readonly handshake: number
   /** A request head, from its first byte to its last (P19). */
   readonly head: number
-  /** A kept-alive connection without a request. */
+  /** A keep-alive connection without a request. */
   readonly idle: number
-  /** A body that is held until a module has seen all of it, from its head to its last byte. */
+  /** A body that is held until a module has read it, from the request head to its last byte (decision 120). */
   readonly heldBody: number
-  /** A body or connection that should move but does not (P16). */
+  /** A body or connection that has bytes to transfer but makes no progress (P16). */
   readonly progress: number
-  /** Reading on after an answer that ended the connection, so that it is not lost to a reset. */
+  /** Reading after the last response of a connection, so that a reset does not discard it. */
   readonly linger: number
-  /** A visitor that half-closed and waits for an answer. */
+  /** A client that half-closed and waits for its response. */
   readonly halfClosed: number
-  /** A WebSocket of which one side has ended; RFC 6455 knows no half of one. */
+  /** A WebSocket of which one side has ended; RFC 6455 has no half-closed connection (decision 121). */
   readonly halfWebSocket: number
-  /** An upstream connection kept for the next request. */
+  /** An idle upstream connection in the pool. */
   readonly upstreamIdle: number
-  /** Between telling HTTP/2 visitors to come back elsewhere and refusing their new requests. */
+  /** Between the two GOAWAY frames of a draining HTTP/2 connection. */
   readonly goaway: number
-  /** How long a kept-alive connection may still bring a request when the edge stops. */
+  /** How long an idle keep-alive connection may still send a request when the edge stops (decision 102). */
   readonly drainIdle: number
-  /** How long a stop waits for what is under way (P9). */
+  /** How long a stop waits for exchanges in flight (P9). */
   readonly drain: number
 }
 
@@ -43,7 +43,7 @@ export const defaultLimits: LimitSettings = {
   drain: 30_000,
 }
 
-/** The same in ticks of the one timer. */
+/** The same in ticks of the timer wheel. */
 export type EdgeLimits = { readonly [K in keyof LimitSettings]: number }
 
 export function limitsInTicks(settings: LimitSettings, timers: Deadlines): EdgeLimits {

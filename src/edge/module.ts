@@ -4,19 +4,19 @@ import type { Exchange } from './exchange.ts'
 import type { TlsSettings } from './listeners/tls-policy.ts'
 import type { Answer } from './response.ts'
 
-/** Decides about a connection before anything else; throws a refusal to turn it away. */
+/** Admits a connection before anything else runs; throws an `EdgeError` to reject it. */
 export type ConnectionStep = (connection: Connection) => void
 
 /**
- * Acts on one request: throws a refusal, returns an answer of its own, changes the request's fields, or asks to be told
- * of the response. A promise holds the request until it settles.
+ * Acts on one request: throws an `EdgeError`, returns a response of its own, changes the request's fields or registers a
+ * response step. A promise holds the request until it settles.
  */
 export type RequestStep = (exchange: Exchange) => Answer | undefined | Promise<Answer | undefined>
 
-/** Stands between the steps and whoever answers, for modules that change how the upstream is spoken to. */
+/** Wraps the backend, for modules that change how the upstream is reached. */
 export type BackendStep = (backend: HttpBackend) => HttpBackend
 
-/** What a module of each phase compiles to: a decision per connection or request, or settings for the handshake. */
+/** What a module compiles to in each phase: a step per connection or request, or settings of the TLS handshake. */
 export interface PhaseResult {
   connection: ConnectionStep
   tls: Partial<TlsSettings>
@@ -26,15 +26,15 @@ export interface PhaseResult {
 
 export type Phase = keyof PhaseResult
 
-/** A step on the way in. `build` runs once per configuration change; what it returns runs per connection or request. */
+/** A module. `build` runs once per configuration change; the step it returns runs per connection or request. */
 export interface EdgeModule<Settings, Context, P extends Phase = Phase> {
   readonly name: string
   readonly phase: P
-  /** Works out whatever can be worked out early. Throwing means that the module denies everything (P36). */
+  /** Compiles the settings. When it throws, the module denies everything (P36). */
   build(settings: Settings, context: Context): PhaseResult[P]
 }
 
-/** Gives a module's shape its behaviour. */
+/** Adds the behaviour of a module to its declared shape. */
 export function defineModule<Settings, Context, P extends Phase>(
   shape: { readonly name: string },
   module: { phase: P; build(settings: Settings, context: Context): PhaseResult[P] },

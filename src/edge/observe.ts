@@ -1,12 +1,12 @@
 import type { Connection } from './connection.ts'
 
-/** A finished request, with what the event `http_request_complete` can tell of it. */
+/** A finished request, with the content of the event `http_request_complete`. */
 export interface RequestEvent {
   readonly accountId: string
-  /** Tunnel or edge, and the route on it. */
+  /** The tunnel or edge, and its route. */
   readonly entryId: string
   readonly routeId: string
-  /** The tunnel that was asked, empty when none was: an edge may spread its requests over several. */
+  /** The tunnel the request was sent to, empty when none was: an edge may balance its requests over several. */
   readonly tunnelId: string
   readonly connection: Connection
   /** Wall-clock milliseconds. */
@@ -16,22 +16,22 @@ export interface RequestEvent {
   readonly host: string
   /** As sent to the upstream: path and query. */
   readonly target: string
-  /** Field lines as received, each ended by CRLF, without those that belong to one hop. */
+  /** Field lines as received, each terminated by CRLF, without hop-by-hop fields. */
   readonly requestFields: string
   readonly requestBodyLength: number
   readonly status: number
   readonly responseFields: string
   readonly responseBodyLength: number
   readonly connectionReused: boolean
-  /** What modules decided, such as `ip_policy.decision`; keys are those of the event. */
+  /** Decisions of modules, such as `ip_policy.decision`; the keys are those of the event. */
   readonly notes: Readonly<Record<string, string | number>>
-  /** The code of the refusal, when it was one. */
+  /** The code of the error the edge responded with, if any. */
   readonly refusal: string | undefined
-  /** False when the response could not be delivered whole. */
+  /** False when the client did not get the complete response. */
   readonly complete: boolean
 }
 
-/** A finished raw connection, with what the event `tcp_connection_closed` can tell of it. */
+/** A finished raw connection, with the content of the event `tcp_connection_closed`. */
 export interface ConnectionEvent {
   readonly accountId: string
   readonly entryId: string
@@ -43,7 +43,7 @@ export interface ConnectionEvent {
   readonly errorCode: string | undefined
 }
 
-/** Whoever is told of finished traffic. It is asked first, so that nothing is gathered when nobody listens. */
+/** Receives finished traffic. The edge checks `wants...` first and gathers nothing for accounts without a listener. */
 export interface Observer {
   wantsRequests(accountId: string): boolean
   onRequest(event: RequestEvent): void
@@ -51,7 +51,7 @@ export interface Observer {
   onConnection(event: ConnectionEvent): void
 }
 
-/** What is gathered about one request while somebody wants to be told of it. */
+/** What the edge records about one request for an observer. */
 export interface RequestTrace {
   readonly startedAt: number
   requestBodyLength: number

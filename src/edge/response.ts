@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Refusal } from './errors.ts'
 
-/** A whole response that the edge gives by itself. */
+/** A complete response that the edge itself sends. */
 export interface Answer {
   readonly status: number
-  /** Field lines, each ended by CRLF, without those that frame the body. */
+  /** Field lines, each terminated by CRLF, without those that frame the body. */
   readonly fields: string
   readonly body: Buffer
 }
@@ -17,7 +17,7 @@ const ESCAPES: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** Makes text inert inside HTML. */
+/** Escapes text for HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
 }
@@ -34,10 +34,10 @@ const COMMON_FIELDS =
   `Content-Security-Policy: default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; ` +
   "form-action 'none'; frame-ancestors 'none'\r\n"
 
-/** Field lines for a page of ours: no scripts, no outside requests, no framing. */
+/** Field lines of a page of the edge: no scripts, no external requests, no framing. */
 export const pageFields = `Content-Type: text/html; charset=utf-8\r\n${COMMON_FIELDS}`
 
-/** A page of ours; both texts are escaped here. */
+/** Renders a page of the edge and escapes both texts. */
 export function page(title: string, code: string): Buffer {
   const heading = escapeHtml(title)
   return Buffer.from(
@@ -47,7 +47,7 @@ export function page(title: string, code: string): Buffer {
   )
 }
 
-/** A refusal in the form the visitor asked for: a page for browsers, JSON for programs, plain text otherwise. */
+/** Renders an error in the form the client accepts: HTML for browsers, JSON for programs, plain text otherwise. */
 export function answerRefusal(error: Refusal, accept: string): Answer {
   const { status, code, text } = error
   let fields = `adit-error-code: ${code}\r\n${extraFields(error)}`
@@ -82,7 +82,7 @@ function extraFields({ name, retryAfter }: Refusal): string {
   }
 }
 
-/** Sends the visitor elsewhere. */
+/** Creates a redirect that no cache stores. */
 export function redirect(status: 302 | 303 | 307 | 308, location: string, fields = ''): Answer {
   return {
     status,

@@ -3,7 +3,7 @@ import type { TlsPolicy } from './listeners/tls-policy.ts'
 import type { ConnectionStep, RequestStep } from './module.ts'
 import type { AccountTraffic } from './traffic.ts'
 
-/** Counts of one route or raw entry since the start. */
+/** Counters of one route or raw entry since the start of the process. */
 export interface EntryCounters {
   requests: number
   connections: number
@@ -11,64 +11,64 @@ export interface EntryCounters {
   errors: number
 }
 
-/** A path of an entry with everything that happens to a request there, compiled. */
+/** A compiled route: what admits, changes and answers the requests of one path. */
 export interface Route {
   readonly id: string
-  /** Who may come at all; undefined when nobody is kept out. */
+  /** Steps that admit or reject the connection; undefined when none is configured. */
   readonly admission: readonly ConnectionStep[] | undefined
-  /** Undefined when nothing happens to requests on the way in, so that the bare path costs nothing. */
+  /** Request steps in order; undefined when none is configured, so that `dispatch` skips the loop. */
   readonly steps: readonly RequestStep[] | undefined
   readonly backend: HttpBackend
   readonly counters: EntryCounters
 }
 
-/** A host name that answers HTTP: an agent's endpoint or an HTTPS edge. */
+/** A host name that serves HTTP: an agent's endpoint or an HTTPS edge. */
 export interface HttpEntry {
   readonly kind: 'http'
   /** Id of the tunnel or edge. */
   readonly id: string
   readonly accountId: string
-  /** Of the whole account. */
+  /** Totals of the account. */
   readonly traffic: AccountTraffic
   /** How TLS is terminated for this host; compared on every request (P33). Undefined for plain HTTP. */
   readonly policy: TlsPolicy | undefined
-  /** Set when plain HTTP is only told to come back with https. */
+  /** True when plain HTTP is redirected to https. */
   readonly redirectToHttps: boolean
   routeFor(target: string): Route
 }
 
-/** A server name or port whose bytes are carried as they are. */
+/** A server name or port whose bytes are proxied unchanged. */
 export interface RawEntry {
   readonly kind: 'raw'
   readonly id: string
   readonly accountId: string
-  /** Of the whole account. */
+  /** Totals of the account. */
   readonly traffic: AccountTraffic
-  /** What kind of entry it is to whoever is connected to. */
+  /** The kind of entry, as announced to the tunnel. */
   readonly via: 'endpoint' | 'tcp-edge' | 'tls-edge'
-  /** Undefined: the visitor's TLS, or its plain bytes, pass through untouched. */
+  /** Undefined when the client's TLS, or its plain bytes, pass through. */
   readonly policy: TlsPolicy | undefined
-  /** Who may come at all; decided before the handshake. */
+  /** Steps that admit or reject the connection, before the handshake. */
   readonly admission: readonly ConnectionStep[] | undefined
-  /** Whether an IP restriction of its own is among that. */
+  /** Whether the entry has an IP restriction of its own. */
   readonly restricted: boolean
   readonly backend: RawBackend
   readonly counters: EntryCounters
 }
 
-/** All configuration at one moment, compiled: whom to ask for a host, a server name or a port. */
+/** The compiled configuration, looked up by host, server name or port. */
 export interface Table {
-  /** Who answers HTTP for this host. */
+  /** The entry that serves HTTP for this host. */
   http(scheme: 'http' | 'https', host: string): HttpEntry | undefined
-  /** Who gets a TLS connection with this server name. */
+  /** The entry for a TLS connection with this server name. */
   tls(serverName: string): HttpEntry | RawEntry | undefined
-  /** Who gets connections to this public port. */
+  /** The entry for connections to this public port. */
   tcp(port: number): RawEntry | undefined
-  /** The route of an edge with this id, whatever hosts it serves. */
+  /** The route with this id, on whichever edge. */
   route(id: string): Route | undefined
 }
 
-/** Serves nothing. */
+/** A routing table without entries. */
 export const EMPTY_TABLE: Table = {
   http: () => undefined,
   tls: () => undefined,

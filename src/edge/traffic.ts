@@ -1,26 +1,26 @@
-/** Something that carries bytes and knows how many so far. */
+/** Counts the bytes of one open connection. */
 export interface ByteCounter {
   readonly bytesIn: number
   readonly bytesOut: number
 }
 
-/** What visitors of one account have done since the start. Counting is an addition, never a look-up. */
+/** Traffic of one account since the start of the process. Entries hold it, so counting needs no look-up. */
 export interface AccountTraffic {
   requests: number
-  /** Requests that are over, whichever way. */
+  /** Requests that have ended, successfully or not. */
   finished: number
   /** Raw connections: TCP, and TLS that carries no HTTP. */
   connections: number
-  /** Bytes of bodies, and of raw connections that are over. */
+  /** Bytes of bodies, and of raw connections that have closed. */
   bytesIn: number
   bytesOut: number
-  /** Responses by the first digit of their status; the first place stays 0. */
+  /** Responses by the first digit of their status; index 0 is unused. */
   readonly statuses: [number, number, number, number, number, number]
-  /** Raw connections that are open; they count their bytes themselves. */
+  /** Open raw connections, which count their own bytes. */
   readonly open: Set<ByteCounter>
 }
 
-/** The same at one moment. */
+/** A snapshot of an account's traffic. */
 export interface TrafficTotals {
   readonly requests: number
   readonly connections: number
@@ -28,7 +28,7 @@ export interface TrafficTotals {
   readonly bytes_out: number
   /** Responses with a 1xx, 2xx, 3xx, 4xx and 5xx status. */
   readonly statuses: readonly number[]
-  /** Requests under way now. */
+  /** Requests in flight. */
   readonly open_requests: number
   readonly open_connections: number
 }
@@ -45,7 +45,7 @@ export function newTraffic(): AccountTraffic {
   }
 }
 
-/** The traffic of all accounts: entries take their account's when they are compiled, and add to it. */
+/** The traffic of all accounts. Entries look up their account's once, when they are compiled. */
 export class Traffic {
   readonly #byAccount = new Map<string, AccountTraffic>()
 
@@ -58,7 +58,7 @@ export class Traffic {
     return traffic
   }
 
-  /** How an account stands now. */
+  /** The totals of an account, open connections included. */
   totals(accountId: string): TrafficTotals {
     const traffic = this.#byAccount.get(accountId) ?? newTraffic()
     let { bytesIn, bytesOut } = traffic

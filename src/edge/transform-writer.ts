@@ -1,20 +1,20 @@
 import type { Transform } from 'node:stream'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
-/** Hands a body to a transform, one write at a time: a transform that is busy would keep a list of pieces. */
+/** Writes a body to a transform, one write at a time: a busy transform would queue a list of small chunks (decision 119). */
 export class TransformFeed {
   readonly transform: Transform
   readonly #onDrained: () => void
   readonly #buffer = new ByteQueue()
   #busy = false
 
-  /** `onDrained` is called when everything written so far has been taken. */
+  /** `onDrained` is called when the transform has taken everything written so far. */
   constructor(transform: Transform, onDrained: () => void) {
     this.transform = transform
     this.#onDrained = onDrained
   }
 
-  /** Copies the piece, which is only lent. */
+  /** Copies the chunk, which is lent for this call (decision 96). */
   write(chunk: Buffer): void {
     this.#buffer.push(chunk)
     if (!this.#busy) this.#writeNext()

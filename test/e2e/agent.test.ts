@@ -108,7 +108,7 @@ test('an upstream that is down is a 502 that does not tell visitors its address'
 
   assert.equal(response.status, 502)
   const page = await response.text()
-  assert.match(page, /could not get an answer from its upstream/)
+  assert.match(page, /got no response from its upstream/)
   assert.doesNotMatch(page, /localhost:1/)
 })
 

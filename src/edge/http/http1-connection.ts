@@ -24,26 +24,54 @@ import { answerRefusal } from '../response.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 
 const Phase = {
-  /** Between requests, or inside a head. */
+  /** Between requests, or inside a request head. */
   head: 0,
   body: 1,
   /** The request is complete, its response is not. */
   response: 2,
-  /** Upgraded: bytes pass as they are. */
+  /** WebSocket: bytes pass unchanged. */
   upgraded: 3,
-  /** Everything was said; what still arrives is thrown away so that our last words are not lost to a reset. */
+  /** The last response was written; input is discarded so that a reset does not destroy the response in flight. */
   lingering: 4,
   closed: 5,
 } as const
 type Phase = (typeof Phase)[keyof typeof Phase]
 
-/** One HTTP/1 connection of a visitor: reads requests strictly, one after another, and writes what is answered. */
+/**
+ * One HTTP/1 connection of a client: parses requests strictly, one after another, and writes their responses.
+ *
+ *   +---------------- response done, not `closing` ---------------+
+ *   |                                                              |
+ *   v         head, with a body           body complete            |        101
+ *   head ------------------------> body ------------------> response ---------------> upgraded
+ *   |  |                             |                        ^    |                      |
+ *   |  +----- head, without a body --|------------------------+    |                      |
+ *   |                                |                             |                      |
+ *   | bad head, head timeout,        | response done before        | response done,       |
+ *   | client ended, drainIdle over   | the body is complete        | `closing`            |
+ *   v                                v                             v                      |
+ *   lingering <----------------------+-----------------------------+                      |
+ *   |                                                                                     |
+ *   | client ended, linger timeout                      both sides ended, half-close over |
+ *   v                                                                                     v
+ *   closed <------ from every phase: socket closed, reset, timeout -----------------------+
+ *
+ * A response that completes while the last chunk of the body is forwarded leads from `body` to `head` directly.
+ * Timeouts: in `head` `limits.head` before the first request and inside a head, `limits.idle` between requests and
+ * `limits.drainIdle` while draining; in `body`, `response` and `upgraded` `limits.progress`, but `limits.halfClosed` when
+ * the client ends its side in `response`; in `lingering` `limits.linger`. Flags beside the phase:
+ *   `requestDone`  the body of the current request is complete; true between requests
+ *   `closing`      the connection carries no further request after the current response
+ *   `#paused`      the socket is not read: bytes are stored in `#readAhead`, or the upstream is congested
+ *   `#parsing`     `#parseAll` is on the stack, so nested calls must not start a second loop
+ *   `#halfClosed`  one side of a WebSocket has ended; `limits.halfWebSocket` runs and nothing extends it
+ */
 export class Http1Visitor extends Timed implements LiveConnection {
   readonly writer: Out
   readonly connection: Connection
   /** The request body is complete. */
   requestDone = true
-  /** The connection ends after the current response. */
+  /** The connection closes after the current response. */
   closing = false
   readonly #core: Core
   readonly #socket: Duplex
@@ -53,12 +81,12 @@ export class Http1Visitor extends Timed implements LiveConnection {
   #exchange: Http1Exchange | undefined
   #chunked: ChunkedDecoder | undefined
   #bodyRemaining = 0
-  /** Bytes read ahead of what can be dealt with. */
+  /** Bytes that were read before they can be parsed. */
   #readAhead: Buffer | undefined
   #paused = false
   #parsing = false
   #halfClosed = false
-  /** What was pending, or had been carried, when a deadline last passed. */
+  /** Bytes that were pending when the progress timeout last fired. */
   #lastPending = 0
 
   /** `transport` is the TCP socket, `socket` the same or the TLS socket around it. */
@@ -79,7 +107,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     socket.on('close', () => this.#onClose())
   }
 
-  /** Ends with the next answer, or soon when there is none to come: a request may be on its way right now (P9). */
+  /** Closes after the next response, or after `limits.drainIdle`: a request may be in flight (P9, decision 102). */
   drain(): void {
     this.closing = true
     if (this.#phase === Phase.head && this.#headBuffer.size === 0)
@@ -90,23 +118,23 @@ export class Http1Visitor extends Timed implements LiveConnection {
     this.#transport.destroy()
   }
 
-  /** What goes on for long, a WebSocket or a download, must obey a changed configuration as well. */
+  /** A long exchange, such as a WebSocket or a download, must obey a changed configuration too. */
   recheck(): void {
     if (this.#exchange !== undefined && !isStillAdmitted(this.#exchange)) this.reset()
   }
 
-  /** Ends the connection so that the visitor sees an error. */
+  /** Resets the connection, so that the client sees an error. */
   reset(): void {
     if (this.#phase === Phase.closed) return
     resetSocket(this.#transport, this.#socket)
   }
 
-  /** A moment of progress: the deadline for the next one is moved. */
+  /** Notes progress and extends the timeout. */
   touch(): void {
     if (!this.#halfClosed) this.#core.deadlines.set(this, this.#core.limits.progress)
   }
 
-  /** The response of the current exchange was handed over completely. */
+  /** The response of the current exchange was written completely. */
   responseDone(): void {
     if (this.#phase === Phase.closed) return
     if (this.#phase === Phase.upgraded) {
@@ -114,7 +142,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
       this.#limitHalfClosed()
       return
     }
-    // An answer that came before the request was complete ends the connection: the rest of the body is not wanted.
+    // A response that precedes the end of the request closes the connection: the rest of the body is not read.
     if (!this.requestDone || this.closing) {
       this.#lingeringClose()
       return
@@ -122,21 +150,21 @@ export class Http1Visitor extends Timed implements LiveConnection {
     this.#awaitNextRequest()
   }
 
-  /** From here on bytes pass as they are, those held back first. */
+  /** From here on bytes pass unchanged, those read ahead first. */
   switchToUpgraded(): void {
     this.#phase = Phase.upgraded
     this.touch()
     this.#parseReadAhead()
-    // The visitor may have left before the upstream agreed.
+    // The client may have ended its side before the upstream responded.
     if (this.#socket.readableEnded) this.#onEnd()
   }
 
-  /** Body bytes may go on: the upstream is there, or takes bytes again. */
+  /** Resumes the body: the upstream is connected, or takes bytes again. */
   resumeBody(): void {
     if (!this.#parsing) this.#parseReadAhead()
   }
 
-  /** The upstream takes no more of the body for now. */
+  /** Pauses the body: the upstream is congested. */
   pauseBody(): void {
     this.#pauseReads()
   }
@@ -164,7 +192,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
         else this.#exchange!.reject(refusal('upstream_timeout', this.#exchange!.head.host))
         return
       case Phase.upgraded:
-        // An idle WebSocket may stay.
+        // An idle WebSocket stays open.
         this.touch()
         return
       default:
@@ -176,6 +204,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     const readAhead = this.#readAhead
     this.#readAhead = undefined
     this.#parseAll(readAhead === undefined ? chunk : Buffer.concat([readAhead, chunk]))
+    // Node's read buffers cannot be reused (decision 96).
     litter(chunk)
   }
 
@@ -185,7 +214,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
       let rest: Buffer | undefined = chunk
       while (rest !== undefined) rest = this.#parse(rest)
     } catch (error) {
-      this.#core.log.error({ err: error }, 'a connection failed inside the edge')
+      this.#core.log.error({ err: error }, 'HTTP/1 connection failed with an internal error')
       this.reset()
     }
     this.#parsing = false
@@ -194,7 +223,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
   #parse(bytes: Buffer): Buffer | undefined {
     switch (this.#phase) {
       case Phase.head:
-        // The answer to a pipelined request waits until the one before has been taken.
+        // A pipelined request waits until the client has taken the response before it.
         return this.writer.congested ? this.#storeReadAhead(bytes) : this.#parseHead(bytes)
       case Phase.body:
         return this.#exchange!.upstream === undefined ? this.#storeReadAhead(bytes) : this.#parseBody(bytes)
@@ -247,7 +276,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
       return
     }
     if (isWebSocketRequest(head)) {
-      // Whatever becomes of it, this connection carries no further request.
+      // Accepted or not, an upgrade is the last request of its connection.
       this.closing = true
       const error = checkWebSocketRequest(head)
       if (error !== undefined) {
@@ -277,7 +306,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
         exchange.reject(refusal('bad_request', 'its chunks are malformed'))
         return undefined
       }
-      rest = this.#chunked.end < bytes.length ? bytes.subarray(this.#chunked.end) : undefined
+      rest = this.#chunked.consumed < bytes.length ? bytes.subarray(this.#chunked.consumed) : undefined
       this.requestDone = this.#chunked.done
     }
     exchange.sendBody(data, this.requestDone ? (this.#chunked?.trailers ?? '') : undefined)
@@ -288,7 +317,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     return rest
   }
 
-  /** Ready for the next request of this connection. */
+  /** Prepares for the next request of the connection. */
   #awaitNextRequest(): void {
     this.writer.release()
     this.#exchange = undefined
@@ -301,7 +330,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     if (!this.#parsing) this.#parseReadAhead()
   }
 
-  /** Turns away something that is not a request, so nothing after it can be one. */
+  /** Rejects input that is not a request; nothing after it can be one. */
   #reject(error: Refusal): undefined {
     const { status, fields, body } = answerRefusal(error, '')
     this.#headBuffer.clear()
@@ -323,14 +352,14 @@ export class Http1Visitor extends Timed implements LiveConnection {
     this.#resumeReads()
   }
 
-  /** Keeps what was read ahead, one read at most: the socket is not read meanwhile. */
+  /** Stores bytes that cannot be parsed yet, one read at most: the socket is paused meanwhile. */
   #storeReadAhead(bytes: Buffer): undefined {
     this.#readAhead = bytes
     this.#pauseReads()
     return undefined
   }
 
-  /** Deals with what was read ahead, then reads on. */
+  /** Parses the bytes read ahead, then resumes reading. */
   #parseReadAhead(): void {
     const readAhead = this.#readAhead
     if (readAhead !== undefined) {
@@ -345,18 +374,18 @@ export class Http1Visitor extends Timed implements LiveConnection {
     if (this.#phase === Phase.head && this.#readAhead !== undefined) this.#parseReadAhead()
   }
 
-  /** The visitor will send nothing more. */
+  /** The client has ended its side. */
   #onEnd(): void {
     switch (this.#phase) {
       case Phase.head:
         this.#lingeringClose()
         return
       case Phase.body:
-        // Half a request: there is nothing to answer.
+        // An incomplete request cannot be answered.
         this.reset()
         return
       case Phase.response:
-        // Most who end here are gone, but some wait for the answer: they get a moment.
+        // Most clients that end here are gone, but some half-close and wait for the response.
         this.closing = true
         this.#core.deadlines.set(this, this.#core.limits.halfClosed)
         return
@@ -369,7 +398,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     }
   }
 
-  /** One side of a WebSocket has ended: the other gets a moment, whatever it still sends. */
+  /** One side of a WebSocket has ended: the other gets `limits.halfWebSocket`, whatever it still sends. */
   #limitHalfClosed(): void {
     if (this.#halfClosed) return
     this.#halfClosed = true
@@ -387,7 +416,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     if (upgraded) exchange?.upstream?.abort()
   }
 
-  /** A slow reader may be slow, but must read: one that took nothing between two deadlines is cut. */
+  /** Resets a client that read nothing between two timeouts; a slow reader stays connected (P16). */
   #checkStalled(pending: number): void {
     if (pending === this.#lastPending) {
       this.reset()

@@ -7,7 +7,7 @@ import type { Http1Visitor } from './http1-connection.ts'
 const Framing = { none: 0, length: 1, chunked: 2, untilClose: 3, upgraded: 4 } as const
 type Framing = (typeof Framing)[keyof typeof Framing]
 
-/** An exchange whose visitor speaks HTTP/1. */
+/** An exchange whose client speaks HTTP/1. */
 export class Http1Exchange extends Exchange {
   readonly #client: Http1Visitor
   #framing: Framing = Framing.none
@@ -17,7 +17,7 @@ export class Http1Exchange extends Exchange {
     this.#client = client
   }
 
-  /** Passes on a piece of the request body; `trailers` are given with the last one. */
+  /** Forwards a chunk of the request body; `trailers` come with the last one. */
   sendBody(chunk: Buffer, trailers: string | undefined): void {
     const { upstream } = this
     if (upstream === undefined || this.ended) return
@@ -54,13 +54,13 @@ export class Http1Exchange extends Exchange {
     hasBody: boolean,
   ): void {
     const client = this.#client
-    let framing = ''
+    let framingLines = ''
     if (length >= 0) {
-      framing = `Content-Length: ${length}\r\n`
+      framingLines = `Content-Length: ${length}\r\n`
       this.#framing = Framing.length
     } else if (hasBody) {
       if (this.head.minor === 1) {
-        framing = 'Transfer-Encoding: chunked\r\n'
+        framingLines = 'Transfer-Encoding: chunked\r\n'
         this.#framing = Framing.chunked
       } else {
         this.#framing = Framing.untilClose
@@ -68,9 +68,9 @@ export class Http1Exchange extends Exchange {
       }
     }
     if (!client.requestDone) client.closing = true
-    if (client.closing) framing += 'Connection: close\r\n'
-    else if (this.head.minor === 0) framing += 'Connection: keep-alive\r\n'
-    client.writer.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}\r\n`)
+    if (client.closing) framingLines += 'Connection: close\r\n'
+    else if (this.head.minor === 0) framingLines += 'Connection: keep-alive\r\n'
+    client.writer.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}${framingLines}\r\n`)
   }
 
   protected writeUpgrade(reason: string, fields: string): void {
@@ -104,7 +104,7 @@ export class Http1Exchange extends Exchange {
 
   protected account(bytes: number): void {
     const { writer } = this.#client
-    // What an upstream that was given up had sent is not the next one's.
+    // Bytes of an abandoned upstream must not be credited to the next one.
     if (writer.source !== this.upstream) writer.release()
     writer.source = this.upstream
     writer.owe(bytes)

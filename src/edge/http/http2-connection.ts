@@ -17,7 +17,7 @@ import { MAX_FIELDS, MAX_HEAD_BYTES } from '../message/request-head.ts'
 import { answerRefusal } from '../response.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 
-/** What one connection may do to us (P23); beyond it, it alone is closed. */
+/** Limits of one connection (P23); exceeding them closes that connection alone. */
 const SESSION_OPTIONS = {
   settings: {
     maxConcurrentStreams: 100,
@@ -27,7 +27,7 @@ const SESSION_OPTIONS = {
     enableConnectProtocol: false,
   },
   maxHeaderListPairs: MAX_FIELDS + 5,
-  // Blanks around a value are ours to refuse: with this check on, nghttp2 would drop the field and say nothing.
+  // The edge rejects whitespace around a value: with this check on, nghttp2 would drop the field silently (decision 115).
   strictFieldWhitespaceValidation: false,
   maxSessionInvalidFrames: 50,
   maxSessionRejectedStreams: 50,
@@ -40,10 +40,10 @@ const SESSION_OPTIONS = {
 
 const SESSION_WINDOW_BYTES = 1024 * 1024
 
-/** The highest stream id: a GOAWAY with it says "no new requests soon" without refusing those on their way. */
+/** The highest stream id: a GOAWAY with it announces the shutdown without rejecting requests in flight. */
 const MAX_STREAM_ID = 2 ** 31 - 1
 
-/** One HTTP/2 connection of a visitor. */
+/** One HTTP/2 connection of a client. */
 export class Http2ServerConnection extends Timed implements LiveConnection {
   readonly #core: Core
   readonly #transport: Socket
@@ -66,12 +66,12 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
     )
     this.#session.on('error', () => transport.destroy())
     this.#session.on('close', () => this.#onClose())
-    // A connection of HTTP/2 has no half: whoever has closed their side has left.
+    // HTTP/2 has no half-closed connection: a client that ended its side is gone.
     socket.on('end', () => this.destroy())
     this.#session.on('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES))
   }
 
-  /** Asks the visitor to come back on a new connection, and a moment later takes no more here (P9). */
+  /** Sends GOAWAY (max id), then the final GOAWAY after `limits.goaway` (P9). */
   drain(): void {
     if (this.#draining) return
     this.#draining = true
@@ -91,7 +91,7 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
     for (const exchange of this.#exchanges) if (!isStillAdmitted(exchange)) exchange.breakOff()
   }
 
-  /** No request for long, or the time between the two farewells is over; then what is left without one is cut. */
+  /** Closes an idle connection, or sends the final GOAWAY; then destroys a connection without exchanges. */
   onDeadline(): void {
     if (this.#exchanges.size > 0 && !this.#draining) return
     if (!this.#closing) this.#close()
@@ -119,7 +119,7 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
     stream.on('close', () => {
       this.#exchanges.delete(exchange)
       if (this.#exchanges.size > 0) return
-      // While it is stopping, its farewells go on as planned.
+      // A draining connection keeps the timeout of its final GOAWAY.
       if (this.#closing) this.#core.deadlines.set(this, this.#core.limits.linger)
       else if (!this.#draining) this.#core.deadlines.set(this, this.#core.limits.idle)
     })
@@ -133,7 +133,7 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
   }
 }
 
-/** Turns away what is not a request we could pass on. */
+/** Rejects a stream whose head is not a request the edge forwards. */
 function rejectStream(stream: ServerHttp2Stream, error: Refusal): void {
   const { status, body } = answerRefusal(error, '')
   stream.respond({

@@ -13,7 +13,7 @@ import { toHttp2Headers } from '../message/http2-fields.ts'
 import { isHttp2Field } from '../message/http2-head.ts'
 import { MAX_FIELDS, type RequestHead } from '../message/request-head.ts'
 
-/** An exchange whose visitor speaks HTTP/2. */
+/** An exchange whose client speaks HTTP/2. */
 export class Http2Exchange extends Exchange {
   readonly #stream: ServerHttp2Stream
   readonly #writer: Out
@@ -22,9 +22,9 @@ export class Http2Exchange extends Exchange {
   #received = 0
   #flowing = false
   #lastPending = 0
-  /** Trailers of the response; set by its end. */
+  /** Trailers of the response, set when it ends. */
   #trailers = ''
-  /** Trailers of the request, kept until its end. */
+  /** Trailers of the request, stored until it ends. */
   #requestTrailers = ''
 
   constructor(
@@ -51,7 +51,7 @@ export class Http2Exchange extends Exchange {
     })
   }
 
-  /** Lets the body flow once there is somebody to take it. */
+  /** Starts or resumes the body once an upstream is connected. */
   resumeBody(): void {
     if (!this.hasBody || this.upstream === undefined) return
     if (this.#flowing) {
@@ -68,7 +68,7 @@ export class Http2Exchange extends Exchange {
     this.#stream.additionalHeaders({ ...toHttp2Headers(fields), ':status': status })
   }
 
-  /** Never asked for: a request for WebSocket does not come this way. */
+  /** Unreachable: the edge does not offer WebSocket over HTTP/2. */
   protected writeUpgrade(): void {
     this.breakOff()
   }
@@ -99,7 +99,7 @@ export class Http2Exchange extends Exchange {
   protected writeEnd(trailers: string): void {
     this.#trailers = trailers
     this.#writer.end()
-    // The rest of a request that was answered early is not wanted (RFC 9113 section 8.1).
+    // RFC 9113 section 8.1: after an early response the rest of the request body is not read.
     if (this.hasBody && !this.#stream.readableEnded) {
       this.#stream.once('finish', () => this.#stream.close(constants.NGHTTP2_NO_ERROR))
     }
@@ -110,7 +110,7 @@ export class Http2Exchange extends Exchange {
   }
 
   protected account(bytes: number): void {
-    // What an upstream that was given up had sent is not the next one's.
+    // Bytes of an abandoned upstream must not be credited to the next one.
     if (this.#writer.source !== this.upstream) this.#writer.release()
     this.#writer.source = this.upstream
     this.#writer.owe(bytes)
@@ -132,13 +132,14 @@ export class Http2Exchange extends Exchange {
     this.countRequestBytes(chunk.length)
     this.bodySent = true
     if (!this.upstream.body(chunk)) this.#stream.pause()
+    // Node's read buffers cannot be reused (decision 96).
     litter(chunk)
   }
 
   #onEnd(): void {
     if (this.ended || this.upstream === undefined) return
     const { contentLength } = this.head.facts
-    // A body shorter than declared, or cut off by a reset, is no body.
+    // A body that is shorter than declared, or was reset, must not look complete (P18).
     if (this.#stream.aborted || (contentLength !== -1 && this.#received !== contentLength)) this.breakOff()
     else this.upstream.end(this.#requestTrailers)
   }
@@ -171,7 +172,7 @@ export class Http2Exchange extends Exchange {
   }
 }
 
-/** The deadline of one exchange among several on a connection. */
+/** The progress timeout of one exchange among several on a connection. */
 class ProgressTimeout extends Timed {
   readonly #onTimeout: () => void
 

@@ -1,7 +1,7 @@
 import { isHostName } from '../../base/hostport.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 
-/** The largest ClientHello read, and the most bytes it may be spread over with its record headers. */
+/** Max size of a ClientHello, and of its records with their headers. */
 const MAX_HELLO_BYTES = 16 * 1024
 const MAX_BUFFERED_BYTES = 20 * 1024
 
@@ -9,23 +9,23 @@ const HANDSHAKE = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
 
-/** TLS alert `unrecognized_name`: what a client is told whose server name leads nowhere. */
+/** The TLS alert `unrecognized_name`, sent for a server name that the edge does not serve (decision 45). */
 export const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
 
 /**
- * Reads the server name from the first bytes of a TLS connection without touching them, however they are cut into
- * records and segments (P35). Whatever is not a well-formed hello with one valid name is bad: nothing falls back to a
- * default policy.
+ * Parses the server name from the first bytes of a TLS connection without consuming them, however they are split into
+ * records and segments (P35). Anything but a well-formed ClientHello with one valid name is `bad`: nothing falls back to
+ * a default policy.
  */
 export class HelloReader {
-  /** Lower case, without a final dot; set when `push` has said `done`. */
+  /** Lower case, without a trailing dot; set once `push` has returned `done`. */
   serverName = ''
   readonly #buffer = new ByteQueue()
   readonly #message = new ByteQueue()
-  /** Where the next record begins. */
+  /** Offset of the next record. */
   #recordStart = 0
 
-  /** All bytes so far, to be passed on as they are. */
+  /** All bytes so far, to be forwarded unchanged. */
   get bytes(): Buffer {
     return this.#buffer.bytes
   }
@@ -43,7 +43,7 @@ export class HelloReader {
       const result = this.#parseMessage()
       if (result !== 'more') return result
     }
-    // Only a byte that cannot begin a record is refused before the record is complete.
+    // A first byte that cannot begin a record is rejected at once; everything else waits for the complete record.
     if (bytes.length > this.#recordStart && bytes[this.#recordStart] !== HANDSHAKE) return 'bad'
     return bytes.length > MAX_BUFFERED_BYTES ? 'bad' : 'more'
   }
@@ -62,7 +62,7 @@ export class HelloReader {
   }
 }
 
-/** The bytes after a length of `width` bytes at `at`, undefined when they are not all there. */
+/** The bytes after a length field of `width` bytes at `offset`, undefined when the buffer is too short. */
 function readVector(bytes: Buffer, offset: number, width: 1 | 2): Buffer | undefined {
   if (offset + width > bytes.length) return undefined
   const length = bytes.readUIntBE(offset, width)
@@ -71,7 +71,7 @@ function readVector(bytes: Buffer, offset: number, width: 1 | 2): Buffer | undef
     : bytes.subarray(offset + width, offset + width + length)
 }
 
-/** RFC 8446 section 4.1.2 as far as the extensions, then RFC 6066 section 3. */
+/** RFC 8446 section 4.1.2 up to the extensions, then RFC 6066 section 3. */
 function parseServerName(hello: Buffer): string | undefined {
   const sessionId = readVector(hello, 34, 1)
   if (sessionId === undefined) return undefined

@@ -4,7 +4,7 @@ import type { Core } from '../core.ts'
 import { Http1Visitor } from '../http/http1-connection.ts'
 import { SocketConnection } from './socket-connection.ts'
 
-/** The plain HTTP listener, not yet listening. */
+/** Creates the plain HTTP listener. */
 export function createHttpListener(core: Core, limits: AdmissionLimits): Server {
   const admission = new Admission(limits)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

@@ -2,7 +2,7 @@ import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import type { Connection, TlsInfo } from '../connection.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
-/** The facts of an accepted socket. All of them are copies: what is told of a connection is told after its end. */
+/** The properties of an accepted socket, copied: events are reported after the socket has closed (decision 113). */
 export class SocketConnection implements Connection {
   readonly scheme: Connection['scheme']
   readonly remoteAddress: string

@@ -12,17 +12,17 @@ export interface PortRange {
   readonly last: number
 }
 
-/** How long a released port is not given to anyone who did not ask for it by number: old visitors still know it. */
+/** How long a released port is not reassigned unless it is requested by number: clients of the old tunnel still know it. */
 const REUSE_DELAY_MS = 10 * 60_000
 
-/** Public TCP ports, opened when someone is there to be reached and closed with them. */
+/** The public TCP ports: each has a listener while a tunnel or edge is bound to it. */
 export class TcpPorts implements PublicPorts {
   readonly #core: Core
   readonly #range: PortRange
   readonly #servers = new Map<number, Server>()
-  /** Ports let go, with the monotonic time of it, oldest first. */
+  /** Released ports with the monotonic time of their release, oldest first. */
   readonly #releasedAt = new Map<number, number>()
-  /** All ports together take as many connections as any other listener. */
+  /** All ports together share the connection limit of one listener (decision 101). */
   readonly #admission: Admission
   #nextPort: number
 
@@ -49,7 +49,7 @@ export class TcpPorts implements PublicPorts {
         await this.#listen(candidate)
         return candidate
       } catch {
-        // Somebody else on this machine has it.
+        // Another process on this machine has the port.
       }
     }
     throw new Error(`All public ports ${this.#range.first}-${this.#range.last} are taken.`)
@@ -69,7 +69,7 @@ export class TcpPorts implements PublicPorts {
     for (const port of [...this.#servers.keys()]) this.release(port)
   }
 
-  /** Free ports in turn, those let go a moment ago last, the longest rested of them first. */
+  /** Free ports round robin, recently released ones last and oldest first. */
   *#candidates(): Generator<number> {
     const { first, last } = this.#range
     const now = this.#core.clock.monotonic()
@@ -86,7 +86,7 @@ export class TcpPorts implements PublicPorts {
   async #listen(port: number): Promise<void> {
     if (this.#servers.has(port)) throw new Error(`Port ${port} is taken.`)
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true })
-    // Taken from now on, so that two who ask at once do not both get it.
+    // Reserved before the listener is up, so that concurrent calls cannot acquire the same port.
     this.#servers.set(port, server)
     this.#releasedAt.delete(port)
     server.on('connection', (socket) => this.#onConnection(port, socket))

@@ -12,27 +12,27 @@ import { Refusal } from '../errors.ts'
 import type { RawEntry } from '../table.ts'
 import type { Visitor } from '../tunnels.ts'
 
-/** However many targets a backend has, one connection does not go round them all. */
+/** Max targets one connection tries, however many its backend has. */
 const MAX_ATTEMPTS = 8
 
-/** Everything that is known when a raw connection may be joined with its stream. */
+/** An admitted raw connection and the entry that serves it. */
 export interface TcpProxyOptions {
   readonly core: Core
-  /** The bytes' carrier: the TCP socket, or the TLS socket around it. */
+  /** The TCP socket, or the TLS socket around it. */
   readonly socket: Duplex
   readonly transport: Socket
   readonly connection: Connection
   readonly entry: RawEntry
   readonly proto: 'tcp' | 'tls'
-  /** True when the bytes are still the visitor's TLS. */
+  /** True when the edge does not terminate the client's TLS. */
   readonly passthroughTls: boolean
-  /** Bytes already taken from the socket. */
+  /** Bytes already read from the socket. */
   readonly initialBytes: Buffer | undefined
-  /** The entry that would serve the connection if it came now. */
+  /** The entry that would serve a new connection now. */
   currentEntry(): RawEntry | undefined
 }
 
-/** Lets a visitor in or not; says so by ending the connection, there being no other way to say anything. */
+/** Runs the admission steps and reports a rejection; the caller then resets the connection. */
 export function admitConnection(core: Core, connection: Connection, entry: RawEntry): boolean {
   const rejection = checkAdmission(core, connection, entry)
   if (rejection === undefined) return true
@@ -40,24 +40,25 @@ export function admitConnection(core: Core, connection: Connection, entry: RawEn
   return false
 }
 
-/** Why an entry does not let a visitor in; undefined when it does. */
+/** Returns why the entry rejects the connection; undefined when it admits it. */
 function checkAdmission(core: Core, connection: Connection, entry: RawEntry): unknown {
   try {
     for (const step of entry.admission ?? []) step(connection)
     return undefined
   } catch (error) {
     entry.counters.refusals++
-    if (!(error instanceof Refusal)) core.log.error({ err: error }, 'an admission failed inside the edge')
+    if (!(error instanceof Refusal))
+      core.log.error({ err: error }, 'admission step failed with an internal error')
     return error
   }
 }
 
-/** A connection whose bytes are carried as they are, until both sides have ended. */
+/** A connection whose bytes are proxied unchanged until both sides have ended. */
 export class TcpProxyConnection extends Timed implements LiveConnection {
   readonly #options: TcpProxyOptions
   readonly #pipe: Pipe
   #lastBytesMoved = -1
-  /** Set when the visitor was let in and a change of the configuration ended that. */
+  /** Set when a configuration change revoked the admission. */
   #rejection: unknown
 
   private constructor(options: TcpProxyOptions, stream: ByteStream) {
@@ -71,7 +72,7 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
     core.deadlines.set(this, core.limits.progress)
   }
 
-  /** Opens a stream for the visitor, or ends the connection when nobody is there. */
+  /** Opens a stream to a target, or resets the connection when none is available. */
   static start(options: TcpProxyOptions): void {
     options.entry.counters.connections++
     options.entry.traffic.connections++
@@ -80,14 +81,14 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
     else resetSocket(options.transport, options.socket)
   }
 
-  /** Nothing tells such a visitor to come back later: it has until the end of the stop. */
+  /** TCP has no way to announce a shutdown: the connection may last until `limits.drain` is over. */
   drain(): void {}
 
   destroy(): void {
     this.#pipe.abort(new Error('The edge was stopped.'))
   }
 
-  /** An open connection must obey a changed configuration as well. */
+  /** An open connection must obey a changed configuration too. */
   recheck(): void {
     const { core, connection } = this.#options
     const entry = this.#options.currentEntry()
@@ -101,7 +102,7 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
     }
   }
 
-  /** An idle connection may stay, but one that has bytes to move must move them (P16). */
+  /** An idle connection stays open, but one with bytes to transfer must make progress (P16). */
   onDeadline(): void {
     const { core } = this.#options
     const bytesMoved = this.#pipe.bytesIn + this.#pipe.bytesOut - this.#pipe.pending
@@ -140,7 +141,7 @@ function openStream({ entry, connection, proto, passthroughTls }: TcpProxyOption
     try {
       return target.open(client)
     } catch {
-      // Too busy, or gone since: perhaps another one is not.
+      // The target is busy or offline: try another one.
       failedTargets.push(target)
     }
   }
@@ -167,12 +168,12 @@ function reportConnection(
       errorCode: rejection instanceof Refusal ? rejection.code : undefined,
     })
   } catch (err) {
-    // An observer's failure must not reach the socket that has ended, where nothing catches it.
-    core.log.error({ err }, 'end of a connection was not reported')
+    // Nothing catches an exception of the observer in the close handler of the socket.
+    core.log.error({ err }, 'connection observer failed')
   }
 }
 
-/** What the event says of the entry's own IP restriction; nothing where there is none, or something else refused. */
+/** The decision of the entry's own IP restriction; empty when it has none, or when another step rejected. */
 function buildNotes({ restricted }: RawEntry, rejection: unknown): Record<string, string> {
   if (rejection instanceof Refusal && rejection.name === 'address_denied')
     return { 'ip_policy.decision': 'block' }

@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto'
 
-/** From which version on TLS is spoken. */
+/** The lowest TLS version a policy accepts. */
 export type MinVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'
 
-/** What the tls modules of an entry ask of the handshake. */
+/** Handshake settings of the TLS modules of an entry. */
 export interface TlsSettings {
   readonly minVersion?: MinVersion
-  /** PEM of the authorities a client certificate must come from; absent means that none is asked for. */
+  /** PEM of the authorities that may issue client certificates; absent when no certificate is required. */
   readonly clientAuthorities?: readonly string[]
-  /** A certificate of its own, instead of the one the platform has for the name. */
+  /** Replaces the certificate that the platform has for the name. */
   readonly certificate?: { readonly certificatePem: string; readonly privateKeyPem: string }
 }
 
-/** The settings of an entry as a whole. */
+/** The complete TLS settings of an entry. */
 export interface TlsPolicySettings extends TlsSettings {
-  /** Whether HTTP is spoken inside, so that its versions are offered. */
+  /** Whether the entry serves HTTP, so that ALPN offers its versions. */
   readonly http: boolean
 }
 
-/** One way to terminate TLS. Connections, session tickets and requests never cross from one policy to another. */
+/** One way to terminate TLS. Connections, session tickets and requests never cross from one policy to another (P33). */
 export interface TlsPolicy {
-  /** Equal keys mean equal settings, also after the configuration was compiled anew. */
+  /** Equal keys mean equal settings, also across recompilations. */
   readonly key: string
   readonly settings: TlsPolicySettings
 }
 
-/** The policies in use: equal settings are one policy, so that its session tickets outlive a change elsewhere. */
+/** Interns policies: equal settings are one policy, so that its session tickets survive unrelated changes. */
 export class TlsPolicies {
   readonly #policies = new Map<string, WeakRef<TlsPolicy>>()
   readonly #finalizer = new FinalizationRegistry<string>((key) => {
@@ -43,10 +43,10 @@ export class TlsPolicies {
   }
 }
 
-/** Secrets go into the key as a digest only. */
+/** Secrets enter the key as a digest only. */
 function policyKey({ minVersion, clientAuthorities, certificate, http }: TlsPolicySettings): string {
   const prefix = `${http ? 'http' : 'raw'} ${minVersion ?? 'TLSv1.2'}`
-  // What most ask for, and for a hundred thousand edges at once.
+  // The common case needs no digest, which matters when 100,000 edges are compiled at once.
   if (clientAuthorities === undefined && certificate === undefined) return prefix
   const digest = createHash('sha256')
   digest.update(JSON.stringify([clientAuthorities ?? null, certificate ?? null]))

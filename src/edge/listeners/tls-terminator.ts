@@ -12,15 +12,15 @@ export interface ServerCertificate {
   readonly privateKeyPem: Secret
 }
 
-/** The certificate for a host name, as good as there is at the moment; the same object until it is replaced. */
+/** Looks up the certificate of a host name; returns the same object until the certificate is replaced. */
 export type CertificateLookup = (
   serverName: string,
 ) => ServerCertificate | undefined | Promise<ServerCertificate | undefined>
 
-/** Called with a socket whose handshake succeeded, and what the handshake agreed on. */
+/** Called with a socket whose handshake succeeded, and what it negotiated. */
 export type OnSecure = (socket: TLSSocket, info: TlsInfo) => void
 
-/** AES-128 first: it is the fastest where the processor helps, and as safe here. Forward secrecy and AEAD only (P32). */
+/** AES-128 first: the fastest with hardware support, and as safe here. Forward secrecy and AEAD only (P32). */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -34,21 +34,21 @@ const CIPHERS = [
 ].join(':')
 
 /**
- * What versions below 1.2 need besides: ciphers they know, still with forward secrecy, and the security level below which
- * OpenSSL refuses their signatures. Only policies whose owners ask for such a version have it.
+ * Adds what versions below 1.2 need: ciphers they support, still with forward secrecy, and security level 0, without which
+ * OpenSSL rejects their signatures. Only policies with such a `min_version` get it (decision 44).
  */
 const LEGACY_CIPHERS = `${CIPHERS}:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:@SECLEVEL=0`
 
 const { SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_TICKET } = constants
 
 /**
- * Terminates TLS for one policy with a server object of its own, since session tickets made by one are good for every
- * name behind it (P34).
+ * Terminates TLS for one policy. Each policy has its own server object, since a session ticket is valid for every name of
+ * the server that issued it (P34).
  */
 export class TlsTerminator {
   readonly #policy: TlsPolicy
   readonly #server: Server
-  /** The context of a policy with a certificate of its own. */
+  /** Set when the policy has its own certificate. */
   readonly #policyContext: SecureContext | undefined
   readonly #contexts = new WeakMap<ServerCertificate, SecureContext>()
   readonly #pendingHandshakes = new Map<string, OnSecure>()
@@ -62,14 +62,14 @@ export class TlsTerminator {
     }
     this.#server = createServer({
       ...this.#contextOptions(),
-      // HTTP/2 is not for old versions (RFC 9113 section 9.2).
+      // RFC 9113 section 9.2: HTTP/2 requires TLS 1.2.
       ...(http ? { ALPNProtocols: this.#allowsLegacyTls ? ['http/1.1'] : ['h2', 'http/1.1'] } : {}),
       requestCert: clientAuthorities !== undefined,
       rejectUnauthorized: true,
       handshakeTimeout,
       SNICallback: (name, callback) => {
-        this.#context(name, certificates).then(
-          (contextFor) => callback(null, contextFor),
+        this.#contextFor(name, certificates).then(
+          (context) => callback(null, context),
           (error) => callback(error),
         )
       },
@@ -77,11 +77,10 @@ export class TlsTerminator {
     this.#server.on('secureConnection', (socket) => {
       socket.on('error', () => {})
       const onSecure = this.#takeCallback(socket)
-      // Read here and nowhere else: Node asks OpenSSL for them, and to ask for a connection that has closed meanwhile
-      // ends the process.
+      // Read here and nowhere else: Node queries OpenSSL for it, and a query for a closed connection crashes the process.
       const info = this.#readTlsInfo(socket)
-      // Node says this from inside of OpenSSL. Whoever ended the connection right there would take away what OpenSSL
-      // returns to, and the process would die of it.
+      // Node emits this event from inside an OpenSSL call. Destroying the socket here would free what OpenSSL returns
+      // to and crash the process.
       setImmediate(() => {
         if (socket.destroyed) return
         if (onSecure === undefined || info === undefined) socket.destroy()
@@ -92,7 +91,7 @@ export class TlsTerminator {
     this.#server.on('error', () => {})
   }
 
-  /** Takes over a paused socket whose first bytes were put back; `onSecure` is called if the handshake succeeds. */
+  /** Takes over a paused socket whose first bytes were unshifted; calls `onSecure` when the handshake succeeds. */
   accept(transport: Socket, ends: SocketEnds, onSecure: OnSecure): void {
     const key = socketKey(ends)
     this.#pendingHandshakes.set(key, onSecure)
@@ -109,11 +108,11 @@ export class TlsTerminator {
     return onSecure
   }
 
-  /** What the handshake agreed on; undefined when it lacks a certificate that the policy demands. */
+  /** What the handshake negotiated; undefined when it lacks a client certificate that the policy requires. */
   #readTlsInfo(socket: TLSSocket): TlsInfo | undefined {
     const required = this.#policy.settings.clientAuthorities !== undefined
     const certificate = required ? socket.getPeerX509Certificate() : undefined
-    // A certificate that was asked for must be there: a flag alone has been wrong before (P34).
+    // A required certificate must be present: relying on the `authorized` flag alone is unsafe (P34).
     if (required && (certificate === undefined || !socket.authorized || socket.isSessionReused()))
       return undefined
     return {
@@ -124,7 +123,7 @@ export class TlsTerminator {
     }
   }
 
-  async #context(name: string, certificates: CertificateLookup): Promise<SecureContext | undefined> {
+  async #contextFor(name: string, certificates: CertificateLookup): Promise<SecureContext | undefined> {
     if (this.#policyContext !== undefined) return this.#policyContext
     const certificate = await certificates(name.toLowerCase().replace(/\.$/, ''))
     if (certificate === undefined) return undefined
@@ -139,7 +138,7 @@ export class TlsTerminator {
     return context
   }
 
-  /** Client certificates are never judged at the security level that old versions need. */
+  /** Client certificates are never verified at the security level that legacy versions need. */
   get #allowsLegacyTls(): boolean {
     const { minVersion, clientAuthorities } = this.#policy.settings
     return clientAuthorities === undefined && (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
@@ -151,10 +150,10 @@ export class TlsTerminator {
       minVersion: this.#allowsLegacyTls || minVersion === 'TLSv1.3' ? minVersion : ('TLSv1.2' as const),
       ciphers: this.#allowsLegacyTls ? LEGACY_CIPHERS : CIPHERS,
       honorCipherOrder: true,
-      // A handshake costs us many times what it costs the client: one for each connection (TLS 1.2 allows more).
+      // A handshake costs the server many times what it costs the client, so each connection gets one (decision 117).
       secureOptions: SSL_OP_NO_RENEGOTIATION,
-      // Both the server and the context chosen by name need it; a context without would trust the system's roots.
-      // Without tickets: a connection that must show a certificate shows it every time (P34).
+      // Both the server and each context by name need `ca`; a context without it would trust the system's roots.
+      // No tickets: a client that must present a certificate presents it every time (P34, decision 46).
       ...(clientAuthorities === undefined
         ? {}
         : { ca: [...clientAuthorities], secureOptions: SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET }),
@@ -162,7 +161,7 @@ export class TlsTerminator {
   }
 }
 
-/** Both ends of a connection, by which the TLS socket is matched with the transport it was made for. */
+/** Both addresses of a connection, which match the TLS socket with its transport. */
 function socketKey({ remoteAddress, remotePort, localAddress, localPort }: SocketEnds): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }
@@ -180,10 +179,10 @@ function toPeerCertificate(certificate: X509Certificate): PeerCertificate {
   }
 }
 
-/** Kind and name; one that holds a comma or the like is written as a JSON string, so that it cannot pass for several. */
+/** Kind and name; a name with a comma or the like is quoted as a JSON string, so that it cannot pass for several. */
 const ALTERNATIVE_NAME = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
 
-/** The names of one kind in the text form that Node gives to a subject's alternative names. */
+/** Parses Node's text form of a certificate's subject alternative names; the result returns the names of one kind. */
 function parseAlternativeNames(text: string): (kind: string) => string[] {
   const names = [...text.matchAll(ALTERNATIVE_NAME)].map(([, kind, name = '']) => ({
     kind,
@@ -196,7 +195,7 @@ function unquote(text: string): string {
   try {
     return String(JSON.parse(text))
   } catch {
-    // A certificate must never end a connection by an exception (P12); a name that cannot be read is none.
+    // A certificate must never cause an exception (P12); an unreadable name counts as none.
     return ''
   }
 }

@@ -15,22 +15,22 @@ import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 import { type CertificateLookup, type OnSecure, TlsTerminator } from './tls-terminator.ts'
 
-/** What the TLS listener needs beside what all connections share. */
+/** Options of the TLS listener. */
 export interface TlsListenerOptions {
   readonly certificates: CertificateLookup
-  /** For names that nobody serves but for which there is a certificate, so that the visitor can be told. */
+  /** For names without an entry but with a certificate, so that the client gets an error page (decision 45). */
   readonly defaultPolicy: TlsPolicy
   readonly handshakeTimeout: number
   readonly admission: AdmissionLimits
 }
 
 /**
- * The part of all places that one source may have in handshakes under way. They cost the most and prove nothing yet (P22);
- * large enough for a balancer that passes everybody on.
+ * The share of a listener's connections that one client address may have in handshake. Handshakes cost the most and prove
+ * nothing yet (P22, decision 117); the share is large enough for a load balancer.
  */
 const MAX_HANDSHAKE_SHARE = 1 / 8
 
-/** The HTTPS and TLS listener, not yet listening: looks at each ClientHello and decides what becomes of it. */
+/** Creates the HTTPS and TLS listener, which routes each connection by its ClientHello. */
 export function createTlsListener(core: Core, options: TlsListenerOptions): Server {
   const terminators = new WeakMap<TlsPolicy, TlsTerminator>()
   const terminatorFor = (policy: TlsPolicy): TlsTerminator => {
@@ -54,7 +54,7 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
   return server
 }
 
-/** A connection from its first byte to the moment it is known whose it is. */
+/** A connection from its first byte to the end of its handshake, or until it is proxied without termination. */
 class PendingTlsConnection extends Timed implements LiveConnection {
   readonly #core: Core
   readonly #socket: Socket
@@ -109,7 +109,7 @@ class PendingTlsConnection extends Timed implements LiveConnection {
     if (result === 'bad') this.#reject()
     else {
       this.#route(this.#helloParser.serverName).catch((error) => {
-        this.#core.log.error({ err: error }, 'a TLS connection failed inside the edge')
+        this.#core.log.error({ err: error }, 'TLS connection failed with an internal error')
         this.#socket.destroy()
       })
     }
@@ -136,12 +136,12 @@ class PendingTlsConnection extends Timed implements LiveConnection {
   #startTcpProxy(serverName: string, entry: RawEntry): void {
     const core = this.#core
     const transport = this.#socket
-    const connection = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
+    const rawConnection = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
       serverName,
       policy: entry.policy,
       info: undefined,
     })
-    if (!admitConnection(core, connection, entry)) {
+    if (!admitConnection(core, rawConnection, entry)) {
       resetSocket(transport)
       return
     }
@@ -160,7 +160,7 @@ class PendingTlsConnection extends Timed implements LiveConnection {
       TcpProxyConnection.start({
         ...options,
         socket: transport,
-        connection: connection,
+        connection: rawConnection,
         passthroughTls: true,
         initialBytes,
       })
@@ -192,7 +192,7 @@ class PendingTlsConnection extends Timed implements LiveConnection {
   ): void {
     const connection = new SocketConnection(this.#ends, 'https', this.#startedAt, {
       serverName,
-      // Where nobody serves the name there is nothing to disagree with.
+      // A name without an entry has no policy to compare with.
       policy: entry === undefined ? this.#options.defaultPolicy : policy,
       info,
     })

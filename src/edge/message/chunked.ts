@@ -30,12 +30,12 @@ type State = (typeof State)[keyof typeof State]
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Takes chunked framing off a body, strictly, so that it can be framed anew: whatever extensions, odd sizes or forged
- * trailers it had do not reach the next reader (P24). Data of several chunks is moved together inside the piece it
- * came in, so that many small chunks become one.
+ * Decodes a chunked body strictly, so that it can be framed anew: extensions, odd sizes and forged trailers never reach
+ * the next reader (P24, decision 40). The data of several chunks is compacted inside the buffer it arrived in, so that
+ * many small chunks become one.
  */
 export class ChunkedDecoder {
-  /** Trailer lines to pass on, each ended by CRLF; known once `done`. */
+  /** Trailer lines to forward, each terminated by CRLF; set once `done`. */
   trailers = ''
   readonly #names: FieldNames
   #state: State = State.size
@@ -58,12 +58,12 @@ export class ChunkedDecoder {
     return this.#state === State.failed
   }
 
-  /** How much of the last piece belonged to this body; the rest is the next message. */
-  get end(): number {
+  /** How much of the last buffer belonged to this body; the rest is the next message. */
+  get consumed(): number {
     return this.#consumed
   }
 
-  /** The data in this piece, possibly none; uses the memory of the piece. Look at `done` and `bad` afterwards. */
+  /** Returns the data in this buffer, possibly none, in the buffer's own memory. Check `done` and `failed` afterwards. */
   decode(chunk: Buffer): Buffer {
     let p = 0
     let start = 0
@@ -140,18 +140,18 @@ export class ChunkedDecoder {
     if (text.length === 2) return true
     const facts = new MessageFraming()
     const fault = scanFields(text, 0, this.#names, MAX_TRAILER_FIELDS, facts)
-    // Fields with a meaning were left out: a trailer may not frame, route or identify anything.
+    // Special fields were dropped: a trailer may not frame, route or identify anything.
     this.trailers = facts.fieldLines
     return fault === undefined
   }
 }
 
-/** The line before a chunk of this size. */
+/** Formats the size line of a chunk. */
 export function formatChunkHeader(size: number): string {
   return `${size.toString(16)}\r\n`
 }
 
-/** The end of a chunked body with these trailer lines. */
+/** Formats the last chunk with these trailer lines. */
 export function formatLastChunk(trailers: string): string {
   return trailers === '' ? '0\r\n\r\n' : `0\r\n${trailers}\r\n`
 }

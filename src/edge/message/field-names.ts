@@ -1,7 +1,7 @@
-/** What a field means to the edge; everything without a meaning is passed on as it is. */
-export const Meaning = {
+/** How the edge treats a field; fields of kind `none` are forwarded unchanged. */
+export const FieldKind = {
   none: 0,
-  /** Never passed on: it belongs to one hop, or only the edge may say it. */
+  /** Never forwarded: a hop-by-hop field, or one that only the edge may set. */
   drop: 1,
   host: 2,
   connection: 3,
@@ -11,56 +11,54 @@ export const Meaning = {
   expect: 7,
   te: 8,
 } as const
-export type Meaning = (typeof Meaning)[keyof typeof Meaning]
+export type FieldKind = (typeof FieldKind)[keyof typeof FieldKind]
 
-const HOP_BY_HOP_FIELDS: [string, Meaning][] = [
-  ['connection', Meaning.connection],
-  ['content-length', Meaning.contentLength],
-  ['transfer-encoding', Meaning.transferEncoding],
-  ['upgrade', Meaning.upgrade],
-  ['te', Meaning.te],
-  ['keep-alive', Meaning.drop],
-  ['trailer', Meaning.drop],
+const HOP_BY_HOP_FIELDS: [string, FieldKind][] = [
+  ['connection', FieldKind.connection],
+  ['content-length', FieldKind.contentLength],
+  ['transfer-encoding', FieldKind.transferEncoding],
+  ['upgrade', FieldKind.upgrade],
+  ['te', FieldKind.te],
+  ['keep-alive', FieldKind.drop],
+  ['trailer', FieldKind.drop],
 ]
 
-/**
- * Field names with a meaning, found without looking at every name: most are told apart by first letter and length.
- */
+/** The special field names of requests or responses. `mayBeSpecial` rules most names out by first letter and length. */
 export class FieldNames {
-  readonly #kinds: ReadonlyMap<string, Meaning>
+  readonly #kinds: ReadonlyMap<string, FieldKind>
   readonly #prefixes: readonly string[]
-  /** For each first letter a bit for each length (31 for longer) that some name of meaning has. */
+  /** For each first letter, a bit per length (31 for longer) of its special names. */
   readonly #lengths = new Int32Array(256)
 
-  constructor(kinds: readonly (readonly [string, Meaning])[], prefixes: readonly string[]) {
+  constructor(kinds: readonly (readonly [string, FieldKind])[], prefixes: readonly string[]) {
     this.#kinds = new Map(kinds)
     this.#prefixes = prefixes
     for (const [name] of kinds) this.#mark(name.charCodeAt(0), 1 << Math.min(name.length, 31))
     for (const prefix of prefixes) this.#mark(prefix.charCodeAt(0), -1 << Math.min(prefix.length, 31))
   }
 
-  /** False when a name with this first character and length cannot mean anything. */
+  /** False when no special name has this first character and length. */
   mayBeSpecial(first: number, length: number): boolean {
     return (this.#lengths[first]! & (1 << Math.min(length, 31))) !== 0
   }
 
-  /** The meaning of a lower-case name. */
-  kindOf(name: string): Meaning {
+  /** The kind of a lower-case name. */
+  kindOf(name: string): FieldKind {
     const kind = this.#kinds.get(name)
     if (kind !== undefined) return kind
     const first = name.charCodeAt(0)
     for (const prefix of this.#prefixes) {
-      if (prefix.charCodeAt(0) === first && name.startsWith(prefix)) return Meaning.drop
+      if (prefix.charCodeAt(0) === first && name.startsWith(prefix)) return FieldKind.drop
     }
-    return Meaning.none
+    return FieldKind.none
   }
 
   /**
-   * True for a name that some upstream would take for one with a meaning, because it folds `_`, `.` and the like into
-   * a hyphen (P27). Such a field is dropped, never read.
+   * True for a name that some upstreams would take for a special one, because they fold `_`, `.` and the like into a
+   * hyphen (P27, decision 41). Such a field is dropped, never parsed.
    */
   isLookalike(name: string): boolean {
-    return this.kindOf(name.replace(/[^0-9a-z]/g, '-')) !== Meaning.none
+    return this.kindOf(name.replace(/[^0-9a-z]/g, '-')) !== FieldKind.none
   }
 
   #mark(first: number, bits: number): void {
@@ -70,14 +68,14 @@ export class FieldNames {
 }
 
 /**
- * Fields that only the edge may set on a request: where it came from and who sent it. The names of the original service
- * are among them because upstreams written for it trust them.
+ * Fields that only the edge may set on a request: where it came from and who sent it. They include the names of the
+ * original service, because upstreams written for it trust them.
  */
 const TRUSTED_PREFIXES = ['x-forwarded-', 'adit-', 'ngrok-auth-', 'ngrok-mtls-', 'proxy-']
 
 /**
- * Fields that upstreams take for a proxy's word about the visitor's address or about which resource is meant, and `Proxy`,
- * which CGI programs find as HTTP_PROXY. Whoever needs one adds it by `request_headers`.
+ * Fields by which upstreams let a proxy state the client's address or override the requested resource, and `Proxy`, which
+ * CGI programs read as HTTP_PROXY. An owner who needs one sets it with `request_headers` (decision 114).
  */
 const UNVERIFIED_FIELDS = [
   'x-real-ip',
@@ -96,12 +94,12 @@ const UNVERIFIED_FIELDS = [
 export const requestNames = new FieldNames(
   [
     ...HOP_BY_HOP_FIELDS,
-    ['host', Meaning.host],
-    ['expect', Meaning.expect],
-    ['forwarded', Meaning.drop],
-    ['x-forwarded', Meaning.drop],
-    ['http2-settings', Meaning.drop],
-    ...UNVERIFIED_FIELDS.map((name): [string, Meaning] => [name, Meaning.drop]),
+    ['host', FieldKind.host],
+    ['expect', FieldKind.expect],
+    ['forwarded', FieldKind.drop],
+    ['x-forwarded', FieldKind.drop],
+    ['http2-settings', FieldKind.drop],
+    ...UNVERIFIED_FIELDS.map((name): [string, FieldKind] => [name, FieldKind.drop]),
   ],
   TRUSTED_PREFIXES,
 )

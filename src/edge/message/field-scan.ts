@@ -1,6 +1,6 @@
 import { trimOws } from '../../base/optional-white-space.ts'
 import { FIELD_VALUE_CHARS, FOLDABLE_IN_NAME, TOKEN_CHARS } from './ascii.ts'
-import { type FieldNames, Meaning } from './field-names.ts'
+import { FieldKind, type FieldNames } from './field-names.ts'
 
 const CR = 13
 const LF = 10
@@ -8,31 +8,31 @@ const COLON = 58
 const SPACE = 32
 const TAB = 9
 
-/** What the fields of one message say about its framing and connection, and the lines that are passed on. */
+/** The framing and connection options of one message, and the field lines to forward. */
 export class MessageFraming {
-  /** Lines to pass on, each ended by CRLF. */
+  /** Lines to forward, each terminated by CRLF. */
   fieldLines = ''
   fieldCount = 0
   hostCount = 0
   host = ''
-  /** Declared length of the body, -1 when there is none. */
+  /** Declared length of the body, -1 when the field is absent. */
   contentLength = -1
   chunked = false
   close = false
   keepAlive = false
-  /** `Connection: upgrade` was said. */
+  /** The message has `Connection: upgrade`. */
   upgrading = false
-  /** The Upgrade field, lower case. */
+  /** The Upgrade field in lower case. */
   upgrade = ''
   expectContinue = false
   expectOther = false
-  /** `TE: trailers` was said. */
+  /** The message has `TE: trailers`. */
   trailers = false
-  /** Further names in Connection: fields that end here. */
+  /** Other names in the Connection field; these fields are not forwarded. */
   connectionOptions: Set<string> | undefined
 }
 
-/** Why a list of fields cannot be accepted. */
+/** Why a list of fields is rejected. */
 export type FieldFault =
   | 'it has too many header fields'
   | 'a header field is malformed'
@@ -44,9 +44,9 @@ export type FieldFault =
   | 'it has both Content-Length and Transfer-Encoding'
 
 /**
- * Reads the field lines of a head that starts at `at` and ends with the last character of the text (the empty line
- * included). Strict where readers are known to differ (P20, P24): no folding, no bare CR or LF, no blank before the
- * colon, one framing field at most. Runs of lines that stay are kept as one slice.
+ * Parses the field lines of a head from `offset` to the end of the text, the empty line included. Strict where parsers are
+ * known to differ (P20, P24): no folding, no bare CR or LF, no whitespace before the colon, one framing field at most.
+ * Consecutive lines that are forwarded stay one slice of the text.
  */
 export function scanFields(
   text: string,
@@ -85,8 +85,8 @@ export function scanFields(
       if (!names.isLookalike(name)) continue
     } else {
       const kind = names.kindOf(name)
-      if (kind === Meaning.none) continue
-      if (kind !== Meaning.drop) {
+      if (kind === FieldKind.none) continue
+      if (kind !== FieldKind.drop) {
         const fault = readField(kind, trimOws(text.slice(valueStart, valueEnd)), framing)
         if (fault !== undefined) return fault
       }
@@ -105,33 +105,33 @@ export function scanFields(
 
 const CONTENT_LENGTH = /^[0-9]{1,15}$/
 
-function readField(kind: Meaning, value: string, framing: MessageFraming): FieldFault | undefined {
+function readField(kind: FieldKind, value: string, framing: MessageFraming): FieldFault | undefined {
   switch (kind) {
-    case Meaning.host:
+    case FieldKind.host:
       framing.host = value
       return ++framing.hostCount > 1 ? 'it has more than one Host field' : undefined
-    case Meaning.contentLength:
+    case FieldKind.contentLength:
       if (framing.contentLength !== -1) return 'it has more than one Content-Length field'
       if (!CONTENT_LENGTH.test(value)) return 'its Content-Length is not valid'
       framing.contentLength = Number(value)
       return undefined
-    case Meaning.transferEncoding:
+    case FieldKind.transferEncoding:
       if (framing.chunked || value.toLowerCase() !== 'chunked')
         return 'its Transfer-Encoding is not the single word chunked'
       framing.chunked = true
       return undefined
-    case Meaning.connection:
+    case FieldKind.connection:
       readConnection(value, framing)
       return undefined
-    case Meaning.upgrade:
+    case FieldKind.upgrade:
       framing.upgrade =
         framing.upgrade === '' ? value.toLowerCase() : `${framing.upgrade}, ${value.toLowerCase()}`
       return undefined
-    case Meaning.expect:
+    case FieldKind.expect:
       if (value.toLowerCase() === '100-continue') framing.expectContinue = true
       else framing.expectOther = true
       return undefined
-    case Meaning.te:
+    case FieldKind.te:
       if (/(^|[, \t])trailers($|[,; \t])/i.test(value)) framing.trailers = true
       return undefined
     default:
@@ -140,7 +140,7 @@ function readField(kind: Meaning, value: string, framing: MessageFraming): Field
 }
 
 function readConnection(value: string, framing: MessageFraming): void {
-  // What most senders say needs no list.
+  // The two common values need no split.
   if (value === 'keep-alive' || value === 'close') {
     if (value === 'close') framing.close = true
     else framing.keepAlive = true
@@ -158,7 +158,7 @@ function readConnection(value: string, framing: MessageFraming): void {
   }
 }
 
-/** Field lines without those of these lower-case names. */
+/** Removes the lines of these lower-case names. */
 function removeFields(lines: string, names: ReadonlySet<string>): string {
   let remaining = ''
   for (let position = 0; position < lines.length; ) {

@@ -9,15 +9,15 @@ export interface Field {
   readonly value: string
 }
 
-/** Makes a field line; one that cannot be expressed is an error, never repaired. */
+/** Creates a field line; an invalid name or value throws and is never repaired. */
 export function fieldOf(name: string, value: string): Field {
   if (!isToken(name) || !isFieldValue(value)) throw new TypeError(`The field ${name} cannot be sent.`)
   return { name: name.toLowerCase(), line: `${name}: ${value}\r\n`, value }
 }
 
 /**
- * The field lines of a message for those that want to look into them or change them. They stay one string until someone
- * asks, so that a message nobody looks into costs nothing.
+ * The field lines of a message, for modules that read or change them. They stay one string until the first access, so that
+ * a message without such modules is not parsed a second time.
  */
 export class Fields {
   #text: string
@@ -27,7 +27,7 @@ export class Fields {
     this.#text = text
   }
 
-  /** All lines, each ended by CRLF. */
+  /** All lines, each terminated by CRLF. */
   get text(): string {
     if (this.#list === undefined) return this.#text
     let text = ''
@@ -64,7 +64,7 @@ export class Fields {
     this.append(fieldOf(name, value))
   }
 
-  /** The same with one that was made before. */
+  /** Adds a field that was created before. */
   append(field: Field): void {
     this.#parse().push(field)
   }

@@ -1,22 +1,22 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 
-/** Collects a head that arrives in several pieces, and remembers how far it was searched. */
+/** Collects a head that arrives in several reads, and remembers how far it was searched. */
 export class HeadBuffer {
   readonly #buffer = new ByteQueue()
-  /** How many bytes have been searched in vain. */
+  /** How many bytes were searched without finding the end. */
   searched = 0
 
   get size(): number {
     return this.#buffer.length
   }
 
-  /** Everything so far with this piece behind it. */
+  /** Appends the chunk and returns all bytes so far. */
   append(chunk: Buffer): Buffer {
     this.#buffer.push(chunk)
     return this.#buffer.bytes
   }
 
-  /** Forgets the head; what `append` answered with stays as it is. */
+  /** Releases the head; the bytes that `append` returned stay valid. */
   clear(): void {
     this.#buffer.take()
     this.searched = 0

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2'
 import { Fields } from './fields.ts'
 
-/** Field lines as HTTP/2 wants them: lower-case names, several values of a name as a list. */
+/** Converts field lines to Node's HTTP/2 headers: lower-case names, several values of a name as a list. */
 export function toHttp2Headers(lines: string): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const [name, value] of new Fields(lines)) {

@@ -7,8 +7,8 @@ import { MessageFraming, scanFields } from './field-scan.ts'
 import { MAX_FIELDS, MAX_HEAD_BYTES, MAX_TARGET_BYTES, type RequestHead } from './request-head.ts'
 
 /**
- * Reads an HTTP/2 request as if it had come in HTTP/1, through the same guard, so that nothing in it can change the
- * framing, method, target or host of what we write to the upstream (P26).
+ * Parses an HTTP/2 request with the same checks as HTTP/1, so that nothing in it can change the framing, method, target or
+ * host of what the upstream gets (P26).
  */
 export function parseHttp2Head(
   raw: readonly string[],
@@ -28,7 +28,7 @@ export function parseHttp2Head(
     } else if (!isHttp2Field(name, value)) return badRequest('a header field has a forbidden character')
     else {
       if (++count > MAX_FIELDS) return refusal('head_too_large')
-      // RFC 9113 section 8.2.3: the pieces of a cookie are one field again.
+      // RFC 9113 section 8.2.3: the parts of a cookie are joined into one field.
       if (name === 'cookie') cookies.push(value)
       else lines += `${name}: ${value}\r\n`
     }
@@ -56,7 +56,7 @@ export function parseHttp2Head(
   }
   if (framing.expectOther) return refusal('expectation_failed')
   if (endStream && framing.contentLength > 0) return badRequest('its Content-Length is not valid')
-  // Without a declared length the body is framed in chunks on the way on.
+  // Without a declared length the body is forwarded in chunks.
   if (!endStream && framing.contentLength === -1) framing.chunked = true
   return resolveHost(method, target, pseudo.get(':authority'), framing)
 }
@@ -86,7 +86,7 @@ function resolveHost(
   }
 }
 
-/** RFC 9113 section 8.2.1: no upper case in names, no blanks around values. */
+/** RFC 9113 section 8.2.1: no upper case in names, no whitespace around values. */
 export function isHttp2Field(name: string, value: string): boolean {
   return isToken(name) && name === name.toLowerCase() && isFieldValue(value) && trimOws(value) === value
 }

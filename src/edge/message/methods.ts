@@ -1,4 +1,4 @@
-/** Methods whose request may be sent again when nobody knows whether the first one arrived (P31). */
+/** Methods whose requests may be resent when it is unknown whether the first one arrived (P31). */
 export const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',

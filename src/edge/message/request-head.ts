@@ -10,16 +10,16 @@ export const MAX_FIELDS = 100
 export const MAX_TARGET_BYTES = 8 * 1024
 const MAX_METHOD_BYTES = 32
 
-/** A request as the edge understood it: the one reading that routing, policy and the upstream all share. */
+/** A parsed request head: the single interpretation that routing, policy and the upstream share. */
 export interface RequestHead {
   readonly method: string
   /** Origin form (`/path?query`), or `*` for OPTIONS. */
   readonly target: string
   /** 0 or 1, of HTTP/1.x. */
   readonly minor: number
-  /** Normalised host name: what decides. */
+  /** Normalized host name; routing uses it. */
   readonly host: string
-  /** The host with the port the visitor wrote, if any: what is passed on. */
+  /** The host with the port the client sent, if any; the upstream gets it. */
   readonly authority: string
   readonly facts: MessageFraming
 }
@@ -28,7 +28,7 @@ const SPACE = 32
 const SLASH = 47
 
 /**
- * Reads a whole HTTP/1 request head, the empty line included, or says why it is refused. `scheme` is that of the
+ * Parses a complete HTTP/1 request head, the empty line included, or returns why it is rejected. `scheme` is that of the
  * connection, with which an absolute target must agree.
  */
 export function parseRequestHead(text: string, scheme: 'http' | 'https'): RequestHead | Refusal {
@@ -45,7 +45,7 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   let target = text.slice(start, position)
   const minor = parseVersion(text, position + 1)
   if (typeof minor !== 'number') return minor
-  // Whatever its target looks like: a reader behind us may take what follows for a tunnel (P29).
+  // Whatever its target: an upstream may treat what follows as a tunnel (P29).
   if (method === 'CONNECT') return refusal('method_refused', method)
   const facts = new MessageFraming()
   const fault = scanFields(text, position + 11, requestNames, MAX_FIELDS, facts)
@@ -68,7 +68,7 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
 const MAX_CACHED_HOSTS = 1024
 const hostCache = new Map<string, HostPort>()
 
-/** The same few hosts come again and again; the map only saves work and is emptied when full. */
+/** Caches parsed hosts, since most requests repeat a few; the cache is cleared when full. */
 function parseHostCached(text: string): HostPort | undefined {
   const cached = hostCache.get(text)
   if (cached !== undefined) return cached
@@ -79,7 +79,7 @@ function parseHostCached(text: string): HostPort | undefined {
   return host
 }
 
-/** Why a head that is already too long, or not yet complete at the limit, is refused. */
+/** Returns the error for a head that exceeds the limit: its target is too long, or the head as a whole is. */
 export function oversizedHeadError(text: string): Refusal {
   const start = text.indexOf(' ') + 1
   const end = text.indexOf(' ', start)

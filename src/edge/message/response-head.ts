@@ -2,14 +2,14 @@ import { FIELD_VALUE_CHARS } from './ascii.ts'
 import { responseNames } from './field-names.ts'
 import { MessageFraming, scanFields } from './field-scan.ts'
 
-/** Limits of an upstream's head; more generous than for requests, cookies and policies being what they are. */
+/** Limits of a response head; higher than for requests, since upstreams send large cookies and policies. */
 export const MAX_RESPONSE_HEAD_BYTES = 64 * 1024
 export const MAX_RESPONSE_FIELDS = 256
 
-/** Interim answers (1xx) to one request. They are passed on at once, so an upstream must not send them without end. */
+/** Max interim responses (1xx) to one request (decision 116). They are forwarded at once and must not be endless. */
 export const MAX_INTERIMS = 32
 
-/** The start of an upstream's answer. */
+/** A parsed response head of an upstream. */
 export interface ResponseHead {
   readonly status: number
   readonly reason: string
@@ -21,7 +21,7 @@ export interface ResponseHead {
 const CR = 13
 const SPACE = 32
 
-/** Reads a whole HTTP/1 response head, the empty line included, or says what is wrong: upstreams are not trusted (P30). */
+/** Parses a complete HTTP/1 response head, the empty line included, or returns the fault: upstreams are not trusted (P30). */
 export function parseResponseHead(text: string): ResponseHead | string {
   const minor = text.charCodeAt(7) - 48
   if (!text.startsWith('HTTP/1.') || (minor !== 0 && minor !== 1) || text.charCodeAt(8) !== SPACE) {
@@ -35,7 +35,7 @@ export function parseResponseHead(text: string): ResponseHead | string {
     while (FIELD_VALUE_CHARS[text.charCodeAt(position)] === 1) position++
     reason = text.slice(start, position)
   }
-  // A missing reason, with or without its blank, is common and says nothing.
+  // A missing reason phrase, with or without its space, is common and harmless.
   if (status === 0 || text.charCodeAt(position) !== CR || text.charCodeAt(position + 1) !== 10) {
     return 'its status line is malformed'
   }

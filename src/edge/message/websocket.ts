@@ -9,12 +9,12 @@ import type { RequestHead } from './request-head.ts'
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const KEY = /^[+/0-9A-Za-z]{21}[AQgw]==$/
 
-/** True when a request asks for WebSocket; any other protocol it offers is ignored, as RFC 9110 section 7.8 allows. */
+/** True for a WebSocket request; other upgrades are ignored, as RFC 9110 section 7.8 allows (decision 42). */
 export function isWebSocketRequest({ minor, facts }: RequestHead): boolean {
   return facts.upgrading && minor === 1 && facts.upgrade === 'websocket'
 }
 
-/** Why a request for WebSocket is not passed on, undefined when it is sound (P29). */
+/** Returns why a WebSocket request is rejected, undefined when it is valid (P29). */
 export function checkWebSocketRequest({ method, facts }: RequestHead): Refusal | undefined {
   if (method !== 'GET' || facts.chunked || facts.contentLength > 0) {
     return refusal('bad_request', 'WebSocket begins with a GET without a body')
@@ -26,7 +26,7 @@ export function checkWebSocketRequest({ method, facts }: RequestHead): Refusal |
   return undefined
 }
 
-/** Whether a 101 answers this very request. */
+/** Whether a 101 response accepts the WebSocket request of this exchange. */
 export function isWebSocketAccept(exchange: Exchange, framing: MessageFraming): boolean {
   const key = exchange.fields.get('sec-websocket-key')
   const accept = new Fields(framing.fieldLines).getAll('sec-websocket-accept')

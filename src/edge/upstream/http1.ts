@@ -22,20 +22,47 @@ import type { Upstream } from './upstream.ts'
 const State = { idle: 0, head: 1, length: 2, chunked: 3, untilClose: 4, upgraded: 5, closed: 6 } as const
 type State = (typeof State)[keyof typeof State]
 
-/** How many ticks a connection may have been idle to be trusted with a request that must not be repeated. */
+/** Max idle ticks of a pooled connection that gets a request which must not be resent (decision 47). */
 const MAX_IDLE_TICKS_NON_IDEMPOTENT = 2
 
-/** Agents of the original's family report a failed dial this way, in a 502 of their own. */
+/** Agents compatible with the original report a failed dial with a 502 whose body starts with this. */
 const DIAL_FAILED_PREFIX = Buffer.from('failed to dial backend:')
 
+/** Shared by all streams: a buffer passed to `ByteStream.write` is lent for that call only (decision 96). */
 const scratch = Buffer.allocUnsafe(64 * 1024)
 
 /**
- * One stream to an upstream that speaks HTTP/1.1: request after request, one at a time. What it answers is not trusted;
- * after anything unclear the stream is discarded.
+ * One stream to an upstream that speaks HTTP/1.1, with one request at a time. Responses are not trusted: after anything
+ * ambiguous the stream is closed (P30).
+ *
+ *                 1xx
+ *                +---+                   +-> length ---------------------+
+ *                v   |                   |                               |
+ *   idle ------> head --- final head ----+-> chunked --------------------+
+ *    ^   start    |  |                   |                               |
+ *    |            |  +-- no body --------|-------------------------------+
+ *    |            |                      |                               |
+ *    |            | 101                  +-> untilClose -- stream ended -+
+ *    |            v                                                      | response complete
+ *    |         upgraded                                                  |
+ *    |            |                                                      |
+ *    +------------|---- `#reusable`, client present, pool not full ------+
+ *                 |                                                      |
+ *                 | stream closed                                        | otherwise
+ *                 v                                                      v
+ *   closed <------+------------------------------------------------------+
+ *      from every state: close(), abort(), a malformed response, or the stream ended half-way (`#onStreamLost`)
+ *
+ * `idle` closes on any byte, on the end of the stream and after `limits.upstreamIdle`. A lost stream is retried when no
+ * byte of the response has arrived and the dial failed or the request is idempotent; so is an agent's dial report. Every
+ * other failure rejects the exchange. Flags beside the state:
+ *   `reused`            the stream has completed a request before; its loss then counts as `stale`, not `no_response`
+ *   `#requestDone`      the request has been sent completely
+ *   `#responseStarted`  a byte has arrived since `start`, so a lost stream is not retried
+ *   `#reusable`         keep-alive, the request was complete before the final head, and no byte follows the response
  */
 export class Http1Upstream extends Timed implements Upstream, StreamSink {
-  /** Whose client certificate this connection speaks for, '' for none. */
+  /** Fingerprint of the client certificate this connection serves, '' for none. */
   readonly identity: string
   reused = false
   readonly #pool: UpstreamPool
@@ -47,11 +74,11 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   #chunked: ChunkedDecoder | undefined
   #bodyRemaining = 0
   #requestDone = false
-  /** Something of the current response has arrived. */
+  /** A byte has arrived since the request was sent. */
   #responseStarted = false
   #reusable = false
   #trailers = ''
-  /** Interim answers to the current request. */
+  /** Interim responses to the current request. */
   #interims = 0
   #idleSince = 0
 
@@ -64,7 +91,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     stream.sink = this
   }
 
-  /** Whether this kept connection may carry this request: an unrepeatable one only if it was used a moment ago. */
+  /** Whether this pooled connection may carry the request: a non-idempotent one only shortly after its last use. */
   canSend(exchange: Exchange): boolean {
     return (
       IDEMPOTENT_METHODS.has(exchange.head.method) ||
@@ -107,12 +134,12 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     this.close()
   }
 
-  /** The visitor's socket took this much. */
+  /** The client's socket took this many bytes. */
   consumed(bytes: number): void {
     if (this.#state !== State.closed) this.#stream.consumed(bytes)
   }
 
-  /** Ends the connection: first the end, then a reset, since an agent may not notice a reset alone. */
+  /** Closes the stream: an end before the reset, since an agent may not notice a reset alone. */
   close(): void {
     if (this.#state === State.closed) return
     if (this.#state === State.idle) this.#pool.removeIdle(this)
@@ -123,14 +150,14 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     this.#stream.reset()
   }
 
-  /** A kept connection was not used for long. */
+  /** A pooled connection was idle for `limits.upstreamIdle`. */
   onDeadline(): void {
     this.close()
   }
 
   onData(chunk: Buffer): void {
     const exchange = this.#exchange
-    // Nobody asked: whatever this is, it cannot be an answer to the next request.
+    // No request is in flight: these bytes must not become the response to the next one.
     if (exchange === undefined) {
       this.close()
       return
@@ -184,7 +211,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     this.#onStreamLost(error instanceof DialFailed)
   }
 
-  /** Takes from the bytes what belongs to the current state; returns what is left for the next one. */
+  /** Parses the bytes of the current state; returns the rest for the next one. */
   #parse(bytes: Buffer, exchange: Exchange): Buffer | undefined {
     switch (this.#state) {
       case State.head:
@@ -243,13 +270,13 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   ): Buffer | undefined {
     if (status !== 101) {
       if (framing.contentLength > 0 || framing.chunked)
-        return this.#rejectResponse('an interim answer has a body')
-      if (++this.#interims > MAX_INTERIMS) return this.#rejectResponse('it has too many interim answers')
+        return this.#rejectResponse('an interim response has a body')
+      if (++this.#interims > MAX_INTERIMS) return this.#rejectResponse('it has too many interim responses')
       exchange.writeInterim(status, reason, framing.fieldLines)
       return rest
     }
     if (!exchange.upgrading || !isWebSocketAccept(exchange, framing)) {
-      return this.#rejectResponse('it changed the protocol without being asked properly')
+      return this.#rejectResponse('it switched protocols without a matching request')
     }
     this.#state = State.upgraded
     exchange.upgrade(reason, framing.fieldLines)
@@ -264,7 +291,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       retry(exchange, this.#target, 'dial_failed', this.#noResponseError(exchange))
       return undefined
     }
-    // After an answer that came early, or to a refused upgrade, nobody can say where the next one would begin.
+    // After an early response, or a declined upgrade, the start of the next response would be ambiguous.
     this.#reusable = head.minor === 1 && !framing.close && this.#requestDone && !exchange.upgrading
     const hasBody = exchange.head.method !== 'HEAD' && status !== 204 && status !== 304
     const length = status === 204 || (!hasBody && framing.chunked) ? -1 : framing.contentLength
@@ -291,7 +318,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     if (data.length > 0) exchange.data(data)
     if (body.failed) this.#rejectResponse('its chunks are malformed')
     else if (body.done) {
-      if (body.end < bytes.length) this.#reusable = false
+      if (body.consumed < bytes.length) this.#reusable = false
       this.#trailers = body.trailers
       this.#complete(exchange)
     }
@@ -299,7 +326,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
 
   #complete(exchange: Exchange): void {
     const trailers = this.#trailers
-    // The visitor may have left while its last piece was handed over.
+    // The client may have disconnected while its last chunk was written.
     if (this.#state !== State.closed) {
       this.#detachExchange()
       this.#poolOrClose(this.#reusable && !exchange.ended)
@@ -325,13 +352,13 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     this.#trailers = ''
   }
 
-  /** The stream ended in the middle of something. */
+  /** The stream ended in the middle of an exchange. */
   #onStreamLost(dialFailed = false): void {
     const exchange = this.#exchange!
     const retryable = !this.#responseStarted && (dialFailed || IDEMPOTENT_METHODS.has(exchange.head.method))
     this.#detachExchange()
     this.close()
-    // An end without a word may be a failed dial or a crash half-way: only what may be repeated is.
+    // A silent end may be a failed dial or a crash half-way: only an idempotent request is resent (P31).
     if (!retryable) exchange.reject(this.#noResponseError(exchange))
     else {
       const retryReason = dialFailed ? 'dial_failed' : this.reused ? 'stale' : 'no_response'
@@ -367,7 +394,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
 
 const CRLF = Buffer.from('\r\n')
 
-/** True while it cannot be told yet whether a 502 is an agent's report of a failed dial, which names the upstream. */
+/** True while a 502 may still turn out to be an agent's dial report, whose body names the upstream. */
 function isPartialDialReport({ status, framing }: ResponseHead, received: number): boolean {
   return (
     status === 502 &&

@@ -22,16 +22,16 @@ import { IDEMPOTENT_METHODS } from '../message/methods.ts'
 import { MAX_INTERIMS, MAX_RESPONSE_FIELDS, MAX_RESPONSE_HEAD_BYTES } from '../message/response-head.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Response bytes of one exchange that may wait here for a slow visitor. */
+/** Max response bytes of one exchange that are buffered for a slow client. */
 const STREAM_WINDOW_BYTES = 64 * 1024
 
-/** How a stream ends whose answer the HTTP/2 library itself found to be malformed or too large. */
+/** The codes with which the HTTP/2 library ends a stream whose response is malformed or too large. */
 const MALFORMED_RESPONSE_CODES = new Set([
   constants.NGHTTP2_PROTOCOL_ERROR,
   constants.NGHTTP2_ENHANCE_YOUR_CALM,
 ])
 
-/** A connection to an upstream that wants HTTP/2 with prior knowledge; many exchanges share it. */
+/** A connection to an upstream with HTTP/2 prior knowledge, shared by many exchanges. */
 export class Http2UpstreamConnection extends Timed {
   readonly #core: Core
   readonly #session: ClientHttp2Session
@@ -80,14 +80,14 @@ export class Http2UpstreamConnection extends Timed {
     this.#session.destroy()
   }
 
-  /** Nobody used it for long. */
+  /** The connection was idle for `limits.upstreamIdle`. */
   onDeadline(): void {
     this.#retire()
   }
 
   /**
-   * What answers badly gets no further request; those under way may finish (P30). Not `session.close()`: that one waits
-   * until the upstream has ended its side, which it need not ever do.
+   * Takes the connection out of use: it gets no further request, and those in flight may finish (P30, decision 116). Not
+   * `session.close()`, which waits until the upstream ends its side, possibly forever.
    */
   #retire(): void {
     this.#retired = true
@@ -108,7 +108,7 @@ export class Http2UpstreamConnection extends Timed {
   }
 }
 
-/** One exchange on such a connection. */
+/** One exchange on an HTTP/2 upstream connection. */
 class Http2Upstream implements Upstream {
   readonly reused: boolean
   readonly #exchange: Exchange
@@ -144,7 +144,7 @@ class Http2Upstream implements Upstream {
     this.#stream.on('headers', (_headers, _flags, raw: unknown) => this.#guard(() => this.#onInterim(raw)))
     this.#stream.on('response', (_headers, _flags, raw: unknown) => {
       this.#guard(() => this.#onHead(raw))
-      // Not earlier: over a tunnel Node hands out a body that came with its head before it.
+      // Not earlier: over a tunnel, Node emits data that arrived together with the head before the head.
       this.#stream.on('data', (chunk: Buffer) => this.#guard(() => this.#onData(chunk)))
     })
     this.#stream.on('trailers', (_headers, _flags, raw: unknown) => {
@@ -185,9 +185,9 @@ class Http2Upstream implements Upstream {
     const framing = parseFields(raw)
     // RFC 9113 section 8.6: HTTP/2 has no 101, and in HTTP/1 it would end the framing.
     if (framing === undefined || !(status > 99 && status < 200) || status === 101)
-      this.#exchange.reject(this.#malformedError('an interim answer is malformed'))
+      this.#exchange.reject(this.#malformedError('an interim response is malformed'))
     else if (++this.#interims > MAX_INTERIMS)
-      this.#exchange.reject(this.#malformedError('it has too many interim answers'))
+      this.#exchange.reject(this.#malformedError('it has too many interim responses'))
     else this.#exchange.writeInterim(status, '', framing.fieldLines)
   }
 
@@ -217,11 +217,12 @@ class Http2Upstream implements Upstream {
     }
     this.#exchange.received(chunk.length)
     this.#exchange.data(chunk)
+    // Node's read buffers cannot be reused (decision 96).
     litter(chunk)
   }
 
   #onEnd(): void {
-    // Node also says "end" after a reset; only a stream that ended cleanly has all of its body.
+    // Node also emits "end" after a reset; only a stream that ended cleanly has its complete body.
     if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR || !this.#responseStarted) return
     this.#ended = true
     this.#exchange.finish(this.#trailers)
@@ -273,7 +274,7 @@ function parseStatus(raw: unknown): number {
   return list[0] === ':status' ? Number(list[1]) : 0
 }
 
-/** The fields of an upstream's head through the same guard as in HTTP/1; undefined when it does not pass. */
+/** Parses the fields of an upstream's head with the same checks as HTTP/1; undefined when they fail. */
 function parseFields(raw: unknown): MessageFraming | undefined {
   const list = raw as readonly string[]
   let lines = ''

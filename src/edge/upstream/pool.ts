@@ -9,17 +9,17 @@ import { Http1Upstream } from './http1.ts'
 import { Http2UpstreamConnection } from './http2.ts'
 import type { Upstream } from './upstream.ts'
 
-/** How many idle connections one agent session may be left with, well below the streams it can have (500). */
+/** Max idle connections of one agent session, well below its stream limit of 500 (decisions 33 and 47). */
 const MAX_IDLE_CONNECTIONS = 200
 
-/** Idle connections of one agent session, over all its tunnels: a budget, since they hold its streams. */
+/** Counts the idle connections of one agent session over all its tunnels, since each holds a stream. */
 export interface IdleBudget {
   idle: number
 }
 
 /**
- * The kept connections to one target, last in first out. They are never shared beyond it, nor between visitors with
- * different client certificates (P30), nor at all when each visitor's address is announced to the upstream.
+ * Pools the connections to one target, last in first out. They are never shared with another target, nor between clients
+ * with different certificates (P30), nor at all when the PROXY protocol announces each client's address.
  */
 export class UpstreamPool {
   readonly core: Core
@@ -37,9 +37,9 @@ export class UpstreamPool {
       via: Visitor['via']
       proto: 'http' | 'https'
       budget: IdleBudget
-      /** False when a connection speaks for one visitor only. */
+      /** False when a connection serves one client only. */
       shared: boolean
-      /** The upstream wants HTTP/2 with prior knowledge. */
+      /** The upstream requires HTTP/2 with prior knowledge. */
       http2: boolean
     },
   ) {
@@ -51,7 +51,7 @@ export class UpstreamPool {
     this.#http2 = options.http2
   }
 
-  /** Sends the request of this exchange on a kept connection, or on a new one. */
+  /** Sends the request of this exchange on a pooled connection, or on a new one. */
   connect(exchange: Exchange, target: Target, fresh: boolean): Upstream {
     const identity = exchange.connection.tls?.peer?.fingerprint ?? ''
     if (this.#http2) return this.#http2Connection(exchange, target, identity, fresh).start(exchange, target)
@@ -65,7 +65,7 @@ export class UpstreamPool {
     return upstream
   }
 
-  /** Keeps a connection for the next request; false when it must be closed instead. */
+  /** Pools a connection for the next request; false when the caller must close it. */
   addIdle(upstream: Http1Upstream): boolean {
     if (!this.#shared || this.core.draining || this.#budget.idle >= MAX_IDLE_CONNECTIONS) return false
     const list = this.#idle.get(upstream.identity)
@@ -76,7 +76,7 @@ export class UpstreamPool {
     return true
   }
 
-  /** A kept connection ended by itself. */
+  /** Removes a pooled connection that has closed. */
   removeIdle(upstream: Http1Upstream): void {
     const list = this.#idle.get(upstream.identity)
     const index = list?.lastIndexOf(upstream) ?? -1
@@ -105,7 +105,7 @@ export class UpstreamPool {
     fresh: boolean,
   ): Http2UpstreamConnection {
     if (exchange.upgrading) {
-      throw refusal('bad_request', 'WebSocket cannot be passed on to an upstream that wants HTTP/2')
+      throw refusal('bad_request', 'WebSocket cannot be forwarded to an HTTP/2 upstream')
     }
     const existing = this.#shared && !fresh ? this.#http2Connections.get(identity) : undefined
     if (existing?.usable === true) return existing
@@ -121,7 +121,7 @@ export class UpstreamPool {
       return target.open(this.#clientInfo(exchange))
     } catch (error) {
       if (error instanceof TunnelBusy) throw error
-      // The session ended between the look-up and now.
+      // The session ended after the look-up.
       throw refusal('agent_offline', exchange.head.host)
     }
   }

@@ -4,7 +4,7 @@ import type { Core } from '../core.ts'
 import type { Tunnel, Visitor } from '../tunnels.ts'
 import { type IdleBudget, UpstreamPool } from './pool.ts'
 
-/** A tunnel as something to connect to. */
+/** A tunnel as an upstream target. */
 export class TunnelTarget implements Target {
   readonly pool: UpstreamPool
   readonly #tunnel: Tunnel
@@ -15,7 +15,7 @@ export class TunnelTarget implements Target {
       via,
       proto,
       budget,
-      // With the PROXY protocol a connection announces one visitor, so it cannot serve another.
+      // With the PROXY protocol a connection announces one client, so it cannot serve another.
       shared: tunnel.options.proxyProto === 0,
       http2: tunnel.forwardsProto === 'http2',
     })
@@ -34,7 +34,7 @@ export class TunnelTarget implements Target {
   }
 }
 
-/** The idle connections of an agent session are counted together, over all its tunnels. */
+/** The budgets of idle connections, one per agent session for all its tunnels. */
 export class IdleBudgets {
   readonly #budgets = new Map<string, WeakRef<IdleBudget>>()
   readonly #finalizer = new FinalizationRegistry<string>((id) => {

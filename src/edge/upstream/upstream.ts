@@ -1,13 +1,13 @@
 import type { Source } from '../../base/io/coalescing-writer.ts'
 
-/** The far side of one exchange: where the request goes and what can be done about it. */
+/** The upstream side of one exchange. */
 export interface Upstream extends Source {
-  /** True when the connection had served another request before. */
+  /** True when the connection has served another request before. */
   readonly reused: boolean
-  /** Passes on a piece of the request body. False means: stop until `Exchange.resumeBody`. */
+  /** Forwards a chunk of the request body. False means: pause until `Exchange.resumeBody`. */
   body(chunk: Buffer): boolean
-  /** The request body is complete. */
+  /** Ends the request body. */
   end(trailers: string): void
-  /** The exchange was given up: nobody waits for the response. */
+  /** Abandons the exchange; its response is no longer needed. */
   abort(): void
 }
