@@ -22,8 +22,8 @@ import { HOST, type HttpsEdgeWorld, startHttpsEdge } from './testing/https-edge.
 
 const CHANGES = 500
 
-/** Numbers that are the same for the same seed. */
-function randomness(seed: number) {
+/** A generator that repeats its numbers for the same seed. */
+function createSeededRandom(seed: number) {
   let state = seed
   const below = (limit: number) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -32,10 +32,10 @@ function randomness(seed: number) {
   return { below, one: <T>(items: readonly T[]): T => items[below(items.length)]! }
 }
 
-type Random = ReturnType<typeof randomness>
+type SeededRandom = ReturnType<typeof createSeededRandom>
 
-/** What nobody would write on purpose, and what must not hurt anyone else. */
-const NONSENSE = [
+/** Invalid values, which must not affect other edges. */
+const INVALID_VALUES = [
   null,
   undefined,
   '',
@@ -52,12 +52,12 @@ const NONSENSE = [
   ['ipp_none'],
 ]
 
-/** One change of somebody's configuration, sensible or not. */
-function change(world: HttpsEdgeWorld, random: Random, ids: string[], ca: string): void {
-  const { config } = world
-  const made = (prefix: string) => ids.filter((id) => id.startsWith(`${prefix}_`))
+/** Applies one random change, valid or not. */
+function applyChange(harness: HttpsEdgeWorld, random: SeededRandom, ids: string[], ca: string): void {
+  const { config } = harness
+  const idsOf = (prefix: string) => ids.filter((id) => id.startsWith(`${prefix}_`))
   const backend = () =>
-    random.one([...made('bkdhr'), ...made('bkdwd'), ...made('bkdfo'), ...made('bkdtg'), 'bkdhr_none'])
+    random.one([...idsOf('bkdhr'), ...idsOf('bkdwd'), ...idsOf('bkdfo'), ...idsOf('bkdtg'), 'bkdhr_none'])
   const name = () => `other-${random.below(20)}.adit.localhost:443`
   const creations: (() => [Resource<never>, Record<string, unknown>])[] = [
     () => [
@@ -72,7 +72,7 @@ function change(world: HttpsEdgeWorld, random: Random, ids: string[], ca: string
     () => [
       IpPolicyRule as never,
       {
-        ip_policy_id: random.one([...made('ipp'), 'ipp_000000000000000000000000000']),
+        ip_policy_id: random.one([...idsOf('ipp'), 'ipp_000000000000000000000000000']),
         cidr: '127.0.0.0/8',
         action: random.one(['allow', 'deny']),
       },
@@ -84,7 +84,7 @@ function change(world: HttpsEdgeWorld, random: Random, ids: string[], ca: string
     () => [
       HttpsRoute as never,
       {
-        edge_id: random.one([...made('edghts'), 'edghts_000000000000000000000000000']),
+        edge_id: random.one([...idsOf('edghts'), 'edghts_000000000000000000000000000']),
         match_type: random.one(['exact_path', 'path_prefix']),
         match: random.one(['/', '/a', '/a/b']),
       },
@@ -107,8 +107,8 @@ function change(world: HttpsEdgeWorld, random: Random, ids: string[], ca: string
     hostports: () => [name(), name()],
     backends: () => random.one<unknown>([[backend(), backend()], { [backend()]: random.below(10) }]),
     backend: () => ({ enabled: true, backend_id: backend() }),
-    ip_restriction: () => ({ enabled: true, ip_policy_ids: made('ipp').slice(0, 3) }),
-    mutual_tls: () => ({ enabled: true, certificate_authority_ids: made('ca').slice(0, 2) }),
+    ip_restriction: () => ({ enabled: true, ip_policy_ids: idsOf('ipp').slice(0, 3) }),
+    mutual_tls: () => ({ enabled: true, certificate_authority_ids: idsOf('ca').slice(0, 2) }),
     tls_termination: () => ({
       enabled: true,
       terminate_at: random.one(['edge', 'upstream']),
@@ -130,9 +130,9 @@ function change(world: HttpsEdgeWorld, random: Random, ids: string[], ca: string
       error_threshold_percentage: 0.5,
     }),
   }
-  const field = random.one(Object.keys(record).concat('nonsense'))
-  const sensible = fields[field]
-  const value = sensible !== undefined && random.below(3) > 0 ? sensible() : random.one(NONSENSE)
+  const field = random.one(Object.keys(record).concat('unknown_field'))
+  const validValue = fields[field]
+  const value = validValue !== undefined && random.below(3) > 0 ? validValue() : random.one(INVALID_VALUES)
   config.write(resourceOf(id), id, { ...record, [field]: value })
 }
 
@@ -154,12 +154,12 @@ function resourceOf(id: string): Resource {
   return all.find(({ prefix }) => id.startsWith(`${prefix}_`)) as unknown as Resource
 }
 
-test(`${CHANGES} random changes, sensible or not, hurt nobody but themselves (P10)`, async (t) => {
+test(`${CHANGES} random changes, valid or not, affect no other edge (P10)`, async (t) => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
   t.diagnostic(`seed ${seed}`)
-  const random = randomness(seed)
-  const world = await startHttpsEdge(t)
-  const { config, tlsPort, ca } = world
+  const random = createSeededRandom(seed)
+  const harness = await startHttpsEdge(t)
+  const { config, tlsPort, ca } = harness
   const { ca: clients } = await clientAuthority('clients')
   const neighbours = [HOST, 'fixed.adit.localhost', 'own.adit.localhost']
   for (const host of neighbours.slice(1)) {
@@ -172,8 +172,8 @@ test(`${CHANGES} random changes, sensible or not, hurt nobody but themselves (P1
   const faults: string[] = []
   let answered = 0
   let stopped = false
-  const kept = new Agent({ keepAlive: true, maxSockets: 4, ca })
-  t.after(() => kept.destroy())
+  const keepAliveAgent = new Agent({ keepAlive: true, maxSockets: 4, ca })
+  t.after(() => keepAliveAgent.destroy())
   const ask = (host: string, agent: Agent | false, expected: (status: number) => boolean) =>
     new Promise<void>((resolve) => {
       const request = get(
@@ -193,32 +193,32 @@ test(`${CHANGES} random changes, sensible or not, hurt nobody but themselves (P1
       )
       request.on('timeout', () => request.destroy(new Error('timeout')))
       request.on('error', (error) => {
-        // Those that are changed may turn visitors away already in the handshake.
+        // Edges under change may reject clients in the handshake already.
         if (neighbours.includes(host)) faults.push(`${host}: ${error.message}`)
         resolve()
       })
     })
-  const visitors = [
+  const clientLoops = [
     ...neighbours.flatMap((host) => [
-      [host, kept],
+      [host, keepAliveAgent],
       [host, false],
     ]),
   ].map(async ([host, agent]) => {
     while (!stopped) await ask(host as string, agent as Agent | false, (status) => status === 200)
   })
-  const others = Array.from({ length: 2 }, async () => {
+  const otherLoops = Array.from({ length: 2 }, async () => {
     for (let n = 0; !stopped; n++)
       await ask(`other-${n % 20}.adit.localhost`, false, (status) => status !== 500)
   })
   const ids: string[] = []
   try {
     for (let n = 0; n < CHANGES; n++) {
-      change(world, random, ids, clients)
-      if (n % 10 === 9) await eventually(() => world.edge.places.settled, 'the changes are applied', 1000)
+      applyChange(harness, random, ids, clients)
+      if (n % 10 === 9) await eventually(() => harness.edge.places.settled, 'the changes are applied', 1000)
     }
   } finally {
     stopped = true
-    await Promise.all([...visitors, ...others])
+    await Promise.all([...clientLoops, ...otherLoops])
   }
 
   assert.deepEqual(faults.slice(0, 5), [], `seed ${seed}`)

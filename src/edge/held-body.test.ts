@@ -9,21 +9,21 @@ import { HOST, type HttpsEdgeWorld, startHttpsEdge } from './testing/https-edge.
 const BODY_BYTES = 1024 * 1024
 
 async function startVerified(t: TestContext, limits = {}): Promise<HttpsEdgeWorld> {
-  const world = await startHttpsEdge(t, undefined, { config: { limits } })
-  world.config.create(HttpsRoute, {
-    edge_id: world.edgeId,
+  const harness = await startHttpsEdge(t, undefined, { config: { limits } })
+  harness.config.create(HttpsRoute, {
+    edge_id: harness.edgeId,
     match_type: 'exact_path',
     match: '/hook',
-    backend: { backend_id: world.backendId },
+    backend: { backend_id: harness.backendId },
     webhook_verification: { provider: 'github', secret: 'secret' },
   })
-  await world.config.applied()
-  return world
+  await harness.config.applied()
+  return harness
 }
 
-/** Sends a body of which the end is missing; the status, once there is one. */
-function begin(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, sent: number) {
-  const visit = request({
+/** Starts a request and sends only part of its body. */
+function startUpload(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, sentBytes: number) {
+  const upload = request({
     port: tlsPort,
     host: '127.0.0.1',
     servername: HOST,
@@ -33,31 +33,31 @@ function begin(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, sent: number) {
     headers: { host: HOST, 'content-length': BODY_BYTES },
     agent: false,
   })
-  visit.on('error', () => {})
-  t.after(() => visit.destroy())
-  visit.write(Buffer.alloc(sent))
-  const status = once(visit, 'response').then(([response]) => response.statusCode as number)
-  return { visit, status }
+  upload.on('error', () => {})
+  t.after(() => upload.destroy())
+  upload.write(Buffer.alloc(sentBytes))
+  const status = once(upload, 'response').then(([response]) => response.statusCode as number)
+  return { upload, status }
 }
 
-test('a body that is checked whole has a time to arrive, however steadily it drips', async (t) => {
-  const world = await startVerified(t, { ...shortLimits, heldBody: 600, progress: 60_000 })
-  const { visit, status } = begin(t, world, 10)
-  const drip = setInterval(() => visit.write('x'), 50)
-  t.after(() => clearInterval(drip))
+test('a held body times out, however steadily it trickles in', async (t) => {
+  const harness = await startVerified(t, { ...shortLimits, heldBody: 600, progress: 60_000 })
+  const { upload, status } = startUpload(t, harness, 10)
+  const timer = setInterval(() => upload.write('x'), 50)
+  t.after(() => clearInterval(timer))
 
   assert.equal(await status, 408)
 })
 
-test('one source cannot have all bodies that are checked held for it', async (t) => {
-  const world = await startVerified(t)
-  const visits = Array.from({ length: 48 }, () => begin(t, world, BODY_BYTES - 1))
+test('one client address cannot use up the budget of held bodies', async (t) => {
+  const harness = await startVerified(t)
+  const uploads = Array.from({ length: 48 }, () => startUpload(t, harness, BODY_BYTES - 1))
 
-  const first = await Promise.race(visits.map(({ status }) => status))
-  for (const { visit } of visits) visit.destroy()
-  const signed = await world.ask({ path: '/hook', method: 'POST', body: 'small' })
+  const first = await Promise.race(uploads.map(({ status }) => status))
+  for (const { upload } of uploads) upload.destroy()
+  const unsigned = await harness.ask({ path: '/hook', method: 'POST', body: 'small' })
 
   assert.equal(first, 503)
-  // Not signed, but read and judged: there is room again.
-  assert.equal(signed.status, 403)
+  // The body was read and its signature rejected: the budget is free again.
+  assert.equal(unsigned.status, 403)
 })

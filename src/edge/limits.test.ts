@@ -10,15 +10,15 @@ import { localTunnel, TestTunnels } from './testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
-/** Says one byte of this at a time, ten a second. */
+/** Writes the text one byte at a time, ten a second. */
 function drip(client: RawClient, text: string): NodeJS.Timeout {
-  let at = 0
+  let offset = 0
   return setInterval(() => {
-    if (!client.socket.destroyed && at < text.length) client.write(text[at++]!)
+    if (!client.socket.destroyed && offset < text.length) client.write(text[offset++]!)
   }, 100)
 }
 
-test('a head that drips is cut at the time for a whole head, in plain and inside TLS', async (t) => {
+test('a head that trickles in is rejected at the head timeout, with and without TLS', async (t) => {
   const certificates = await testCertificates('adit.localhost')
   const tunnels = new TestTunnels().add(HOST, localTunnel(1)).add(HOST, localTunnel(1, { proto: 'https' }))
   const { port, tlsPort } = await startEdge(
@@ -44,7 +44,7 @@ test('a head that drips is cut at the time for a whole head, in plain and inside
   assert.ok(performance.now() - started < 3_000)
 })
 
-test('a silent connection and one idle after a request are ended', async (t) => {
+test('a silent connection and one idle after a request are closed', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('ok'))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
     limits: shortLimits,
@@ -58,7 +58,7 @@ test('a silent connection and one idle after a request are ended', async (t) => 
   assert.equal(silent.text, '')
 })
 
-test('a body that stops arriving and an upstream that says nothing are answered for', async (t) => {
+test('a body that stops arriving and an upstream that does not respond time out with an error', async (t) => {
   const upstream = await startTcp(t, () => {})
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
     limits: shortLimits,
@@ -71,13 +71,13 @@ test('a body that stops arriving and an upstream that says nothing are answered 
   await silence.untilText('ERR_ADIT_8014')
 })
 
-test('a visitor that stops reading is cut after a while, a slow one is not', async (t) => {
+test('a client that stops reading is disconnected, a slow reader is not', async (t) => {
   const size = 2 * 1024 * 1024
-  let cut = false
+  let disconnected = false
   const upstream = await startUpstream(t, (request, response) => {
     const huge = request.url === '/huge'
     response.on('close', () => {
-      if (huge && !response.writableFinished) cut = true
+      if (huge && !response.writableFinished) disconnected = true
     })
     response.end(Buffer.alloc(huge ? 32 * size : size, 'x'))
   })
@@ -94,8 +94,8 @@ test('a visitor that stops reading is cut after a while, a slow one is not', asy
   }, 20)
   t.after(() => clearInterval(timer))
 
-  await slow.until(({ received }) => received.length > size, 'all of it')
-  await eventually(() => cut, 'the one that reads nothing is cut')
+  await slow.until(({ received }) => received.length > size, 'the complete response')
+  await eventually(() => disconnected, 'the client that reads nothing is disconnected')
 })
 
 test('the head limit holds to the byte on the wire', async (t) => {
@@ -109,34 +109,34 @@ test('the head limit holds to the byte on the wire', async (t) => {
   }
 
   const fits = await rawClient(t, port).write(head(16_384)).untilClosed()
-  const over = await rawClient(t, port).write(head(16_385)).untilClosed()
+  const oversized = await rawClient(t, port).write(head(16_385)).untilClosed()
   const endless = await rawClient(t, port).write(head(70_000).slice(0, -4)).untilClosed()
   const target = await rawClient(t, port)
     .write(`GET /${'a'.repeat(20_000)}`)
     .untilClosed()
 
   assert.match(fits.text, /^HTTP\/1\.1 204 /)
-  assert.match(over.text, /^HTTP\/1\.1 431 /)
+  assert.match(oversized.text, /^HTTP\/1\.1 431 /)
   assert.match(endless.text, /^HTTP\/1\.1 431 /)
   assert.match(target.text, /^HTTP\/1\.1 414 /)
 })
 
-test('one source cannot take all places', async (t) => {
+test('one client address cannot hold all connections of a listener', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('served'))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
     maxConnections: 4,
   })
-  const half = 'GET / HT'
-  const taken = [rawClient(t, port).write(half), rawClient(t, port).write(half)]
+  const partialHead = 'GET / HT'
+  const held = [rawClient(t, port).write(partialHead), rawClient(t, port).write(partialHead)]
 
-  await rawClient(t, port).write(half).untilClosed()
+  await rawClient(t, port).write(partialHead).untilClosed()
   const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
   t.after(() => other.destroy())
   other.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   assert.match(String((await once(other, 'data'))[0]), /served/)
 
-  // Its place is free as soon as the edge has heard of it.
-  taken[0]!.socket.destroy()
+  // Its slot is free as soon as the edge has seen the close.
+  held[0]!.socket.destroy()
   let next: RawClient
   do {
     next = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
@@ -144,25 +144,25 @@ test('one source cannot take all places', async (t) => {
   } while (!next.text.includes('served'))
 })
 
-test('a request that is on its way when the edge stops is answered, as the last of its connection', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => response.end(`answer to ${request.url}`))
+test('a request in flight when the edge stops is answered, as the last of its connection', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => response.end(`response to ${request.url}`))
   const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
     limits: { ...shortLimits, drainIdle: 5_000 },
   })
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
-  const client = await rawClient(t, port).write(request('/1')).untilText('answer to /1')
+  const client = await rawClient(t, port).write(request('/1')).untilText('response to /1')
 
   const stopped = edge.stop()
   await client.write(request('/2')).untilClosed()
   await stopped
 
-  assert.match(client.text, /Connection: close\r\n[\s\S]*answer to \/2$/)
+  assert.match(client.text, /Connection: close\r\n[\s\S]*response to \/2$/)
 })
 
-test('on a stop running requests finish, idle connections end, and nothing new is taken', async (t) => {
-  let answer = () => {}
+test('on a stop, requests in flight finish, idle connections close and new ones are refused', async (t) => {
+  let respond = () => {}
   const upstream = await startUpstream(t, (request, response) => {
-    if (request.url === '/slow') answer = () => response.end('finished')
+    if (request.url === '/slow') respond = () => response.end('finished')
     else response.end('quick')
   })
   const tunnel = localTunnel(upstream)
@@ -170,17 +170,17 @@ test('on a stop running requests finish, idle connections end, and nothing new i
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
   const idle = await rawClient(t, port).write(request('/')).untilText('quick')
   const busy = rawClient(t, port).write(request('/slow'))
-  await eventually(() => tunnel.visitors.length > 0 && answer.length === 0, 'the upstream was asked')
-  await eventually(() => String(answer).includes('finished'), 'the slow request is under way')
+  await eventually(() => tunnel.visitors.length > 0 && respond.length === 0, 'the upstream is connected')
+  await eventually(() => String(respond).includes('finished'), 'the slow request is in flight')
 
   const stopped = edge.stop()
   await idle.untilClosed()
-  const late = rawClient(t, port)
-  await late.untilClosed()
-  answer()
+  const refused = rawClient(t, port)
+  await refused.untilClosed()
+  respond()
   await busy.untilClosed()
   await stopped
 
-  assert.equal(late.error?.code, 'ECONNREFUSED')
+  assert.equal(refused.error?.code, 'ECONNREFUSED')
   assert.match(busy.text, /Connection: close\r\n[\s\S]*finished$/)
 })

@@ -7,7 +7,7 @@ import { localTunnel, TestTunnels } from './testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
-test('a finished request is told with what it was, to whoever wants its account', async (t) => {
+test('a finished request is reported with its details to an observer of its account', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     request.resume()
     request.on('end', () => response.writeHead(201, { 'X-Made': 'yes' }).end('created'))
@@ -23,7 +23,7 @@ test('a finished request is told with what it was, to whoever wants its account'
   const client = await rawClient(t, port).write(ask(HOST)).untilText('created')
   client.write(ask(HOST))
   await rawClient(t, port).write(ask('other.example')).untilText('created')
-  await eventually(() => observe.requests.length === 2, 'both are told')
+  await eventually(() => observe.requests.length === 2, 'both are reported')
 
   const [first, second] = observe.requests
   assert.ok(first && second)
@@ -37,7 +37,7 @@ test('a finished request is told with what it was, to whoever wants its account'
   assert.deepEqual([first.complete, first.refusal], [true, undefined])
 })
 
-test('a refusal and a broken answer are told as such', async (t) => {
+test('a rejected request and an incomplete response are reported as such', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', (head: Buffer) => {
       if (head.includes('/half')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')
@@ -51,31 +51,31 @@ test('a refusal and a broken answer are told as such', async (t) => {
   await rawClient(t, port)
     .write(`GET /half HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     .until(({ closed }) => closed)
-  await eventually(() => observe.requests.length === 2, 'both are told')
+  await eventually(() => observe.requests.length === 2, 'both are reported')
 
   assert.deepEqual(
-    observe.requests.map(({ status, refusal, complete }) => ({ status, refusal, complete })),
+    observe.requests.map((event) => [event.status, event.refusal, event.complete]),
     [
-      { status: 502, refusal: 'ERR_ADIT_8012', complete: true },
-      { status: 200, refusal: 'ERR_ADIT_8012', complete: false },
+      [502, 'ERR_ADIT_8012', true],
+      [200, 'ERR_ADIT_8012', false],
     ],
   )
 })
 
-test('the event of a raw connection names the decision of an IP restriction, where there is one', async (t) => {
+test('the event of a raw connection names the decision of its IP restriction, if any', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.resume().end('hello'))
   const observe = new TestObserver('ac_test')
   const tunnels = new TestTunnels()
   const { edge } = await startEdge(t, tunnels, {}, { observe })
   const restrictions = [undefined, '127.0.0.0/8', '10.0.0.0/8']
 
-  for (const [at, cidr] of restrictions.entries()) {
+  for (const [index, cidr] of restrictions.entries()) {
     const port = await edge.ports.acquire()
     const options = cidr === undefined ? {} : { ipRestriction: { allow: [cidr], deny: [] } }
     tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp', options }))
     const client = await rawClient(t, port).untilClosed()
     client.socket.end()
-    await eventually(() => observe.connections.length === at + 1, 'it is told')
+    await eventually(() => observe.connections.length === index + 1, 'the connection is reported')
   }
 
   assert.deepEqual(
@@ -84,7 +84,7 @@ test('the event of a raw connection names the decision of an IP restriction, whe
   )
 })
 
-test('the event of a request names the decision of an IP restriction of an endpoint too', async (t) => {
+test('the event of a request names the decision of its endpoint’s IP restriction', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('hello'))
   const observe = new TestObserver('ac_test')
   const ipRestriction = { allow: ['127.0.0.0/8'], deny: [] }
@@ -95,7 +95,7 @@ test('the event of a request names the decision of an IP restriction of an endpo
 
   for (const host of [HOST, 'open.adit.localhost'])
     await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`).untilText('hello')
-  await eventually(() => observe.requests.length === 2, 'both are told')
+  await eventually(() => observe.requests.length === 2, 'both are reported')
 
   assert.deepEqual(
     observe.requests.map(({ notes }) => notes['ip_policy.decision']),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { refusal, refusalKinds } from './errors.ts'
 import { answerRefusal } from './response.ts'
 
-test('every refusal has a number of its own and a status that refuses', () => {
+test('every error has a code of its own and an error status', () => {
   const codes = Object.values(refusalKinds).map(({ code }) => code)
 
   assert.equal(new Set(codes).size, codes.length)
@@ -12,7 +12,7 @@ test('every refusal has a number of its own and a status that refuses', () => {
   }
 })
 
-test('a page shows hostile text as text, and can load or run nothing', () => {
+test('an error page escapes hostile text and can load or run nothing', () => {
   const evil = '"><script>alert(1)</script><img src=//evil.example>\r\nSet-Cookie: a=b'
   const { fields, body } = answerRefusal(refusal('upstream_broken', evil, evil), 'text/html')
   const html = body.toString()
@@ -27,23 +27,23 @@ test('a page shows hostile text as text, and can load or run nothing', () => {
   assert.ok(!fields.includes('evil.example') && !fields.includes('Set-Cookie'))
 })
 
-test('the same refusal is JSON for programs and plain text for everyone else', () => {
-  const why = refusal('no_backend', 'a.example')
+test('an error is JSON for programs and plain text for other clients', () => {
+  const error = refusal('no_backend', 'a.example')
 
-  assert.deepEqual(JSON.parse(answerRefusal(why, 'application/json, */*').body.toString()), {
+  assert.deepEqual(JSON.parse(answerRefusal(error, 'application/json, */*').body.toString()), {
     error_code: 'ERR_ADIT_6528',
     status_code: 503,
     msg: 'No backend of a.example is online.',
     details: {},
   })
   for (const accept of ['', '*/*', 'image/png']) {
-    const { fields, body } = answerRefusal(why, accept)
+    const { fields, body } = answerRefusal(error, accept)
     assert.match(fields, /Content-Type: text\/plain/)
     assert.equal(body.toString(), 'No backend of a.example is online.\nERR_ADIT_6528\n')
   }
 })
 
-test('whoever should come back later is told when', () => {
+test('errors that are worth a retry carry Retry-After', () => {
   for (const name of ['too_busy', 'no_backend', 'breaker_open', 'login_busy', 'too_many_logins'] as const) {
     assert.match(answerRefusal(refusal(name, 'a.example'), '').fields, /Retry-After: \d+\r\n/)
   }

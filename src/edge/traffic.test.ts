@@ -37,7 +37,7 @@ test('requests, their statuses and the bytes of their bodies add up per account'
   assert.equal(edge.traffic.totals('ac_unknown').requests, 0)
 })
 
-test('a request under way is open until it is answered or the visitor leaves', async (t) => {
+test('a request is open until it is answered or the client disconnects', async (t) => {
   const waiting: (() => void)[] = []
   const upstream = await startUpstream(t, (_request, response) => {
     waiting.push(() => response.end('done'))
@@ -46,18 +46,18 @@ test('a request under way is open until it is answered or the visitor leaves', a
   const open = () => edge.traffic.totals('ac_test').open_requests
   const clients = [1, 2].map(() => rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`))
 
-  await eventually(() => waiting.length === 2, 'both have arrived')
+  await eventually(() => waiting.length === 2, 'both requests have arrived')
   const during = open()
   clients[0]!.socket.destroy()
-  await eventually(() => open() === 1, 'one has left')
-  for (const answer of waiting) answer()
+  await eventually(() => open() === 1, 'one client has disconnected')
+  for (const respond of waiting) respond()
   await clients[1]!.untilText('done')
 
   assert.equal(during, 2)
   assert.equal(open(), 0)
 })
 
-test('the bytes of a raw connection are seen while it is open, and stay counted afterwards', async (t) => {
+test('the bytes of a raw connection are counted while it is open and after it has closed', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const { edge, tunnels } = await startEdge(t)
   const port = await edge.ports.acquire()
@@ -67,7 +67,7 @@ test('the bytes of a raw connection are seen while it is open, and stay counted 
   const client = await rawClient(t, port).write('seven b').untilText('seven b')
   const during = totals()
   client.socket.end()
-  await eventually(() => totals().open_connections === 0, 'it is over')
+  await eventually(() => totals().open_connections === 0, 'the connection has closed')
 
   assert.deepEqual(
     [during.connections, during.open_connections, during.bytes_in, during.bytes_out],
@@ -76,7 +76,7 @@ test('the bytes of a raw connection are seen while it is open, and stay counted 
   assert.deepEqual([totals().connections, totals().bytes_in, totals().bytes_out], [1, 7, 7])
 })
 
-test('the places of one edge tell their account, and no other, what they counted and what is broken', async (t) => {
+test('an account sees the counters and broken scopes of its own edges, and no others', async (t) => {
   const { edge, config, ask, edgeId, routeId } = await startHttpsEdge(t)
   const broken = config.create(HttpsRoute, {
     edge_id: edgeId,

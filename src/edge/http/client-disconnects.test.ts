@@ -17,8 +17,8 @@ const TLS = 'tls.adit.localhost'
 const PASSTHROUGH = 'passthrough.adit.localhost'
 const REQUEST = `GET / HTTP/1.1\r\nHost: ${HTTP}\r\n\r\n`
 
-/** Everything an event can tell of a connection; each is read, whatever the event is for. */
-function factsOf({ scheme, remoteAddress, remotePort, localAddress, localPort, tls }: Connection) {
+/** Reads every property of a connection that an event can report. */
+function describeConnection({ scheme, remoteAddress, remotePort, localAddress, localPort, tls }: Connection) {
   return {
     scheme,
     remoteAddress,
@@ -32,7 +32,7 @@ function factsOf({ scheme, remoteAddress, remotePort, localAddress, localPort, t
   }
 }
 
-/** An edge whose upstreams begin to answer and say no more, and the events of what visitors do. */
+/** An edge whose upstreams start a response and never finish it, and an observer of its events. */
 async function startSlowEdge(t: TestContext) {
   const observer = new TestObserver('ac_test')
   const slow = await startUpstream(t, (_request, response) => {
@@ -65,25 +65,28 @@ async function startSlowEdge(t: TestContext) {
   return { observer, port, tlsPort, tcpPort, passthrough, dial, secure }
 }
 
-type World = Awaited<ReturnType<typeof startSlowEdge>>
+type SlowEdge = Awaited<ReturnType<typeof startSlowEdge>>
 
 const handshake = { version: 'TLSv1.3', cipher: 'TLS_AES_128_GCM_SHA256', alpn: undefined }
 const plain = { version: undefined, cipher: undefined, alpn: undefined }
 
-/** Each goes as far as the beginning of the answer; the transport is then reset. */
-const visits: Record<string, { go(world: World): Promise<Socket>; facts: object; port: keyof World }> = {
+/** Each connects and waits for the start of the response; the test then resets the transport. */
+const clients: Record<
+  string,
+  { connect(slowEdge: SlowEdge): Promise<Socket>; expected: object; port: keyof SlowEdge }
+> = {
   'HTTP/1': {
-    async go({ dial, port }) {
+    async connect({ dial, port }) {
       const transport = await dial(port)
       transport.write(REQUEST)
       await once(transport, 'data')
       return transport
     },
     port: 'port',
-    facts: { scheme: 'http', ...plain },
+    expected: { scheme: 'http', ...plain },
   },
   'HTTP/1 over TLS': {
-    async go({ dial, secure, tlsPort }) {
+    async connect({ dial, secure, tlsPort }) {
       const transport = await dial(tlsPort)
       const socket = secure(transport, HTTPS, ['http/1.1'])
       socket.write(REQUEST.replace(HTTP, HTTPS))
@@ -91,10 +94,10 @@ const visits: Record<string, { go(world: World): Promise<Socket>; facts: object;
       return transport
     },
     port: 'tlsPort',
-    facts: { scheme: 'https', ...handshake, alpn: 'http/1.1' },
+    expected: { scheme: 'https', ...handshake, alpn: 'http/1.1' },
   },
   'HTTP/2': {
-    async go({ dial, secure, tlsPort }) {
+    async connect({ dial, secure, tlsPort }) {
       const transport = await dial(tlsPort)
       const session = connectHttp2(`https://${HTTPS}`, {
         createConnection: () => secure(transport, HTTPS, ['h2']),
@@ -106,84 +109,87 @@ const visits: Record<string, { go(world: World): Promise<Socket>; facts: object;
       return transport
     },
     port: 'tlsPort',
-    facts: { scheme: 'https', ...handshake, alpn: 'h2' },
+    expected: { scheme: 'https', ...handshake, alpn: 'h2' },
   },
   TCP: {
-    async go({ dial, tcpPort }) {
+    async connect({ dial, tcpPort }) {
       const transport = await dial(tcpPort)
       await once(transport, 'data')
       return transport
     },
     port: 'tcpPort',
-    facts: { scheme: 'tcp', ...plain },
+    expected: { scheme: 'tcp', ...plain },
   },
   'TLS that ends at the edge': {
-    async go({ dial, secure, tlsPort }) {
+    async connect({ dial, secure, tlsPort }) {
       const transport = await dial(tlsPort)
       await once(secure(transport, TLS, []), 'data')
       return transport
     },
     port: 'tlsPort',
-    facts: { scheme: 'tls', ...handshake },
+    expected: { scheme: 'tls', ...handshake },
   },
   'TLS that passes through': {
-    async go({ dial, secure, tlsPort, passthrough: { visitors } }) {
+    async connect({ dial, secure, tlsPort, passthrough: { visitors } }) {
       const transport = await dial(tlsPort)
       const from = `127.0.0.1:${transport.localPort}`
-      // The upstream speaks no TLS, so nothing of its answer can be seen here.
+      // The upstream does not speak TLS, so its response cannot be read here.
       secure(transport, PASSTHROUGH, [])
-      await eventually(() => visitors.some(({ clientAddress }) => clientAddress === from), 'it is let in')
+      await eventually(
+        () => visitors.some(({ clientAddress }) => clientAddress === from),
+        'the connection is admitted',
+      )
       return transport
     },
     port: 'tlsPort',
-    facts: { scheme: 'tls', ...plain },
+    expected: { scheme: 'tls', ...plain },
   },
 }
 
-for (const [kind, { go, facts, port }] of Object.entries(visits)) {
-  test(`the event of a visitor that reset its connection has every fact of it: ${kind}`, async (t) => {
-    const world = await startSlowEdge(t)
-    const { observer } = world
+for (const [kind, { connect: connectClient, expected, port }] of Object.entries(clients)) {
+  test(`the event of a client that reset its connection is complete: ${kind}`, async (t) => {
+    const slowEdge = await startSlowEdge(t)
+    const { observer } = slowEdge
 
-    const visitors = await Promise.all(Array.from({ length: 5 }, () => go(world)))
-    for (const visitor of visitors) visitor.resetAndDestroy()
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => connectClient(slowEdge)))
+    for (const socket of sockets) socket.resetAndDestroy()
     const events = () => [...observer.requests, ...observer.connections]
-    await eventually(() => events().length === visitors.length, 'all are told')
+    await eventually(() => events().length === sockets.length, 'all are reported')
 
-    const expected = {
+    const description = {
       remoteAddress: '127.0.0.1',
       isRemotePortKnown: true,
       localAddress: '127.0.0.1',
-      localPort: world[port],
+      localPort: slowEdge[port],
       peer: undefined,
-      ...facts,
+      ...expected,
     }
-    for (const { connection } of events()) assert.deepEqual(factsOf(connection), expected)
+    for (const { connection } of events()) assert.deepEqual(describeConnection(connection), description)
   })
 }
 
-test('a visitor that left before it was accepted is nobody, and those after it are served', async (t) => {
-  const world = await startSlowEdge(t)
-  const { observer, port, tlsPort, tcpPort } = world
-  const left = new Int32Array(new SharedArrayBuffer(4))
+test('a client that resets before it is accepted is not reported, and later clients are served', async (t) => {
+  const slowEdge = await startSlowEdge(t)
+  const { observer, port, tlsPort, tcpPort } = slowEdge
+  const closedCount = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(
-    `const { workerData: { ports, left } } = require('node:worker_threads')
+    `const { workerData: { ports, closedCount } } = require('node:worker_threads')
      const { connect } = require('node:net')
      for (const port of ports) {
        const socket = connect({ port, host: '127.0.0.1' })
        socket.once('connect', () => socket.resetAndDestroy())
-       socket.once('close', () => { Atomics.add(left, 0, 1); Atomics.notify(left, 0) })
+       socket.once('close', () => { Atomics.add(closedCount, 0, 1); Atomics.notify(closedCount, 0) })
      }`,
-    { eval: true, workerData: { ports: [port, tlsPort, tcpPort], left } },
+    { eval: true, workerData: { ports: [port, tlsPort, tcpPort], closedCount } },
   )
   t.after(() => worker.terminate())
 
-  // The edge is in this thread: it accepts nobody while this waits.
-  for (let count = 0; count < 3; count = Atomics.load(left, 0))
-    assert.notEqual(Atomics.wait(left, 0, count, 10_000), 'timed-out')
-  const visitor = await visits.TCP!.go(world)
-  visitor.resetAndDestroy()
-  await eventually(() => observer.connections.length > 0, 'the one that came is told')
+  // The edge runs in this thread: it accepts no connection during this wait.
+  for (let count = 0; count < 3; count = Atomics.load(closedCount, 0))
+    assert.notEqual(Atomics.wait(closedCount, 0, count, 10_000), 'timed-out')
+  const client = await clients.TCP!.connect(slowEdge)
+  client.resetAndDestroy()
+  await eventually(() => observer.connections.length > 0, 'the later client is reported')
 
   assert.deepEqual(
     observer.connections.map(({ connection }) => connection.remoteAddress),

@@ -6,7 +6,7 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
-test('the upstream gets where a request came from, from us alone, and nothing of the hop before', async (t) => {
+test('the upstream gets the forwarding fields of the edge alone, and no hop-by-hop fields', async (t) => {
   let seen = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
@@ -43,7 +43,7 @@ test('the upstream gets where a request came from, from us alone, and nothing of
   )
 })
 
-test('the visitor gets nothing of the hop behind', async (t) => {
+test('the client gets no hop-by-hop fields of the upstream', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () =>
       socket.write(
@@ -63,7 +63,7 @@ test('the visitor gets nothing of the hop behind', async (t) => {
   )
 })
 
-test('the stream is opened for the visitor’s own address', async (t) => {
+test('the stream is opened with the client’s address', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
   })
@@ -84,7 +84,7 @@ test('the stream is opened for the visitor’s own address', async (t) => {
   ])
 })
 
-test('an endpoint with the PROXY protocol shares no connection between visitors', async (t) => {
+test('an endpoint with the PROXY protocol shares no connection between clients', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
   })
@@ -98,7 +98,7 @@ test('an endpoint with the PROXY protocol shares no connection between visitors'
   assert.equal(tunnel.visitors.length, 2)
 })
 
-test('plain HTTP to a host that only serves https is sent there', async (t) => {
+test('plain HTTP to a host that only serves https is redirected', async (t) => {
   const tunnels = new TestTunnels().add(HOST, localTunnel(1, { proto: 'https' }))
   const { port, tlsPort } = await startEdge(t, tunnels)
 
@@ -109,7 +109,7 @@ test('plain HTTP to a host that only serves https is sent there', async (t) => {
   assert.ok(client.text.includes(`Location: https://${HOST}:${tlsPort}/a?b\r\n`))
 })
 
-test('an address the endpoint denies gets a numbered 403 and nothing reaches the upstream', async (t) => {
+test('a denied address gets a 403 with its code and nothing reaches the upstream', async (t) => {
   const tunnel = localTunnel(1, { options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } } })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
 

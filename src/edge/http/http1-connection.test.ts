@@ -7,7 +7,7 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
-test('a request reaches the upstream of the tunnel its host names', async (t) => {
+test('a request reaches the upstream of the tunnel of its host', async (t) => {
   const upstream = await startUpstream(t, (request, response) => response.end(`hello ${request.url}`))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
 
@@ -17,7 +17,7 @@ test('a request reaches the upstream of the tunnel its host names', async (t) =>
   assert.match(client.text, /^HTTP\/1\.1 200 OK\r\n/)
 })
 
-test('an unknown host is told so, in the form it asked for', async (t) => {
+test('an unknown host gets an error in the form the client accepts', async (t) => {
   const { port } = await startEdge(t)
   const ask = (accept: string) =>
     rawClient(t, port)
@@ -37,13 +37,13 @@ test('an unknown host is told so, in the form it asked for', async (t) => {
   assert.equal(JSON.parse(json.text.split('\r\n\r\n')[1]!).error_code, 'ERR_ADIT_3200')
 })
 
-test('requests of one connection and of several share kept upstream connections', async (t) => {
+test('requests of one connection and of several share pooled upstream connections', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('x'))
   const tunnel = localTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
   const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
-  for (let visitor = 0; visitor < 3; visitor++) {
+  for (let connection = 0; connection < 3; connection++) {
     const client = rawClient(t, port)
     for (let n = 1; n <= 3; n++) {
       client.write(request)
@@ -67,7 +67,7 @@ test('pipelined requests are answered in order', async (t) => {
   assert.deepEqual(client.text.match(/<\/\d>/g), ['</1>', '</2>', '</3>', '</4>'])
 })
 
-test('bodies pass in both directions, by length and in chunks, with trailers', async (t) => {
+test('bodies are forwarded in both directions, by length and in chunks, with trailers', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     const hash = createHash('sha256')
     request.on('data', (chunk) => hash.update(chunk))
@@ -97,7 +97,7 @@ test('bodies pass in both directions, by length and in chunks, with trailers', a
   assert.ok(sized.text.includes(sum))
 })
 
-test('a HEAD answer has its length and no body, and the connection goes on', async (t) => {
+test('a HEAD response has its length and no body, and the connection stays open', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     response.setHeader('Content-Length', 5)
     response.end(request.method === 'HEAD' ? undefined : 'abcde')
@@ -114,7 +114,7 @@ test('a HEAD answer has its length and no body, and the connection goes on', asy
   assert.match(get!, /\r\n\r\nabcde$/)
 })
 
-test('HTTP/1.0 visitors get what they understand', async (t) => {
+test('HTTP/1.0 clients get framing they support', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     if (request.url === '/chunked') response.write('in ')
     response.end('pieces')
@@ -122,19 +122,21 @@ test('HTTP/1.0 visitors get what they understand', async (t) => {
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
 
   const plain = rawClient(t, port).write(`GET /chunked HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
-  const kept = rawClient(t, port).write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\nConnection: keep-alive\r\n\r\n`)
+  const keepAlive = rawClient(t, port).write(
+    `GET / HTTP/1.0\r\nHost: ${HOST}\r\nConnection: keep-alive\r\n\r\n`,
+  )
 
   await plain.untilClosed()
-  await kept.untilText('pieces')
+  await keepAlive.untilText('pieces')
   assert.match(plain.text, /\r\n\r\nin pieces$/)
   assert.ok(!/transfer-encoding/i.test(plain.text))
-  assert.match(kept.text, /Connection: keep-alive\r\n/)
-  kept.write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
-  await kept.untilClosed()
-  assert.equal(kept.text.match(/pieces/g)?.length, 2)
+  assert.match(keepAlive.text, /Connection: keep-alive\r\n/)
+  keepAlive.write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  await keepAlive.untilClosed()
+  assert.equal(keepAlive.text.match(/pieces/g)?.length, 2)
 })
 
-test('100-continue is passed through both ways', async (t) => {
+test('100-continue is forwarded both ways', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     request.resume()
     request.on('end', () => response.end('done'))
@@ -150,7 +152,7 @@ test('100-continue is passed through both ways', async (t) => {
   await client.untilText('done')
 })
 
-test('an answer that comes before the body ended closes the connection after it', async (t) => {
+test('a response before the end of the body closes the connection', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig'))
   })
@@ -168,25 +170,25 @@ test('an answer that comes before the body ended closes the connection after it'
   assert.equal(tunnel.visitors.length, 2)
 })
 
-test('a visitor that leaves ends the request at the upstream', async (t) => {
-  let gone = false
+test('a client that disconnects ends the request at the upstream', async (t) => {
+  let closed = false
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => {})
     socket.on('close', () => {
-      gone = true
+      closed = true
     })
   })
   const tunnel = localTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel), { limits: shortLimits })
 
   const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
   client.socket.end()
 
-  await eventually(() => gone, 'the upstream connection is closed')
+  await eventually(() => closed, 'the upstream connection is closed')
 })
 
-test('a visitor that half-closes still gets its answer', async (t) => {
+test('a client that half-closes still gets its response', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('late'), 50))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
 
@@ -197,7 +199,7 @@ test('a visitor that half-closes still gets its answer', async (t) => {
   assert.match(client.text, /late$/)
 })
 
-test('an upstream that refuses becomes a 502', async (t) => {
+test('an upstream that closes without a response becomes a 502', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.destroy())
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
 
@@ -207,7 +209,7 @@ test('an upstream that refuses becomes a 502', async (t) => {
   assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway/)
 })
 
-test('a kept upstream connection that died is replaced without the visitor noticing', async (t) => {
+test('a stale pooled upstream connection is replaced without the client noticing', async (t) => {
   let connections = 0
   const upstream = await startTcp(t, (socket) => {
     connections++

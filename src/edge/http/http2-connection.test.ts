@@ -51,41 +51,43 @@ async function ask(
   code: number
 }> {
   const stream = session.request(headers, { endStream: body === undefined })
-  let answer: IncomingHttpHeaders = {}
+  let responseHeaders: IncomingHttpHeaders = {}
   let trailers: IncomingHttpHeaders | undefined
-  const pieces: Buffer[] = []
-  stream.on('response', (got) => {
-    answer = got
+  const chunks: Buffer[] = []
+  stream.on('response', (headers) => {
+    responseHeaders = headers
   })
-  stream.on('trailers', (got) => {
-    trailers = got
+  stream.on('trailers', (headers) => {
+    trailers = headers
   })
-  stream.on('data', (piece: Buffer) => pieces.push(piece))
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   stream.on('error', () => {})
   if (body !== undefined) stream.end(body)
   await new Promise((resolve) => stream.once('close', resolve))
-  return { headers: answer, body: Buffer.concat(pieces), trailers, code: stream.rstCode ?? -1 }
+  return { headers: responseHeaders, body: Buffer.concat(chunks), trailers, code: stream.rstCode ?? -1 }
 }
 
-test('requests of one HTTP/2 connection are answered side by side', async (t) => {
+test('requests of one HTTP/2 connection are answered concurrently', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     setTimeout(() => response.end(request.url), request.url === '/0' ? 100 : 0)
   })
   const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
   const session = connect()
 
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => ask(session, { ':path': `/${n}` })))
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => ask(session, { ':path': `/${n}` })),
+  )
 
   assert.deepEqual(
-    answers.map(({ body }) => body.toString()),
+    responses.map(({ body }) => body.toString()),
     Array.from({ length: 50 }, (_, n) => `/${n}`),
   )
 })
 
-test('bodies of an HTTP/2 request arrive exactly, declared or not, with trailers back', async (t) => {
+test('bodies of HTTP/2 requests arrive unchanged, with or without a length, and trailers come back', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     const hash = createHash('sha256')
-    request.on('data', (piece) => hash.update(piece))
+    request.on('data', (chunk) => hash.update(chunk))
     request.on('end', () => {
       response.writeHead(200, { Trailer: 'X-Sum' })
       response.write(String(request.headers['content-length'] ?? request.headers['transfer-encoding']))
@@ -160,10 +162,10 @@ test('no hostile set of HTTP/2 fields changes the request the upstream gets', as
     const session = connect()
     let status = 0
     try {
-      const answer = await ask(session, { ':path': '/x', ...headers })
-      status = Number(answer.headers[':status'] ?? 0)
+      const response = await ask(session, { ':path': '/x', ...headers })
+      status = Number(response.headers[':status'] ?? 0)
     } catch {
-      // Node's client refuses to send some of them at all.
+      // Node's client rejects some of them itself.
     }
     session.destroy()
 
@@ -182,7 +184,7 @@ test('a value that would break a line never reaches the upstream, nor does anyth
   })
   const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
 
-  // The HTTP/2 library drops such a field without a word before we could refuse the request.
+  // The HTTP/2 library drops such a field silently before the edge sees it (decision 115).
   for (const value of ['b\r\ncontent-length: 5', 'b\nhost: evil.example', 'b\0c']) {
     await ask(connect(), { ':path': '/x', 'x-a': value, 'x-b': 'kept' })
 
@@ -193,7 +195,7 @@ test('a value that would break a line never reaches the upstream, nor does anyth
   }
 })
 
-test('raw frames with fields Node would not send change nothing either', async (t) => {
+test('raw frames with fields that Node would not send cannot change the request', async (t) => {
   let seen = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
@@ -256,27 +258,27 @@ test('raw frames with fields Node would not send change nothing either', async (
     socket.on('error', () => {})
     await once(socket, 'secureConnect')
     socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame(fields)]))
-    // A second, sound request shows that the first has been dealt with.
-    socket.write(headersFrame([...base.slice(0, 3), [':path', '/sound']], 3))
+    // A second, valid request shows that the first has been handled.
+    socket.write(headersFrame([...base.slice(0, 3), [':path', '/valid']], 3))
     await Promise.race([
       once(socket, 'close'),
-      eventually(() => seen.includes('/sound'), 'the second request arrived', 5_000),
+      eventually(() => seen.includes('/valid'), 'the second request arrived', 5_000),
     ])
 
     assert.ok(!/evil\.example\r\n|smuggled|X: y/.test(seen), `${JSON.stringify(fields)} gave ${seen}`)
-    // What Node drops silently may pass without it, but only as the request it was otherwise.
+    // A request may arrive without a field that Node dropped, but otherwise unchanged.
     for (const line of seen.match(/^[A-Z]+ .*$/gm) ?? []) {
-      assert.match(line, /^GET \/(x|sound) HTTP\/1\.1$/m)
+      assert.match(line, /^GET \/(x|valid) HTTP\/1\.1$/m)
     }
     socket.destroy()
   }
 })
 
-test('a field that the HTTP/2 library lets through and HTTP/2 forbids is refused, not mended', async (t) => {
-  let asked = 0
+test('a forbidden field that the HTTP/2 library accepts is rejected, not repaired', async (t) => {
+  let requests = 0
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => {
-      asked++
+      requests++
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
@@ -298,18 +300,18 @@ test('a field that the HTTP/2 library lets through and HTTP/2 forbids is refused
     })
     t.after(() => socket.destroy())
     socket.on('error', () => {})
-    let answered = Buffer.alloc(0)
+    let received = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
-      answered = Buffer.concat([answered, chunk])
+      received = Buffer.concat([received, chunk])
     })
     await once(socket, 'secureConnect')
     socket.write(
       Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame([...base, ['x-a', value]])]),
     )
 
-    await eventually(() => answered.includes('forbidden character'), `${JSON.stringify(value)} is refused`)
+    await eventually(() => received.includes('forbidden character'), `${JSON.stringify(value)} is rejected`)
   }
-  assert.equal(asked, 0)
+  assert.equal(requests, 0)
 })
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
@@ -323,7 +325,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   return Buffer.concat([head, payload])
 }
 
-/** Literal fields without indexing or Huffman coding, so that any byte can be said. */
+/** Encodes literal fields without indexing or Huffman coding, so that any byte can be sent. */
 function headersFrame(fields: readonly (readonly [string, string])[], stream = 1, flags = 5): Buffer {
   const text = (value: string) => {
     const bytes = Buffer.from(value, 'latin1')
@@ -334,7 +336,7 @@ function headersFrame(fields: readonly (readonly [string, string])[], stream = 1
   return frame(1, flags, stream, block)
 }
 
-/** A POST of one byte with these trailers, on a connection of its own, and what comes back. */
+/** Sends a POST of one byte with these trailers on a new connection and collects the response. */
 async function postWithTrailers(
   t: TestContext,
   { tlsPort: port, ca }: { tlsPort: number; ca: string },
@@ -343,9 +345,9 @@ async function postWithTrailers(
   const socket = connectTls({ port, host: '127.0.0.1', servername: HOST, ca, ALPNProtocols: ['h2'] })
   t.after(() => socket.destroy())
   socket.on('error', () => {})
-  const client = { answer: Buffer.alloc(0) }
+  const client = { received: Buffer.alloc(0) }
   socket.on('data', (chunk: Buffer) => {
-    client.answer = Buffer.concat([client.answer, chunk])
+    client.received = Buffer.concat([client.received, chunk])
   })
   await once(socket, 'secureConnect')
   const fields = [
@@ -367,7 +369,7 @@ async function postWithTrailers(
   return client
 }
 
-test('trailers over HTTP/2 arrive with the body, and malformed ones are refused with 400', async (t) => {
+test('HTTP/2 trailers are forwarded with the body, and malformed ones are rejected with 400', async (t) => {
   let seen = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
@@ -378,8 +380,8 @@ test('trailers over HTTP/2 arrive with the body, and malformed ones are refused 
   })
   const edge = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
 
-  const sound = await postWithTrailers(t, edge, [['x-sum', 'a']])
-  await eventually(() => sound.answer.includes('whole'), 'the sound one is answered')
+  const valid = await postWithTrailers(t, edge, [['x-sum', 'a']])
+  await eventually(() => valid.received.includes('whole'), 'the valid request is answered')
   assert.match(seen, /\r\n1\r\nx\r\n0\r\nx-sum: a\r\n\r\n$/)
 
   const malformed: Record<string, readonly (readonly [string, string])[]> = {
@@ -394,14 +396,14 @@ test('trailers over HTTP/2 arrive with the body, and malformed ones are refused 
     seen = ''
     const client = await postWithTrailers(t, edge, trailers)
 
-    await eventually(() => client.answer.includes('its trailers are malformed'), `${what} is refused`)
+    await eventually(() => client.received.includes('its trailers are malformed'), `${what} is rejected`)
     // RFC 7541: `:status: 400` is field 12 of the static table.
-    assert.ok(client.answer.includes(0x8c), `the answer to ${what} is 400`)
+    assert.ok(client.received.includes(0x8c), `the response to ${what} is 400`)
     assert.doesNotMatch(seen, /x-sum|x-more|\r\n0\r\n/)
   }
 })
 
-test('a body longer or shorter than declared reaches the upstream as broken, never as whole', async (t) => {
+test('a body longer or shorter than declared reaches the upstream as aborted, never as complete', async (t) => {
   let ended = 0
   const upstream = await startUpstream(t, (request, response) => {
     request.resume()
@@ -424,11 +426,11 @@ test('a body longer or shorter than declared reaches the upstream as broken, nev
   assert.equal(ended, 0)
 })
 
-test('a visitor that resets its stream aborts the request at the upstream at once', async (t) => {
-  let gone = false
+test('a client that resets its stream aborts the request at the upstream at once', async (t) => {
+  let aborted = false
   const upstream = await startUpstream(t, (request) => {
     request.on('close', () => {
-      gone = true
+      aborted = true
     })
   })
   const tunnel = localTunnel(upstream, { proto: 'https' })
@@ -436,17 +438,17 @@ test('a visitor that resets its stream aborts the request at the upstream at onc
 
   const stream = connect().request({ ':path': '/slow' })
   stream.on('error', () => {})
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
   stream.close(constants.NGHTTP2_CANCEL)
 
-  await eventually(() => gone, 'the upstream request is aborted', 2_000)
+  await eventually(() => aborted, 'the upstream request is aborted', 2_000)
 })
 
-test('a visitor that leaves without a word on HTTP/2 aborts its requests at the upstream', async (t) => {
-  let gone = false
+test('an HTTP/2 client that closes its socket aborts its requests at the upstream', async (t) => {
+  let aborted = false
   const upstream = await startUpstream(t, (request) => {
     request.on('close', () => {
-      gone = true
+      aborted = true
     })
   })
   const tunnel = localTunnel(upstream, { proto: 'https' })
@@ -457,13 +459,13 @@ test('a visitor that leaves without a word on HTTP/2 aborts its requests at the 
   t.after(() => session.destroy())
 
   session.request({ ':path': '/slow' }).on('error', () => {})
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
   socket.end()
 
-  await eventually(() => gone, 'the upstream request is aborted', 2_000)
+  await eventually(() => aborted, 'the upstream request is aborted', 2_000)
 })
 
-test('an answer cut short resets the HTTP/2 stream', async (t) => {
+test('a truncated response resets the HTTP/2 stream', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'))
   })
@@ -474,10 +476,12 @@ test('an answer cut short resets the HTTP/2 stream', async (t) => {
   assert.equal(code, constants.NGHTTP2_INTERNAL_ERROR)
 })
 
-test('cookies sent in pieces arrive as one field', async (t) => {
+test('split cookie fields arrive as one field', async (t) => {
   let cookie = ''
   const upstream = await startUpstream(t, (request, response) => {
-    cookie = request.rawHeaders.filter((_, at, all) => all[at - 1]?.toLowerCase() === 'cookie').join('|')
+    cookie = request.rawHeaders
+      .filter((_, index, all) => all[index - 1]?.toLowerCase() === 'cookie')
+      .join('|')
     response.end()
   })
   const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
@@ -487,32 +491,32 @@ test('cookies sent in pieces arrive as one field', async (t) => {
   assert.equal(cookie, 'a=1; b=2')
 })
 
-test('a flood of resets ends that connection only', async (t) => {
+test('a flood of resets closes that connection only', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('ok'), 20))
   const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
-  const calm = connect()
-  const wild = connect()
-  await once(wild, 'connect')
+  const bystander = connect()
+  const flooder = connect()
+  await once(flooder, 'connect')
 
   let closed = false
-  wild.on('close', () => {
+  flooder.on('close', () => {
     closed = true
   })
-  for (let n = 0; n < 3_000 && !wild.destroyed; n++) {
-    const stream = wild.request({ ':path': '/' })
+  for (let n = 0; n < 3_000 && !flooder.destroyed; n++) {
+    const stream = flooder.request({ ':path': '/' })
     stream.on('error', () => {})
     stream.close(constants.NGHTTP2_CANCEL)
     if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
 
   await eventually(() => closed, 'the flooding connection is closed')
-  assert.equal((await ask(calm, { ':path': '/' })).body.toString(), 'ok')
+  assert.equal((await ask(bystander, { ':path': '/' })).body.toString(), 'ok')
 })
 
-test('when the edge stops, requests under way finish and the visitor is told to go', async (t) => {
-  let answer = () => {}
+test('when the edge stops, requests in flight finish and the client gets GOAWAY', async (t) => {
+  let respond = () => {}
   const upstream = await startUpstream(t, (_request, response) => {
-    answer = () => response.end('finished')
+    respond = () => response.end('finished')
   })
   const tunnel = localTunnel(upstream, { proto: 'https' })
   const { connect, edge } = await startSecure(t, tunnel, { limits: shortLimits })
@@ -520,29 +524,29 @@ test('when the edge stops, requests under way finish and the visitor is told to 
   let goaways = 0
   session.on('goaway', () => goaways++)
 
-  const asked = ask(session, { ':path': '/' })
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream was asked')
+  const response = ask(session, { ':path': '/' })
+  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
   const stopped = edge.stop()
-  await eventually(() => goaways > 0, 'the visitor is told')
-  setTimeout(() => answer(), 100)
+  await eventually(() => goaways > 0, 'the client got GOAWAY')
+  setTimeout(() => respond(), 100)
 
-  assert.equal((await asked).body.toString(), 'finished')
+  assert.equal((await response).body.toString(), 'finished')
   await stopped
 })
 
-test('a visitor that never ends its head is cut off on HTTP/2 as well', async (t) => {
+test('an HTTP/2 client that never completes its head is disconnected', async (t) => {
   const { socket } = await startRaw(t, localTunnel(1, { proto: 'https' }), shortLimits)
 
   // HEADERS without END_HEADERS, and nothing after it.
   socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), frame(1, 0, 1, Buffer.from([0x82]))]))
 
-  await eventually(() => socket.closed, 'the connection is gone')
+  await eventually(() => socket.closed, 'the connection is closed')
 })
 
-test('a visitor of a stopping edge is let go soon after its last answer', async (t) => {
-  let answer = () => {}
+test('a draining HTTP/2 connection closes soon after its last response', async (t) => {
+  let respond = () => {}
   const upstream = await startUpstream(t, (_request, response) => {
-    answer = () => response.end('finished')
+    respond = () => response.end('finished')
   })
   const tunnel = localTunnel(upstream, { proto: 'https' })
   const limits = { ...shortLimits, idle: 60_000, drain: 60_000 }
@@ -554,16 +558,16 @@ test('a visitor of a stopping edge is let go soon after its last answer', async 
     [':path', '/x'],
   ]
   socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), headersFrame(fields)]))
-  await eventually(() => String(answer).includes('finished'), 'the upstream was asked')
+  await eventually(() => String(respond).includes('finished'), 'the upstream is connected')
 
   const stopped = edge.stop()
-  answer()
+  respond()
 
-  await eventually(() => socket.closed, 'the visitor is let go')
+  await eventually(() => socket.closed, 'the connection is closed')
   await stopped
 })
 
-/** A visitor that says nothing by itself. */
+/** A client whose frames the test writes itself. */
 async function startRaw(t: TestContext, tunnel: LocalTunnel, limits: typeof shortLimits) {
   const { tlsPort, ca, edge } = await startSecure(t, tunnel, { limits })
   const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca, ALPNProtocols: ['h2'] })
@@ -574,11 +578,11 @@ async function startRaw(t: TestContext, tunnel: LocalTunnel, limits: typeof shor
   return { edge, socket }
 }
 
-test('an upstream that wants HTTP/2 is spoken to in HTTP/2, whatever the visitor speaks', async (t) => {
+test('an HTTP/2 upstream gets HTTP/2, whatever the client speaks', async (t) => {
   const server = createHttp2Server()
   server.on('stream', (stream: ServerHttp2Stream, headers) => {
     const hash = createHash('sha256')
-    stream.on('data', (piece) => hash.update(piece))
+    stream.on('data', (chunk) => hash.update(chunk))
     stream.on('end', () => {
       stream.respond(
         { ':status': 200, 'x-seen': `${headers['x-forwarded-for']} ${headers[':authority']}` },
@@ -621,7 +625,7 @@ test('an upstream that wants HTTP/2 is spoken to in HTTP/2, whatever the visitor
   assert.equal(tunnel.visitors.length, 1)
 })
 
-test('an answer of an HTTP/2 upstream begins with its head, also when all of it arrives at once', async (t) => {
+test('a response of an HTTP/2 upstream starts with its head, also when it arrives in one read', async (t) => {
   const server = createHttp2Server()
   server.on('stream', (stream: ServerHttp2Stream) => {
     stream.respond({ ':status': 200 })
@@ -635,7 +639,7 @@ test('an answer of an HTTP/2 upstream begins with its head, also when all of it 
     new TestTunnels().add(HOST, localTunnel(upstream, { forwardsProto: 'http2' })),
   )
 
-  for (let turn = 0; turn < 5; turn++) {
+  for (let round = 0; round < 5; round++) {
     const client = rawClient(t, port)
     client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     await client.untilText('0\r\n\r\n')

@@ -9,7 +9,7 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 const HOST = 'app.adit.localhost'
 const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-test('300 random transfers arrive whole in both directions, and a dying upstream is always noticed', async (t) => {
+test('300 random transfers complete in both directions, and a dying upstream is always visible', async (t) => {
   const seed = randomInt(2 ** 31)
   console.log(`seed ${seed}`)
   let state = seed
@@ -18,13 +18,13 @@ test('300 random transfers arrive whole in both directions, and a dying upstream
     return Math.floor((state / 2 ** 32) * limit)
   }
   const pool = randomBytes(4 * 1024 * 1024 + 300)
-  // The answer is a slice of the pool, framed one way or another, after the whole request body was hashed.
+  // The response is a slice of the pool in either framing, after the complete request body was hashed.
   const upstream = await startUpstream(t, (request, response) => {
     const url = new URL(request.url ?? '/', 'http://upstream')
     const number = (name: string) => Number(url.searchParams.get(name))
     const [offset, size, dies] = [number('offset'), number('size'), number('dies')]
     const hash = createHash('sha256')
-    request.on('data', (piece) => hash.update(piece))
+    request.on('data', (chunk) => hash.update(chunk))
     request.on('error', () => {})
     request.on('end', () => {
       const headers: Record<string, string | number> = { 'X-Sum': hash.digest('hex') }
@@ -58,14 +58,14 @@ test('300 random transfers arrive whole in both directions, and a dying upstream
       }
       request.on('error', (error) => check(false, String(error)))
       request.on('response', (response) => {
-        const pieces: Buffer[] = []
-        response.on('data', (piece: Buffer) => pieces.push(piece))
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
         response.on('error', (error) => check(false, String(error)))
         response.on('end', () => {
           try {
             assert.equal(response.headers['x-sum'], sha(body), 'the upload')
             if (dies === 0)
-              assert.equal(sha(Buffer.concat(pieces)), sha(pool.subarray(offset, offset + down)))
+              assert.equal(sha(Buffer.concat(chunks)), sha(pool.subarray(offset, offset + down)))
             check(response.complete, 'a clean end')
           } catch (error) {
             reject(error as Error)
@@ -77,7 +77,7 @@ test('300 random transfers arrive whole in both directions, and a dying upstream
   for (let n = 0; n < 300; n += 6) await Promise.all([0, 1, 2, 3, 4, 5].map((m) => transfer(n + m)))
 })
 
-test('200 visitors that never read cost a bounded amount, and a neighbour is served', async (t) => {
+test('200 clients that never read cost a bounded amount of memory, and another client is served', async (t) => {
   const block = Buffer.alloc(64 * 1024, 'x')
   let sent = 0
   const upstream = await startTcp(t, (socket) => {
@@ -111,8 +111,8 @@ test('200 visitors that never read cost a bounded amount, and a neighbour is ser
     socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     stalled.push(socket)
   }
-  // The system's own buffers take megabytes for each of them; only ours count.
-  await eventually(() => sent > 200 * 2 * 1024 * 1024, 'every one of them has stalled or will', 30_000)
+  // The kernel's buffers take megabytes for each of them; only the memory of the process counts.
+  await eventually(() => sent > 200 * 2 * 1024 * 1024, 'every client has stalled or will', 30_000)
   const growth = (process.memoryUsage.rss() - before) / 1024 / 1024
   const quick = await fetchText(port, '/quick')
 
@@ -126,7 +126,7 @@ function fetchText(port: number, path: string): Promise<string> {
     request.on('error', reject)
     request.on('response', async (response) => {
       let text = ''
-      for await (const piece of response) text += piece
+      for await (const chunk of response) text += chunk
       resolve(text)
     })
     request.end()

@@ -22,7 +22,7 @@ const NAMES = ['x-real-ip', 'true-client-ip', 'x-original-url', 'x-rewrite-url',
 const ENDPOINT = 'endpoint.adit.localhost'
 const FORGED = 'forged'
 
-/** How the same name is written by those who hope that the upstream folds it and the edge does not. */
+/** Spellings of a name that an upstream might fold and the edge might not. */
 function spellings(name: string): string[] {
   const all = [name, name.replaceAll('-', '_'), name.replaceAll('-', '.'), name.replace('-', '_')]
   return [...new Set(all)]
@@ -30,13 +30,18 @@ function spellings(name: string): string[] {
 
 const forged = Object.fromEntries(NAMES.flatMap(spellings).map((name) => [name, FORGED]))
 
-/** The visitor's fields as an upstream of each kind gets them. */
-type Ask = (t: TestContext, world: HttpsEdgeWorld, headers: Record<string, string>) => Promise<string>
+/** Sends a request with these headers and returns the fields that the upstream received. */
+type SendRequest = (
+  t: TestContext,
+  harness: HttpsEdgeWorld,
+  headers: Record<string, string>,
+) => Promise<string>
 
-const ways: Record<string, Ask> = {
-  'an edge, over HTTP/1': async (_t, { ask }, headers) => (await ask({ headers: shouted(headers) })).text,
+const paths: Record<string, SendRequest> = {
+  'an edge, over HTTP/1': async (_t, { ask }, headers) =>
+    (await ask({ headers: toUpperCaseNames(headers) })).text,
 
-  'an edge, over HTTP/2': (t, world, headers) => askHttp2(t, world, headers),
+  'an edge, over HTTP/2': (t, harness, headers) => askHttp2(t, harness, headers),
 
   'a static backend': async (t, { config, routeId, ask }, headers) => {
     const port = await startUpstream(t, echo)
@@ -75,19 +80,19 @@ const ways: Record<string, Ask> = {
   },
 }
 
-for (const [way, ask] of Object.entries(ways)) {
-  test(`fields that upstreams trust are never a visitor's own: ${way}`, async (t) => {
+for (const [path, sendRequest] of Object.entries(paths)) {
+  test(`fields that upstreams trust are never a client's own: ${path}`, async (t) => {
     const dependencies = { dial: createDial({ allow: ['127.0.0.0/8'] }) }
-    const world = await startHttpsEdge(t, echo, { dependencies })
+    const harness = await startHttpsEdge(t, echo, { dependencies })
 
-    const seen = await ask(t, world, { ...forged, 'x-harmless': 'kept' })
+    const seen = await sendRequest(t, harness, { ...forged, 'x-harmless': 'kept' })
 
     assert.ok(seen.includes('x-harmless'), seen)
     assert.ok(!seen.includes(FORGED), seen)
   })
 }
 
-test('whoever needs such a field adds it, on a route and on an endpoint', async (t) => {
+test('request_headers can set such a field, on a route and on an endpoint', async (t) => {
   const { config, routeId, tunnels, port, ask } = await startHttpsEdge(t)
   const add = { 'X-Real-IP': '${conn.client_ip}', 'True-Client-IP': '${conn.client_ip}' }
   config.update(routeId, { request_headers: { add } })
@@ -106,7 +111,7 @@ test('whoever needs such a field adds it, on a route and on an endpoint', async 
   }
 })
 
-function shouted(headers: Record<string, string>): Record<string, string> {
+function toUpperCaseNames(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
 }
 
@@ -117,7 +122,7 @@ function askHttp2(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, headers: Reco
 }
 
 async function text(stream: NodeJS.ReadableStream): Promise<string> {
-  let all = ''
-  for await (const piece of stream) all += piece
-  return all
+  let result = ''
+  for await (const chunk of stream) result += chunk
+  return result
 }

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { HelloReader } from './client-hello.ts'
 
-/** The first bytes a real client sends. */
+/** The ClientHello of a real client. */
 async function realHello(t: TestContext, options: ConnectionOptions): Promise<Buffer> {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -14,35 +14,35 @@ async function realHello(t: TestContext, options: ConnectionOptions): Promise<Bu
   const client = connectTls({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', ...options })
   client.on('error', () => {})
   const [socket] = await once(server, 'connection')
-  const reader = new HelloReader()
-  for await (const chunk of socket) if (reader.push(chunk as Buffer) !== 'more') break
+  const parser = new HelloReader()
+  for await (const chunk of socket) if (parser.push(chunk as Buffer) !== 'more') break
   client.destroy()
-  return Buffer.from(reader.bytes)
+  return Buffer.from(parser.bytes)
 }
 
-function read(bytes: Buffer, cuts: readonly number[]): { result: string; name: string; bytes: Buffer } {
-  const reader = new HelloReader()
-  let from = 0
-  for (const cut of [...cuts, bytes.length]) {
-    const result = reader.push(Buffer.from(bytes.subarray(from, cut)))
-    if (result !== 'more') return { result, name: reader.serverName, bytes: reader.bytes }
-    from = cut
+function parse(bytes: Buffer, splits: readonly number[]): { result: string; name: string; bytes: Buffer } {
+  const parser = new HelloReader()
+  let start = 0
+  for (const end of [...splits, bytes.length]) {
+    const result = parser.push(Buffer.from(bytes.subarray(start, end)))
+    if (result !== 'more') return { result, name: parser.serverName, bytes: parser.bytes }
+    start = end
   }
-  return { result: 'more', name: '', bytes: reader.bytes }
+  return { result: 'more', name: '', bytes: parser.bytes }
 }
 
-/** The same handshake message cut into records of this many bytes. */
-function inRecords(hello: Buffer, size: number): Buffer {
+/** Splits the handshake message into records of this many bytes. */
+function splitIntoRecords(hello: Buffer, size: number): Buffer {
   const message = hello.subarray(5)
   const records: Buffer[] = []
-  for (let at = 0; at < message.length; at += size) {
-    const fragment = message.subarray(at, at + size)
+  for (let offset = 0; offset < message.length; offset += size) {
+    const fragment = message.subarray(offset, offset + size)
     records.push(Buffer.from([22, 3, 1, fragment.length >> 8, fragment.length & 255]), fragment)
   }
   return Buffer.concat(records)
 }
 
-test('the name is found in real hellos however they are cut into segments and records', async (t) => {
+test('the name is parsed from real hellos however they are split into segments and records', async (t) => {
   const seed = randomInt(2 ** 31)
   console.log(`seed ${seed}`)
   let state = seed
@@ -65,17 +65,17 @@ test('the name is found in real hellos however they are cut into segments and re
 
   for (let n = 0; n < 300; n++) {
     const hello = hellos[n % hellos.length]!
-    const bytes = n % 3 === 0 ? inRecords(hello, 16 + random(600)) : hello
-    const cuts = Array.from({ length: random(20) }, () => random(bytes.length)).sort((a, b) => a - b)
-    const got = read(bytes, n % 10 === 0 ? [...bytes.keys()].slice(1) : cuts)
+    const bytes = n % 3 === 0 ? splitIntoRecords(hello, 16 + random(600)) : hello
+    const splits = Array.from({ length: random(20) }, () => random(bytes.length)).sort((a, b) => a - b)
+    const parsed = parse(bytes, n % 10 === 0 ? [...bytes.keys()].slice(1) : splits)
 
-    assert.equal(got.result, 'done')
-    assert.equal(got.name, 'some.name.example')
-    assert.ok(bytes.subarray(0, got.bytes.length).equals(got.bytes), 'the bytes stay as they came')
+    assert.equal(parsed.result, 'done')
+    assert.equal(parsed.name, 'some.name.example')
+    assert.ok(bytes.subarray(0, parsed.bytes.length).equals(parsed.bytes), 'the bytes are unchanged')
   }
 })
 
-test('a hello of sixteen KiB is read, a larger one is not', async (t) => {
+test('a hello of 16 KiB is accepted, a larger one is not', async (t) => {
   const hello = await realHello(t, { servername: 'a.example' })
   const padded = (size: number) => {
     // A padding extension (RFC 7685) at the end, all lengths adjusted.
@@ -87,19 +87,19 @@ test('a hello of sixteen KiB is read, a larger one is not', async (t) => {
     ])
     message.writeUIntBE(message.length - 4, 1, 3)
     const body = message.subarray(4)
-    let at = 34
-    at += 1 + body[at]!
-    at += 2 + body.readUInt16BE(at)
-    at += 1 + body[at]!
-    body.writeUInt16BE(body.length - at - 2, at)
-    return inRecords(Buffer.concat([Buffer.alloc(5), message]), 8192)
+    let offset = 34
+    offset += 1 + body[offset]!
+    offset += 2 + body.readUInt16BE(offset)
+    offset += 1 + body[offset]!
+    body.writeUInt16BE(body.length - offset - 2, offset)
+    return splitIntoRecords(Buffer.concat([Buffer.alloc(5), message]), 8192)
   }
 
-  assert.equal(read(padded(16_384), []).result, 'done')
-  assert.equal(read(padded(17_000), []).result, 'bad')
+  assert.equal(parse(padded(16_384), []).result, 'done')
+  assert.equal(parse(padded(17_000), []).result, 'bad')
 })
 
-/** A hello with this server_name extension body, or without one. */
+/** Builds a hello with this server_name extension body, or without one. */
 function helloWith(extension: Buffer | undefined, twice = false): Buffer {
   const sni =
     extension === undefined
@@ -122,9 +122,9 @@ function nameExtension(name: string, type = 0): Buffer {
   return Buffer.concat([Buffer.from([entry.length >> 8, entry.length & 255]), entry])
 }
 
-test('what is not a hello with one valid name is bad', () => {
+test('anything but a hello with one valid name is bad', () => {
   const good = helloWith(nameExtension('a.example.'))
-  assert.equal(read(good, []).name, 'a.example')
+  assert.equal(parse(good, []).name, 'a.example')
   const bad: [string, Buffer][] = [
     ['no name', helloWith(undefined)],
     ['two names', helloWith(nameExtension('a.example'), true)],
@@ -144,26 +144,26 @@ test('what is not a hello with one valid name is bad', () => {
     ['empty record', Buffer.from([22, 3, 1, 0, 0])],
     ['record too large', Buffer.from([22, 3, 1, 0x50, 0])],
   ]
-  for (const [what, bytes] of bad) assert.equal(read(bytes, []).result, 'bad', what)
+  for (const [what, bytes] of bad) assert.equal(parse(bytes, []).result, 'bad', what)
 })
 
-test('any change of a hello is read or refused, never an exception', () => {
+test('a changed byte in a hello never causes an exception', () => {
   const good = helloWith(nameExtension('a.example'))
-  for (let at = 0; at < good.length; at++) {
+  for (let offset = 0; offset < good.length; offset++) {
     for (const value of [0, 1, 127, 255]) {
       const bytes = Buffer.from(good)
-      bytes[at] = value
-      assert.ok(['more', 'done', 'bad'].includes(read(bytes, []).result))
+      bytes[offset] = value
+      assert.ok(['more', 'done', 'bad'].includes(parse(bytes, []).result))
     }
   }
 })
 
-test('bytes that never become a hello are given up on', () => {
-  const reader = new HelloReader()
+test('bytes that never become a hello are rejected', () => {
+  const parser = new HelloReader()
   const record = Buffer.from([22, 3, 1, 0, 1, 0])
   record[5] = 1
-  let result = reader.push(record)
-  for (let n = 0; result === 'more' && n < 10_000; n++) result = reader.push(Buffer.from([22, 3, 1, 0, 1, 0]))
+  let result = parser.push(record)
+  for (let n = 0; result === 'more' && n < 10_000; n++) result = parser.push(Buffer.from([22, 3, 1, 0, 1, 0]))
 
   assert.equal(result, 'bad')
 })

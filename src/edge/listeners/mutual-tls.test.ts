@@ -8,7 +8,7 @@ import { clientAuthority } from '../testing/client-certificates.ts'
 import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
 import { RawClient } from '../testing/raw-client.ts'
 
-/** Edges by the policy that holds for them. */
+/** Host names with the TLS policy of their edge. */
 const NAMES = {
   'open.adit.localhost': 'open',
   'also-open.adit.localhost': 'open',
@@ -21,12 +21,12 @@ const NAMES = {
 async function startEdges(t: TestContext) {
   const reached: string[] = []
   let seen: Record<string, unknown> = {}
-  const world = await startHttpsEdge(t, (request, response) => {
+  const harness = await startHttpsEdge(t, (request, response) => {
     reached.push(`${request.headers.host} ${request.headers['adit-mtls-subject-cn'] ?? ''}`)
     seen = request.headers
     response.end('ok')
   })
-  const { config, backendId } = world
+  const { config, backendId } = harness
   const ours = await clientAuthority('ours')
   const theirs = await clientAuthority('theirs')
   const authorities = {
@@ -47,7 +47,7 @@ async function startEdges(t: TestContext) {
   }
   await config.applied()
   return {
-    ...world,
+    ...harness,
     reached,
     fields: () => seen,
     ours,
@@ -85,9 +85,9 @@ function policyOf(host: string): string | undefined {
   return name.endsWith('.locked.adit.localhost') ? 'ours' : undefined
 }
 
-test('server name and Host cannot be played off against each other, in 200 combinations (P33)', async (t) => {
-  const world = await startEdges(t)
-  const { reached, client, tlsPort, ca } = world
+test('a Host of another TLS policy than the server name gets 421, in 200 combinations (P33)', async (t) => {
+  const harness = await startEdges(t)
+  const { reached, client, tlsPort, ca } = harness
   const names = [
     'open.adit.localhost',
     'also-open.adit.localhost',
@@ -106,29 +106,29 @@ test('server name and Host cannot be played off against each other, in 200 combi
     '127.0.0.1',
   ]
   let combinations = 0
-  const judge = (status: number, sni: string, host: string, how: string) => {
+  const check = (status: number, sni: string, host: string, how: string) => {
     combinations++
-    const wanted = policyOf(host) === undefined ? 404 : policyOf(host) === policyOf(sni) ? 200 : 421
-    assert.equal(status, wanted, `${sni} then ${host}, ${how}`)
-    assert.equal(reached.length, wanted === 200 ? 1 : 0, `${sni} then ${host}, ${how}`)
+    const expected = policyOf(host) === undefined ? 404 : policyOf(host) === policyOf(sni) ? 200 : 421
+    assert.equal(status, expected, `${sni} then ${host}, ${how}`)
+    assert.equal(reached.length, expected === 200 ? 1 : 0, `${sni} then ${host}, ${how}`)
     reached.length = 0
   }
 
   for (const sni of names) {
     for (const host of hosts) {
       for (const second of [false, true]) {
-        const visitor = connect(t, world, sni, client)
-        if (second) await visitor.write(get(sni)).untilText('ok')
+        const connection = connect(t, harness, sni, client)
+        if (second) await connection.write(get(sni)).untilText('ok')
         reached.length = 0
-        visitor.received = Buffer.alloc(0)
-        await visitor.write(get(host)).until(({ text }) => /\r\n\r\n/.test(text))
-        judge(
-          Number(/^HTTP\/1\.1 (\d+)/.exec(visitor.text)?.[1]),
+        connection.received = Buffer.alloc(0)
+        await connection.write(get(host)).until(({ text }) => /\r\n\r\n/.test(text))
+        check(
+          Number(/^HTTP\/1\.1 (\d+)/.exec(connection.text)?.[1]),
           sni,
           host,
           second ? 'second request' : 'first',
         )
-        visitor.socket.destroy()
+        connection.socket.destroy()
       }
     }
     for (const host of hosts.slice(0, 8)) {
@@ -143,7 +143,7 @@ test('server name and Host cannot be played off against each other, in 200 combi
       const stream = session.request({ ':authority': host })
       stream.on('error', () => {})
       const [headers] = await once(stream, 'response')
-      judge(headers[':status'], sni, host, 'HTTP/2')
+      check(headers[':status'], sni, host, 'HTTP/2')
       session.destroy()
     }
   }
@@ -151,86 +151,85 @@ test('server name and Host cannot be played off against each other, in 200 combi
   assert.ok(combinations >= 200, `${combinations} combinations`)
 })
 
-/** A session that this connection could be resumed with. */
-async function sessionOf(visitor: RawClient): Promise<Buffer | undefined> {
-  const socket = visitor.socket as TLSSocket
+/** The TLS session with which this connection could be resumed. */
+async function sessionOf(client: RawClient): Promise<Buffer | undefined> {
+  const socket = client.socket as TLSSocket
   let session: Buffer | undefined
   socket.on('session', (ticket: Buffer) => {
     session = ticket
   })
-  await visitor.untilText('ok')
+  await client.untilText('ok')
   return session ?? socket.getSession()
 }
 
-test('no session gets in where its client would not, before and after authorities change (P34)', async (t) => {
+test('a resumed session gets no access without a valid certificate, also after authorities change (P34)', async (t) => {
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-    const world = await startEdges(t)
-    const { config, reached, client, edges, authorities, theirs } = world
+    const harness = await startEdges(t)
+    const { config, reached, client, edges, authorities, theirs } = harness
     const host = 'locked.adit.localhost'
-    const visit = (name: string, more: ConnectionOptions) =>
-      connect(t, world, name, { maxVersion, ...more }).write(get(name))
-    const open = await sessionOf(visit('open.adit.localhost', client))
-    const locked = await sessionOf(visit(host, client))
+    const request = (name: string, more: ConnectionOptions) =>
+      connect(t, harness, name, { maxVersion, ...more }).write(get(name))
+    const open = await sessionOf(request('open.adit.localhost', client))
+    const locked = await sessionOf(request(host, client))
     reached.length = 0
-    const refused = async (name: string, more: ConnectionOptions, what: string) => {
-      const visitor = visit(name, more)
-      await visitor.until(({ closed }) => closed, 'the end of the connection')
-      assert.equal(visitor.text, '', `${maxVersion}: ${what}`)
+    const assertRejected = async (name: string, more: ConnectionOptions, what: string) => {
+      const connection = request(name, more)
+      await connection.until(({ closed }) => closed, 'the end of the connection')
+      assert.equal(connection.text, '', `${maxVersion}: ${what}`)
       assert.equal(reached.length, 0, `${maxVersion}: ${what}`)
     }
     const resuming = (session: Buffer | undefined) => (session === undefined ? {} : { session })
 
-    await refused(host, {}, 'no certificate')
-    await refused(host, resuming(open), 'from an open edge')
-    await refused(host, resuming(locked), 'from itself, without a certificate')
-    await refused(
+    await assertRejected(host, {}, 'no certificate')
+    await assertRejected(host, resuming(open), 'from an open edge')
+    await assertRejected(host, resuming(locked), 'from itself, without a certificate')
+    await assertRejected(
       'theirs.adit.localhost',
       { ...client, ...resuming(locked) },
       'from one authority to another',
     )
     config.update(edges.get(host)!, { mutual_tls: { certificate_authority_ids: [authorities.theirs] } })
     await config.applied()
-    await refused(host, { ...client, ...resuming(locked) }, 'after its authority was removed')
+    await assertRejected(host, { ...client, ...resuming(locked) }, 'after its authority was removed')
     const other = await theirs.issue('other')
-    await visit(host, other).untilText('ok')
+    await request(host, other).untilText('ok')
 
     assert.deepEqual(reached, [`${host} other`])
   }
 })
 
-test('expired clients, expired authorities and open connections of a removed authority are turned away', async (t) => {
-  const world = await startEdges(t)
-  const { config, ours, client, edges, reached } = world
+test('expired clients, expired authorities and open connections of a removed authority are rejected', async (t) => {
+  const harness = await startEdges(t)
+  const { config, ours, client, edges, reached } = harness
   const host = 'locked.adit.localhost'
-  const expired = await ours.issue('late', { expired: true })
-  const dead = await clientAuthority('dead', { expired: true })
-  const deadClient = await dead.issue('me')
+  const expired = await ours.issue('expired', { expired: true })
+  const expiredAuthority = await clientAuthority('expired', { expired: true })
+  const clientOfExpired = await expiredAuthority.issue('me')
 
-  const late = connect(t, world, host, expired).write(get(host))
-  await late.until(({ closed }) => closed)
-  const kept = connect(t, world, host, client)
-  await kept.write(get(host)).untilText('ok')
-  config.update(edges.get(host)!, {
-    mutual_tls: { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: dead.ca })] },
-  })
+  const withExpired = connect(t, harness, host, expired).write(get(host))
+  await withExpired.until(({ closed }) => closed)
+  const open = connect(t, harness, host, client)
+  await open.write(get(host)).untilText('ok')
+  const authorityId = config.create(CertificateAuthority, { ca_pem: expiredAuthority.ca })
+  config.update(edges.get(host)!, { mutual_tls: { certificate_authority_ids: [authorityId] } })
   await config.applied()
   reached.length = 0
-  const dying = connect(t, world, host, deadClient).write(get(host))
-  await dying.until(({ closed }) => closed)
-  kept.write(get(host))
-  await kept.untilClosed()
+  const withExpiredAuthority = connect(t, harness, host, clientOfExpired).write(get(host))
+  await withExpiredAuthority.until(({ closed }) => closed)
+  open.write(get(host))
+  await open.untilClosed()
 
-  assert.deepEqual([late.text, dying.text, reached.length], ['', '', 0])
-  assert.match(kept.text, /HTTP\/1\.1 421 /)
+  assert.deepEqual([withExpired.text, withExpiredAuthority.text, reached.length], ['', '', 0])
+  assert.match(open.text, /HTTP\/1\.1 421 /)
 })
 
-test('names in a client certificate reach the upstream as they are, however strange', async (t) => {
-  const world = await startEdges(t)
-  const { ours, reached } = world
+test('names in a client certificate reach the upstream unchanged, however unusual', async (t) => {
+  const harness = await startEdges(t)
+  const { ours, reached } = harness
   const names: string[] = []
   for (const commonName of ['plain', 'Jörg → 💡', 'a, b\r\nx: y', '100%']) {
     const client = await ours.issue(commonName)
-    await connect(t, world, 'locked.adit.localhost', client)
+    await connect(t, harness, 'locked.adit.localhost', client)
       .write(get('locked.adit.localhost'))
       .untilText('ok')
     names.push(decodeURIComponent(reached.at(-1)!.slice('locked.adit.localhost '.length)))
@@ -240,14 +239,16 @@ test('names in a client certificate reach the upstream as they are, however stra
 })
 
 test('a name in a certificate cannot pass for several', async (t) => {
-  const world = await startEdges(t)
-  const { ours, fields } = world
+  const harness = await startEdges(t)
+  const { ours, fields } = harness
   const client = await ours.issue('me', {
     dns: ['real.test', 'x, DNS:forged.test, y', 'a"b, DNS:forged.test'],
     emails: ['me@real.test', 'you@real.test'],
   })
 
-  await connect(t, world, 'locked.adit.localhost', client).write(get('locked.adit.localhost')).untilText('ok')
+  await connect(t, harness, 'locked.adit.localhost', client)
+    .write(get('locked.adit.localhost'))
+    .untilText('ok')
 
   const names = String(fields()['adit-mtls-subject-alt-name-dns']).split(',')
   assert.deepEqual(names.map(decodeURIComponent), [

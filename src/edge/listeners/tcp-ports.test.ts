@@ -5,13 +5,13 @@ import { eventually, startEdge, startTcp } from '../testing/edge.ts'
 import { rawClient } from '../testing/raw-client.ts'
 import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 
-test('a public port carries bytes both ways, with half-close', async (t) => {
+test('a public port forwards bytes both ways, with half-close', async (t) => {
   const payload = randomBytes(3 * 1024 * 1024)
-  // Answers only after the visitor has ended, so that half-close has to pass.
+  // Responds only after the client has ended, so that the half-close has to be forwarded.
   const upstream = await startTcp(t, (socket) => {
-    const pieces: Buffer[] = []
-    socket.on('data', (piece: Buffer) => pieces.push(piece))
-    socket.on('end', () => socket.end(Buffer.concat(pieces)))
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.on('end', () => socket.end(Buffer.concat(chunks)))
   })
   const { edge, tunnels } = await startEdge(t)
   const port = await edge.ports.acquire()
@@ -24,7 +24,7 @@ test('a public port carries bytes both ways, with half-close', async (t) => {
   assert.ok(client.received.equals(payload))
 })
 
-test('an upstream that breaks off is seen as broken, not as a clean end', async (t) => {
+test('an upstream reset reaches the client as a reset, not as a clean end', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.write('half a')
     socket.once('data', () => socket.resetAndDestroy())
@@ -40,7 +40,7 @@ test('an upstream that breaks off is seen as broken, not as a clean end', async 
   assert.equal(client.error?.code, 'ECONNRESET')
 })
 
-test('a port nobody serves is reset, and a denied address too', async (t) => {
+test('a connection to a port without a tunnel is reset, and so is a denied address', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.end('secret'))
   const { edge, tunnels } = await startEdge(t)
   const [empty, denied] = [await edge.ports.acquire(), await edge.ports.acquire()]
@@ -55,7 +55,7 @@ test('a port nobody serves is reset, and a denied address too', async (t) => {
   }
 })
 
-test('ports are opened once, closed with their owner, and rest before a stranger gets them', async (t) => {
+test('a port is acquired once, and after its release other ports are assigned first', async (t) => {
   const { edge } = await startEdge(t, new TestTunnels(), {
     tcp: { host: '127.0.0.1', first: 24100, last: 24103 },
   })
@@ -73,7 +73,7 @@ test('ports are opened once, closed with their owner, and rest before a stranger
   assert.equal(await ports.acquire(first), first)
 })
 
-test('finished connections are reported with their bytes to whoever wants them', async (t) => {
+test('closed connections are reported with their byte counts to the observer', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const events: { entryId: string; bytesIn: number; bytesOut: number }[] = []
   const observe = {

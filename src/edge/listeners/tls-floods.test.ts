@@ -6,8 +6,8 @@ import { eventually } from '../testing/edge.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { rawClient } from '../testing/raw-client.ts'
 
-test('one source cannot take all places with handshakes under way, and finished ones do not count', async (t) => {
-  // An eighth of the places: two handshakes at a time.
+test('one client address cannot fill a listener with pending handshakes, and finished ones do not count', async (t) => {
+  // An eighth of the connections: two handshakes at a time.
   const { tlsPort, ca, ask } = await startHttpsEdge(t, undefined, { config: { maxConnections: 16 } })
   const secured: TLSSocket[] = []
   for (let n = 0; n < 4; n++) {
@@ -21,17 +21,17 @@ test('one source cannot take all places with handshakes under way, and finished 
   await rawClient(t, tlsPort).write('\x16\x03').untilClosed()
   const other = await ask({ tls: { localAddress: '127.0.0.2' } })
 
-  assert.equal(other.status, 200, 'another source is served')
+  assert.equal(other.status, 200, 'another address is served')
   assert.ok(secured.every(({ closed }) => !closed))
   assert.ok(slow.every(({ closed, ended }) => !closed && !ended))
-  // A place is free as soon as the edge has heard of it.
+  // The slot is free as soon as the edge has seen the close.
   slow[0]!.socket.destroy()
   let status = 0
   while (status !== 200) ({ status } = await ask())
 })
 
 for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-  test(`a connection has one handshake: ${maxVersion}`, async (t) => {
+  test(`a connection cannot renegotiate: ${maxVersion}`, async (t) => {
     const { tlsPort, ca } = await startHttpsEdge(t)
     const options: ConnectionOptions = { port: tlsPort, host: '127.0.0.1', servername: HOST, ca, maxVersion }
     const socket = connect(options)
@@ -39,17 +39,20 @@ for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     socket.on('error', () => {})
     await once(socket, 'secureConnect')
 
-    let second = false
+    let renegotiated = false
     socket.renegotiate({}, (error) => {
-      second = error === null
+      renegotiated = error === null
     })
-    let answer = ''
+    let received = ''
     socket.on('data', (chunk: Buffer) => {
-      answer += chunk.toString('latin1')
+      received += chunk.toString('latin1')
     })
     socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
-    await eventually(() => answer.includes('HTTP/1.1 200') || socket.destroyed || second, 'an answer')
+    await eventually(
+      () => received.includes('HTTP/1.1 200') || socket.destroyed || renegotiated,
+      'a response',
+    )
 
-    assert.ok(!second, 'there was a second handshake')
+    assert.ok(!renegotiated, 'there was a second handshake')
   })
 }

@@ -13,7 +13,7 @@ const OPEN = 'open.adit.localhost'
 const LOCKED = 'locked.adit.localhost'
 const WILD = 'any.wild.adit.localhost'
 
-/** An edge with an open and a protected host, and an upstream that counts who gets through. */
+/** An edge with an open and two protected hosts, and an upstream that records the requests it gets. */
 async function startHosts(t: TestContext) {
   const server = await testCertificates('adit.localhost')
   const clients = await clientAuthority('clients')
@@ -60,7 +60,7 @@ async function startHosts(t: TestContext) {
 
 const ask = (host: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`
 
-test('a client certificate is needed, and must come from the right authority', async (t) => {
+test('a client certificate is required and must come from the right authority', async (t) => {
   const { connect, reached, good, foreign, expired } = await startHosts(t)
 
   const right = await connect(LOCKED, good).write(ask(LOCKED)).untilText('ok')
@@ -77,7 +77,7 @@ test('a client certificate is needed, and must come from the right authority', a
   assert.equal(reached.length, 1)
 })
 
-test('a connection made under one policy never reaches a host of another: 421, first request or second', async (t) => {
+test('a connection of one policy never reaches a host of another: 421, first request or second', async (t) => {
   const { connect, reached, good, tlsPort, ca } = await startHosts(t)
   const names = [OPEN, LOCKED, WILD, OPEN.toUpperCase(), `${LOCKED}.`, 'Locked.Adit.Localhost']
   const policyOf = (name: string) => {
@@ -86,7 +86,7 @@ test('a connection made under one policy never reaches a host of another: 421, f
   }
   let combinations = 0
   for (const sni of names) {
-    // The wildcard host wants a certificate we do not have, so nothing can be said there.
+    // The wildcard host requires a certificate of another authority, so no handshake succeeds there.
     if (policyOf(sni) === WILD) continue
     for (const host of [...names, `${LOCKED}:443`, `other.wild.adit.localhost`]) {
       for (const second of [false, true]) {
@@ -131,7 +131,7 @@ test('a connection made under one policy never reaches a host of another: 421, f
   assert.ok(combinations > 80, `${combinations} combinations`)
 })
 
-test('without a server name nothing is served', async (t) => {
+test('a connection without a server name is not served', async (t) => {
   const { connect, reached } = await startHosts(t)
 
   for (const servername of [undefined, '']) {
@@ -143,7 +143,7 @@ test('without a server name nothing is served', async (t) => {
   assert.equal(reached.length, 0)
 })
 
-/** The session a connection to this host ends up with. */
+/** The TLS session with which this connection could be resumed. */
 async function sessionOf(client: RawClient): Promise<Buffer | undefined> {
   const socket = client.socket as TLSSocket
   let session: Buffer | undefined
@@ -154,7 +154,7 @@ async function sessionOf(client: RawClient): Promise<Buffer | undefined> {
   return session ?? socket.getSession()
 }
 
-test('no session opens a door its own handshake did not', async (t) => {
+test('a resumed session gives no access that a full handshake would not', async (t) => {
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     const { connect, reached, good } = await startHosts(t)
     const open = await sessionOf(connect(OPEN, { maxVersion }).write(ask(OPEN)))
@@ -170,14 +170,14 @@ test('no session opens a door its own handshake did not', async (t) => {
       }
     }
     assert.equal(reached.length, 0)
-    // Where nothing is asked for, resumption works.
-    const again = connect(OPEN, { maxVersion, ...(open === undefined ? {} : { session: open }) })
-    await again.write(ask(OPEN)).untilText('ok')
-    assert.equal((again.socket as TLSSocket).isSessionReused(), true)
+    // Where no certificate is required, resumption works.
+    const resumed = connect(OPEN, { maxVersion, ...(open === undefined ? {} : { session: open }) })
+    await resumed.write(ask(OPEN)).untilText('ok')
+    assert.equal((resumed.socket as TLSSocket).isSessionReused(), true)
   }
 })
 
-test('old versions and weak ciphers are refused', async (t) => {
+test('legacy versions and weak ciphers are rejected', async (t) => {
   const { connect, reached } = await startHosts(t)
 
   for (const options of [

@@ -6,7 +6,7 @@ import { startHttpsEdge } from '../testing/https-edge.ts'
 
 const HOST = 'raw.adit.localhost'
 
-/** A TLS edge that ends TLS, with nobody behind it. */
+/** A TLS edge that terminates TLS and has no tunnel online. */
 async function start(t: TestContext) {
   const { config, tlsPort, ask } = await startHttpsEdge(t)
   const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'nobody' } })
@@ -19,7 +19,7 @@ async function start(t: TestContext) {
   return { tlsPort, ask }
 }
 
-function visit(
+function handshake(
   port: number,
   options: ConnectionOptions,
   onSecure?: (end: () => void) => void,
@@ -38,25 +38,25 @@ function visit(
   })
 }
 
-test('connections that are ended as soon as their handshake is over do no harm', async (t) => {
+test('connections that the edge closes right after their handshake do no harm', async (t) => {
   const { tlsPort, ask } = await start(t)
 
-  for (let at = 0; at < 200; at++) {
-    const options: ConnectionOptions = at % 2 === 0 ? {} : { maxVersion: 'TLSv1.2' }
-    await visit(tlsPort, options)
+  for (let n = 0; n < 200; n++) {
+    const options: ConnectionOptions = n % 2 === 0 ? {} : { maxVersion: 'TLSv1.2' }
+    await handshake(tlsPort, options)
   }
 
   assert.equal((await ask()).status, 200, 'the process lives')
 })
 
-test('visitors that leave as soon as their handshake is over do no harm', async (t) => {
+test('clients that disconnect right after their handshake do no harm', async (t) => {
   const { tlsPort, ask } = await start(t)
 
-  for (let at = 0; at < 100; at++)
+  for (let n = 0; n < 100; n++)
     await Promise.all([
-      visit(tlsPort, {}, (end) => end()),
-      visit(tlsPort, { servername: 'shop.adit.localhost' }, (end) => end()),
-      visit(tlsPort, { servername: 'shop.adit.localhost' }, (end) => setImmediate(end)),
+      handshake(tlsPort, {}, (end) => end()),
+      handshake(tlsPort, { servername: 'shop.adit.localhost' }, (end) => end()),
+      handshake(tlsPort, { servername: 'shop.adit.localhost' }, (end) => setImmediate(end)),
     ])
 
   assert.equal((await ask()).status, 200, 'the process lives')

@@ -44,29 +44,30 @@ test('https reaches the upstream over HTTP/1 and HTTP/2', async (t) => {
   const stream = session.request({ ':path': '/two' })
   stream.setEncoding('utf8')
   let body = ''
-  for await (const piece of stream) body += piece
+  for await (const chunk of stream) body += chunk
 
   assert.equal(body, `/two https ${HOST}:${tlsPort}`)
 })
 
-test('a name without an endpoint is told so in HTTP when there is a certificate, and by an alert otherwise', async (t) => {
+test('a name without an endpoint gets an error page when it has a certificate, and an alert otherwise', async (t) => {
   const certificates = await testCertificates('adit.localhost')
   const { tlsPort } = await startEdge(t, new TestTunnels(), {}, { certificates: certificates.lookup })
 
-  const known = tlsClient(t, tlsPort, 'nobody.adit.localhost', certificates.ca)
-  known.write('GET / HTTP/1.1\r\nHost: nobody.adit.localhost\r\n\r\n')
-  await known.untilText('Tunnel nobody.adit.localhost not found')
+  const certified = tlsClient(t, tlsPort, 'nobody.adit.localhost', certificates.ca)
+  certified.write('GET / HTTP/1.1\r\nHost: nobody.adit.localhost\r\n\r\n')
+  await certified.untilText('Tunnel nobody.adit.localhost not found')
   const foreign = tlsClient(t, tlsPort, 'shop.example', certificates.ca)
   await foreign.untilClosed()
 
   assert.match(String(foreign.error), /unrecognized name/)
 })
 
-test('a TLS tunnel without termination gets the visitor’s bytes untouched', async (t) => {
+test('a TLS tunnel without termination gets the client’s bytes unchanged', async (t) => {
   const certificates = await testCertificates('adit.localhost')
-  const own = await certificates.issue('pass.example')
-  const server = createTlsServer({ cert: own.certificatePem, key: own.privateKeyPem.reveal() }, (socket) =>
-    socket.end(`mine ${(socket as unknown as { servername: string }).servername}`),
+  const certificate = await certificates.issue('pass.example')
+  const server = createTlsServer(
+    { cert: certificate.certificatePem, key: certificate.privateKeyPem.reveal() },
+    (socket) => socket.end(`mine ${(socket as unknown as { servername: string }).servername}`),
   )
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.after(() => server.close())
@@ -79,9 +80,9 @@ test('a TLS tunnel without termination gets the visitor’s bytes untouched', as
   assert.equal(tunnel.visitors[0]?.passthroughTls, true)
 })
 
-test('a TLS tunnel with termination gets plain bytes, under its own certificate when it has one', async (t) => {
+test('a TLS tunnel with termination gets plain bytes, with its own certificate if it has one', async (t) => {
   const certificates = await testCertificates('adit.localhost')
-  const own = await certificates.issue('own.example')
+  const certificate = await certificates.issue('own.example')
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const tunnels = new TestTunnels()
     .add(HOST, localTunnel(upstream, { proto: 'tls', options: { tlsTermination: {} } }))
@@ -90,7 +91,7 @@ test('a TLS tunnel with termination gets plain bytes, under its own certificate 
       localTunnel(upstream, {
         proto: 'tls',
         options: {
-          tlsTermination: { certPem: own.certificatePem, keyPem: own.privateKeyPem.reveal() },
+          tlsTermination: { certPem: certificate.certificatePem, keyPem: certificate.privateKeyPem.reveal() },
         },
       }),
     )
@@ -104,7 +105,7 @@ test('a TLS tunnel with termination gets plain bytes, under its own certificate 
   }
 })
 
-test('garbage and silence on the TLS port are ended', async (t) => {
+test('connections with garbage or without bytes on the TLS port are closed', async (t) => {
   const { tlsPort } = await startEdge(t, new TestTunnels(), { limits: { handshake: 200, drain: 50 } })
 
   const garbage = rawClient(t, tlsPort).write('GET / HTTP/1.1\r\n\r\n')
@@ -114,7 +115,7 @@ test('garbage and silence on the TLS port are ended', async (t) => {
   await silent.untilClosed()
 })
 
-test('an answer cut short is an error inside TLS as well', async (t) => {
+test('a truncated response is an error over TLS too', async (t) => {
   const certificates = await testCertificates('adit.localhost')
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () =>

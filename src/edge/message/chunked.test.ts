@@ -3,41 +3,41 @@ import { test } from 'node:test'
 import { ChunkedDecoder } from './chunked.ts'
 import { requestNames } from './field-names.ts'
 
-/** Feeds the text in pieces of this size; the data, what was left over, and how it ended. */
+/** Decodes the text in chunks of this size; returns the data, the rest and the final state. */
 function decode(text: string, size: number) {
-  const body = new ChunkedDecoder(requestNames)
+  const decoder = new ChunkedDecoder(requestNames)
   let data = ''
   const bytes = Buffer.from(text, 'latin1')
-  for (let at = 0; at < bytes.length; at += size) {
-    const piece = Buffer.from(bytes.subarray(at, at + size))
-    data += body.decode(piece).toString('latin1')
-    if (body.failed || body.done) {
+  for (let offset = 0; offset < bytes.length; offset += size) {
+    const chunk = Buffer.from(bytes.subarray(offset, offset + size))
+    data += decoder.decode(chunk).toString('latin1')
+    if (decoder.failed || decoder.done) {
       return {
         data,
-        rest: text.slice(at + body.end),
-        bad: body.failed,
-        done: body.done,
-        trailers: body.trailers,
+        rest: text.slice(offset + decoder.consumed),
+        failed: decoder.failed,
+        done: decoder.done,
+        trailers: decoder.trailers,
       }
     }
   }
-  return { data, rest: '', bad: body.failed, done: body.done, trailers: body.trailers }
+  return { data, rest: '', failed: decoder.failed, done: decoder.done, trailers: decoder.trailers }
 }
 
-test('chunks are joined however they are cut', () => {
+test('chunks are joined however the input is split', () => {
   const text = '5\r\nhello\r\n1;a=b;c="d"\r\n \r\n0005\r\nworld\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\nGET /next'
   for (let size = 1; size <= text.length; size++) {
     const { data, rest, done, trailers } = decode(text, size)
 
     assert.equal(data, 'hello world')
     assert.equal(done, true)
-    assert.equal(rest, 'GET /next', `pieces of ${size}`)
+    assert.equal(rest, 'GET /next', `reads of ${size}`)
     assert.equal(trailers, 'X-Sum: 1\r\nY: 2\r\n')
   }
 })
 
-test('framing that readers could take differently is refused', () => {
-  const bad = [
+test('ambiguous framing is rejected', () => {
+  const malformed = [
     '\r\n',
     ' 5\r\nhello\r\n',
     '5 \r\nhello\r\n',
@@ -64,14 +64,18 @@ test('framing that readers could take differently is refused', () => {
     `0\r\nX: ${'a'.repeat(4100)}\r\n\r\n`,
     `0\r\n${'X: a\r\n'.repeat(101)}\r\n`,
   ]
-  for (const text of bad) {
+  for (const text of malformed) {
     for (const size of [1, 7, text.length]) {
-      assert.equal(decode(text, size).bad, true, `${JSON.stringify(text.slice(0, 60))} in pieces of ${size}`)
+      assert.equal(
+        decode(text, size).failed,
+        true,
+        `${JSON.stringify(text.slice(0, 60))} in reads of ${size}`,
+      )
     }
   }
 })
 
-test('trailers up to the limit pass, without those the edge decides by', () => {
+test('trailers up to the limit are forwarded, without special fields', () => {
   const long = `X: ${'a'.repeat(4096 - 5)}\r\n`
   assert.equal(decode(`0\r\n${long}\r\n`, 1000).trailers, long)
 
@@ -83,9 +87,9 @@ test('trailers up to the limit pass, without those the edge decides by', () => {
   assert.equal(trailers, 'A: 1\r\nB: 2\r\n')
 })
 
-test('an unfinished body is neither done nor bad', () => {
+test('an incomplete body is neither done nor failed', () => {
   for (const text of ['5', '5\r', '5\r\nhel', '5\r\nhello\r', '0\r\n', '0\r\n\r', '0\r\nX: a\r\n']) {
-    const { done, bad } = decode(text, 1)
-    assert.deepEqual([done, bad], [false, false], JSON.stringify(text))
+    const { done, failed } = decode(text, 1)
+    assert.deepEqual([done, failed], [false, false], JSON.stringify(text))
   }
 })

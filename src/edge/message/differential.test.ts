@@ -5,8 +5,8 @@ import { InProcessEdge, readWithNode } from '../testing/in-process.ts'
 import { payloads } from '../testing/payloads.ts'
 import { Recorder, type SeenRequest } from '../testing/recorder.ts'
 
-/** Node must find the same requests, or refuse at some point; it must never find others. */
-async function sameForNode(
+/** Node must parse the same requests, or reject the rest at some point; it must never parse others. */
+async function assertNodeAgrees(
   bytes: string,
   requests: readonly SeenRequest[],
   lenient: boolean,
@@ -16,28 +16,32 @@ async function sameForNode(
   assert.deepEqual(seen, refused ? requests.slice(0, seen.length) : requests, what)
 }
 
-/** What the edge forwarded must be the same requests to every reader, and as many as it let in. */
-async function agree(edge: InProcessEdge, recorders: readonly Recorder[], what: string): Promise<void> {
+/** What the edge forwarded must be the same requests to every parser, and no more than it admitted. */
+async function assertParsersAgree(
+  edge: InProcessEdge,
+  recorders: readonly Recorder[],
+  what: string,
+): Promise<void> {
   let forwarded = 0
   for (const { bytes, requests } of recorders) {
     forwarded += requests.length
-    for (const lenient of [false, true]) await sameForNode(bytes, requests, lenient, what)
+    for (const lenient of [false, true]) await assertNodeAgrees(bytes, requests, lenient, what)
     for (const { target, method } of requests) {
       assert.ok(!target.includes('smuggled') && !method.includes('SMUGGLED'), `smuggled: ${what}`)
     }
   }
-  // One that was let in may still be waiting for the rest of its body.
+  // An admitted request may still wait for the rest of its body.
   assert.ok(forwarded <= edge.understood, `${forwarded} requests out of ${edge.understood}: ${what}`)
 }
 
-test('no hand-written payload makes two readers disagree or passes a second request', async () => {
+test('no hand-written payload makes two parsers disagree or smuggles a second request', async () => {
   const edge = new InProcessEdge('a.example', 'b.example')
   assert.ok(payloads.length >= 80, `${payloads.length} payloads`)
 
   for (const { bytes, out } of payloads) {
     const what = JSON.stringify(bytes)
     const { recorders, answer } = await edge.send(Buffer.from(bytes, 'latin1'))
-    await agree(edge, recorders, what)
+    await assertParsersAgree(edge, recorders, what)
 
     const forwarded = recorders.flatMap(({ requests }) => requests)
     assert.equal(forwarded.length, out, `${what} forwarded ${JSON.stringify(forwarded)}`)
@@ -45,19 +49,19 @@ test('no hand-written payload makes two readers disagree or passes a second requ
   }
 })
 
-test('a payload is read alike however it is cut', async () => {
+test('a payload is parsed alike however it is split', async () => {
   const edge = new InProcessEdge('a.example', 'b.example')
   for (const { bytes, out } of payloads) {
     if (bytes.length > 2000) continue
-    const pieces = Array.from(Buffer.from(bytes, 'latin1'), (byte) => Buffer.from([byte]))
-    const { recorders } = await edge.send(...pieces)
+    const chunks = Array.from(Buffer.from(bytes, 'latin1'), (byte) => Buffer.from([byte]))
+    const { recorders } = await edge.send(...chunks)
 
     const forwarded = recorders.flatMap(({ requests }) => requests)
     assert.equal(forwarded.length, out, `byte by byte: ${JSON.stringify(bytes)}`)
   }
 })
 
-test('without the guard the same payloads do make readers disagree', async () => {
+test('without the edge the same payloads do make parsers disagree', async () => {
   let differences = 0
   for (const { bytes } of payloads) {
     const plain = new Recorder()
@@ -70,7 +74,7 @@ test('without the guard the same payloads do make readers disagree', async () =>
   assert.ok(differences > 40, `${differences} payloads`)
 })
 
-const SPICE = [
+const INSERTIONS = [
   '\r',
   '\n',
   '\r\n',
@@ -119,24 +123,24 @@ const SPICE = [
   'HTTP/1.0',
 ] // prettier-ignore
 
-test('20,000 mutations make no two readers disagree', async () => {
+test('20,000 mutations make no two parsers disagree', async () => {
   const { seed, below: random } = createRandom()
   console.log(`seed ${seed}`)
   const bases = payloads.map(({ bytes }) => bytes).filter((bytes) => bytes.length < 1000)
   const mutate = (text: string): string => {
     let result = text
     for (let n = 1 + random(3); n > 0; n--) {
-      const at = random(result.length + 1)
-      const spice = SPICE[random(SPICE.length)]!
+      const offset = random(result.length + 1)
+      const insertion = INSERTIONS[random(INSERTIONS.length)]!
       switch (random(6)) {
         case 0:
-          result = result.slice(0, at) + spice + result.slice(at)
+          result = result.slice(0, offset) + insertion + result.slice(offset)
           break
         case 1:
-          result = result.slice(0, at) + result.slice(at + 1 + random(4))
+          result = result.slice(0, offset) + result.slice(offset + 1 + random(4))
           break
         case 2:
-          result = result.slice(0, at) + String.fromCharCode(random(256)) + result.slice(at + 1)
+          result = result.slice(0, offset) + String.fromCharCode(random(256)) + result.slice(offset + 1)
           break
         case 3: {
           const line = result.split('\r\n')
@@ -147,7 +151,7 @@ test('20,000 mutations make no two readers disagree', async () => {
         }
         case 4: {
           const other = bases[random(bases.length)]!
-          result = result.slice(0, at) + other.slice(random(other.length))
+          result = result.slice(0, offset) + other.slice(random(other.length))
           break
         }
         default:
@@ -167,12 +171,17 @@ test('20,000 mutations make no two readers disagree', async () => {
     let count = 0
     for (const recorder of recorders) {
       count += recorder.requests.length
-      await sameForNode(recorder.bytes, recorder.requests, n % 2 === 0, `case ${n}: ${JSON.stringify(text)}`)
+      await assertNodeAgrees(
+        recorder.bytes,
+        recorder.requests,
+        n % 2 === 0,
+        `case ${n}: ${JSON.stringify(text)}`,
+      )
     }
     assert.ok(count <= edge.understood, `case ${n}: ${JSON.stringify(text)}`)
     forwarded += count
   }
-  // A guard that refuses everything would prove nothing.
+  // An edge that rejects everything would prove nothing.
   assert.ok(forwarded > 2_000, `only ${forwarded} requests got through`)
 })
 

@@ -4,7 +4,7 @@ import { Fields } from './fields.ts'
 
 const LINES = 'Accept: a\r\nX-Two:  1 \r\nx-two: 2\r\nEmpty:\r\n'
 
-test('untouched lines stay byte for byte', () => {
+test('unchanged lines stay identical byte for byte', () => {
   const fields = new Fields(LINES)
 
   assert.equal(fields.text, LINES)
@@ -15,7 +15,7 @@ test('untouched lines stay byte for byte', () => {
   assert.equal(fields.text, LINES)
 })
 
-test('fields are added, replaced and removed by name, whatever its case', () => {
+test('fields are added, replaced and removed by case-insensitive name', () => {
   const fields = new Fields(LINES)
 
   fields.remove('x-two')
@@ -25,7 +25,7 @@ test('fields are added, replaced and removed by name, whatever its case', () => 
   assert.equal(fields.text, 'Empty:\r\nX-Three: 3\r\nACCEPT: b\r\n')
 })
 
-test('what would break a line is an error', () => {
+test('a name or value that would break a line throws', () => {
   const fields = new Fields('')
 
   for (const [name, value] of [

@@ -20,33 +20,35 @@ const CHUNKED = Buffer.from(
   '5\r\nhello\r\n1;a=b;c="d"\r\n \r\n0005\r\nworld\r\nA\r\n0123456789\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\nGET /next',
 )
 
-/** What a reader makes of a chunked body that comes in pieces of this size. */
+/** Decodes a chunked body that arrives in reads of this size. */
 function dechunk(bytes: Buffer, size: number) {
-  const body = new ChunkedDecoder(requestNames)
+  const decoder = new ChunkedDecoder(requestNames)
   let data = ''
-  let used = 0
-  for (let at = 0; at < bytes.length && !body.failed && !body.done; at += size) {
-    const piece = Buffer.from(bytes.subarray(at, at + size))
-    data += body.decode(piece).toString('latin1')
-    used = body.done ? at + body.end : at + piece.length
+  let consumed = 0
+  for (let offset = 0; offset < bytes.length && !decoder.failed && !decoder.done; offset += size) {
+    const chunk = Buffer.from(bytes.subarray(offset, offset + size))
+    data += decoder.decode(chunk).toString('latin1')
+    consumed = decoder.done ? offset + decoder.consumed : offset + chunk.length
   }
-  return body.failed ? { bad: true } : { data, done: body.done, used, trailers: body.trailers }
+  return decoder.failed
+    ? { failed: true }
+    : { data, done: decoder.done, consumed, trailers: decoder.trailers }
 }
 
-test('20,000 damaged chunked bodies are read alike whole and in pieces', (t) => {
+test('20,000 damaged chunked bodies are decoded alike in one read and in several', (t) => {
   const random = seeded(t)
   let done = 0
   for (const _ of rounds(20_000)) {
     const bytes = mutate(random, CHUNKED)
-    const whole = dechunk(bytes, bytes.length || 1)
+    const result = dechunk(bytes, bytes.length || 1)
 
-    assert.deepEqual(dechunk(bytes, 1 + random.below(8)), whole, JSON.stringify(bytes.toString('latin1')))
-    if ('done' in whole && whole.done) {
+    assert.deepEqual(dechunk(bytes, 1 + random.below(8)), result, JSON.stringify(bytes.toString('latin1')))
+    if ('done' in result && result.done) {
       done += 1
-      assert.ok(whole.data.length <= bytes.length)
+      assert.ok(result.data.length <= bytes.length)
     }
   }
-  assert.ok(done > 1000, `only ${done} bodies were whole`)
+  assert.ok(done > 1000, `only ${done} bodies were complete`)
 })
 
 const HEADS = [
@@ -55,7 +57,7 @@ const HEADS = [
   'PUT /%2e%2e/x HTTP/1.0\r\nHost: A.EXAMPLE.\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n',
 ].map((head) => Buffer.from(head))
 
-test('20,000 damaged request heads are read, with one valid host and length, or refused', (t) => {
+test('20,000 damaged request heads are parsed, with one valid host and length, or rejected', (t) => {
   const random = seeded(t)
   let read = 0
   for (const _ of rounds(20_000)) {
@@ -73,7 +75,7 @@ test('20,000 damaged request heads are read, with one valid host and length, or 
   assert.ok(read > 300, `only ${read} heads were read`)
 })
 
-test('20,000 damaged response heads are read, with a status, or refused with a reason', (t) => {
+test('20,000 damaged response heads are parsed, with a status, or rejected with a reason', (t) => {
   const random = seeded(t)
   const seeds = [
     'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n\r\n',
@@ -93,7 +95,7 @@ test('20,000 damaged response heads are read, with a status, or refused with a r
   assert.ok(read > 300, `only ${read} heads were read`)
 })
 
-test('20,000 damaged HTTP/2 heads are read, with one valid host and framing, or refused', (t) => {
+test('20,000 damaged HTTP/2 heads are parsed, with one valid host and framing, or rejected', (t) => {
   const random = seeded(t)
   const fields = [
     [':method', 'POST'],
@@ -110,8 +112,7 @@ test('20,000 damaged HTTP/2 heads are read, with one valid host and framing, or 
   for (const _ of rounds(20_000)) {
     const list = fields.map((field) => [...field])
     for (let edits = 1 + random.below(3); edits > 0; edits--) {
-      const at = random.below(list.length)
-      const field = list[at]!
+      const field = list[random.below(list.length)]!
       const part = random.below(2)
       if (random.below(4) === 0)
         list.splice(random.below(list.length + 1), random.below(2), [...random.pick(fields)])
@@ -127,7 +128,7 @@ test('20,000 damaged HTTP/2 heads are read, with one valid host and framing, or 
   assert.ok(read > 300, `only ${read} heads were read`)
 })
 
-/** The first bytes of a real client. */
+/** The ClientHello of a real client. */
 async function realHello(servername: string): Promise<Buffer> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -147,23 +148,23 @@ async function realHello(servername: string): Promise<Buffer> {
   return bytes
 }
 
-test('20,000 damaged hellos are read alike whole and in pieces', async (t) => {
+test('20,000 damaged ClientHellos are parsed alike in one read and in several', async (t) => {
   const random = seeded(t)
   const seeds = [await realHello('a.example'), await realHello('a-much-longer.name.example')]
-  const read = (bytes: Buffer, size: number) => {
-    const reader = new HelloReader()
-    let result = reader.push(Buffer.alloc(0))
-    for (let at = 0; at < bytes.length && result === 'more'; at += size)
-      result = reader.push(Buffer.from(bytes.subarray(at, at + size)))
-    return { result, name: result === 'done' ? reader.serverName : undefined }
+  const parse = (bytes: Buffer, size: number) => {
+    const parser = new HelloReader()
+    let result = parser.push(Buffer.alloc(0))
+    for (let offset = 0; offset < bytes.length && result === 'more'; offset += size)
+      result = parser.push(Buffer.from(bytes.subarray(offset, offset + size)))
+    return { result, name: result === 'done' ? parser.serverName : undefined }
   }
-  let found = 0
+  let parsed = 0
   for (const _ of rounds(20_000)) {
     const bytes = mutate(random, random.pick(seeds))
-    const whole = read(bytes, bytes.length || 1)
+    const result = parse(bytes, bytes.length || 1)
 
-    assert.deepEqual(read(bytes, 1 + random.below(200)), whole, bytes.toString('hex'))
-    if (whole.result === 'done') found += 1
+    assert.deepEqual(parse(bytes, 1 + random.below(200)), result, bytes.toString('hex'))
+    if (result.result === 'done') parsed += 1
   }
-  assert.ok(found > 1000, `only ${found} hellos were read`)
+  assert.ok(parsed > 1000, `only ${parsed} hellos were parsed`)
 })

@@ -13,20 +13,20 @@ function parse(text: string, scheme: 'http' | 'https' = 'http'): RequestHead | R
   return parseRequestHead(text, scheme)
 }
 
-function accepted(text: string, scheme: 'http' | 'https' = 'http'): RequestHead {
+function assertAccepted(text: string, scheme: 'http' | 'https' = 'http'): RequestHead {
   const head = parse(text, scheme)
-  assert.ok(!(head instanceof Refusal), `${JSON.stringify(text)} was refused: ${(head as Refusal).text}`)
+  assert.ok(!(head instanceof Refusal), `${JSON.stringify(text)} was rejected: ${(head as Refusal).text}`)
   return head
 }
 
-function refusedWith(status: number, text: string, scheme: 'http' | 'https' = 'http'): void {
+function assertRejected(status: number, text: string, scheme: 'http' | 'https' = 'http'): void {
   const head = parse(text, scheme)
   assert.ok(head instanceof Refusal, `${JSON.stringify(text)} was accepted`)
   assert.equal(head.status, status, JSON.stringify(text))
 }
 
-test('an ordinary head is read', () => {
-  const head = accepted(
+test('an ordinary head is parsed', () => {
+  const head = assertAccepted(
     'POST /a?b HTTP/1.1\r\nHost: Ex.Example.:8080\r\nContent-Length: 5\r\nX-A:  b \r\nCookie: c\r\n\r\n',
   )
 
@@ -38,7 +38,7 @@ test('an ordinary head is read', () => {
   assert.equal(head.facts.fieldLines, 'X-A:  b \r\nCookie: c\r\n')
 })
 
-test('request lines that are not exactly one are refused', () => {
+test('malformed request lines are rejected', () => {
   const lines: [number, string][] = [
     [400, 'GET  / HTTP/1.1'],
     [400, 'GET /  HTTP/1.1'],
@@ -74,13 +74,13 @@ test('request lines that are not exactly one are refused', () => {
     [405, 'CONNECT * HTTP/1.1'],
     [400, `${'M'.repeat(33)} / HTTP/1.1`],
   ]
-  for (const [status, line] of lines) refusedWith(status, `${line}\r\nHost: h.example\r\n\r\n`)
-  refusedWith(400, '\r\nGET / HTTP/1.1\r\nHost: h.example\r\n\r\n')
+  for (const [status, line] of lines) assertRejected(status, `${line}\r\nHost: h.example\r\n\r\n`)
+  assertRejected(400, '\r\nGET / HTTP/1.1\r\nHost: h.example\r\n\r\n')
 })
 
 test('an absolute target that agrees becomes a path', () => {
   const target = (line: string, scheme: 'http' | 'https' = 'http') =>
-    accepted(`${line} HTTP/1.1\r\nHost: h.example\r\n\r\n`, scheme).target
+    assertAccepted(`${line} HTTP/1.1\r\nHost: h.example\r\n\r\n`, scheme).target
 
   assert.equal(target('GET http://H.example/a?b'), '/a?b')
   assert.equal(target('GET http://h.example'), '/')
@@ -89,7 +89,7 @@ test('an absolute target that agrees becomes a path', () => {
   assert.equal(target('OPTIONS *'), '*')
 })
 
-test('field lines that readers could take differently are refused', () => {
+test('ambiguous field lines are rejected', () => {
   const fields = [
     'Host: h.example\r\nX: a\r\n b',
     'Host: h.example\r\nX: a\r\n\tb',
@@ -130,11 +130,11 @@ test('field lines that readers could take differently are refused', () => {
     'Host: h.example\r\nhost: i.example',
     'X: a',
   ]
-  for (const field of fields) refusedWith(400, `POST / HTTP/1.1\r\n${field}\r\n\r\n`)
-  refusedWith(400, 'POST / HTTP/1.0\r\nHost: h.example\r\nTransfer-Encoding: chunked\r\n\r\n')
+  for (const field of fields) assertRejected(400, `POST / HTTP/1.1\r\n${field}\r\n\r\n`)
+  assertRejected(400, 'POST / HTTP/1.0\r\nHost: h.example\r\nTransfer-Encoding: chunked\r\n\r\n')
 })
 
-test('hosts are read in one way or not at all', () => {
+test('a host has one interpretation or is rejected', () => {
   const good: [string, string][] = [
     ['h.example', 'h.example'],
     ['H.EXAMPLE', 'h.example'],
@@ -148,8 +148,8 @@ test('hosts are read in one way or not at all', () => {
     ['[::1]:80', '[::1]'],
     ['h', 'h'],
   ]
-  for (const [spelt, host] of good) {
-    assert.equal(accepted(`GET / HTTP/1.1\r\nHost: ${spelt}\r\n\r\n`).host, host, spelt)
+  for (const [spelling, host] of good) {
+    assert.equal(assertAccepted(`GET / HTTP/1.1\r\nHost: ${spelling}\r\n\r\n`).host, host, spelling)
   }
   const bad = [
     '',
@@ -185,10 +185,10 @@ test('hosts are read in one way or not at all', () => {
     `${'a.'.repeat(127)}ab`,
     'h.example\u0000',
   ]
-  for (const spelt of bad) refusedWith(400, `GET / HTTP/1.1\r\nHost: ${spelt}\r\n\r\n`)
+  for (const spelling of bad) assertRejected(400, `GET / HTTP/1.1\r\nHost: ${spelling}\r\n\r\n`)
 })
 
-test('what belongs to one hop or only to the edge is dropped, in every spelling', () => {
+test('hop-by-hop fields and fields of the edge are dropped, in every spelling', () => {
   const dropped = [
     'Connection: keep-alive',
     'Keep-Alive: timeout=5',
@@ -221,23 +221,25 @@ test('what belongs to one hop or only to the edge is dropped, in every spelling'
     'Transfer.Encoding: chunked',
   ]
   for (const line of dropped) {
-    const { facts } = accepted(`GET / HTTP/1.1\r\nHost: h.example\r\nX-A: 1\r\n${line}\r\nX-B: 2\r\n\r\n`)
+    const { facts } = assertAccepted(
+      `GET / HTTP/1.1\r\nHost: h.example\r\nX-A: 1\r\n${line}\r\nX-B: 2\r\n\r\n`,
+    )
     assert.equal(facts.fieldLines, 'X-A: 1\r\nX-B: 2\r\n', line)
     assert.equal(facts.contentLength, -1)
     assert.equal(facts.chunked, false)
   }
 })
 
-test('ordinary fields stay as they are, odd names among them', () => {
-  const kept =
+test('ordinary fields are forwarded unchanged, unusual names included', () => {
+  const lines =
     'Accept: */*\r\nAuthorization: Basic x\r\nUser-Agent: \r\nX_Api_Key: k\r\nX-Forward: 1\r\n' +
     'Content-Type: text/plain; charset=\u00e9\r\nngrok-skip-browser-warning: 1\r\nAdit: 1\r\nA: b\r\n'
 
-  assert.equal(accepted(`GET / HTTP/1.1\r\nHost: h.example\r\n${kept}\r\n`).facts.fieldLines, kept)
+  assert.equal(assertAccepted(`GET / HTTP/1.1\r\nHost: h.example\r\n${lines}\r\n`).facts.fieldLines, lines)
 })
 
-test('fields named in Connection end here, but not those the edge decides by', () => {
-  const { facts } = accepted(
+test('fields named in Connection are dropped, but special fields still count', () => {
+  const { facts } = assertAccepted(
     'GET / HTTP/1.1\r\nX-Hop: 1\r\nHost: h.example\r\nX-End: 2\r\n' +
       'Connection: close, x-hop, host, content-length\r\nContent-Length: 3\r\nX-HOP: 3\r\n\r\n',
   )
@@ -252,9 +254,9 @@ test('limits hold to the byte', () => {
   const target = (length: number) => `GET /${'a'.repeat(length - 1)} HTTP/1.1\r\nHost: h.example\r\n\r\n`
   const fields = (count: number) => `GET / HTTP/1.1\r\nHost: h.example\r\n${'A: b\r\n'.repeat(count - 1)}\r\n`
 
-  accepted(target(MAX_TARGET_BYTES))
-  refusedWith(414, target(MAX_TARGET_BYTES + 1))
-  accepted(fields(MAX_FIELDS))
-  refusedWith(431, fields(MAX_FIELDS + 1))
+  assertAccepted(target(MAX_TARGET_BYTES))
+  assertRejected(414, target(MAX_TARGET_BYTES + 1))
+  assertAccepted(fields(MAX_FIELDS))
+  assertRejected(431, fields(MAX_FIELDS + 1))
   assert.equal(MAX_HEAD_BYTES, 16 * 1024)
 })

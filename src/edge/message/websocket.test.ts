@@ -10,14 +10,14 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 const HOST = 'app.adit.localhost'
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-const ASK =
+const UPGRADE_REQUEST =
   `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n` +
   `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`
-const AGREE = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
+const ACCEPT_RESPONSE = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
 const SMUGGLED = `GET /smuggled HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
-/** Everything the upstream has got, and its socket. */
-async function startSide(t: Parameters<typeof startTcp>[0], onHead: (socket: Socket) => void) {
+/** An edge with a raw upstream, and everything the upstream has received. */
+async function startUpstreamSide(t: Parameters<typeof startTcp>[0], onHead: (socket: Socket) => void) {
   const seen = { text: '', ended: false }
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => onHead(socket))
@@ -33,10 +33,10 @@ async function startSide(t: Parameters<typeof startTcp>[0], onHead: (socket: Soc
   return { port, seen }
 }
 
-test('after 101 bytes pass both ways, those sent too early as well, until both sides end', async (t) => {
-  const { port, seen } = await startSide(t, (socket) => socket.write(`${AGREE}first words`))
+test('after 101 bytes pass both ways, early ones included, until both sides end', async (t) => {
+  const { port, seen } = await startUpstreamSide(t, (socket) => socket.write(`${ACCEPT_RESPONSE}first words`))
 
-  const client = rawClient(t, port).write(`${ASK}early`)
+  const client = rawClient(t, port).write(`${UPGRADE_REQUEST}early`)
   await client.untilText('first words')
   client.write(' and later')
   await eventually(() => seen.text.endsWith('early and later'), 'the upstream has it all')
@@ -48,77 +48,79 @@ test('after 101 bytes pass both ways, those sent too early as well, until both s
   assert.equal(seen.ended, true)
 })
 
-test('a visitor that leaves before the upstream agrees takes the upstream with it', async (t) => {
-  let agree = () => {}
-  const { port, seen } = await startSide(t, (socket) => {
-    agree = () => socket.write(AGREE)
+test('a client that disconnects before the upstream accepts ends the upstream connection', async (t) => {
+  let accept = () => {}
+  const { port, seen } = await startUpstreamSide(t, (socket) => {
+    accept = () => socket.write(ACCEPT_RESPONSE)
   })
-  const client = rawClient(t, port).write(ASK)
-  await eventually(() => seen.text !== '', 'the upstream was asked')
+  const client = rawClient(t, port).write(UPGRADE_REQUEST)
+  await eventually(() => seen.text !== '', 'the upstream got the request')
   client.socket.end()
   await new Promise(setImmediate)
-  agree()
+  accept()
 
-  await eventually(() => seen.ended, 'the upstream hears of it')
+  await eventually(() => seen.ended, 'the upstream sees the end')
   await client.untilClosed()
 })
 
-test('until 101 nothing that follows the request leaves, and after another answer it never does', async (t) => {
-  const answers = [
+test('nothing after the request is forwarded before 101, and never after another response', async (t) => {
+  const responses = [
     'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno',
     'HTTP/1.1 426 Upgrade Required\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\nno',
     'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n',
   ]
-  for (const answer of answers) {
-    const { port, seen } = await startSide(t, (socket) => setTimeout(() => socket.write(answer), 30))
+  for (const response of responses) {
+    const { port, seen } = await startUpstreamSide(t, (socket) =>
+      setTimeout(() => socket.write(response), 30),
+    )
 
     const client = await rawClient(t, port)
-      .write(ASK + SMUGGLED)
+      .write(UPGRADE_REQUEST + SMUGGLED)
       .untilClosed()
 
     assert.match(client.text, /Connection: close\r\n/)
     assert.match(client.text, /no/)
-    assert.ok(!seen.text.includes('smuggled'), answer)
+    assert.ok(!seen.text.includes('smuggled'), response)
   }
 })
 
-test('a 101 that does not answer this request is a 502', async (t) => {
+test('a 101 that does not match the request is a 502', async (t) => {
   const wrong = [
-    AGREE.replace(ACCEPT, 'bm90IHRoZSByaWdodCBvbmU='),
-    AGREE.replace(/Sec-WebSocket-Accept.*\r\n/, ''),
-    AGREE.replace('Upgrade: websocket', 'Upgrade: h2c'),
-    AGREE.replace('Connection: Upgrade\r\n', ''),
+    ACCEPT_RESPONSE.replace(ACCEPT, 'bm90IHRoZSByaWdodCBvbmU='),
+    ACCEPT_RESPONSE.replace(/Sec-WebSocket-Accept.*\r\n/, ''),
+    ACCEPT_RESPONSE.replace('Upgrade: websocket', 'Upgrade: h2c'),
+    ACCEPT_RESPONSE.replace('Connection: Upgrade\r\n', ''),
   ]
-  for (const answer of wrong) {
-    const { port, seen } = await startSide(t, (socket) => socket.write(answer))
+  for (const response of wrong) {
+    const { port, seen } = await startUpstreamSide(t, (socket) => socket.write(response))
 
     const client = await rawClient(t, port)
-      .write(ASK + SMUGGLED)
+      .write(UPGRADE_REQUEST + SMUGGLED)
       .untilClosed()
 
-    assert.match(client.text, /^HTTP\/1\.1 502 /, answer)
+    assert.match(client.text, /^HTTP\/1\.1 502 /, response)
     assert.ok(!seen.text.includes('smuggled'))
   }
 })
 
-test('what is sent before the upstream agreed waits, and arrives whole afterwards', async (t) => {
+test('bytes sent before the upstream accepts are buffered and forwarded completely afterwards', async (t) => {
   const early = 'e'.repeat(300_000)
-  let agree = () => {}
-  const { port, seen } = await startSide(t, (socket) => {
-    agree = () => socket.write(AGREE)
+  let accept = () => {}
+  const { port, seen } = await startUpstreamSide(t, (socket) => {
+    accept = () => socket.write(ACCEPT_RESPONSE)
   })
 
-  const client = rawClient(t, port).write(ASK + early)
+  const client = rawClient(t, port).write(UPGRADE_REQUEST + early)
   await eventually(() => seen.text !== '', 'the request arrived')
   assert.ok(!seen.text.includes('eee'))
-  agree()
+  accept()
 
   await eventually(() => seen.text.endsWith(`\r\n\r\n${early}`), 'all of it arrived')
   assert.match(client.text, /^HTTP\/1\.1 101 /)
 })
 
-test('other protocols are ignored and the request passes as an ordinary one', async (t) => {
-  const { port, seen } = await startSide(t, (socket) => {
+test('other upgrades are ignored and the request is forwarded as an ordinary one', async (t) => {
+  const { port, seen } = await startUpstreamSide(t, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
   })
 
@@ -130,32 +132,32 @@ test('other protocols are ignored and the request passes as an ordinary one', as
   assert.ok(!/upgrade|http2/i.test(seen.text))
 })
 
-for (const [who, half] of [
-  ['the visitor', (visitor: Socket, _upstream: Socket) => visitor.end()],
-  ['the upstream', (_visitor: Socket, upstream: Socket) => upstream.end()],
+for (const [side, endSide] of [
+  ['the client', (client: Socket, _upstream: Socket) => client.end()],
+  ['the upstream', (_client: Socket, upstream: Socket) => upstream.end()],
 ] as const) {
-  test(`a WebSocket that ${who} has ended is over soon, though the other side goes on`, async (t) => {
-    let side: Socket | undefined
+  test(`a WebSocket that ${side} has half-closed times out, though the other side goes on`, async (t) => {
+    let upstreamSocket: Socket | undefined
     const upstream = await startTcp(t, (socket) => {
-      side = socket
+      upstreamSocket = socket
       socket.on('error', () => {})
-      socket.once('data', () => socket.write(AGREE))
+      socket.once('data', () => socket.write(ACCEPT_RESPONSE))
       const talk = setInterval(() => socket.writable && socket.write('more'), 50)
       socket.on('close', () => clearInterval(talk))
     })
     const limits = { ...shortLimits, progress: 60_000, halfWebSocket: 500 }
     const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), { limits })
-    const visitor = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    visitor.on('error', () => {}).resume()
-    const talk = setInterval(() => visitor.writable && visitor.write('more'), 50)
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    client.on('error', () => {}).resume()
+    const talk = setInterval(() => client.writable && client.write('more'), 50)
     t.after(() => clearInterval(talk))
-    visitor.write(ASK)
-    await once(visitor, 'data')
+    client.write(UPGRADE_REQUEST)
+    await once(client, 'data')
 
     let open = 2
-    for (const socket of [visitor, side!]) socket.once('close', () => open--)
+    for (const socket of [client, upstreamSocket!]) socket.once('close', () => open--)
 
-    half(visitor, side!)
+    endSide(client, upstreamSocket!)
 
     await eventually(() => open === 0, 'both sides are closed')
   })

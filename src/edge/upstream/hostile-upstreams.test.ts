@@ -29,17 +29,17 @@ async function startHostile(t: TestContext, { http2, answer }: HostileAnswer) {
 }
 
 for (const [what, upstream] of Object.entries(hostileAnswers)) {
-  test(`an upstream cannot hurt a visitor or the edge with ${what}`, async (t) => {
+  test(`an upstream cannot harm a client or the edge with ${what}`, async (t) => {
     const { port, tlsPort, ca, openConnections } = await startHostile(t, upstream)
 
-    // A visitor of HTTP/1 sees a 502, or a connection that breaks inside of an answer that had begun.
+    // An HTTP/1 client sees a 502, or a reset inside a response that had started.
     const client = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${PLAIN}\r\nContent-Length: 0\r\n\r\n`)
     await client.until(({ closed, text }) => closed || text.includes('ERR_ADIT_801'), 'an end')
     assert.ok(!client.text.includes('HTTP/1.1 101'))
     assert.ok(client.closed || /(^|\r\n\r\n)HTTP\/1\.1 502 /.test(client.text), client.text.slice(0, 300))
     client.socket.destroy()
 
-    // One of HTTP/2 sees a 502, or a reset of its stream alone.
+    // An HTTP/2 client sees a 502, or a reset of its stream alone.
     const session = connectHttp2(`https://${SECURE}:${tlsPort}`, {
       ca,
       host: '127.0.0.1',
@@ -53,10 +53,10 @@ for (const [what, upstream] of Object.entries(hostileAnswers)) {
     })
     stream.on('error', () => {})
     stream.resume()
-    await eventually(() => stream.closed, 'the stream is over')
+    await eventually(() => stream.closed, 'the stream is closed')
     assert.ok(status === 502 || stream.rstCode !== 0, `${status} ${stream.rstCode}`)
-    assert.ok(!session.destroyed, 'the connection goes on')
+    assert.ok(!session.destroyed, 'the connection stays open')
 
-    await eventually(() => openConnections() === 0, 'the connections to the upstream are discarded')
+    await eventually(() => openConnections() === 0, 'the connections to the upstream are closed')
   })
 }

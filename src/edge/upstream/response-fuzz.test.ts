@@ -12,7 +12,7 @@ const BASES = [
   'HTTP/1.0 200 OK\r\n\r\nuntil the end',
   'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
 ]
-const SPICE = [
+const INSERTIONS = [
   '\r',
   '\n',
   '\r\n',
@@ -28,7 +28,7 @@ const SPICE = [
   'HTTP/1.1 200 OK\r\n',
 ] // prettier-ignore
 
-test('whatever an upstream answers, the visitor gets whole answers in order, or none', async () => {
+test('whatever an upstream sends, the client gets complete responses in order, or none', async () => {
   const { seed, below: random } = createRandom()
   console.log(`seed ${seed}`)
   const edge = new InProcessEdge('a.example')
@@ -39,29 +39,29 @@ test('whatever an upstream answers, the visitor gets whole answers in order, or 
   for (const n of rounds(5_000)) {
     let answer = BASES[n % BASES.length]!
     for (let m = 1 + random(3); m > 0; m--) {
-      const at = random(answer.length + 1)
+      const offset = random(answer.length + 1)
       answer =
         random(2) === 0
-          ? answer.slice(0, at) + SPICE[random(SPICE.length)]! + answer.slice(at)
-          : answer.slice(0, at) + answer.slice(at + 1 + random(3))
+          ? answer.slice(0, offset) + INSERTIONS[random(INSERTIONS.length)]! + answer.slice(offset)
+          : answer.slice(0, offset) + answer.slice(offset + 1 + random(3))
     }
     edge.upstreamAnswer = answer
     const { answer: got } = await edge.send(request)
 
     const what = `case ${n}: ${JSON.stringify(answer)} became ${JSON.stringify(got)}`
-    assert.ok(readAnswers(got) <= 2, what)
+    assert.ok(countResponses(got) <= 2, what)
     if (got.startsWith('HTTP/1.1 2')) passed++
   }
-  assert.ok(passed > 500, `only ${passed} answers passed`)
+  assert.ok(passed > 500, `only ${passed} responses passed`)
 })
 
-/** Counts the answers in these bytes, strictly: what we write must be beyond doubt. The last one may be unfinished. */
-function readAnswers(text: string): number {
+/** Counts the responses in these bytes, strictly: the edge's output must be unambiguous. The last may be incomplete. */
+function countResponses(text: string): number {
   let count = 0
-  for (let at = 0; at < text.length; ) {
-    const end = text.indexOf('\r\n\r\n', at)
-    assert.ok(end !== -1, `no end of the head at ${at}: ${JSON.stringify(text)}`)
-    const [status = '', ...lines] = text.slice(at, end).split('\r\n')
+  for (let offset = 0; offset < text.length; ) {
+    const end = text.indexOf('\r\n\r\n', offset)
+    assert.ok(end !== -1, `no end of the head at ${offset}: ${JSON.stringify(text)}`)
+    const [status = '', ...lines] = text.slice(offset, end).split('\r\n')
     const code = Number(/^HTTP\/1\.1 (\d{3}) [^\r\n\0]*$/.exec(status)?.[1])
     assert.ok(code >= 100, `status line: ${JSON.stringify(text)}`)
     const fields = new Map<string, string>()
@@ -72,37 +72,37 @@ function readAnswers(text: string): number {
       assert.ok(!(fields.has(name) && /^(content-length|transfer-encoding)$/.test(name)), `${name} twice`)
       fields.set(name, match[2]!)
     }
-    at = end + 4
+    offset = end + 4
     if (code < 200) continue
     count++
     if (code === 204 || code === 304) continue
     const length = fields.get('content-length')
-    if (length !== undefined) at += Number(length)
+    if (length !== undefined) offset += Number(length)
     else {
       assert.equal(fields.get('transfer-encoding'), 'chunked')
-      const end = endOfChunks(text, at)
+      const end = findEndOfChunks(text, offset)
       if (end === undefined) return count
-      at = end
+      offset = end
     }
   }
   return count
 }
 
-/** Where a chunked body ends, undefined when it is not complete. */
-function endOfChunks(text: string, from: number): number | undefined {
-  for (let at = from; ; ) {
-    const line = text.indexOf('\r\n', at)
+/** Finds the end of a chunked body, undefined when it is incomplete. */
+function findEndOfChunks(text: string, start: number): number | undefined {
+  for (let offset = start; ; ) {
+    const line = text.indexOf('\r\n', offset)
     if (line === -1) return undefined
-    const digits = text.slice(at, line)
+    const digits = text.slice(offset, line)
     assert.match(digits, /^(0|[1-9a-f][0-9a-f]*)$/)
-    at = line + 2
+    offset = line + 2
     if (digits !== '0') {
-      at += Number.parseInt(digits, 16) + 2
-      if (at > text.length) return undefined
-      assert.equal(text.slice(at - 2, at), '\r\n')
+      offset += Number.parseInt(digits, 16) + 2
+      if (offset > text.length) return undefined
+      assert.equal(text.slice(offset - 2, offset), '\r\n')
       continue
     }
-    const end = text.startsWith('\r\n', at) ? at + 2 : text.indexOf('\r\n\r\n', at) + 4
+    const end = text.startsWith('\r\n', offset) ? offset + 2 : text.indexOf('\r\n\r\n', offset) + 4
     return end === 3 ? undefined : end
   }
 }

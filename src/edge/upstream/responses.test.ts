@@ -8,7 +8,7 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
-const broken: string[] = [
+const malformed: string[] = [
   'nonsense\r\n\r\n',
   'HTTP/2 200 OK\r\n\r\n',
   'HTTP/1.2 200 OK\r\n\r\n',
@@ -41,17 +41,17 @@ const broken: string[] = [
   'HTTP/1.1 200 OK\r\n\r\n\x00'.replace('\r\n\r\n', '\r\n\n\r\n\r\n'),
 ]
 
-test('an answer that is not valid HTTP becomes a 502, and its connection is not used again', async (t) => {
-  assert.ok(broken.length >= 30)
-  let answer = ''
+test('a response that is not valid HTTP becomes a 502, and its connection is not reused', async (t) => {
+  assert.ok(malformed.length >= 30)
+  let response = ''
   const upstream = await startTcp(t, (socket) => {
-    socket.on('data', () => socket.write(Buffer.from(answer, 'latin1')))
+    socket.on('data', () => socket.write(Buffer.from(response, 'latin1')))
   })
   const tunnel = localTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
 
-  for (const [n, text] of broken.entries()) {
-    answer = text
+  for (const [n, text] of malformed.entries()) {
+    response = text
     const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     await client.untilText('ERR_ADIT_8013\n')
 
@@ -61,7 +61,7 @@ test('an answer that is not valid HTTP becomes a 502, and its connection is not 
   }
 })
 
-test('bytes after an answer are not taken for the next one', async (t) => {
+test('bytes after a response are not taken for the next one', async (t) => {
   const endings = [
     'Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
     'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
@@ -83,7 +83,7 @@ test('bytes after an answer are not taken for the next one', async (t) => {
   }
 })
 
-test('an idle upstream connection that speaks is dropped', async (t) => {
+test('an idle upstream connection that sends bytes is closed', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
@@ -92,7 +92,7 @@ test('an idle upstream connection that speaks is dropped', async (t) => {
     })
   })
   let closed = () => {}
-  const gone = new Promise<void>((resolve) => {
+  const connectionClosed = new Promise<void>((resolve) => {
     closed = resolve
   })
   const tunnel = localTunnel(upstream)
@@ -100,36 +100,36 @@ test('an idle upstream connection that speaks is dropped', async (t) => {
   const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
   const client = await rawClient(t, port).write(request).untilText('ok')
-  await gone
+  await connectionClosed
   client.write(request)
   await client.until(({ text }) => text.split('ok').length === 3)
 
   assert.ok(!client.text.includes('poison'))
 })
 
-test('an answer cut short resets the visitor, whatever its framing', async (t) => {
-  const answers = [
+test('a truncated response resets the client, whatever its framing', async (t) => {
+  const responses = [
     'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nhalf',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nbad\r\n',
   ]
-  for (const answer of answers) {
+  for (const response of responses) {
     for (const version of ['1.1', '1.0']) {
       const upstream = await startTcp(t, (socket) => {
-        socket.once('data', () => socket.end(answer))
+        socket.once('data', () => socket.end(response))
       })
       const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
 
       const client = rawClient(t, port).write(`GET / HTTP/${version}\r\nHost: ${HOST}\r\n\r\n`)
       await client.until(({ closed }) => closed)
 
-      assert.equal(client.error?.code, 'ECONNRESET', `${version} ${JSON.stringify(answer)}`)
+      assert.equal(client.error?.code, 'ECONNRESET', `${version} ${JSON.stringify(response)}`)
     }
   }
 })
 
-test('an answer without a length ends with its connection', async (t) => {
+test('a response without a length ends with its connection', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200\r\n\r\nall ')
@@ -147,7 +147,7 @@ test('an answer without a length ends with its connection', async (t) => {
   assert.ok(old.text.endsWith('\r\n\r\nall of it'))
 })
 
-test('the agent’s word that it could not dial is shown as such', async (t) => {
+test('an agent’s dial report becomes an upstream error', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => {
       const body = 'failed to dial backend: connection refused'
@@ -161,12 +161,12 @@ test('the agent’s word that it could not dial is shown as such', async (t) => 
   await client.untilText('ERR_ADIT_8012\n')
 })
 
-/** Upstreams that fail, each in its own way; what they say names an address, as an agent does. */
+/** Upstreams that fail in different ways; their output names an address, as an agent's does. */
 const failures: Record<string, (socket: Socket) => void> = {
-  'it refuses': (socket) => void socket.destroy(),
-  'it says nonsense': (socket) => void socket.write('nonsense\r\n\r\n'),
+  'it closes without a response': (socket) => void socket.destroy(),
+  'it sends garbage': (socket) => void socket.write('nonsense\r\n\r\n'),
   'the agent could not dial it': (socket) => void socket.end(dialReport('10.1.2.3:8080')),
-  'the agent could not dial it, told in pieces': (socket) => {
+  'the agent could not dial it, reported in several writes': (socket) => {
     const report = dialReport('10.1.2.3:8080')
     const middle = report.indexOf('\r\n\r\n') + 4
     socket.write(report.slice(0, middle), () =>
@@ -185,7 +185,7 @@ function dialReport(address: string): string {
 }
 
 for (const [what, fail] of Object.entries(failures)) {
-  test(`a visitor is not shown the private address of an upstream, the log is: ${what}`, async (t) => {
+  test(`the private address of an upstream goes to the log, not to the client: ${what}`, async (t) => {
     const upstream = await startTcp(t, (socket) => {
       socket.setNoDelay(true)
       socket.once('data', () => fail(socket))
@@ -208,7 +208,7 @@ for (const [what, fail] of Object.entries(failures)) {
   })
 }
 
-test('a 502 of the upstream itself is passed on, also when its body comes later', async (t) => {
+test('a 502 of the upstream itself is forwarded, also when its body arrives later', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.setNoDelay(true)
     socket.once('data', () =>
@@ -225,7 +225,7 @@ test('a 502 of the upstream itself is passed on, also when its body comes later'
   assert.equal(client.text, `HTTP/1.1 502 Own\r\nContent-Length: 30\r\n\r\n${'x'.repeat(30)}`)
 })
 
-test('a request that may not be repeated is not', async (t) => {
+test('a non-idempotent request is not resent', async (t) => {
   let arrived = 0
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => {
