@@ -106,8 +106,9 @@ function connect(exchange: Exchange, target: Target | Answer, fresh: boolean): v
 const MAX_ATTEMPTS = 8
 
 /**
- * Retries an exchange whose upstream failed before it responded, where that is safe: on a new connection when a pooled one
- * was `stale`, with the next target after `dial_failed` and, once, after `no_response`. Rejects with `error` otherwise.
+ * Retries an exchange whose upstream failed before it responded, where that is safe: on a new connection when a pooled
+ * one was `stale`, with the next target after `dial_failed` and, once, after `no_response`. Rejects with `error`
+ * otherwise.
  */
 export function retry(
   exchange: Exchange,
@@ -128,8 +129,8 @@ export function retry(
     if (nextTarget === undefined) throw error
     connect(exchange, nextTarget, true)
     exchange.resumeBody()
-  } catch (error) {
-    fail(exchange, error)
+  } catch (err) {
+    fail(exchange, err)
   }
 }
 
@@ -139,7 +140,7 @@ function selectNextTarget(exchange: Exchange, failed: Target): Target | Answer |
   return attempts < MAX_ATTEMPTS ? exchange.route!.backend(exchange, attempts) : undefined
 }
 
-/** Rejects the exchange with the error; anything but an `EdgeError` is a bug, which is logged and shown by its id alone. */
+/** Rejects the exchange; any error but an `EdgeError` is a bug, which is logged and shown by its id alone. */
 export function fail(exchange: Exchange, error: unknown): void {
   if (error instanceof Refusal) {
     if (error.name === 'address_denied') exchange.note('ip_policy.decision', 'block')

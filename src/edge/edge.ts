@@ -156,9 +156,9 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     )
     ports.close()
-    fanOut([...core.live], (live) => live.drain(), onError)
+    fanOut([...core.live], (connection) => connection.drain(), onError)
     await waitForConnections(core, settings.drain)
-    fanOut([...core.live], (live) => live.destroy(), onError)
+    fanOut([...core.live], (connection) => connection.destroy(), onError)
     fanOut([...core.idle], (upstream) => upstream.close(), onError)
     await Promise.all(serversClosed)
     deadlines.stop()

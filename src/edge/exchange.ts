@@ -54,7 +54,7 @@ export interface ExchangeResult {
  *   `bodySent`          a byte of the request body has left, so the request cannot be retried
  *   `resent`            the request was sent a second time, which happens once at most (P31)
  *   `heldBody`          the body was read before it was forwarded; each new upstream gets it first
- *   `upgrading`         the request asks for WebSocket; `upgrade()` takes the place of `respond()`
+ *   `upgrading`         the request asks for WebSocket; a 101 then calls `upgrade()` instead of `respond()`
  *   `#transformWriter`  a response step transforms the body; `finish()` waits for the transform to end
  */
 export abstract class Exchange {

@@ -74,7 +74,7 @@ export class HeldBody extends Timed implements Upstream, BodySource {
   }
 }
 
-/** Reads the complete body of a request, up to the limit, before it is forwarded; undefined when the client disconnects. */
+/** Reads a request body up to the limit before it is forwarded; undefined when the client disconnects. */
 export function holdBody(exchange: Exchange, limit: number): Promise<Buffer | undefined> | Buffer {
   if (!exchange.hasBody) return Buffer.alloc(0)
   const { facts } = exchange.head

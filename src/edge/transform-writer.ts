@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
-/** Writes a body to a transform, one write at a time: a busy transform would queue a list of small chunks (decision 119). */
+/** Writes a body to a transform, one write at a time: a busy transform would queue many small chunks (decision 119). */
 export class TransformFeed {
   readonly transform: Transform
   readonly #onDrained: () => void

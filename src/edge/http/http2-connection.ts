@@ -71,7 +71,7 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
     this.#session.on('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES))
   }
 
-  /** Sends GOAWAY (max id), then the final GOAWAY after `limits.goaway` (P9). */
+  /** Sends GOAWAY (max id), then the final GOAWAY after `limits.goaway`; at once on an idle connection (P9). */
   drain(): void {
     if (this.#draining) return
     this.#draining = true

@@ -12,7 +12,7 @@ export interface PortRange {
   readonly last: number
 }
 
-/** How long a released port is not reassigned unless it is requested by number: clients of the old tunnel still know it. */
+/** How long a released port is reassigned only on request by number: clients of the old tunnel still use it. */
 const REUSE_DELAY_MS = 10 * 60_000
 
 /** The public TCP ports: each has a listener while a tunnel or edge is bound to it. */

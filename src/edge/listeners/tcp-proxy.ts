@@ -98,7 +98,7 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
       entry.policy?.key !== connection.policy?.key ||
       this.#rejection !== undefined
     ) {
-      this.#pipe.abort(new Error('The configuration does not admit this connection any more.'))
+      this.#pipe.abort(new Error('The configuration no longer admits this connection.'))
     }
   }
 
@@ -107,7 +107,7 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
     const { core } = this.#options
     const bytesMoved = this.#pipe.bytesIn + this.#pipe.bytesOut - this.#pipe.pending
     if (this.#pipe.waiting && bytesMoved === this.#lastBytesMoved) {
-      this.#pipe.abort(new Error('Nothing moved for too long.'))
+      this.#pipe.abort(new Error('The connection made no progress.'))
       return
     }
     this.#lastBytesMoved = bytesMoved

@@ -34,8 +34,8 @@ const CIPHERS = [
 ].join(':')
 
 /**
- * Adds what versions below 1.2 need: ciphers they support, still with forward secrecy, and security level 0, without which
- * OpenSSL rejects their signatures. Only policies with such a `min_version` get it (decision 44).
+ * Adds what versions below 1.2 need: ciphers they support, still with forward secrecy, and security level 0, without
+ * which OpenSSL rejects their signatures. Only policies with such a `min_version` get it (decision 44).
  */
 const LEGACY_CIPHERS = `${CIPHERS}:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:@SECLEVEL=0`
 

@@ -65,22 +65,22 @@ export class ChunkedDecoder {
 
   /** Returns the data in this buffer, possibly none, in the buffer's own memory. Check `done` and `failed` afterwards. */
   decode(chunk: Buffer): Buffer {
-    let p = 0
+    let position = 0
     let start = 0
     let size = 0
-    while (p < chunk.length && this.#state < State.done) {
+    while (position < chunk.length && this.#state < State.done) {
       if (this.#state === State.data) {
-        const count = Math.min(this.#remaining, chunk.length - p)
-        if (size === 0) start = p
-        else chunk.copyWithin(start + size, p, p + count)
+        const count = Math.min(this.#remaining, chunk.length - position)
+        if (size === 0) start = position
+        else chunk.copyWithin(start + size, position, position + count)
         size += count
-        p += count
+        position += count
         this.#remaining -= count
         if (this.#remaining === 0) this.#state = State.dataCr
-      } else if (this.#state === State.trailers) p = this.#parseTrailers(chunk, p)
-      else this.#parseByte(chunk[p++]!)
+      } else if (this.#state === State.trailers) position = this.#parseTrailers(chunk, position)
+      else this.#parseByte(chunk[position++]!)
     }
-    this.#consumed = p
+    this.#consumed = position
     return size === 0 ? EMPTY : chunk.subarray(start, start + size)
   }
 
@@ -138,10 +138,10 @@ export class ChunkedDecoder {
 
   #readTrailers(text: string): boolean {
     if (text.length === 2) return true
-    const facts = new MessageFraming()
-    const fault = scanFields(text, 0, this.#names, MAX_TRAILER_FIELDS, facts)
+    const framing = new MessageFraming()
+    const fault = scanFields(text, 0, this.#names, MAX_TRAILER_FIELDS, framing)
     // Special fields were dropped: a trailer may not frame, route or identify anything.
-    this.trailers = facts.fieldLines
+    this.trailers = framing.fieldLines
     return fault === undefined
   }
 }

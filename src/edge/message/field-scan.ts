@@ -44,8 +44,8 @@ export type FieldFault =
   | 'it has both Content-Length and Transfer-Encoding'
 
 /**
- * Parses the field lines of a head from `offset` to the end of the text, the empty line included. Strict where parsers are
- * known to differ (P20, P24): no folding, no bare CR or LF, no whitespace before the colon, one framing field at most.
+ * Parses the field lines of a head from `offset` to the end of the text, the empty line included. Strict where parsers
+ * are known to differ (P20, P24): no folding, no bare CR or LF, no whitespace before the colon, one framing field at most.
  * Consecutive lines that are forwarded stay one slice of the text.
  */
 export function scanFields(

@@ -16,8 +16,8 @@ export function fieldOf(name: string, value: string): Field {
 }
 
 /**
- * The field lines of a message, for modules that read or change them. They stay one string until the first access, so that
- * a message without such modules is not parsed a second time.
+ * The field lines of a message, for modules that read or change them. They stay one string until the first access, so
+ * that a message without such modules is not parsed a second time.
  */
 export class Fields {
   #text: string

@@ -7,8 +7,8 @@ import { MessageFraming, scanFields } from './field-scan.ts'
 import { MAX_FIELDS, MAX_HEAD_BYTES, MAX_TARGET_BYTES, type RequestHead } from './request-head.ts'
 
 /**
- * Parses an HTTP/2 request with the same checks as HTTP/1, so that nothing in it can change the framing, method, target or
- * host of what the upstream gets (P26).
+ * Parses an HTTP/2 request with the same checks as HTTP/1, so that nothing in it can change the framing, method, target
+ * or host of what the upstream gets (P26).
  */
 export function parseHttp2Head(
   raw: readonly string[],

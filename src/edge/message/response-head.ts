@@ -21,7 +21,7 @@ export interface ResponseHead {
 const CR = 13
 const SPACE = 32
 
-/** Parses a complete HTTP/1 response head, the empty line included, or returns the fault: upstreams are not trusted (P30). */
+/** Parses an HTTP/1 response head, the empty line included, or returns the fault: upstreams are not trusted (P30). */
 export function parseResponseHead(text: string): ResponseHead | string {
   const minor = text.charCodeAt(7) - 48
   if (!text.startsWith('HTTP/1.') || (minor !== 0 && minor !== 1) || text.charCodeAt(8) !== SPACE) {

@@ -46,7 +46,7 @@ const scratch = Buffer.allocUnsafe(64 * 1024)
  *    |            v                                                      | response complete
  *    |         upgraded                                                  |
  *    |            |                                                      |
- *    +------------|---- `#reusable`, client present, pool not full ------+
+ *    +------------|---- `#reusable`, exchange not ended, pool accepts ----+
  *                 |                                                      |
  *                 | stream closed                                        | otherwise
  *                 v                                                      v
