@@ -132,11 +132,11 @@ const clients: Record<
   'TLS that passes through': {
     async connect({ dial, secure, tlsPort, passthrough: { visitors } }) {
       const transport = await dial(tlsPort)
-      const from = `127.0.0.1:${transport.localPort}`
+      const localEnd = `127.0.0.1:${transport.localPort}`
       // The upstream does not speak TLS, so its response cannot be read here.
       secure(transport, PASSTHROUGH, [])
       await eventually(
-        () => visitors.some(({ clientAddress }) => clientAddress === from),
+        () => visitors.some(({ clientAddress }) => clientAddress === localEnd),
         'the connection is admitted',
       )
       return transport

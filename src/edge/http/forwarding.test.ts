@@ -7,10 +7,10 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 const HOST = 'app.adit.localhost'
 
 test('the upstream gets the forwarding fields of the edge alone, and no hop-by-hop fields', async (t) => {
-  let seen = ''
+  let received = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
-      seen = chunk.toString('latin1')
+      received = chunk.toString('latin1')
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
@@ -37,7 +37,7 @@ test('the upstream gets the forwarding fields of the edge alone, and no hop-by-h
   await client.untilText('204 No Content')
 
   assert.equal(
-    seen,
+    received,
     `GET /p HTTP/1.1\r\nHost: ${HOST}:81\r\nAccept: */*\r\nCookie: a=b\r\nTE: trailers\r\n` +
       `X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: ${HOST}:81\r\n\r\n`,
   )

@@ -238,25 +238,25 @@ export class Http1Visitor extends Timed implements LiveConnection {
   }
 
   #parseHead(bytes: Buffer): Buffer | undefined {
-    const all = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
-    const size = headLength(all, this.#headBuffer.searched)
-    if (size > MAX_HEAD_BYTES || (size === -1 && all.length > MAX_HEAD_BYTES)) {
-      return this.#reject(oversizedHeadError(all.toString('latin1', 0, MAX_HEAD_BYTES + 1)))
+    const input = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
+    const size = headLength(input, this.#headBuffer.searched)
+    if (size > MAX_HEAD_BYTES || (size === -1 && input.length > MAX_HEAD_BYTES)) {
+      return this.#reject(oversizedHeadError(input.toString('latin1', 0, MAX_HEAD_BYTES + 1)))
     }
     if (size === -1) {
       if (this.#headBuffer.size === 0) {
         this.#headBuffer.append(bytes)
         this.#core.deadlines.set(this, this.#core.limits.head)
       }
-      this.#headBuffer.searched = all.length
+      this.#headBuffer.searched = input.length
       return undefined
     }
     this.#headBuffer.clear()
     const scheme = this.connection.scheme === 'https' ? 'https' : 'http'
-    const head = parseRequestHead(all.toString('latin1', 0, size), scheme)
+    const head = parseRequestHead(input.toString('latin1', 0, size), scheme)
     if (head instanceof Refusal) return this.#reject(head)
     this.#startExchange(head)
-    return all.length === size ? undefined : all.subarray(size)
+    return input.length === size ? undefined : input.subarray(size)
   }
 
   #startExchange(head: RequestHead): void {

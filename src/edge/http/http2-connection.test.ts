@@ -148,17 +148,17 @@ const hostile: [string, OutgoingHttpHeaders][] = [
 ]
 
 test('no hostile set of HTTP/2 fields changes the request the upstream gets', async (t) => {
-  let seen = ''
+  let upstreamReceived = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
-      seen += chunk.toString('latin1')
+      upstreamReceived += chunk.toString('latin1')
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
   const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
 
   for (const [what, headers] of hostile) {
-    seen = ''
+    upstreamReceived = ''
     const session = connect()
     let status = 0
     try {
@@ -170,15 +170,15 @@ test('no hostile set of HTTP/2 fields changes the request the upstream gets', as
     session.destroy()
 
     assert.ok(status === 0 || (status >= 400 && status < 500), `${what}: ${status}`)
-    assert.equal(seen, '', what)
+    assert.equal(upstreamReceived, '', what)
   }
 })
 
 test('a value that would break a line never reaches the upstream, nor does anything after it', async (t) => {
-  let seen = ''
+  let upstreamReceived = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
-      seen = chunk.toString('latin1')
+      upstreamReceived = chunk.toString('latin1')
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
@@ -189,17 +189,17 @@ test('a value that would break a line never reaches the upstream, nor does anyth
     await ask(connect(), { ':path': '/x', 'x-a': value, 'x-b': 'kept' })
 
     assert.match(
-      seen,
+      upstreamReceived,
       /^GET \/x HTTP\/1\.1\r\nHost: app\.adit\.localhost:\d+\r\nx-b: kept\r\nX-Forwarded-For/,
     )
   }
 })
 
 test('raw frames with fields that Node would not send cannot change the request', async (t) => {
-  let seen = ''
+  let upstreamReceived = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
-      seen += chunk.toString('latin1')
+      upstreamReceived += chunk.toString('latin1')
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
@@ -246,7 +246,7 @@ test('raw frames with fields that Node would not send cannot change the request'
     [...base, ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='], ['upgrade', 'websocket']],
   ]
   for (const fields of sets) {
-    seen = ''
+    upstreamReceived = ''
     const socket = connectTls({
       port: tlsPort,
       host: '127.0.0.1',
@@ -262,12 +262,15 @@ test('raw frames with fields that Node would not send cannot change the request'
     socket.write(headersFrame([...base.slice(0, 3), [':path', '/valid']], 3))
     await Promise.race([
       once(socket, 'close'),
-      eventually(() => seen.includes('/valid'), 'the second request arrived', 5_000),
+      eventually(() => upstreamReceived.includes('/valid'), 'the second request arrived', 5_000),
     ])
 
-    assert.ok(!/evil\.example\r\n|smuggled|X: y/.test(seen), `${JSON.stringify(fields)} gave ${seen}`)
+    assert.ok(
+      !/evil\.example\r\n|smuggled|X: y/.test(upstreamReceived),
+      `${JSON.stringify(fields)} gave ${upstreamReceived}`,
+    )
     // A request may arrive without a field that Node dropped, but otherwise unchanged.
-    for (const line of seen.match(/^[A-Z]+ .*$/gm) ?? []) {
+    for (const line of upstreamReceived.match(/^[A-Z]+ .*$/gm) ?? []) {
       assert.match(line, /^GET \/(x|valid) HTTP\/1\.1$/m)
     }
     socket.destroy()
@@ -370,11 +373,11 @@ async function postWithTrailers(
 }
 
 test('HTTP/2 trailers are forwarded with the body, and malformed ones are rejected with 400', async (t) => {
-  let seen = ''
+  let upstreamReceived = ''
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
-      seen += chunk.toString('latin1')
-      if (seen.endsWith('\r\n\r\n') && seen.includes('\r\n0\r\n'))
+      upstreamReceived += chunk.toString('latin1')
+      if (upstreamReceived.endsWith('\r\n\r\n') && upstreamReceived.includes('\r\n0\r\n'))
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole')
     })
   })
@@ -382,7 +385,7 @@ test('HTTP/2 trailers are forwarded with the body, and malformed ones are reject
 
   const valid = await postWithTrailers(t, edge, [['x-sum', 'a']])
   await eventually(() => valid.received.includes('whole'), 'the valid request is answered')
-  assert.match(seen, /\r\n1\r\nx\r\n0\r\nx-sum: a\r\n\r\n$/)
+  assert.match(upstreamReceived, /\r\n1\r\nx\r\n0\r\nx-sum: a\r\n\r\n$/)
 
   const malformed: Record<string, readonly (readonly [string, string])[]> = {
     'a space before a value': [['x-sum', ' a']],
@@ -393,13 +396,13 @@ test('HTTP/2 trailers are forwarded with the body, and malformed ones are reject
     ],
   }
   for (const [what, trailers] of Object.entries(malformed)) {
-    seen = ''
+    upstreamReceived = ''
     const client = await postWithTrailers(t, edge, trailers)
 
     await eventually(() => client.received.includes('its trailers are malformed'), `${what} is rejected`)
     // RFC 7541: `:status: 400` is field 12 of the static table.
     assert.ok(client.received.includes(0x8c), `the response to ${what} is 400`)
-    assert.doesNotMatch(seen, /x-sum|x-more|\r\n0\r\n/)
+    assert.doesNotMatch(upstreamReceived, /x-sum|x-more|\r\n0\r\n/)
   }
 })
 

@@ -52,9 +52,9 @@ test('300 random transfers complete in both directions, and a dying upstream is 
         headers: { Host: HOST, ...(random(2) ? { 'Content-Length': up } : {}) },
         agent: false,
       })
-      const check = (whole: boolean, why: string) => {
-        if (whole === (dies === 0)) resolve()
-        else reject(new Error(`transfer ${n} (${up} up, ${down} down, dies ${dies}): ${why}`))
+      const check = (complete: boolean, reason: string) => {
+        if (complete === (dies === 0)) resolve()
+        else reject(new Error(`transfer ${n} (${up} up, ${down} down, dies ${dies}): ${reason}`))
       }
       request.on('error', (error) => check(false, String(error)))
       request.on('response', (response) => {
@@ -98,7 +98,7 @@ test('200 clients that never read cost a bounded amount of memory, and another c
     })
   })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
-  const before = process.memoryUsage.rss()
+  const rssBefore = process.memoryUsage.rss()
 
   const stalled: Socket[] = []
   t.after(() => {
@@ -113,7 +113,7 @@ test('200 clients that never read cost a bounded amount of memory, and another c
   }
   // The kernel's buffers take megabytes for each of them; only the memory of the process counts.
   await eventually(() => sent > 200 * 2 * 1024 * 1024, 'every client has stalled or will', 30_000)
-  const growth = (process.memoryUsage.rss() - before) / 1024 / 1024
+  const growth = (process.memoryUsage.rss() - rssBefore) / 1024 / 1024
   const quick = await fetchText(port, '/quick')
 
   assert.equal(quick, 'ok')

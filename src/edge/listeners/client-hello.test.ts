@@ -79,11 +79,11 @@ test('a hello of 16 KiB is accepted, a larger one is not', async (t) => {
   const hello = await realHello(t, { servername: 'a.example' })
   const padded = (size: number) => {
     // A padding extension (RFC 7685) at the end, all lengths adjusted.
-    const more = size - (hello.length - 5) - 4
+    const paddingLength = size - (hello.length - 5) - 4
     const message = Buffer.concat([
       hello.subarray(5),
-      Buffer.from([0, 21, more >> 8, more & 255]),
-      Buffer.alloc(more),
+      Buffer.from([0, 21, paddingLength >> 8, paddingLength & 255]),
+      Buffer.alloc(paddingLength),
     ])
     message.writeUIntBE(message.length - 4, 1, 3)
     const body = message.subarray(4)

@@ -20,10 +20,10 @@ const NAMES = {
 
 async function startEdges(t: TestContext) {
   const reached: string[] = []
-  let seen: Record<string, unknown> = {}
+  let lastHeaders: Record<string, unknown> = {}
   const harness = await startHttpsEdge(t, (request, response) => {
     reached.push(`${request.headers.host} ${request.headers['adit-mtls-subject-cn'] ?? ''}`)
-    seen = request.headers
+    lastHeaders = request.headers
     response.end('ok')
   })
   const { config, backendId } = harness
@@ -49,7 +49,7 @@ async function startEdges(t: TestContext) {
   return {
     ...harness,
     reached,
-    fields: () => seen,
+    fields: () => lastHeaders,
     ours,
     theirs,
     authorities,
@@ -62,7 +62,7 @@ function connect(
   t: TestContext,
   { tlsPort, ca }: HttpsEdgeWorld,
   servername: string,
-  more: ConnectionOptions = {},
+  options: ConnectionOptions = {},
 ) {
   const socket = connectTls({
     port: tlsPort,
@@ -71,7 +71,7 @@ function connect(
     ca,
     ALPNProtocols: ['http/1.1'],
     checkServerIdentity: () => undefined,
-    ...more,
+    ...options,
   })
   t.after(() => socket.destroy())
   return new RawClient(socket)
@@ -106,11 +106,11 @@ test('a Host of another TLS policy than the server name gets 421, in 200 combina
     '127.0.0.1',
   ]
   let combinations = 0
-  const check = (status: number, sni: string, host: string, how: string) => {
+  const check = (status: number, sni: string, host: string, description: string) => {
     combinations++
     const expected = policyOf(host) === undefined ? 404 : policyOf(host) === policyOf(sni) ? 200 : 421
-    assert.equal(status, expected, `${sni} then ${host}, ${how}`)
-    assert.equal(reached.length, expected === 200 ? 1 : 0, `${sni} then ${host}, ${how}`)
+    assert.equal(status, expected, `${sni} then ${host}, ${description}`)
+    assert.equal(reached.length, expected === 200 ? 1 : 0, `${sni} then ${host}, ${description}`)
     reached.length = 0
   }
 
@@ -167,16 +167,16 @@ test('a resumed session gets no access without a valid certificate, also after a
     const harness = await startEdges(t)
     const { config, reached, client, edges, authorities, theirs } = harness
     const host = 'locked.adit.localhost'
-    const request = (name: string, more: ConnectionOptions) =>
-      connect(t, harness, name, { maxVersion, ...more }).write(get(name))
+    const request = (name: string, options: ConnectionOptions) =>
+      connect(t, harness, name, { maxVersion, ...options }).write(get(name))
     const open = await sessionOf(request('open.adit.localhost', client))
     const locked = await sessionOf(request(host, client))
     reached.length = 0
-    const assertRejected = async (name: string, more: ConnectionOptions, what: string) => {
-      const connection = request(name, more)
+    const assertRejected = async (name: string, options: ConnectionOptions, description: string) => {
+      const connection = request(name, options)
       await connection.until(({ closed }) => closed, 'the end of the connection')
-      assert.equal(connection.text, '', `${maxVersion}: ${what}`)
-      assert.equal(reached.length, 0, `${maxVersion}: ${what}`)
+      assert.equal(connection.text, '', `${maxVersion}: ${description}`)
+      assert.equal(reached.length, 0, `${maxVersion}: ${description}`)
     }
     const resuming = (session: Buffer | undefined) => (session === undefined ? {} : { session })
 

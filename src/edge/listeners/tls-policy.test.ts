@@ -34,7 +34,7 @@ async function startHosts(t: TestContext) {
       localTunnel(upstream, { proto: 'https', options: { mutualTls: { caPem: others.ca } } }),
     )
   const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: server.lookup })
-  const connect = (servername: string | undefined, more: ConnectionOptions = {}) => {
+  const connect = (servername: string | undefined, options: ConnectionOptions = {}) => {
     const socket = connectTls({
       port: tlsPort,
       host: '127.0.0.1',
@@ -42,7 +42,7 @@ async function startHosts(t: TestContext) {
       ca: server.ca,
       ALPNProtocols: ['http/1.1'],
       checkServerIdentity: () => undefined,
-      ...more,
+      ...options,
     })
     t.after(() => socket.destroy())
     return new RawClient(socket)

@@ -10,10 +10,10 @@ type Version = keyof typeof FLAGS
 const VERSIONS = Object.keys(FLAGS) as Version[]
 
 /** Runs an OpenSSL client with this version alone; returns whether the handshake succeeded, and the client's output. */
-async function handshake(port: number, version: Version, more: string[] = []) {
+async function handshake(port: number, version: Version, extraArgs: string[] = []) {
   const cipher = version === '1.3' ? [] : ['-cipher', 'DEFAULT@SECLEVEL=0']
   const args = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', HOST, FLAGS[version], ...cipher]
-  const client = spawn('openssl', [...args, ...more])
+  const client = spawn('openssl', [...args, ...extraArgs])
   let output = ''
   for (const stream of [client.stdout, client.stderr])
     stream.on('data', (chunk) => {

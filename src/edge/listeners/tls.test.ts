@@ -11,14 +11,14 @@ import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
-function tlsClient(t: TestContext, port: number, servername: string, ca: string, more = {}): RawClient {
+function tlsClient(t: TestContext, port: number, servername: string, ca: string, options = {}): RawClient {
   const socket: TLSSocket = connectTls({
     port,
     host: '127.0.0.1',
     servername,
     ca,
     ALPNProtocols: ['http/1.1'],
-    ...more,
+    ...options,
   })
   t.after(() => socket.destroy())
   return new RawClient(socket)
@@ -32,9 +32,9 @@ test('https reaches the upstream over HTTP/1 and HTTP/2', async (t) => {
   const tunnels = new TestTunnels().add(HOST, localTunnel(upstream, { proto: 'https' }))
   const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
 
-  const one = tlsClient(t, tlsPort, HOST, certificates.ca)
-  one.write(`GET /one HTTP/1.1\r\nHost: ${HOST}:${tlsPort}\r\n\r\n`)
-  await one.untilText(`/one https ${HOST}:${tlsPort}`)
+  const client = tlsClient(t, tlsPort, HOST, certificates.ca)
+  client.write(`GET /one HTTP/1.1\r\nHost: ${HOST}:${tlsPort}\r\n\r\n`)
+  await client.untilText(`/one https ${HOST}:${tlsPort}`)
   const session = connectHttp2(`https://${HOST}:${tlsPort}`, {
     ca: certificates.ca,
     host: '127.0.0.1',

@@ -10,28 +10,28 @@ async function assertNodeAgrees(
   bytes: string,
   requests: readonly SeenRequest[],
   lenient: boolean,
-  what: string,
+  label: string,
 ): Promise<void> {
   const { seen, refused } = await readWithNode(bytes, lenient)
-  assert.deepEqual(seen, refused ? requests.slice(0, seen.length) : requests, what)
+  assert.deepEqual(seen, refused ? requests.slice(0, seen.length) : requests, label)
 }
 
 /** What the edge forwarded must be the same requests to every parser, and no more than it admitted. */
 async function assertParsersAgree(
   edge: InProcessEdge,
   recorders: readonly Recorder[],
-  what: string,
+  label: string,
 ): Promise<void> {
   let forwarded = 0
   for (const { bytes, requests } of recorders) {
     forwarded += requests.length
-    for (const lenient of [false, true]) await assertNodeAgrees(bytes, requests, lenient, what)
+    for (const lenient of [false, true]) await assertNodeAgrees(bytes, requests, lenient, label)
     for (const { target, method } of requests) {
-      assert.ok(!target.includes('smuggled') && !method.includes('SMUGGLED'), `smuggled: ${what}`)
+      assert.ok(!target.includes('smuggled') && !method.includes('SMUGGLED'), `smuggled: ${label}`)
     }
   }
   // An admitted request may still wait for the rest of its body.
-  assert.ok(forwarded <= edge.understood, `${forwarded} requests out of ${edge.understood}: ${what}`)
+  assert.ok(forwarded <= edge.understood, `${forwarded} requests out of ${edge.understood}: ${label}`)
 }
 
 test('no hand-written payload makes two parsers disagree or smuggles a second request', async () => {
@@ -39,13 +39,13 @@ test('no hand-written payload makes two parsers disagree or smuggles a second re
   assert.ok(payloads.length >= 80, `${payloads.length} payloads`)
 
   for (const { bytes, out } of payloads) {
-    const what = JSON.stringify(bytes)
+    const label = JSON.stringify(bytes)
     const { recorders, answer } = await edge.send(Buffer.from(bytes, 'latin1'))
-    await assertParsersAgree(edge, recorders, what)
+    await assertParsersAgree(edge, recorders, label)
 
     const forwarded = recorders.flatMap(({ requests }) => requests)
-    assert.equal(forwarded.length, out, `${what} forwarded ${JSON.stringify(forwarded)}`)
-    if (out === 0) assert.match(answer, /^HTTP\/1\.1 [45]\d\d /, what)
+    assert.equal(forwarded.length, out, `${label} forwarded ${JSON.stringify(forwarded)}`)
+    if (out === 0) assert.match(answer, /^HTTP\/1\.1 [45]\d\d /, label)
   }
 })
 

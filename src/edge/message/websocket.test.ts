@@ -18,48 +18,50 @@ const SMUGGLED = `GET /smuggled HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
 /** An edge with a raw upstream, and everything the upstream has received. */
 async function startUpstreamSide(t: Parameters<typeof startTcp>[0], onHead: (socket: Socket) => void) {
-  const seen = { text: '', ended: false }
+  const received = { text: '', ended: false }
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => onHead(socket))
     socket.on('data', (chunk: Buffer) => {
-      seen.text += chunk.toString('latin1')
+      received.text += chunk.toString('latin1')
     })
     socket.on('end', () => {
-      seen.ended = true
+      received.ended = true
       socket.end()
     })
   })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
-  return { port, seen }
+  return { port, received }
 }
 
 test('after 101 bytes pass both ways, early ones included, until both sides end', async (t) => {
-  const { port, seen } = await startUpstreamSide(t, (socket) => socket.write(`${ACCEPT_RESPONSE}first words`))
+  const { port, received } = await startUpstreamSide(t, (socket) =>
+    socket.write(`${ACCEPT_RESPONSE}first words`),
+  )
 
   const client = rawClient(t, port).write(`${UPGRADE_REQUEST}early`)
   await client.untilText('first words')
   client.write(' and later')
-  await eventually(() => seen.text.endsWith('early and later'), 'the upstream has it all')
+  await eventually(() => received.text.endsWith('early and later'), 'the upstream has it all')
   client.socket.end()
   await client.untilClosed()
 
-  assert.match(seen.text, /\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n/)
+  assert.match(received.text, /\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n/)
   assert.match(client.text, /^HTTP\/1\.1 101 [\s\S]*Connection: Upgrade\r\nUpgrade: websocket\r\n/)
-  assert.equal(seen.ended, true)
+  assert.equal(received.ended, true)
 })
 
 test('a client that disconnects before the upstream accepts ends the upstream connection', async (t) => {
   let accept = () => {}
-  const { port, seen } = await startUpstreamSide(t, (socket) => {
+  const { port, received } = await startUpstreamSide(t, (socket) => {
     accept = () => socket.write(ACCEPT_RESPONSE)
   })
   const client = rawClient(t, port).write(UPGRADE_REQUEST)
-  await eventually(() => seen.text !== '', 'the upstream got the request')
+  await eventually(() => received.text !== '', 'the upstream got the request')
   client.socket.end()
   await new Promise(setImmediate)
   accept()
 
-  await eventually(() => seen.ended, 'the upstream sees the end')
+  await eventually(() => received.ended, 'the upstream sees the end')
   await client.untilClosed()
 })
 
@@ -70,7 +72,7 @@ test('nothing after the request is forwarded before 101, and never after another
     'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n',
   ]
   for (const response of responses) {
-    const { port, seen } = await startUpstreamSide(t, (socket) =>
+    const { port, received } = await startUpstreamSide(t, (socket) =>
       setTimeout(() => socket.write(response), 30),
     )
 
@@ -80,7 +82,7 @@ test('nothing after the request is forwarded before 101, and never after another
 
     assert.match(client.text, /Connection: close\r\n/)
     assert.match(client.text, /no/)
-    assert.ok(!seen.text.includes('smuggled'), response)
+    assert.ok(!received.text.includes('smuggled'), response)
   }
 })
 
@@ -92,35 +94,35 @@ test('a 101 that does not match the request is a 502', async (t) => {
     ACCEPT_RESPONSE.replace('Connection: Upgrade\r\n', ''),
   ]
   for (const response of wrong) {
-    const { port, seen } = await startUpstreamSide(t, (socket) => socket.write(response))
+    const { port, received } = await startUpstreamSide(t, (socket) => socket.write(response))
 
     const client = await rawClient(t, port)
       .write(UPGRADE_REQUEST + SMUGGLED)
       .untilClosed()
 
     assert.match(client.text, /^HTTP\/1\.1 502 /, response)
-    assert.ok(!seen.text.includes('smuggled'))
+    assert.ok(!received.text.includes('smuggled'))
   }
 })
 
 test('bytes sent before the upstream accepts are buffered and forwarded completely afterwards', async (t) => {
   const early = 'e'.repeat(300_000)
   let accept = () => {}
-  const { port, seen } = await startUpstreamSide(t, (socket) => {
+  const { port, received } = await startUpstreamSide(t, (socket) => {
     accept = () => socket.write(ACCEPT_RESPONSE)
   })
 
   const client = rawClient(t, port).write(UPGRADE_REQUEST + early)
-  await eventually(() => seen.text !== '', 'the request arrived')
-  assert.ok(!seen.text.includes('eee'))
+  await eventually(() => received.text !== '', 'the request arrived')
+  assert.ok(!received.text.includes('eee'))
   accept()
 
-  await eventually(() => seen.text.endsWith(`\r\n\r\n${early}`), 'all of it arrived')
+  await eventually(() => received.text.endsWith(`\r\n\r\n${early}`), 'all of it arrived')
   assert.match(client.text, /^HTTP\/1\.1 101 /)
 })
 
 test('other upgrades are ignored and the request is forwarded as an ordinary one', async (t) => {
-  const { port, seen } = await startUpstreamSide(t, (socket) => {
+  const { port, received } = await startUpstreamSide(t, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
   })
 
@@ -129,7 +131,7 @@ test('other upgrades are ignored and the request is forwarded as an ordinary one
   )
   await client.untilText('ok')
 
-  assert.ok(!/upgrade|http2/i.test(seen.text))
+  assert.ok(!/upgrade|http2/i.test(received.text))
 })
 
 for (const [side, endSide] of [

@@ -241,24 +241,24 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   }
 
   #parseHead(bytes: Buffer, exchange: Exchange): Buffer | undefined {
-    const all = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
-    const size = headLength(all, this.#headBuffer.searched)
-    if (size > MAX_RESPONSE_HEAD_BYTES || (size === -1 && all.length > MAX_RESPONSE_HEAD_BYTES)) {
+    const input = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
+    const size = headLength(input, this.#headBuffer.searched)
+    if (size > MAX_RESPONSE_HEAD_BYTES || (size === -1 && input.length > MAX_RESPONSE_HEAD_BYTES)) {
       return this.#rejectResponse('its head is too large')
     }
     if (size === -1) {
       if (this.#headBuffer.size === 0) this.#headBuffer.append(bytes)
-      this.#headBuffer.searched = all.length
+      this.#headBuffer.searched = input.length
       return undefined
     }
-    const head = parseResponseHead(all.toString('latin1', 0, size))
+    const head = parseResponseHead(input.toString('latin1', 0, size))
     if (typeof head === 'string') return this.#rejectResponse(head)
-    if (!this.reused && isPartialDialReport(head, all.length - size)) {
+    if (!this.reused && isPartialDialReport(head, input.length - size)) {
       if (this.#headBuffer.size === 0) this.#headBuffer.append(bytes)
       return undefined
     }
     this.#headBuffer.clear()
-    const rest = all.length === size ? undefined : all.subarray(size)
+    const rest = input.length === size ? undefined : input.subarray(size)
     if (head.status < 200) return this.#handleInterim(head, rest, exchange)
     return this.#handleFinal(head, rest, exchange)
   }
