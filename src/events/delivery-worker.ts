@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { Settlement, WaitingEvent } from '../store/index.ts'
+import type { PendingEvent, Settlement } from '../store/index.ts'
 import type { Destination } from './destinations.ts'
 import { nextAttempt } from './schedule.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from './targets/target.ts'
 
 /** An event in a lane, with the attempts made so far, if there were any. */
-export type LaneEvent = Parcel & Partial<Pick<WaitingEvent, 'attempts'>>
+export type LaneEvent = Parcel & Partial<Pick<PendingEvent, 'attempts'>>
 
 /** What became of one batch, for the queue it came from. */
 export type Settled = Omit<Settlement, 'destination' | 'account'>

@@ -63,7 +63,7 @@ export class Dispatcher {
       return
     }
     this.#owning = true
-    this.#pokeDue(await queue.waiting())
+    this.#pokeDue(await queue.pendingStates())
     if (clock.monotonic() - this.#cleanedAt > HOUR) {
       this.#cleanedAt = clock.monotonic()
       await queue.purge(clock.now() - DEAD_KEPT_MS)

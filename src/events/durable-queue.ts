@@ -34,9 +34,9 @@ export class DurableQueue implements LaneQueue {
     this.#seen = enqueued
     const full = queued >= maxEvents || queuedBytes >= maxBytes
     const since = full ? now : now - lingerMs
-    const events = await this.#queue.due(this.#destination, since, { limit: maxEvents, maxBytes })
+    const events = await this.#queue.listDue(this.#destination, since, { limit: maxEvents, maxBytes })
     if (events.length === 0) {
-      const next = await this.#queue.nextDue(this.#destination)
+      const next = await this.#queue.nextDueAt(this.#destination)
       this.#wakeAt = next === undefined ? Number.POSITIVE_INFINITY : next + lingerMs
     }
     return events

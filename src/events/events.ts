@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
 import { RunningIds } from '../base/sequential-ids.ts'
 import {
-  type DeadEvent,
+  type DeadLetter,
   type DurableStore,
   NoSuchRow,
   openEventQueue,
@@ -126,7 +126,7 @@ export interface Events {
   deadLetters(
     destinationId: string,
     page: { limit: number; before?: string | undefined },
-  ): Promise<DeadEvent[]>
+  ): Promise<DeadLetter[]>
   /** Queues dead events again, all of a destination or these; answers how many. */
   replay(destinationId: string, ids?: readonly string[]): Promise<number>
 }
@@ -305,7 +305,7 @@ export function createEvents(options: EventsOptions): Events {
       const single = new Destinations(targetContext)
       single.set(row)
       const outcome = await attemptTest(single, destinationId, event)
-      await queue.tally({
+      await queue.addCounts({
         destination: destinationId,
         account: accountId,
         now: clock.now(),
@@ -338,7 +338,7 @@ export function createEvents(options: EventsOptions): Events {
     },
 
     states: () => queue.states(),
-    deadLetters: (destinationId, page) => queue.dead(destinationId, page),
+    deadLetters: (destinationId, page) => queue.deadLetters(destinationId, page),
 
     async replay(destinationId, only) {
       const count = await queue.replay(destinationId, { now: clock.now(), limit: limits.queue, ids: only })

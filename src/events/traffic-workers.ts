@@ -106,7 +106,7 @@ export class TrafficLanes {
       if (tally === undefined) continue
       const { dropped, ...rest } = tally
       onDropped(destination, dropped)
-      await queue.tally({ ...rest, overflowed: dropped, destination, account, now: clock.now() })
+      await queue.addCounts({ ...rest, overflowed: dropped, destination, account, now: clock.now() })
     }
   }
 

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import type { Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
 import type { AuditEntry, AuditRecord } from './store.ts'
 
-const COLUMNS = [
+const AUDIT_COLUMNS = [
   'account',
   'id',
   'at',
@@ -17,13 +17,13 @@ const COLUMNS = [
   'detail',
   'hash',
 ] as const
-const SELECT = `SELECT ${COLUMNS.join(', ')} FROM audit`
+const SELECT = `SELECT ${AUDIT_COLUMNS.join(', ')} FROM audit`
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const NUMBER_LENGTH = 10
 const RANDOM_LENGTH = 17
 
 /** The end of an account's chain: its last record. */
-export interface ChainEnd {
+export interface ChainHead {
   readonly id: string
   readonly hash: string
 }
@@ -34,29 +34,29 @@ export interface ChainEnd {
  */
 export function nextRecord(
   key: Buffer,
-  end: ChainEnd | undefined,
+  head: ChainHead | undefined,
   entry: AuditEntry,
-  at: number,
+  timestamp: number,
 ): AuditRecord {
-  const unsigned = { ...entry, id: recordId(end ? numberOf(end.id) + 1 : 1), at }
-  return { ...unsigned, hash: digest(key, end?.hash ?? '', unsigned) }
+  const unsigned = { ...entry, id: recordId(head ? recordNumber(head.id) + 1 : 1), at: timestamp }
+  return { ...unsigned, hash: digest(key, head?.hash ?? '', unsigned) }
 }
 
 /** Reads the end of an account's chain. */
-export async function chainEnd(sql: Sql, account: string): Promise<ChainEnd | undefined> {
-  const end = await sql.get('SELECT id, hash FROM audit_heads WHERE account = ?', account)
-  return end && { id: String(end.id), hash: String(end.hash) }
+export async function readChainHead(sql: Sql, account: string): Promise<ChainHead | undefined> {
+  const row = await sql.get('SELECT id, hash FROM audit_heads WHERE account = ?', account)
+  return row && { id: String(row.id), hash: String(row.hash) }
 }
 
 /** The changes that write records, and where the chains of their accounts end now. */
 export function auditChanges(records: readonly AuditRecord[]): SqlChange[] {
-  const ends = new Map(records.map(({ account, id, hash }) => [account, [account, id, hash]]))
+  const heads = new Map(records.map(({ account, id, hash }) => [account, [account, id, hash]]))
   return [
-    { table: 'audit', columns: COLUMNS, rows: records.map(toColumns) },
+    { table: 'audit', columns: AUDIT_COLUMNS, rows: records.map(toColumns) },
     {
       table: 'audit_heads',
       columns: ['account', 'id', 'hash'],
-      rows: [...ends.values()],
+      rows: [...heads.values()],
       conflict: 'ON CONFLICT (account) DO UPDATE SET id = excluded.id, hash = excluded.hash',
     },
   ]
@@ -82,47 +82,47 @@ export async function auditPage(
 
 /** Walks a chain from its beginning; answers with the id of the first record that does not fit. */
 export async function verifyChain(sql: Sql, key: Buffer, account: string): Promise<string | undefined> {
-  const end = await chainEnd(sql, account)
-  let before: ChainEnd | undefined
+  const head = await readChainHead(sql, account)
+  let previous: ChainHead | undefined
   for (;;) {
     const page = await sql.all(
       `${SELECT} WHERE account = ? AND id > ? ORDER BY id LIMIT 500`,
       account,
-      before?.id ?? '',
+      previous?.id ?? '',
     )
     for (const record of page.map(toRecord)) {
       // Records written after the check began are left to the next one.
-      if (end && record.id > end.id) return before?.id === end.id ? undefined : end.id
-      const number = before ? numberOf(before.id) + 1 : 1
+      if (head && record.id > head.id) return previous?.id === head.id ? undefined : head.id
+      const number = previous ? recordNumber(previous.id) + 1 : 1
       const { hash, ...unsigned } = record
-      if (numberOf(record.id) !== number || digest(key, before?.hash ?? '', unsigned) !== hash)
+      if (recordNumber(record.id) !== number || digest(key, previous?.hash ?? '', unsigned) !== hash)
         return record.id
-      before = record
+      previous = record
     }
     if (page.length < 500) break
     // The embedded engine answers without waiting: others get their turn here.
     await new Promise(setImmediate)
   }
   // A chain cut at its end fits as far as it goes, but not as far as it should.
-  if (before?.id !== end?.id || before?.hash !== end?.hash) return end?.id ?? before?.id
+  if (previous?.id !== head?.id || previous?.hash !== head?.hash) return head?.id ?? previous?.id
   return undefined
 }
 
-function digest(key: Buffer, before: string, record: Omit<AuditRecord, 'hash'>): string {
-  const fields = COLUMNS.slice(0, -1).map((column) => columnOf(record, column))
+function digest(key: Buffer, previousHash: string, record: Omit<AuditRecord, 'hash'>): string {
+  const fields = AUDIT_COLUMNS.slice(0, -1).map((column) => columnValue(record, column))
   return createHmac('sha256', key)
-    .update(JSON.stringify([before, ...fields]))
+    .update(JSON.stringify([previousHash, ...fields]))
     .digest('base64url')
 }
 
-function columnOf(record: Omit<AuditRecord, 'hash'>, column: (typeof COLUMNS)[number]): SqlValue {
+function columnValue(record: Omit<AuditRecord, 'hash'>, column: (typeof AUDIT_COLUMNS)[number]): SqlValue {
   if (column === 'request_id') return record.requestId
   if (column === 'hash') return null
   return record[column] ?? null
 }
 
 function toColumns(record: AuditRecord): SqlValue[] {
-  return COLUMNS.map((column) => (column === 'hash' ? record.hash : columnOf(record, column)))
+  return AUDIT_COLUMNS.map((column) => (column === 'hash' ? record.hash : columnValue(record, column)))
 }
 
 function toRecord(record: SqlRecord): AuditRecord {
@@ -148,14 +148,14 @@ function toRecord(record: SqlRecord): AuditRecord {
 /** An id in the usual form that begins with the record's number, so that ids sort exactly as the chain runs. */
 function recordId(number: number): string {
   let digits = ''
-  for (let rest = number; digits.length < NUMBER_LENGTH; rest = Math.floor(rest / 62)) {
-    digits = ALPHABET[rest % 62] + digits
+  for (let remaining = number; digits.length < NUMBER_LENGTH; remaining = Math.floor(remaining / 62)) {
+    digits = ALPHABET[remaining % 62] + digits
   }
   const random = randomUUID().replaceAll('-', '').slice(0, RANDOM_LENGTH)
   return `ae_${digits}${random}`
 }
 
-function numberOf(id: string): number {
+function recordNumber(id: string): number {
   let number = 0
   for (const digit of id.slice(3, 3 + NUMBER_LENGTH)) number = number * 62 + ALPHABET.indexOf(digit)
   return number

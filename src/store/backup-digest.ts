@@ -7,7 +7,7 @@ const LABEL = 'adit-backup-sha256:'
 const TRAILER_BYTES = LABEL.length + 64 + 1
 // "Adit": SQLite keeps it in the file's header, so that a backup that lost its digest is not taken for an old one.
 const APPLICATION_ID = 0x41_64_69_74
-const PIECE_BYTES = 1024 * 1024
+const CHUNK_BYTES = 1024 * 1024
 
 /** Ends a finished backup with the digest of all its bytes. SQLite reads no further than the pages in its header. */
 export function appendDigest(file: string): void {
@@ -18,7 +18,7 @@ export function appendDigest(file: string): void {
   } finally {
     database.close()
   }
-  appendFileSync(file, `${LABEL}${digestOf(file, statSync(file).size)}\n`)
+  appendFileSync(file, `${LABEL}${computeDigest(file, statSync(file).size)}\n`)
 }
 
 /**
@@ -28,29 +28,29 @@ export function appendDigest(file: string): void {
 export function verifyDigest(file: string): number | undefined {
   const { size } = statSync(file)
   const length = size - TRAILER_BYTES
-  const trailer = length < 0 ? '' : read(file, length, TRAILER_BYTES)
+  const trailer = length < 0 ? '' : readAt(file, length, TRAILER_BYTES)
   if (!trailer.startsWith(LABEL)) {
-    if (size < 72 || Buffer.from(read(file, 68, 4), 'latin1').readUInt32BE() !== APPLICATION_ID)
+    if (size < 72 || Buffer.from(readAt(file, 68, 4), 'latin1').readUInt32BE() !== APPLICATION_ID)
       return undefined
     throw new BackupRefused(`${file} is not a whole backup: the digest at its end is missing.`)
   }
-  if (trailer !== `${LABEL}${digestOf(file, length)}\n`)
+  if (trailer !== `${LABEL}${computeDigest(file, length)}\n`)
     throw new BackupRefused(
       `${file} is damaged: its content does not match its digest. Restore another backup.`,
     )
   return length
 }
 
-function digestOf(file: string, length: number): string {
+function computeDigest(file: string, length: number): string {
   const hash = createHash('sha256')
-  const piece = Buffer.allocUnsafe(PIECE_BYTES)
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
   const handle = openSync(file, 'r')
   try {
-    for (let at = 0; at < length; ) {
-      const count = readSync(handle, piece, 0, Math.min(PIECE_BYTES, length - at), at)
+    for (let offset = 0; offset < length; ) {
+      const count = readSync(handle, chunk, 0, Math.min(CHUNK_BYTES, length - offset), offset)
       if (count === 0) break
-      hash.update(piece.subarray(0, count))
-      at += count
+      hash.update(chunk.subarray(0, count))
+      offset += count
     }
   } finally {
     closeSync(handle)
@@ -58,7 +58,7 @@ function digestOf(file: string, length: number): string {
   return hash.digest('hex')
 }
 
-function read(file: string, position: number, length: number): string {
+function readAt(file: string, position: number, length: number): string {
   const bytes = Buffer.alloc(length)
   const handle = openSync(file, 'r')
   try {

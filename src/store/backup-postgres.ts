@@ -8,7 +8,7 @@ import { migrations, TABLES } from './schema.ts'
 import type { Sql, SqlValue } from './sql.ts'
 import { SqliteEngine } from './sqlite.ts'
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /** Copies all tables of a PostgreSQL database, in the view of one moment, into an SQLite file. */
 export async function dumpPostgres(url: string, file: string, log: Logger): Promise<void> {
@@ -16,10 +16,10 @@ export async function dumpPostgres(url: string, file: string, log: Logger): Prom
   try {
     await source.inSnapshot(async (sql) => {
       const { version } = await schemaVersion(sql)
-      const known = migrations.at(-1)!.version
-      if (version > known) {
+      const supported = migrations.at(-1)!.version
+      if (version > supported) {
         throw new NewerSchema(
-          `The database has schema ${version} and this release knows ${known}: back it up with the newer release.`,
+          `The database has schema ${version} and this release knows ${supported}: back it up with the newer release.`,
         )
       }
       const target = new SqliteEngine(file, log)
@@ -28,7 +28,7 @@ export async function dumpPostgres(url: string, file: string, log: Logger): Prom
           target,
           migrations.filter((migration) => migration.version <= version),
         )
-        await target.exclusively(async (to) => {
+        await target.runExclusive(async (to) => {
           for (const table of TABLES) await copyTable(sql, to, table)
         })
       } finally {
@@ -52,11 +52,11 @@ export async function loadPostgres(url: string, file: string, log: Logger): Prom
       target,
       migrations.filter((migration) => migration.version <= version),
     )
-    await target.exclusively(async (sql) => {
-      const found = await sql.get(
+    await target.runExclusive(async (sql) => {
+      const counts = await sql.get(
         'SELECT (SELECT count(*) FROM resources) + (SELECT count(*) FROM settings) AS rows',
       )
-      if (Number(found?.rows) > 0)
+      if (Number(counts?.rows) > 0)
         throw new BackupRefused('The database is in use already: restore into an empty one.')
       await sql.run('DELETE FROM head')
       for (const table of TABLES) await loadTable(source, sql, table)
@@ -68,7 +68,7 @@ export async function loadPostgres(url: string, file: string, log: Logger): Prom
 }
 
 async function loadTable(source: DatabaseSync, sql: Sql, table: string): Promise<void> {
-  const columns = columnsOf(source, table)
+  const columns = tableColumns(source, table)
   if (columns.length === 0) return
   let rows: SqlValue[][] = []
   const flush = async () => {
@@ -77,13 +77,13 @@ async function loadTable(source: DatabaseSync, sql: Sql, table: string): Promise
   }
   for (const record of source.prepare(`SELECT ${columns.join(', ')} FROM ${table}`).iterate()) {
     rows.push(columns.map((column) => record[column] as SqlValue))
-    if (rows.length === PAGE) await flush()
+    if (rows.length === PAGE_SIZE) await flush()
   }
   if (rows.length > 0) await flush()
 }
 
 /** The columns of a table; none when the schema is older than the table. */
-function columnsOf(database: DatabaseSync, table: string): string[] {
+function tableColumns(database: DatabaseSync, table: string): string[] {
   return database
     .prepare(`PRAGMA table_info(${table})`)
     .all()

@@ -33,10 +33,10 @@ export interface BackupOptions {
  */
 export async function backup({ url, dataDir, log }: BackupOptions, target: string): Promise<void> {
   if (existsSync(target)) throw new BackupRefused(`${target} exists already: name a new file for the backup.`)
-  await writeWhole(target, async (draft) => {
-    if (url === undefined) dumpSqlite(join(dataDir, DATABASE_FILE), draft)
-    else await dumpPostgres(url, draft, log)
-    appendDigest(draft)
+  await writeAtomically(target, async (tempFile) => {
+    if (url === undefined) dumpSqlite(join(dataDir, DATABASE_FILE), tempFile)
+    else await dumpPostgres(url, tempFile, log)
+    appendDigest(tempFile)
   })
 }
 
@@ -60,9 +60,9 @@ export async function restore(
       throw new BackupRefused(`${existing} exists already: restore into an empty data directory.`)
   }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  await writeWhole(file, async (draft) => {
-    copyFileSync(source, draft)
-    if (length !== undefined) truncateSync(draft, length)
+  await writeAtomically(file, async (tempFile) => {
+    copyFileSync(source, tempFile)
+    if (length !== undefined) truncateSync(tempFile, length)
   })
   return { verified }
 }
@@ -82,38 +82,38 @@ function dumpSqlite(file: string, target: string): void {
 function verifyArchive(source: string): number | undefined {
   if (!existsSync(source)) throw new BackupRefused(`There is no file ${source}.`)
   const length = verifyDigest(source)
-  const damaged = (why: string) => new BackupRefused(`${source} is not a whole backup: ${why}.`)
+  const damagedError = (reason: string) => new BackupRefused(`${source} is not a whole backup: ${reason}.`)
   const database = new DatabaseSync(source, { readOnly: true })
   try {
     const state = database.prepare('PRAGMA integrity_check').get()?.integrity_check
-    if (state !== 'ok') throw damaged(String(state))
-    const found = database.prepare('SELECT max(version) AS version FROM schema_versions').get()
-    const known = migrations.at(-1)!.version
-    if (Number(found?.version) > known) {
+    if (state !== 'ok') throw damagedError(String(state))
+    const row = database.prepare('SELECT max(version) AS version FROM schema_versions').get()
+    const supported = migrations.at(-1)!.version
+    if (Number(row?.version) > supported) {
       throw new NewerSchema(
-        `The backup has schema ${found?.version} and this release knows ${known}: restore it with the release that made it.`,
+        `The backup has schema ${row?.version} and this release knows ${supported}: restore it with the release that made it.`,
       )
     }
     return length
   } catch (error) {
     if (error instanceof BackupRefused || error instanceof NewerSchema) throw error
-    throw damaged((error as Error).message)
+    throw damagedError((error as Error).message)
   } finally {
     database.close()
   }
 }
 
 /** Lets `write` make the file under another name first: under its own name it is there whole and durable, or not at all. */
-async function writeWhole(file: string, write: (draft: string) => Promise<void>): Promise<void> {
-  const draft = `${file}.part`
-  removeDraft(draft)
+async function writeAtomically(file: string, write: (tempFile: string) => Promise<void>): Promise<void> {
+  const tempFile = `${file}.part`
+  removeTempFile(tempFile)
   try {
-    closeSync(openSync(draft, 'wx', 0o600))
-    await write(draft)
-    chmodSync(draft, 0o600)
-    sync(draft)
-    renameSync(draft, file)
-    sync(dirname(file))
+    closeSync(openSync(tempFile, 'wx', 0o600))
+    await write(tempFile)
+    chmodSync(tempFile, 0o600)
+    syncPath(tempFile)
+    renameSync(tempFile, file)
+    syncPath(dirname(file))
   } catch (error) {
     if (isDiskFull(error))
       throw new BackupRefused(
@@ -121,16 +121,16 @@ async function writeWhole(file: string, write: (draft: string) => Promise<void>)
       )
     throw error
   } finally {
-    removeDraft(draft)
+    removeTempFile(tempFile)
   }
 }
 
 /** SQLite leaves its own files beside a database that it could not finish. */
-function removeDraft(draft: string): void {
-  for (const end of ['', '-journal', '-wal', '-shm']) rmSync(draft + end, { force: true })
+function removeTempFile(tempFile: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(tempFile + suffix, { force: true })
 }
 
-function sync(path: string): void {
+function syncPath(path: string): void {
   const handle = openSync(path, 'r')
   try {
     fsyncSync(handle)

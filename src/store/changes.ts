@@ -19,11 +19,11 @@ export const CHANGE_COLUMNS = [
 export type PendingChange = readonly SqlValue[]
 
 /** The statement that reads the head. */
-export const HEAD = 'SELECT revision, pruned, audits FROM head'
+export const SELECT_HEAD = 'SELECT revision, pruned, audits FROM head'
 
 /** Where the store stands. */
 export async function readHead(sql: Sql): Promise<Head> {
-  return toHead(await sql.get(HEAD))
+  return toHead(await sql.get(SELECT_HEAD))
 }
 
 /** The head as an engine reads it. */
@@ -46,16 +46,18 @@ export async function changesAfter(sql: Sql, after: number, limit: number): Prom
 }
 
 /** Forgets the oldest changes up to a revision, at most `limit` of them; answers whether there is more to forget. */
-export async function pruneSome(sql: Sql, upTo: number, limit: number): Promise<boolean> {
-  const last = await sql.get(
+export async function pruneBatch(sql: Sql, upTo: number, limit: number): Promise<boolean> {
+  const lastOfBatch = await sql.get(
     'SELECT revision FROM changes WHERE revision <= ? ORDER BY revision LIMIT 1 OFFSET ?',
     upTo,
     limit - 1,
   )
-  const end = last ? Number(last.revision) : Math.min(upTo, (await readHead(sql)).revision)
-  await sql.run('DELETE FROM changes WHERE revision <= ?', end)
-  await sql.run('UPDATE head SET pruned = ? WHERE pruned < ?', end, end)
-  return last !== undefined
+  const upperBound = lastOfBatch
+    ? Number(lastOfBatch.revision)
+    : Math.min(upTo, (await readHead(sql)).revision)
+  await sql.run('DELETE FROM changes WHERE revision <= ?', upperBound)
+  await sql.run('UPDATE head SET pruned = ? WHERE pruned < ?', upperBound, upperBound)
+  return lastOfBatch !== undefined
 }
 
 function toChange(record: SqlRecord): Change {

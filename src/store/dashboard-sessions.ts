@@ -23,7 +23,7 @@ export interface DashboardSessions {
     session: DashboardSession,
     limits: { keep: number; createdAfter: number; seenAfter: number },
   ): Promise<void>
-  touch(digest: string, at: number): Promise<void>
+  touch(digest: string, seenAt: number): Promise<void>
   remove(digest: string): Promise<void>
   /** Ends all sessions of a user or bot but the one with this id. */
   removeOf(owner: string, except?: string): Promise<void>
@@ -63,9 +63,9 @@ export function openDashboardSessions({ engine, inTransaction }: DurableStore): 
           keep,
         )
       }),
-    touch: (digest, at) =>
+    touch: (digest, seenAt) =>
       inTransaction(async (sql) => {
-        await sql.run('UPDATE dashboard_sessions SET seen_at = ? WHERE digest = ?', at, digest)
+        await sql.run('UPDATE dashboard_sessions SET seen_at = ? WHERE digest = ?', seenAt, digest)
       }),
     remove: (digest) =>
       inTransaction(async (sql) => {

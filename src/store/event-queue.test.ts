@@ -53,13 +53,13 @@ for (const [engine, create] of Object.entries(engines)) {
 
     await queue.add(events(700), { now: 100, limit: LIMIT })
 
-    assert.deepEqual(ids(await queue.due('ed_a', 100, all)), ids(events(700)))
-    assert.deepEqual(ids(await queue.due('ed_a', 100, { limit: 2, maxBytes: 1_000 })), [0, 1])
-    assert.deepEqual(ids(await queue.due('ed_a', 100, { limit: 500, maxBytes: 30 })), [0, 1])
-    assert.deepEqual(await queue.due('ed_a', 99, all), [])
-    assert.deepEqual(await queue.due('ed_b', 100, all), [])
-    assert.equal(await queue.nextDue('ed_a'), 100)
-    assert.equal(await queue.nextDue('ed_b'), undefined)
+    assert.deepEqual(ids(await queue.listDue('ed_a', 100, all)), ids(events(700)))
+    assert.deepEqual(ids(await queue.listDue('ed_a', 100, { limit: 2, maxBytes: 1_000 })), [0, 1])
+    assert.deepEqual(ids(await queue.listDue('ed_a', 100, { limit: 500, maxBytes: 30 })), [0, 1])
+    assert.deepEqual(await queue.listDue('ed_a', 99, all), [])
+    assert.deepEqual(await queue.listDue('ed_b', 100, all), [])
+    assert.equal(await queue.nextDueAt('ed_a'), 100)
+    assert.equal(await queue.nextDueAt('ed_b'), undefined)
   })
 
   test(`${engine}: changes are taken over once, together with the cursor`, async (t) => {
@@ -75,7 +75,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await queue.addChanges([], { ...options, from: 7, to: 9 }), true)
 
     assert.equal(await queue.cursor(), 9)
-    assert.equal((await queue.due('ed_a', 100, all)).length, 1)
+    assert.equal((await queue.listDue('ed_a', 100, all)).length, 1)
   })
 
   test(`${engine}: whoever has lost the lease takes nothing over`, async (t) => {
@@ -91,7 +91,7 @@ for (const [engine, create] of Object.entries(engines)) {
     )
 
     assert.equal(await queue.cursor(), undefined)
-    assert.deepEqual(await queue.due('ed_a', 100, all), [])
+    assert.deepEqual(await queue.listDue('ed_a', 100, all), [])
   })
 
   test(`${engine}: what is over the limit is counted and not kept`, async (t) => {
@@ -105,7 +105,7 @@ for (const [engine, create] of Object.entries(engines)) {
 
     const state = await queue.state('ed_a')
     assert.deepEqual([state?.queued, state?.overflowed, state?.enqueued], [5, 2, 5])
-    assert.equal((await queue.due('ed_a', 1, all)).length, 5)
+    assert.equal((await queue.listDue('ed_a', 1, all)).length, 5)
   })
 
   test(`${engine}: a batch is settled: delivered gone, failed later, given up dead`, async (t) => {
@@ -126,8 +126,8 @@ for (const [engine, create] of Object.entries(engines)) {
     // Another process that worked on the same batch comes late.
     await queue.settle({ ...settlement, failed: [] })
 
-    assert.deepEqual(await queue.due('ed_a', 499, all), [])
-    const waiting = await queue.due('ed_a', 500, all)
+    assert.deepEqual(await queue.listDue('ed_a', 499, all), [])
+    const waiting = await queue.listDue('ed_a', 500, all)
     assert.deepEqual(ids(waiting), [2, 3])
     assert.deepEqual(
       waiting.map(({ attempts, firstAt }) => [attempts, firstAt]),
@@ -136,7 +136,7 @@ for (const [engine, create] of Object.entries(engines)) {
         [1, 1],
       ],
     )
-    const dead = await queue.dead('ed_a', { limit: 10 })
+    const dead = await queue.deadLetters('ed_a', { limit: 10 })
     assert.deepEqual(
       dead.map(({ id, error, deadAt, attempts }) => ({ id, error, deadAt, attempts })),
       [{ id: 'ev_000004', error: 'too large', deadAt: 50, attempts: 1 }],
@@ -173,7 +173,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await queue.replay('ed_a', { now: 60, limit: LIMIT, ids: ['ev_000002', 'ev_none'] }), 1)
     assert.equal(await queue.replay('ed_a', { now: 61, limit: 3 }), 2)
 
-    const waiting = await queue.due('ed_a', 100, all)
+    const waiting = await queue.listDue('ed_a', 100, all)
     assert.deepEqual(ids(waiting), [2, 0, 1])
     assert.deepEqual(
       waiting.map(({ attempts, firstAt }) => [attempts, firstAt]),
@@ -220,9 +220,9 @@ for (const [engine, create] of Object.entries(engines)) {
 
     await queue.purge(60)
 
-    assert.deepEqual(ids(await queue.dead('ed_a', { limit: 10 })), [1])
-    assert.deepEqual(ids(await queue.due('ed_a', 100, all)), [2])
-    assert.deepEqual(await queue.due('ed_gone', 100, all), [])
+    assert.deepEqual(ids(await queue.deadLetters('ed_a', { limit: 10 })), [1])
+    assert.deepEqual(ids(await queue.listDue('ed_a', 100, all)), [2])
+    assert.deepEqual(await queue.listDue('ed_gone', 100, all), [])
     assert.deepEqual(
       (await queue.states()).map(({ destination, dead, queued }) => ({ destination, dead, queued })),
       [{ destination: 'ed_a', dead: 1, queued: 1 }],

@@ -14,14 +14,14 @@ export interface QueuedEvent {
 }
 
 /** A queued event with the attempts made so far. */
-export interface WaitingEvent extends QueuedEvent {
+export interface PendingEvent extends QueuedEvent {
   readonly attempts: number
   readonly firstAt: number
   readonly dueAt: number
 }
 
 /** An event that was given up, kept until it is replayed or too old. */
-export interface DeadEvent extends QueuedEvent {
+export interface DeadLetter extends QueuedEvent {
   readonly attempts: number
   readonly firstAt: number
   readonly deadAt: number
@@ -61,7 +61,7 @@ export interface Settlement {
 }
 
 /** Deliveries that were not queued here, for the state of their destination. */
-export interface Tally {
+export interface DeliveryCounts {
   readonly destination: string
   readonly account: string
   readonly now: number
@@ -94,18 +94,25 @@ export interface EventQueue {
     },
   ): Promise<boolean>
   /** Events that are due, longest due first. */
-  due(destination: string, now: number, page: { limit: number; maxBytes: number }): Promise<WaitingEvent[]>
+  listDue(
+    destination: string,
+    now: number,
+    page: { limit: number; maxBytes: number },
+  ): Promise<PendingEvent[]>
   /** When the next event of a destination is due. */
-  nextDue(destination: string): Promise<number | undefined>
+  nextDueAt(destination: string): Promise<number | undefined>
   settle(settlement: Settlement): Promise<void>
-  tally(tally: Tally): Promise<void>
+  addCounts(counts: DeliveryCounts): Promise<void>
   /** The states of the destinations that events wait for. */
-  waiting(): Promise<SinkState[]>
+  pendingStates(): Promise<SinkState[]>
   /** The states of all destinations that ever had an event. */
   states(): Promise<SinkState[]>
   state(destination: string): Promise<SinkState | undefined>
   /** Dead events of a destination, newest first. */
-  dead(destination: string, page: { limit: number; before?: string | undefined }): Promise<DeadEvent[]>
+  deadLetters(
+    destination: string,
+    page: { limit: number; before?: string | undefined },
+  ): Promise<DeadLetter[]>
   /** Makes dead events due again, at most as many as there is room for; answers how many. */
   replay(
     destination: string,
@@ -116,9 +123,9 @@ export interface EventQueue {
 }
 
 const CURSOR = 'events.cursor'
-const PAGE = 500
-const PURGE_AT_ONCE = 2_000
-const COLUMNS = [
+const PAGE_SIZE = 500
+const PURGE_BATCH_SIZE = 2_000
+const INSERT_COLUMNS = [
   'destination',
   'id',
   'account',
@@ -130,13 +137,13 @@ const COLUMNS = [
   'due_at',
   'attempts',
 ] as const
-const KEPT = `${COLUMNS.join(', ')}, dead_at, error`
-const NO_DESTINATION = `destination NOT IN (SELECT id FROM resources WHERE kind = 'event_destinations')`
+const DELIVERY_COLUMNS = `${INSERT_COLUMNS.join(', ')}, dead_at, error`
+const ORPHANED = `destination NOT IN (SELECT id FROM resources WHERE kind = 'event_destinations')`
 
 /** The queue in the tables of a store. */
 export function openEventQueue({ engine, inTransaction }: DurableStore): EventQueue {
   const { reader, dialect } = engine
-  const { listed } = dialect
+  const { unnest } = dialect
 
   return {
     async cursor() {
@@ -154,32 +161,32 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
         return true
       }),
 
-    async due(destination, now, { limit, maxBytes }) {
-      const events: WaitingEvent[] = []
+    async listDue(destination, now, { limit, maxBytes }) {
+      const events: PendingEvent[] = []
       let bytes = 0
       for (;;) {
         const last = events.at(-1)
         const page = await reader.all(
-          `SELECT ${KEPT} FROM event_deliveries WHERE destination = ? AND dead_at IS NULL AND due_at <= ?
+          `SELECT ${DELIVERY_COLUMNS} FROM event_deliveries WHERE destination = ? AND dead_at IS NULL AND due_at <= ?
            AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`,
           destination,
           now,
           last?.dueAt ?? -1,
           last?.id ?? '',
-          Math.min(PAGE, limit - events.length),
+          Math.min(PAGE_SIZE, limit - events.length),
         )
         for (const record of page) {
           bytes += Number(record.size)
           if (bytes > maxBytes && events.length > 0) return events
-          events.push(toWaiting(record))
+          events.push(toPendingEvent(record))
         }
-        if (page.length < PAGE || events.length >= limit) return events
+        if (page.length < PAGE_SIZE || events.length >= limit) return events
         // The embedded engine answers without waiting: others get their turn here.
         await new Promise(setImmediate)
       }
     },
 
-    async nextDue(destination) {
+    async nextDueAt(destination) {
       const record = await reader.get(
         'SELECT MIN(due_at) AS due FROM event_deliveries WHERE destination = ? AND dead_at IS NULL',
         destination,
@@ -190,22 +197,22 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
     settle: ({ destination, account, now, delivered, failed, goneRevision }) =>
       inTransaction(async (sql) => {
         await ensureSink(sql, [{ destination, account }])
-        const waiting = `destination = ? AND dead_at IS NULL AND id IN (${listed})`
-        const done = await measure(sql, waiting, destination, delivered)
-        if (done.count > 0)
+        const waiting = `destination = ? AND dead_at IS NULL AND id IN (${unnest})`
+        const deliveredTotals = await countPending(sql, waiting, destination, delivered)
+        if (deliveredTotals.count > 0)
           await sql.run(
             `DELETE FROM event_deliveries WHERE ${waiting}`,
             destination,
             JSON.stringify(delivered),
           )
         let attempts = 0
-        const lost = { count: 0, bytes: 0 }
+        const deadTotals = { count: 0, bytes: 0 }
         for (const { ids, error, dueAt } of failed) {
-          const { count, bytes } = await measure(sql, waiting, destination, ids)
+          const { count, bytes } = await countPending(sql, waiting, destination, ids)
           attempts += count
           if (dueAt === undefined) {
-            lost.count += count
-            lost.bytes += bytes
+            deadTotals.count += count
+            deadTotals.bytes += bytes
           }
           await sql.run(
             `UPDATE event_deliveries SET due_at = ?, dead_at = ?, error = ?, attempts = attempts + 1 WHERE ${waiting}`,
@@ -220,18 +227,18 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
           `UPDATE event_sinks SET queued = queued - ?, queued_bytes = queued_bytes - ?, dead = dead + ?,
            delivered = delivered + ?, failed = failed + ?, gone_revision = COALESCE(?, gone_revision)
            WHERE destination = ?`,
-          done.count + lost.count,
-          done.bytes + lost.bytes,
-          lost.count,
-          done.count,
+          deliveredTotals.count + deadTotals.count,
+          deliveredTotals.bytes + deadTotals.bytes,
+          deadTotals.count,
+          deliveredTotals.count,
           attempts,
           goneRevision ?? null,
           destination,
         )
-        await stamp(sql, destination, now, delivered.length > 0, failed.at(-1)?.error)
+        await recordOutcome(sql, destination, now, delivered.length > 0, failed.at(-1)?.error)
       }),
 
-    tally: ({ destination, account, now, delivered, failed, overflowed, error, goneRevision }) =>
+    addCounts: ({ destination, account, now, delivered, failed, overflowed, error, goneRevision }) =>
       inTransaction(async (sql) => {
         await ensureSink(sql, [{ destination, account }])
         await sql.run(
@@ -248,40 +255,40 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
             goneRevision,
             destination,
           )
-        await stamp(sql, destination, now, delivered > 0, error)
+        await recordOutcome(sql, destination, now, delivered > 0, error)
       }),
 
-    async waiting() {
-      return (await reader.all('SELECT * FROM event_sinks WHERE queued > 0')).map(toState)
+    async pendingStates() {
+      return (await reader.all('SELECT * FROM event_sinks WHERE queued > 0')).map(toSinkState)
     },
 
     async states() {
-      return (await reader.all('SELECT * FROM event_sinks')).map(toState)
+      return (await reader.all('SELECT * FROM event_sinks')).map(toSinkState)
     },
 
     async state(destination) {
       const record = await reader.get('SELECT * FROM event_sinks WHERE destination = ?', destination)
-      return record && toState(record)
+      return record && toSinkState(record)
     },
 
-    async dead(destination, { limit, before = '\u{10ffff}' }) {
+    async deadLetters(destination, { limit, before = '\u{10ffff}' }) {
       const records = await reader.all(
-        `SELECT ${KEPT} FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL AND id < ?
+        `SELECT ${DELIVERY_COLUMNS} FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL AND id < ?
          ORDER BY id DESC LIMIT ?`,
         destination,
         before,
         limit,
       )
-      return records.map(toDead)
+      return records.map(toDeadLetter)
     },
 
     replay: (destination, { now, limit, ids }) =>
       inTransaction(async (sql) => {
         const sink = await sql.get('SELECT queued FROM event_sinks WHERE destination = ?', destination)
         if (!sink) return 0
-        const wanted = ids === undefined ? '' : `AND id IN (${listed})`
+        const idFilter = ids === undefined ? '' : `AND id IN (${unnest})`
         const dead = await sql.all(
-          `SELECT id, size FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL ${wanted}
+          `SELECT id, size FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL ${idFilter}
            ORDER BY id LIMIT ?`,
           destination,
           ...(ids === undefined ? [] : [JSON.stringify(ids)]),
@@ -289,7 +296,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
         )
         await sql.run(
           `UPDATE event_deliveries SET dead_at = NULL, error = NULL, attempts = 0, first_at = ?, due_at = ?
-           WHERE destination = ? AND dead_at IS NOT NULL AND id IN (${listed})`,
+           WHERE destination = ? AND dead_at IS NOT NULL AND id IN (${unnest})`,
           now,
           now,
           destination,
@@ -310,18 +317,18 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
     async purge(before) {
       const remove = (condition: string, ...values: number[]) =>
         inTransaction(async (sql) => {
-          const gone = await sql.run(
+          const deleted = await sql.run(
             `DELETE FROM event_deliveries WHERE (destination, id) IN
              (SELECT destination, id FROM event_deliveries WHERE ${condition} LIMIT ?)`,
             ...values,
-            PURGE_AT_ONCE,
+            PURGE_BATCH_SIZE,
           )
-          return gone === PURGE_AT_ONCE
+          return deleted === PURGE_BATCH_SIZE
         })
       while (await remove('dead_at < ?', before));
-      while (await remove(NO_DESTINATION));
+      while (await remove(ORPHANED));
       await inTransaction(async (sql) => {
-        await sql.run(`DELETE FROM event_sinks WHERE ${NO_DESTINATION}`)
+        await sql.run(`DELETE FROM event_sinks WHERE ${ORPHANED}`)
         await sql.run(
           `UPDATE event_sinks SET dead = (SELECT COUNT(*) FROM event_deliveries
            WHERE event_deliveries.destination = event_sinks.destination AND dead_at IS NOT NULL) WHERE dead > 0`,
@@ -332,7 +339,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
 }
 
 async function moveCursor(sql: Sql, from: number | undefined, to: number): Promise<boolean> {
-  const moved =
+  const updated =
     from === undefined
       ? await sql.run(
           'INSERT INTO settings (name, value, sealed) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING',
@@ -345,7 +352,7 @@ async function moveCursor(sql: Sql, from: number | undefined, to: number): Promi
           CURSOR,
           String(from),
         )
-  return moved === 1
+  return updated === 1
 }
 
 async function insert(sql: Sql, events: readonly QueuedEvent[], now: number, limit: number): Promise<void> {
@@ -356,13 +363,15 @@ async function insert(sql: Sql, events: readonly QueuedEvent[], now: number, lim
   )
   for (const [destination, group] of groups) {
     const sink = await sql.get('SELECT queued FROM event_sinks WHERE destination = ?', destination)
-    const room = Math.max(0, limit - Number(sink?.queued ?? 0))
-    const taken = group.slice(0, room).map((event) => ({ ...event, size: Buffer.byteLength(event.body) }))
-    if (taken.length > 0)
+    const capacity = Math.max(0, limit - Number(sink?.queued ?? 0))
+    const accepted = group
+      .slice(0, capacity)
+      .map((event) => ({ ...event, size: Buffer.byteLength(event.body) }))
+    if (accepted.length > 0)
       await sql.apply({
         table: 'event_deliveries',
-        columns: COLUMNS,
-        rows: taken.map(({ id, account, type, at, body, size }) => [
+        columns: INSERT_COLUMNS,
+        rows: accepted.map(({ id, account, type, at, body, size }) => [
           destination,
           id,
           account,
@@ -378,10 +387,10 @@ async function insert(sql: Sql, events: readonly QueuedEvent[], now: number, lim
     await sql.run(
       `UPDATE event_sinks SET queued = queued + ?, queued_bytes = queued_bytes + ?, enqueued = enqueued + ?,
        overflowed = overflowed + ? WHERE destination = ?`,
-      taken.length,
-      taken.reduce((sum, { size }) => sum + size, 0),
-      taken.length,
-      group.length - taken.length,
+      accepted.length,
+      accepted.reduce((sum, { size }) => sum + size, 0),
+      accepted.length,
+      group.length - accepted.length,
       destination,
     )
   }
@@ -400,7 +409,7 @@ async function ensureSink(
   })
 }
 
-async function stamp(
+async function recordOutcome(
   sql: Sql,
   destination: string,
   now: number,
@@ -419,22 +428,22 @@ async function stamp(
 }
 
 /** How many of these are still there: another process may have settled some of them before. */
-async function measure(
+async function countPending(
   sql: Sql,
   condition: string,
   destination: string,
   ids: readonly string[],
 ): Promise<{ count: number; bytes: number }> {
   if (ids.length === 0) return { count: 0, bytes: 0 }
-  const found = await sql.get(
+  const totals = await sql.get(
     `SELECT COUNT(*) AS count, COALESCE(SUM(size), 0) AS bytes FROM event_deliveries WHERE ${condition}`,
     destination,
     JSON.stringify(ids),
   )
-  return { count: Number(found?.count), bytes: Number(found?.bytes) }
+  return { count: Number(totals?.count), bytes: Number(totals?.bytes) }
 }
 
-function toQueued(record: SqlRecord): QueuedEvent {
+function toQueuedEvent(record: SqlRecord): QueuedEvent {
   return {
     destination: record.destination as string,
     account: record.account as string,
@@ -445,18 +454,18 @@ function toQueued(record: SqlRecord): QueuedEvent {
   }
 }
 
-function toWaiting(record: SqlRecord): WaitingEvent {
+function toPendingEvent(record: SqlRecord): PendingEvent {
   return {
-    ...toQueued(record),
+    ...toQueuedEvent(record),
     attempts: Number(record.attempts),
     firstAt: Number(record.first_at),
     dueAt: Number(record.due_at),
   }
 }
 
-function toDead(record: SqlRecord): DeadEvent {
+function toDeadLetter(record: SqlRecord): DeadLetter {
   return {
-    ...toQueued(record),
+    ...toQueuedEvent(record),
     attempts: Number(record.attempts),
     firstAt: Number(record.first_at),
     deadAt: Number(record.dead_at),
@@ -464,7 +473,7 @@ function toDead(record: SqlRecord): DeadEvent {
   }
 }
 
-function toState(record: SqlRecord): SinkState {
+function toSinkState(record: SqlRecord): SinkState {
   const time = (value: unknown) => (value === null || value === undefined ? undefined : Number(value))
   return {
     destination: record.destination as string,

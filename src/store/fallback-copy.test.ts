@@ -8,7 +8,7 @@ import pg from 'pg'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { LAST_KNOWN_FILE } from './fallback-copy.ts'
+import { FALLBACK_COPY_FILE } from './fallback-copy.ts'
 import {
   type DurableStore,
   openLoginRecords,
@@ -78,7 +78,7 @@ function comparable(rows: readonly object[]): string[] {
 async function sameTables(read: () => Promise<string[][]>, dataDir: string): Promise<void> {
   const deadline = performance.now() + 15_000
   for (;;) {
-    const [there, here] = [await read(), tablesOf(join(dataDir, LAST_KNOWN_FILE))]
+    const [there, here] = [await read(), tablesOf(join(dataDir, FALLBACK_COPY_FILE))]
     if (JSON.stringify(there) === JSON.stringify(here)) return
     if (performance.now() > deadline) assert.deepEqual(here, there)
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -138,7 +138,7 @@ for (const [engine, create] of Object.entries(databases)) {
 
     await put(store, ...Array.from({ length: 1200 }, () => draft()))
     await database.inStep()
-    rmSync(join(database.dataDir, LAST_KNOWN_FILE))
+    rmSync(join(database.dataDir, FALLBACK_COPY_FILE))
     await store.close()
     await database.open()
     await database.inStep()
@@ -195,8 +195,9 @@ for (const [engine, create] of Object.entries(databases)) {
     await database.inStep()
     await store.close()
 
-    for (const end of ['-wal', '-shm']) rmSync(join(database.dataDir, LAST_KNOWN_FILE + end), { force: true })
-    writeFileSync(join(database.dataDir, LAST_KNOWN_FILE), 'not a database at all '.repeat(1000))
+    for (const end of ['-wal', '-shm'])
+      rmSync(join(database.dataDir, FALLBACK_COPY_FILE + end), { force: true })
+    writeFileSync(join(database.dataDir, FALLBACK_COPY_FILE), 'not a database at all '.repeat(1000))
     await database.open()
     await database.inStep()
   })

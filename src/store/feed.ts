@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
 import { readHead } from './changes.ts'
-import type { Ask } from './durable-store.ts'
-import { ROW, toRow } from './rows.ts'
+import type { Query } from './durable-store.ts'
+import { ROW_COLUMNS, toRow } from './rows.ts'
 import type { Engine, Sql, SqlRecord } from './sql.ts'
 import type { Follower, Row } from './store.ts'
 import type { Vault } from './vault.ts'
 
-const PAGE = 500
-const MAX_CATCH_UPS = 20
+const PAGE_SIZE = 500
+const MAX_CATCH_UP_PASSES = 20
 const MIN_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
 
-interface Following {
+interface FollowerState {
   readonly kinds: ReadonlySet<string>
   readonly follower: Follower
   revision: number
@@ -21,7 +21,7 @@ interface Following {
   stopped: boolean
 }
 
-interface Touched {
+interface RowChange {
   readonly kind: string
   readonly id: string
   readonly row: Row | undefined
@@ -31,21 +31,21 @@ interface Touched {
 /** Tells followers of every committed change, in order and each at its own pace, whoever committed it. */
 export class Feed {
   readonly #engine: Engine
-  readonly #ask: Ask
+  readonly #query: Query
   readonly #vault: Vault
   readonly #log: Logger
-  readonly #followings = new Set<Following>()
+  readonly #followers = new Set<FollowerState>()
   #watch: { stop(): void } | undefined
 
-  constructor({ engine, ask, vault, log }: { engine: Engine; ask: Ask; vault: Vault; log: Logger }) {
+  constructor({ engine, query, vault, log }: { engine: Engine; query: Query; vault: Vault; log: Logger }) {
     this.#engine = engine
-    this.#ask = ask
+    this.#query = query
     this.#vault = vault
     this.#log = log
   }
 
   async follow(kinds: readonly string[], follower: Follower): Promise<{ stop(): void }> {
-    const following: Following = {
+    const state: FollowerState = {
       kinds: new Set(kinds),
       follower,
       revision: 0,
@@ -53,79 +53,79 @@ export class Feed {
       behind: true,
       stopped: false,
     }
-    this.#followings.add(following)
+    this.#followers.add(state)
     this.#watch ??= this.#engine.watch(() => this.wake())
     try {
-      await this.#ask((sql) => this.#reset(following, sql))
+      await this.#query((sql) => this.#reset(state, sql))
     } catch (error) {
-      this.#stop(following)
+      this.#stop(state)
       throw error
     }
-    this.#pump(following)
-    return { stop: () => this.#stop(following) }
+    this.#pump(state)
+    return { stop: () => this.#stop(state) }
   }
 
   /** Something was committed, here or by another process. */
   wake(): void {
-    for (const following of this.#followings) {
-      following.behind = true
-      if (!following.pumping) this.#pump(following)
+    for (const state of this.#followers) {
+      state.behind = true
+      if (!state.pumping) this.#pump(state)
     }
   }
 
   close(): void {
-    for (const following of [...this.#followings]) this.#stop(following)
+    for (const state of [...this.#followers]) this.#stop(state)
   }
 
-  #stop(following: Following): void {
-    following.stopped = true
-    this.#followings.delete(following)
-    if (this.#followings.size > 0) return
+  #stop(state: FollowerState): void {
+    state.stopped = true
+    this.#followers.delete(state)
+    if (this.#followers.size > 0) return
     this.#watch?.stop()
     this.#watch = undefined
   }
 
-  #pump(following: Following): void {
-    following.pumping = true
-    void this.#catchUp(following)
+  #pump(state: FollowerState): void {
+    state.pumping = true
+    void this.#catchUp(state)
   }
 
   /** Brings a follower up to date; while the database cannot be read it keeps what it has, and this keeps trying. */
-  async #catchUp(following: Following): Promise<void> {
+  async #catchUp(state: FollowerState): Promise<void> {
     let retryMs = MIN_RETRY_MS
-    while (following.behind && !following.stopped) {
-      following.behind = false
+    while (state.behind && !state.stopped) {
+      state.behind = false
       try {
-        while (!following.stopped && (await this.#step(following))) retryMs = MIN_RETRY_MS
+        while (!state.stopped && (await this.#applyNext(state))) retryMs = MIN_RETRY_MS
       } catch (error) {
-        if (following.stopped) break
+        if (state.stopped) break
         // Once for each outage, since every follower tries again and again.
         if (retryMs === MIN_RETRY_MS)
           this.#log.warn({ err: error }, 'following the store is interrupted and will be tried again')
         await delay(retryMs * (0.5 + Math.random() / 2), undefined, { ref: false })
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
-        following.behind = true
+        state.behind = true
       }
     }
     // In the same turn as the last look at `behind`, so that no wake falls between.
-    following.pumping = false
+    state.pumping = false
   }
 
   /** Hands on the next changes; answers whether there may be more. */
-  async #step(following: Following): Promise<boolean> {
-    const { touched, revision } = await this.#touchedAfter(this.#engine.reader, following)
+  async #applyNext(state: FollowerState): Promise<boolean> {
+    const { rowChanges, revision } = await this.#changesAfter(this.#engine.reader, state)
     // Read after the changes, so that none can have been pruned unnoticed.
     const head = await readHead(this.#engine.reader)
     // Pruned past the follower, or a database set back to an earlier state: what it knows cannot be mended by changes.
-    if (following.revision < head.pruned || following.revision > head.revision) {
-      await this.#reset(following, this.#engine.reader)
+    if (state.revision < head.pruned || state.revision > head.revision) {
+      await this.#reset(state, this.#engine.reader)
       return true
     }
-    if (following.stopped) return false
+    if (state.stopped) return false
     // Committed between the two reads: others get their turn before the next look.
-    if (revision === following.revision && revision < head.revision) await new Promise(setImmediate)
-    following.revision = revision
-    if (touched.length > 0) this.#tell(() => following.follower.change(touched))
+    if (revision === state.revision && revision < head.revision) await new Promise(setImmediate)
+    state.revision = revision
+    if (rowChanges.length > 0) this.#notify(() => state.follower.change(rowChanges))
     return revision < head.revision
   }
 
@@ -133,86 +133,86 @@ export class Feed {
    * Reads all rows page by page, without holding the database to one view for so long, and then the changes made
    * meanwhile, until there are none: what is handed on is the store at one revision.
    */
-  async #reset(following: Following, sql: Sql): Promise<void> {
+  async #reset(state: FollowerState, sql: Sql): Promise<void> {
     for (;;) {
       const start = await readHead(sql)
       const rows = new Map<string, Row>()
-      for (const kind of following.kinds) await this.#load(sql, kind, rows)
+      for (const kind of state.kinds) await this.#loadRows(sql, kind, rows)
       let revision = start.revision
-      for (let turn = 0; turn < MAX_CATCH_UPS; turn += 1) {
-        const step = await this.#touchedAfter(sql, { revision, kinds: following.kinds })
+      for (let pass = 0; pass < MAX_CATCH_UP_PASSES; pass += 1) {
+        const step = await this.#changesAfter(sql, { revision, kinds: state.kinds })
         if (step.revision === revision) break
-        for (const { id, row } of step.touched) {
+        for (const { id, row } of step.rowChanges) {
           if (row) rows.set(id, row)
           else rows.delete(id)
         }
         revision = step.revision
       }
-      if (following.stopped) return
+      if (state.stopped) return
       if ((await readHead(sql)).pruned > start.revision) continue
-      following.revision = revision
-      this.#tell(() => following.follower.reset([...rows.values()], revision))
+      state.revision = revision
+      this.#notify(() => state.follower.reset([...rows.values()], revision))
       return
     }
   }
 
-  async #load(sql: Sql, kind: string, rows: Map<string, Row>): Promise<void> {
+  async #loadRows(sql: Sql, kind: string, rows: Map<string, Row>): Promise<void> {
     let after = ''
     for (;;) {
-      const page = await sql.lists(
-        `SELECT ${ROW} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
+      const page = await sql.tuples(
+        `SELECT ${ROW_COLUMNS} FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
         kind,
         after,
-        PAGE,
+        PAGE_SIZE,
       )
       for (const values of page) {
         const row = toRow(values, this.#vault)
         rows.set(row.id, row)
         after = row.id
       }
-      if (page.length < PAGE) return
+      if (page.length < PAGE_SIZE) return
       // The embedded engine answers without waiting: others get their turn here.
       await new Promise(setImmediate)
     }
   }
 
-  async #touchedAfter(
+  async #changesAfter(
     sql: Sql,
-    { revision: after, kinds }: Pick<Following, 'revision' | 'kinds'>,
-  ): Promise<{ touched: Touched[]; revision: number }> {
+    { revision: after, kinds }: Pick<FollowerState, 'revision' | 'kinds'>,
+  ): Promise<{ rowChanges: RowChange[]; revision: number }> {
     const { dialect } = this.#engine
     const changes = await sql.all(
       'SELECT revision, kind, id FROM changes WHERE revision > ? ORDER BY revision LIMIT ?',
       after,
-      PAGE,
+      PAGE_SIZE,
     )
     const revision = Number(changes.at(-1)?.revision ?? after)
     // Only the last change of a row counts, since rows are given as they are now.
-    const last = new Map<string, SqlRecord>()
+    const latest = new Map<string, SqlRecord>()
     for (const change of changes) {
       if (!kinds.has(change.kind as string)) continue
-      last.delete(change.id as string)
-      last.set(change.id as string, change)
+      latest.delete(change.id as string)
+      latest.set(change.id as string, change)
     }
-    if (last.size === 0) return { touched: [], revision }
-    const found = await sql.lists(
-      `SELECT ${ROW} FROM resources WHERE id IN (${dialect.listed})`,
-      JSON.stringify([...last.keys()]),
+    if (latest.size === 0) return { rowChanges: [], revision }
+    const tuples = await sql.tuples(
+      `SELECT ${ROW_COLUMNS} FROM resources WHERE id IN (${dialect.unnest})`,
+      JSON.stringify([...latest.keys()]),
     )
-    const rows = new Map(found.map((values) => toRow(values, this.#vault)).map((row) => [row.id, row]))
-    const touched = [...last.values()].map((change) => ({
+    const rows = new Map(tuples.map((values) => toRow(values, this.#vault)).map((row) => [row.id, row]))
+    const rowChanges = [...latest.values()].map((change) => ({
       kind: change.kind as string,
       id: change.id as string,
       row: rows.get(change.id as string),
       revision: change.revision as number,
     }))
-    return { touched, revision }
+    return { rowChanges, revision }
   }
 
   // A follower's mistake is its own: it must not keep the others, or its own next change, from being told.
-  #tell(report: () => void): void {
+  #notify(deliver: () => void): void {
     try {
-      report()
+      deliver()
     } catch (error) {
       this.#log.error({ err: error }, 'a follower of the store failed on a change')
     }

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { type Ask, createDurableStore, type DurableStore } from './durable-store.ts'
-import { LAST_KNOWN_FILE, LastKnown } from './fallback-copy.ts'
+import { createDurableStore, type DurableStore, type Query } from './durable-store.ts'
+import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
 import { type Migrator, migrate } from './migrations.ts'
 import { DatabaseRefused, PostgresEngine } from './postgres.ts'
-import { ReturningEngine } from './reconnecting-engine.ts'
+import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
 import type { Engine } from './sql.ts'
 import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
@@ -21,15 +21,15 @@ export {
 } from './dashboard-sessions.ts'
 export type { DurableStore } from './durable-store.ts'
 export {
-  type DeadEvent,
+  type DeadLetter,
   type EventQueue,
   openEventQueue,
+  type PendingEvent,
   type QueuedEvent,
   type Settlement,
   type SinkState,
-  type WaitingEvent,
 } from './event-queue.ts'
-export { type LoginEnding, type LoginRecords, openLoginRecords } from './login-records.ts'
+export { type LoginRecords, type LoginRevocation, openLoginRecords } from './login-records.ts'
 export { MasterKeyRefused } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
 export type {
@@ -45,11 +45,11 @@ export {
   type NameUseQuery,
   openNameClaims,
 } from './name-claims.ts'
-export { type KnownNode, type Nodes, openNodes } from './nodes.ts'
+export { type NodeRecord, type Nodes, openNodes } from './nodes.ts'
 export { DatabaseRefused } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { addMasterKey, rotateMasterKey } from './rotate.ts'
-export { SealBroken } from './seal.ts'
+export { UnsealError } from './seal.ts'
 export * from './store.ts'
 
 export interface StoreOptions {
@@ -66,12 +66,12 @@ export interface StoreOptions {
 /** Opens all durable state: brings the tables up to date, and checks the master key against what is sealed there. */
 export async function openStore(options: StoreOptions): Promise<DurableStore> {
   const { url, dataDir, keepCopy = false } = options
-  if (!keepCopy) return openOn(openEngine(options), options)
-  const copy = await LastKnown.open({ ...options, file: join(dataDir, LAST_KNOWN_FILE) })
+  if (!keepCopy) return openOnEngine(openEngine(options), options)
+  const copy = await FallbackCopy.open({ ...options, file: join(dataDir, FALLBACK_COPY_FILE) })
   try {
     const engine = openEngine(options, copy)
-    const store = await openOn(engine, options, copy)
-    void copy.keep(engine, { shared: url !== undefined })
+    const store = await openOnEngine(engine, options, copy)
+    void copy.replicate(engine, { shared: url !== undefined })
     return {
       ...store,
       async close() {
@@ -85,7 +85,7 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
   }
 }
 
-function openEngine({ url, dataDir, log }: StoreOptions, copy?: LastKnown): Engine & Migrator {
+function openEngine({ url, dataDir, log }: StoreOptions, copy?: FallbackCopy): Engine & Migrator {
   if (url === undefined) return openSqlite(join(dataDir, DATABASE_FILE), log, copy)
   if (/^postgres(ql)?:\/\//.test(url)) return new PostgresEngine(url, log)
   throw new DatabaseRefused(
@@ -94,37 +94,37 @@ function openEngine({ url, dataDir, log }: StoreOptions, copy?: LastKnown): Engi
 }
 
 /** Where a copy of the database is known, its file is waited for when it is missing, and never made anew. */
-function openSqlite(file: string, log: Logger, copy: LastKnown | undefined): Engine & Migrator {
-  if (!copy?.whole) return new SqliteEngine(file, log)
+function openSqlite(file: string, log: Logger, copy: FallbackCopy | undefined): Engine & Migrator {
+  if (!copy?.usable) return new SqliteEngine(file, log)
   const open = () => {
     if (existsSync(file)) return new SqliteEngine(file, log)
     throw new StoreUnavailable(
-      `The database ${file} is missing: put it back or restore a backup. To begin anew, remove ${LAST_KNOWN_FILE} too.`,
+      `The database ${file} is missing: put it back or restore a backup. To begin anew, remove ${FALLBACK_COPY_FILE} too.`,
     )
   }
   try {
     return open()
   } catch (error) {
-    if (!copy.isEnough(error)) throw error
-    return new ReturningEngine(sqliteDialect, open)
+    if (!copy.failOver(error)) throw error
+    return new ReconnectingEngine(sqliteDialect, open)
   }
 }
 
-async function openOn(
+async function openOnEngine(
   engine: Engine & Migrator,
   { masterKeyFile, clock, log }: StoreOptions,
-  copy?: LastKnown,
+  copy?: FallbackCopy,
 ): Promise<DurableStore> {
   try {
     try {
       await migrate(engine, migrations)
     } catch (error) {
-      if (!copy?.isEnough(error)) throw error
+      if (!copy?.failOver(error)) throw error
       log.warn({ err: error }, 'the database is away: going on with what was last known of it')
     }
-    const ask: Ask | undefined = copy && ((question) => copy.ask(engine.reader, question))
-    const onCommit = copy && (() => copy.databaseReturned())
-    return await createDurableStore({ engine, ask, onCommit, masterKeyFile, clock, log })
+    const query: Query | undefined = copy && ((read) => copy.query(engine.reader, read))
+    const onCommit = copy && (() => copy.markAvailable())
+    return await createDurableStore({ engine, query, onCommit, masterKeyFile, clock, log })
   } catch (error) {
     await engine.close()
     throw error

@@ -8,7 +8,7 @@ type InTransaction = <T>(body: (sql: LeaseSql) => Promise<T>) => Promise<T>
  * Takes a lease if it is free, run out, or the holder's own. Time is the database's, never this process's wall clock
  * (P54), and every take-over raises the fence, so that whoever slept through its lease is recognised.
  */
-export async function takeLease(
+export async function acquireLease(
   inTransaction: InTransaction,
   name: string,
   holder: string,
@@ -73,6 +73,6 @@ export async function requireLease(
  * clock, began anew.
  */
 export function isLeased(lease: Readonly<Record<string, unknown>>, now: number): boolean {
-  const left = Number(lease.expires_at) - now
-  return left > 0 && left <= Number(lease.ttl)
+  const remainingMs = Number(lease.expires_at) - now
+  return remainingMs > 0 && remainingMs <= Number(lease.ttl)
 }

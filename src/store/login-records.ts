@@ -2,7 +2,7 @@ import type { DurableStore } from './durable-store.ts'
 import type { Sql } from './sql.ts'
 
 /** Log-in sessions of a place that are over: those of a subject that began at or before `at`. */
-export interface LoginEnding {
+export interface LoginRevocation {
   readonly place: string
   readonly subject: string
   readonly at: number
@@ -14,36 +14,36 @@ export interface LoginEnding {
 export interface LoginRecords {
   /** True for the first to use this, on any node, until it expires. */
   use(id: string, options: { now: number; until: number }): Promise<boolean>
-  end(ending: LoginEnding): Promise<void>
+  end(revocation: LoginRevocation): Promise<void>
   /** Endings written after a number, oldest first; begins anew when the database is one from before that number. */
   endingsAfter(
     number: number,
     limit: number,
-  ): Promise<{ endings: readonly LoginEnding[]; number: number; more: boolean }>
+  ): Promise<{ endings: readonly LoginRevocation[]; number: number; more: boolean }>
   purge(now: number): Promise<void>
 }
 
-const PURGE_AT_ONCE = 2_000
+const PURGE_BATCH_SIZE = 2_000
 
 /** The log-in records in the tables of a store. */
-export function openLoginRecords({ ask, inTransaction }: DurableStore): LoginRecords {
+export function openLoginRecords({ query, inTransaction }: DurableStore): LoginRecords {
   return {
     use: (id, { now, until }) =>
       inTransaction(async (sql) => {
-        const taken = await sql.run(
+        const inserted = await sql.run(
           `INSERT INTO login_uses (id, expires_at) VALUES (?, ?)
            ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE login_uses.expires_at <= ?`,
           id,
           until,
           now,
         )
-        return taken > 0
+        return inserted > 0
       }),
 
     end: ({ place, subject, at, until }) =>
       inTransaction(async (sql) => {
         // Writers follow one another, so that numbers become visible in their order.
-        const number = (await lastEndingNumber(sql)) + 1
+        const number = (await lastRevocationNumber(sql)) + 1
         await sql.run(
           `INSERT INTO login_endings (place, subject, at, expires_at, number) VALUES (?, ?, ?, ?, ?)
            ON CONFLICT (place, subject) DO UPDATE SET number = excluded.number,
@@ -59,8 +59,8 @@ export function openLoginRecords({ ask, inTransaction }: DurableStore): LoginRec
       }),
 
     endingsAfter: (number, limit) =>
-      ask(async (sql) => {
-        const after = (await lastEndingNumber(sql)) < number ? 0 : number
+      query(async (sql) => {
+        const after = (await lastRevocationNumber(sql)) < number ? 0 : number
         const rows = await sql.all(
           'SELECT place, subject, at, expires_at, number FROM login_endings WHERE number > ? ORDER BY number LIMIT ?',
           after,
@@ -79,15 +79,15 @@ export function openLoginRecords({ ask, inTransaction }: DurableStore): LoginRec
       }),
 
     async purge(now) {
-      const remove = (table: string, key: string, kept = '') =>
+      const remove = (table: string, key: string, condition = '') =>
         inTransaction(async (sql) => {
-          const gone = await sql.run(
+          const deleted = await sql.run(
             `DELETE FROM ${table} WHERE (${key}) IN
-             (SELECT ${key} FROM ${table} WHERE expires_at <= ? ${kept} LIMIT ?)`,
+             (SELECT ${key} FROM ${table} WHERE expires_at <= ? ${condition} LIMIT ?)`,
             now,
-            PURGE_AT_ONCE,
+            PURGE_BATCH_SIZE,
           )
-          return gone === PURGE_AT_ONCE
+          return deleted === PURGE_BATCH_SIZE
         })
       while (await remove('login_uses', 'id'));
       // The last number stays, so that none is given out twice.
@@ -98,7 +98,7 @@ export function openLoginRecords({ ask, inTransaction }: DurableStore): LoginRec
 }
 
 /** The number of the newest ending. */
-export async function lastEndingNumber(sql: Sql): Promise<number> {
-  const found = await sql.get('SELECT MAX(number) AS number FROM login_endings')
-  return Number(found?.number ?? 0)
+export async function lastRevocationNumber(sql: Sql): Promise<number> {
+  const row = await sql.get('SELECT MAX(number) AS number FROM login_endings')
+  return Number(row?.number ?? 0)
 }

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { type MasterKey, masterKey } from './seal.ts'
+import { type MasterKey, toMasterKey } from './seal.ts'
 
 /** The key file is missing, unsafe or wrong: nothing can be opened, so the start ends here. */
 export class MasterKeyRefused extends Error {
@@ -24,9 +24,9 @@ export class MasterKeyRefused extends Error {
  */
 export class Keyring {
   readonly file: string
-  #inFile: readonly MasterKey[] = []
+  #fileKeys: readonly MasterKey[] = []
   // A key once known stays known to this process: rows read before a rotation may be opened after it.
-  readonly #known = new Map<string, MasterKey>()
+  readonly #cache = new Map<string, MasterKey>()
 
   constructor(file: string) {
     this.file = file
@@ -35,44 +35,44 @@ export class Keyring {
 
   /** The keys in the file, oldest first. */
   get keys(): readonly MasterKey[] {
-    return this.#inFile
+    return this.#fileKeys
   }
 
   readonly find = (id: string): MasterKey | undefined => {
-    const known = this.#known.get(id)
-    if (known) return known
+    const cached = this.#cache.get(id)
+    if (cached) return cached
     try {
       this.reload()
     } catch {
       return undefined
     }
-    return this.#known.get(id)
+    return this.#cache.get(id)
   }
 
   reload(): void {
-    this.#inFile = readMasterKeys(this.file)
-    for (const key of this.#inFile) this.#known.set(key.id, key)
+    this.#fileKeys = readMasterKeys(this.file)
+    for (const key of this.#fileKeys) this.#cache.set(key.id, key)
   }
 }
 
 /** Makes a key file with one fresh key, mode 0600; leaves an existing file alone. */
 export function createMasterKeyFile(file: string): void {
-  const draft = writeDraft(file, [masterKey(randomBytes(32))])
+  const tempFile = writeTempFile(file, [toMasterKey(randomBytes(32))])
   try {
     // A link appears whole or not at all, and never replaces a key that another process made at the same moment.
-    linkSync(draft, file)
-    syncFolder(file)
+    linkSync(tempFile, file)
+    syncDirectory(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
-    rmSync(draft)
+    rmSync(tempFile)
   }
 }
 
 /** Replaces the keys in a file at once: a reader sees the old keys or the new ones, also after a power cut. */
 export function writeMasterKeys(file: string, keys: readonly MasterKey[]): void {
-  renameSync(writeDraft(file, keys), file)
-  syncFolder(file)
+  renameSync(writeTempFile(file, keys), file)
+  syncDirectory(file)
 }
 
 /** Reads the keys of a file; throws `MasterKeyRefused` with what to do when it is missing, unsafe or wrong. */
@@ -102,23 +102,23 @@ export function readMasterKeys(file: string): MasterKey[] {
     if (bytes.length !== 32 || bytes.toString('base64') !== line) {
       throw new MasterKeyRefused(`The master key file ${file} must hold 32 bytes in base64 on each line.`)
     }
-    return masterKey(bytes)
+    return toMasterKey(bytes)
   })
 }
 
-function writeDraft(file: string, keys: readonly MasterKey[]): string {
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
-  const handle = openSync(draft, 'wx', 0o600)
+function writeTempFile(file: string, keys: readonly MasterKey[]): string {
+  const tempFile = `${file}.${randomBytes(6).toString('hex')}`
+  const handle = openSync(tempFile, 'wx', 0o600)
   try {
     writeSync(handle, keys.map((key) => `${key.bytes.toString('base64')}\n`).join(''))
     fsyncSync(handle)
   } finally {
     closeSync(handle)
   }
-  return draft
+  return tempFile
 }
 
-function syncFolder(file: string): void {
+function syncDirectory(file: string): void {
   const handle = openSync(dirname(file), 'r')
   try {
     fsyncSync(handle)

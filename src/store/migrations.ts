@@ -5,7 +5,7 @@ import type { Dialect, Sql } from './sql.ts'
 export interface Migrator {
   readonly dialect: Dialect
   /** Runs `work` in a transaction that no other process migrates beside; all of it takes hold, or nothing. */
-  exclusively<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T>
 }
 
 /** The database was made by a release this one does not know. */
@@ -22,22 +22,22 @@ export async function migrate(
   migrations: readonly Migration[],
   onStatement: (version: number, index: number) => void = () => {},
 ): Promise<number> {
-  const known = migrations.at(-1)!.version
-  const found = await migrator.exclusively(async (sql) => {
+  const supported = migrations.at(-1)!.version
+  const current = await migrator.runExclusive(async (sql) => {
     await sql.run(
       `CREATE TABLE IF NOT EXISTS schema_versions (version ${migrator.dialect.integer} NOT NULL PRIMARY KEY,
        compatible_from ${migrator.dialect.integer} NOT NULL)`,
     )
     return schemaVersion(sql)
   })
-  if (found.version > known && found.compatibleFrom > known) {
+  if (current.version > supported && current.compatibleFrom > supported) {
     throw new NewerSchema(
-      `The database has schema ${found.version} and this release knows ${known}: start a newer release, or restore a backup made before the upgrade.`,
+      `The database has schema ${current.version} and this release knows ${supported}: start a newer release, or restore a backup made before the upgrade.`,
     )
   }
   for (const migration of migrations) {
-    if (migration.version <= found.version) continue
-    await migrator.exclusively(async (sql) => {
+    if (migration.version <= current.version) continue
+    await migrator.runExclusive(async (sql) => {
       // Another process may have been faster while this one waited for its turn.
       if ((await schemaVersion(sql)).version >= migration.version) return
       for (const [index, statement] of migration.statements(migrator.dialect).entries()) {
@@ -51,7 +51,7 @@ export async function migrate(
       )
     })
   }
-  return found.version
+  return current.version
 }
 
 /** The version of the tables as they are; 0 for a database without any. */

@@ -59,49 +59,55 @@ export type NameClaimDecision =
 export function decideNameClaim(
   request: NameClaimRequest,
   claims: readonly NameClaim[],
-  wall: number,
+  wallMs: number,
   spans: NameSpans,
 ): NameClaimDecision {
-  const refuse = (because: 'held' | 'kept' | 'cooldown', holders: readonly NameClaim[] = []) => ({
+  const reject = (reason: 'held' | 'kept' | 'cooldown', holders: readonly NameClaim[] = []) => ({
     granted: false as const,
-    because,
+    because: reason,
     holders: holders.map(({ session, credential }) => ({ session, credential })),
   })
-  const foreign = claims.filter((claim) => claim.account !== request.account)
-  if (foreign.some((claim) => claim.releasedAt === undefined)) return refuse('held')
-  if (foreign.some((claim) => isOutOfReach(claim, wall, spans))) return refuse('cooldown')
+  const otherAccounts = claims.filter((claim) => claim.account !== request.account)
+  if (otherAccounts.some((claim) => claim.releasedAt === undefined)) return reject('held')
+  if (otherAccounts.some((claim) => isUnavailableToOthers(claim, wallMs, spans))) return reject('cooldown')
 
-  const own = claims.filter(
+  const sameListener = claims.filter(
     ({ account, listener }) => account === request.account && listener === request.listener,
   )
-  const former = own.filter((claim) => isFormer(claim, request))
-  const held = own.filter((claim) => claim.releasedAt === undefined && !former.includes(claim))
-  if (!held.every((claim) => claim.pooled && request.pooled && claim.proto === request.proto))
-    return refuse('held', held)
-  const waiting = own.some(
+  const replaceable = sameListener.filter((claim) => isReplacedBy(claim, request))
+  const active = sameListener.filter(
+    (claim) => claim.releasedAt === undefined && !replaceable.includes(claim),
+  )
+  if (!active.every((claim) => claim.pooled && request.pooled && claim.proto === request.proto))
+    return reject('held', active)
+  const awaitingCredential = sameListener.some(
     (claim) =>
       claim.kept &&
       claim.releasedAt !== undefined &&
-      wall - claim.releasedAt < spans.graceMs &&
+      wallMs - claim.releasedAt < spans.graceMs &&
       claim.credential !== request.credential,
   )
-  if (waiting && held.length === 0) return refuse('kept')
-  const fence = own.find(({ tunnel }) => tunnel === request.tunnel)?.fence
-  return { granted: true, replaced: [...foreign, ...own.filter((claim) => !held.includes(claim))], fence }
+  if (awaitingCredential && active.length === 0) return reject('kept')
+  const fence = sameListener.find(({ tunnel }) => tunnel === request.tunnel)?.fence
+  return {
+    granted: true,
+    replaced: [...otherAccounts, ...sameListener.filter((claim) => !active.includes(claim))],
+    fence,
+  }
 }
 
 /** Whether a released name may not be used by other accounts yet. */
-export function isOutOfReach(
+export function isUnavailableToOthers(
   { releasedAt, kept }: Pick<NameClaim, 'releasedAt' | 'kept'>,
-  wall: number,
+  wallMs: number,
   { graceMs, cooldownMs }: NameSpans,
 ): boolean {
   if (releasedAt === undefined) return true
-  return wall - releasedAt < Math.max(kept ? graceMs : 0, cooldownMs)
+  return wallMs - releasedAt < Math.max(kept ? graceMs : 0, cooldownMs)
 }
 
 /** The same bind in the same session, or any of a former connection of the same agent. */
-function isFormer(claim: NameClaim, request: NameClaimRequest): boolean {
+function isReplacedBy(claim: NameClaim, request: NameClaimRequest): boolean {
   if (claim.session === request.session) return claim.bind === request.bind
   return claim.credential === request.credential && claim.client === request.client
 }

@@ -2,14 +2,14 @@ import type { DurableStore } from './durable-store.ts'
 import { isLeased } from './leases.ts'
 import {
   decideNameClaim,
-  isOutOfReach,
+  isUnavailableToOthers,
   type NameClaim,
   type NameClaimOutcome,
   type NameClaimRequest,
   type NameListener,
   type NameSpans,
 } from './name-claim-rules.ts'
-import type { Dialect, Eventually, Sql, SqlRecord } from './sql.ts'
+import type { Dialect, MaybePromise, Sql, SqlRecord } from './sql.ts'
 
 /** A claim that is given back. */
 export interface NameRelease {
@@ -54,9 +54,9 @@ export interface NameClaimRows {
   sweep(spans: NameSpans, maxReleased: number): Promise<void>
 }
 
-type ClaimSql = Sql & { now(): Eventually<number> }
+type ClaimSql = Sql & { now(): MaybePromise<number> }
 
-const COLUMNS = [
+const CLAIM_COLUMNS = [
   'name',
   'listener',
   'tunnel',
@@ -72,18 +72,18 @@ const COLUMNS = [
   'released_at',
   'kept',
 ]
-const CLAIM = COLUMNS.join(', ')
+const CLAIM_LIST = CLAIM_COLUMNS.join(', ')
 /** The row of the table of leases that counts the fences of all claims. */
-const FENCE = 'naming.fence'
-const SWEEP_AT_ONCE = 2_000
+const FENCE_LEASE = 'naming.fence'
+const SWEEP_BATCH_SIZE = 2_000
 
 /** The claims in the tables of a store. */
 export function openNameClaims({ inTransaction, engine }: DurableStore): NameClaimRows {
   const { dialect } = engine
-  const { listed, wallClock } = dialect
-  const wallOf = async (sql: Sql) => Number((await sql.get(`SELECT ${wallClock} AS wall`))?.wall)
+  const { unnest, wallClock } = dialect
+  const readWallClock = async (sql: Sql) => Number((await sql.get(`SELECT ${wallClock} AS wall`))?.wall)
 
-  async function holdLease(sql: ClaimSql, { id, leaseMs }: NameNode, now: number): Promise<void> {
+  async function renewLease(sql: ClaimSql, { id, leaseMs }: NameNode, now: number): Promise<void> {
     await sql.run(
       `INSERT INTO name_nodes (node, ttl, expires_at) VALUES (?, ?, ?)
        ON CONFLICT (node) DO UPDATE SET ttl = excluded.ttl, expires_at = excluded.expires_at`,
@@ -94,20 +94,20 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
   }
 
   /** Lets the names of nodes go that are not alive. */
-  async function releaseDead(sql: ClaimSql, nodes: readonly string[]): Promise<void> {
+  async function releaseNodes(sql: ClaimSql, nodes: readonly string[]): Promise<void> {
     if (nodes.length === 0) return
     const dead = JSON.stringify(nodes)
     await sql.run(
       `UPDATE name_claims SET released_at = ${wallClock}, kept = 1
-       WHERE released_at IS NULL AND node IN (${listed})`,
+       WHERE released_at IS NULL AND node IN (${unnest})`,
       dead,
     )
-    await sql.run(`DELETE FROM name_nodes WHERE node IN (${listed})`, dead)
+    await sql.run(`DELETE FROM name_nodes WHERE node IN (${unnest})`, dead)
   }
 
   async function release(sql: ClaimSql, releases: readonly NameRelease[]): Promise<void> {
     const text = `UPDATE name_claims SET released_at = ${wallClock}, kept = ?
-      WHERE released_at IS NULL AND tunnel IN (${listed})`
+      WHERE released_at IS NULL AND tunnel IN (${unnest})`
     const tunnels = (kept: boolean) =>
       releases.filter((each) => each.kept === kept).map(({ tunnel }) => tunnel)
     const [lost, ended] = [tunnels(true), tunnels(false)]
@@ -119,14 +119,14 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
 
   /** What a batch of claims is decided by. Nothing is read when there are none. */
   async function readClaims(sql: ClaimSql, requests: readonly NameClaimRequest[]) {
-    if (requests.length === 0) return { wall: 0, rows: [], fence: 0 }
+    if (requests.length === 0) return { wallMs: 0, rows: [], fence: 0 }
     const names = JSON.stringify([...new Set(requests.map(({ name }) => name))])
-    const [wall, rows, counter] = await Promise.all([
-      wallOf(sql),
-      sql.all(`SELECT ${CLAIM} FROM name_claims WHERE name IN (${listed})`, names),
-      sql.get('SELECT fence FROM leases WHERE name = ?', FENCE),
+    const [wallMs, rows, counter] = await Promise.all([
+      readWallClock(sql),
+      sql.all(`SELECT ${CLAIM_LIST} FROM name_claims WHERE name IN (${unnest})`, names),
+      sql.get('SELECT fence FROM leases WHERE name = ?', FENCE_LEASE),
     ])
-    return { wall, rows, fence: Number(counter?.fence ?? 0) }
+    return { wallMs, rows, fence: Number(counter?.fence ?? 0) }
   }
 
   async function writeClaims(sql: ClaimSql, node: NameNode, batch: Batch): Promise<void> {
@@ -134,10 +134,10 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     if (granted.length === 0) return
     await Promise.all([
       replaced.length > 0 &&
-        sql.run(`DELETE FROM name_claims WHERE tunnel IN (${listed})`, JSON.stringify(replaced)),
+        sql.run(`DELETE FROM name_claims WHERE tunnel IN (${unnest})`, JSON.stringify(replaced)),
       sql.apply({
         table: 'name_claims',
-        columns: COLUMNS,
+        columns: CLAIM_COLUMNS,
         rows: granted.map((claim) => [
           ...[claim.name, claim.listener, claim.tunnel, claim.account, node.id, claim.session, claim.bind],
           ...[claim.credential, claim.client, claim.proto, claim.pooled ? 1 : 0, claim.fence, null, 0],
@@ -146,7 +146,7 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
       sql.run(
         `INSERT INTO leases (name, holder, fence, ttl, expires_at) VALUES (?, '', ?, 0, 0)
          ON CONFLICT (name) DO UPDATE SET fence = excluded.fence`,
-        FENCE,
+        FENCE_LEASE,
         fence,
       ),
     ])
@@ -167,63 +167,64 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     change: (node, { claims, releases }, spans) =>
       inTransaction(async (sql) => {
         // Sent together: a connection answers in order, so that releases are seen by what is read after them.
-        const [{ now, alive, dead }, , view] = await Promise.all([
+        const [{ now, alive, dead }, , snapshot] = await Promise.all([
           readNodes(sql),
           release(sql, releases),
           readClaims(sql, claims),
         ])
-        const known = view.rows.map((row) => claimOf(row, alive, view.wall))
-        const batch = decideBatch(claims, known, { ...view, spans })
+        const existing = snapshot.rows.map((row) => toNameClaim(row, alive, snapshot.wallMs))
+        const batch = decideBatch(claims, existing, { ...snapshot, spans })
         // Before the claims, so that the time their names wait begins now and not anew with every claim.
-        await releaseDead(
+        await releaseNodes(
           sql,
           dead.filter((id) => id !== node.id),
         )
-        await Promise.all([writeClaims(sql, node, batch), holdLease(sql, node, now)])
+        await Promise.all([writeClaims(sql, node, batch), renewLease(sql, node, now)])
         return { outcomes: batch.outcomes, lost: !alive.has(node.id) }
       }),
 
     renew: (node) =>
       inTransaction(async (sql) => {
         const { now, alive, dead } = await readNodes(sql)
-        await releaseDead(
+        await releaseNodes(
           sql,
           dead.filter((id) => id !== node.id),
         )
-        await holdLease(sql, node, now)
+        await renewLease(sql, node, now)
         return { lost: !alive.has(node.id) }
       }),
 
     join: (node, formerPrefix) =>
       inTransaction(async (sql) => {
         const { now, alive, dead } = await readNodes(sql)
-        const former = [...alive].filter((id) => id.startsWith(formerPrefix))
-        await releaseDead(sql, [...dead, ...former])
+        const formerNodes = [...alive].filter((id) => id.startsWith(formerPrefix))
+        await releaseNodes(sql, [...dead, ...formerNodes])
         await sql.run(
           `UPDATE name_claims SET released_at = ${wallClock}, kept = 1
            WHERE released_at IS NULL AND node NOT IN (SELECT node FROM name_nodes)`,
         )
-        await holdLease(sql, node, now)
+        await renewLease(sql, node, now)
       }),
 
     leave: (node) =>
       inTransaction(async (sql) => {
-        await releaseDead(sql, [node.id])
+        await releaseNodes(sql, [node.id])
       }),
 
     async ports(account, spans) {
       const sql = engine.reader
-      const wall = await wallOf(sql)
+      const wallMs = await readWallClock(sql)
       const rows = await sql.all(
-        `SELECT ${CLAIM} FROM name_claims WHERE name >= 'tcp:' AND name < 'tcp;' AND listener = 'tcp'`,
+        `SELECT ${CLAIM_LIST} FROM name_claims WHERE name >= 'tcp:' AND name < 'tcp;' AND listener = 'tcp'`,
       )
-      const claims = rows.map((row) => claimOf(row, undefined, wall))
+      const claims = rows.map((row) => toNameClaim(row, undefined, wallMs))
       const own = claims.filter((each) => each.account === account && each.releasedAt !== undefined)
       const others = claims.filter(
         (each) =>
-          each.releasedAt === undefined || (each.account !== account && isOutOfReach(each, wall, spans)),
+          each.releasedAt === undefined ||
+          (each.account !== account && isUnavailableToOthers(each, wallMs, spans)),
       )
-      return { own: own.map(portOf), others: others.map(portOf) }
+      return { own: own.map(toPort), others: others.map(toPort) }
     },
 
     async setPooled(tunnel, pooled) {
@@ -241,24 +242,24 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     },
 
     async sweep({ graceMs, cooldownMs }, maxReleased) {
-      const remove = (which: string, ...values: (string | number)[]) =>
+      const remove = (condition: string, ...values: (string | number)[]) =>
         inTransaction(async (sql) => {
-          const gone = await sql.run(
+          const deleted = await sql.run(
             `DELETE FROM name_claims WHERE (name, listener, tunnel) IN
-             (SELECT name, listener, tunnel FROM name_claims WHERE ${which} LIMIT ${SWEEP_AT_ONCE})`,
+             (SELECT name, listener, tunnel FROM name_claims WHERE ${condition} LIMIT ${SWEEP_BATCH_SIZE})`,
             ...values,
           )
-          return gone === SWEEP_AT_ONCE
+          return deleted === SWEEP_BATCH_SIZE
         })
-      const before = (await wallOf(engine.reader)) - Math.max(graceMs, cooldownMs)
+      const before = (await readWallClock(engine.reader)) - Math.max(graceMs, cooldownMs)
       while (await remove('released_at <= ?', before));
-      const crowded = await engine.reader.all(
+      const overLimit = await engine.reader.all(
         `SELECT account, count(*) - ? AS excess FROM name_claims WHERE released_at IS NOT NULL
          GROUP BY account HAVING count(*) > ?`,
         maxReleased,
         maxReleased,
       )
-      for (const { account, excess } of crowded) {
+      for (const { account, excess } of overLimit) {
         const oldest = await engine.reader.get(
           `SELECT released_at FROM name_claims WHERE account = ? AND released_at IS NOT NULL
            ORDER BY released_at LIMIT 1 OFFSET ?`,
@@ -274,36 +275,36 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
 /** Names to look at: these themselves, and all that begin with `below`. */
 export interface NameUseQuery {
   readonly names?: readonly string[]
-  readonly below?: string
+  readonly prefix?: string
   /** Also those that the account itself holds now. */
-  readonly orHeld?: boolean
+  readonly includeHeld?: boolean
   readonly limit: number
 }
 
 /** Those of the names that another account holds, or keeps out of reach since its last use. */
 export async function namesUsedByOthers(
   sql: Sql,
-  { listed, wallClock }: Pick<Dialect, 'listed' | 'wallClock'>,
+  { unnest, wallClock }: Pick<Dialect, 'unnest' | 'wallClock'>,
   account: string,
-  { names = [], below, orHeld = false, limit }: NameUseQuery,
+  { names = [], prefix, includeHeld = false, limit }: NameUseQuery,
   { graceMs, cooldownMs }: NameSpans,
 ): Promise<string[]> {
-  const search = (which: string, ...values: string[]) =>
+  const search = (condition: string, ...values: string[]) =>
     sql.all(
-      `SELECT DISTINCT name FROM name_claims WHERE ${which} AND ((account <> ? AND (released_at IS NULL
+      `SELECT DISTINCT name FROM name_claims WHERE ${condition} AND ((account <> ? AND (released_at IS NULL
        OR released_at > ${wallClock} - ? OR (kept = 1 AND released_at > ${wallClock} - ?)))
-       ${orHeld ? 'OR released_at IS NULL' : ''}) LIMIT ?`,
+       ${includeHeld ? 'OR released_at IS NULL' : ''}) LIMIT ?`,
       ...values,
       account,
       cooldownMs,
       graceMs,
       limit,
     )
-  const found = [
-    ...(names.length === 0 ? [] : await search(`name IN (${listed})`, JSON.stringify(names))),
-    ...(below === undefined ? [] : await search('name >= ? AND name < ?', below, `${below}\u{10ffff}`)),
+  const rows = [
+    ...(names.length === 0 ? [] : await search(`name IN (${unnest})`, JSON.stringify(names))),
+    ...(prefix === undefined ? [] : await search('name >= ? AND name < ?', prefix, `${prefix}\u{10ffff}`)),
   ]
-  return found.map(({ name }) => String(name))
+  return rows.map(({ name }) => String(name))
 }
 
 /** Notes that a reservation of the account held a name until now. */
@@ -314,7 +315,7 @@ export async function releaseName(
   { name, listener, id }: { name: string; listener: NameListener; id: string },
 ): Promise<void> {
   await sql.run(
-    `INSERT INTO name_claims (${CLAIM}) VALUES (?, ?, ?, ?, '', '', '', '', '', '', 0, 0, ${wallClock}, 0)
+    `INSERT INTO name_claims (${CLAIM_LIST}) VALUES (?, ?, ?, ?, '', '', '', '', '', '', 0, 0, ${wallClock}, 0)
      ON CONFLICT DO NOTHING`,
     name,
     listener,
@@ -323,7 +324,7 @@ export async function releaseName(
   )
 }
 
-function claimOf(row: SqlRecord, alive: ReadonlySet<string> | undefined, wall: number): NameClaim {
+function toNameClaim(row: SqlRecord, alive: ReadonlySet<string> | undefined, wallMs: number): NameClaim {
   const dead = row.released_at === null && alive !== undefined && !alive.has(String(row.node))
   return {
     name: String(row.name),
@@ -337,12 +338,12 @@ function claimOf(row: SqlRecord, alive: ReadonlySet<string> | undefined, wall: n
     proto: String(row.proto),
     pooled: row.pooled === 1,
     fence: Number(row.fence),
-    releasedAt: dead ? wall : row.released_at === null ? undefined : Number(row.released_at),
+    releasedAt: dead ? wallMs : row.released_at === null ? undefined : Number(row.released_at),
     kept: dead || row.kept === 1,
   }
 }
 
-function portOf({ name }: NameClaim): number {
+function toPort({ name }: NameClaim): number {
   return Number(name.slice('tcp:'.length))
 }
 
@@ -358,24 +359,27 @@ interface Batch {
 
 function decideBatch(
   requests: readonly NameClaimRequest[],
-  known: readonly NameClaim[],
-  { wall, fence: lastFence, spans }: { wall: number; fence: number; spans: NameSpans },
+  existing: readonly NameClaim[],
+  { wallMs, fence: lastFence, spans }: { wallMs: number; fence: number; spans: NameSpans },
 ): Batch {
-  const byName = Map.groupBy(known, ({ name }) => name)
+  const byName = Map.groupBy(existing, ({ name }) => name)
   const granted = new Map<string, NameClaim>()
   const replaced: string[] = []
   let fence = lastFence
   const outcomes = requests.map((request): NameClaimOutcome => {
     const claims = byName.get(request.name) ?? []
-    const decision = decideNameClaim(request, claims, wall, spans)
+    const decision = decideNameClaim(request, claims, wallMs, spans)
     if (!decision.granted) return decision
     const claim = { ...request, fence: decision.fence ?? ++fence, releasedAt: undefined, kept: false }
-    for (const old of decision.replaced) {
-      replaced.push(old.tunnel)
-      granted.delete(old.tunnel)
+    for (const replacedClaim of decision.replaced) {
+      replaced.push(replacedClaim.tunnel)
+      granted.delete(replacedClaim.tunnel)
     }
     granted.set(claim.tunnel, claim)
-    byName.set(request.name, [...claims.filter((old) => !decision.replaced.includes(old)), claim])
+    byName.set(request.name, [
+      ...claims.filter((replacedClaim) => !decision.replaced.includes(replacedClaim)),
+      claim,
+    ])
     return { granted: true, fence: claim.fence }
   })
   return { outcomes, granted: [...granted.values()], replaced, fence }

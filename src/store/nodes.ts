@@ -2,7 +2,7 @@ import type { DurableStore } from './durable-store.ts'
 import type { Sql } from './sql.ts'
 
 /** A process on this database, and where others reach the tunnels that it has. */
-export interface KnownNode {
+export interface NodeRecord {
   readonly id: string
   /** `host:port` */
   readonly address: string
@@ -19,14 +19,14 @@ export interface Nodes {
   beat(
     self: { id: string; address: string | undefined; agentAddress?: string | undefined },
     times: { ttlMs: number; expire: boolean },
-  ): Promise<readonly KnownNode[]>
+  ): Promise<readonly NodeRecord[]>
   /** Those that were last heard of, when the database cannot be told that this one is alive. */
-  lastKnown(): Promise<readonly KnownNode[]>
+  lastKnown(): Promise<readonly NodeRecord[]>
   leave(id: string): Promise<void>
 }
 
 /** The list of nodes in the tables of a store. */
-export function openNodes({ ask, inTransaction }: DurableStore): Nodes {
+export function openNodes({ query, inTransaction }: DurableStore): Nodes {
   return {
     beat: ({ id, address, agentAddress = '' }, { ttlMs, expire }) =>
       inTransaction(async (sql) => {
@@ -47,7 +47,7 @@ export function openNodes({ ask, inTransaction }: DurableStore): Nodes {
         return (await listNodes(sql)).filter((node) => node.id !== id)
       }),
 
-    lastKnown: () => ask(listNodes),
+    lastKnown: () => query(listNodes),
 
     async leave(id) {
       await inTransaction(async (sql) => sql.run('DELETE FROM nodes WHERE id = ?', id))
@@ -55,7 +55,7 @@ export function openNodes({ ask, inTransaction }: DurableStore): Nodes {
   }
 }
 
-async function listNodes(sql: Sql): Promise<KnownNode[]> {
+async function listNodes(sql: Sql): Promise<NodeRecord[]> {
   const rows = await sql.all('SELECT id, address, agent_address FROM nodes ORDER BY id')
   return rows.map((row) => ({
     id: String(row.id),

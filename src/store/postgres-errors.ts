@@ -6,17 +6,19 @@ const UNAVAILABLE = /^(08|28|3D|53|57|58|XX|25006|25P02|25P03|40|55P03|42501)/
 /** Turns whatever means "not now" into `StoreUnavailable` with a sentence, and leaves mistakes of ours as they are. */
 export function translateError(error: unknown): unknown {
   const { code, name } = error as { code?: unknown; name?: string }
-  if (name === 'StoreUnavailable' || !isConnectionTrouble(error, code)) return error
-  return new StoreUnavailable(`The PostgreSQL database cannot be used: ${describe(error)}.`, { cause: error })
+  if (name === 'StoreUnavailable' || !isUnavailable(error, code)) return error
+  return new StoreUnavailable(`The PostgreSQL database cannot be used: ${describeError(error)}.`, {
+    cause: error,
+  })
 }
 
 /** What went wrong, in words without the connection string. */
-export function describe(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return describe(error.errors[0])
+export function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
   return error instanceof Error ? error.message : String(error)
 }
 
-function isConnectionTrouble(error: unknown, code: unknown): boolean {
+function isUnavailable(error: unknown, code: unknown): boolean {
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object))
     return UNAVAILABLE.test(code)
   // Without a state from the server it is the driver or the network: refused, reset, timed out, ended.

@@ -1,30 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from '../base/log.ts'
-import { HEAD, toHead } from './changes.ts'
+import { SELECT_HEAD, toHead } from './changes.ts'
 import type { Migrator } from './migrations.ts'
-import { describe, translateError } from './postgres-errors.ts'
+import { describeError, translateError } from './postgres-errors.ts'
 import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 
-const CONNECT_MS = 2_000
-const READ_MS = 2_500
-const LOCK_MS = 5_000
-const WRITE_MS = 6_000
-const IDLE_IN_TRANSACTION_MS = 7_000
-const MIGRATION_MS = 60_000
-const SNAPSHOT_MS = 60_000
-const OUTCOME_MS = 2_000
-const POLL_MS = 1_000
+const CONNECT_TIMEOUT_MS = 2_000
+const READ_TIMEOUT_MS = 2_500
+const LOCK_TIMEOUT_MS = 5_000
+const WRITE_TIMEOUT_MS = 6_000
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 7_000
+const MIGRATION_TIMEOUT_MS = 60_000
+const SNAPSHOT_TIMEOUT_MS = 60_000
+const OUTCOME_TIMEOUT_MS = 2_000
+const POLL_INTERVAL_MS = 1_000
 const MIN_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
-const READERS = 8
+const MAX_READERS = 8
 
 const CHANNEL = 'adit_changes'
 // Any number will do that no other program uses for its advisory locks on the same database.
 const MIGRATION_LOCK = 4_080_424_277
-const OLDEST_VERSION = 130_000
-const LOCK_HEAD = `${HEAD.replace(' FROM', ', pg_current_xact_id()::text AS id FROM')} FOR UPDATE`
+const MIN_SERVER_VERSION = 130_000
+const LOCK_HEAD = `${SELECT_HEAD.replace(' FROM', ', pg_current_xact_id()::text AS id FROM')} FOR UPDATE`
 
 /** PostgreSQL's words. */
 export const postgresDialect: Dialect = {
@@ -33,7 +33,7 @@ export const postgresDialect: Dialect = {
   clustered: '',
   wallClock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
 
-  listed: 'SELECT json_array_elements_text(?::json) COLLATE "C"',
+  unnest: 'SELECT json_array_elements_text(?::json) COLLATE "C"',
 }
 
 /** A PostgreSQL database: one connection that writes, a few that read, and one that hears of others' commits. */
@@ -42,7 +42,7 @@ export class PostgresEngine implements Engine, Migrator {
   readonly reader: Sql
   readonly #config: pg.ClientConfig
   readonly #log: Logger
-  readonly #texts = new StatementTexts()
+  readonly #texts = new PreparedTexts()
   readonly #pool: pg.Pool
   #writer: Promise<pg.Client> | undefined
   #closed = false
@@ -51,26 +51,28 @@ export class PostgresEngine implements Engine, Migrator {
     this.#log = log
     this.#config = {
       connectionString: url,
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       application_name: 'adit',
       types: { getTypeParser },
     }
-    this.#pool = new pg.Pool({ ...this.#config, max: READERS, query_timeout: READ_MS })
+    this.#pool = new pg.Pool({ ...this.#config, max: MAX_READERS, query_timeout: READ_TIMEOUT_MS })
     // Without a listener a database restart would end this process (P8).
-    this.#pool.on('error', (error) => log.warn({ reason: describe(error) }, 'a database connection was lost'))
+    this.#pool.on('error', (error) =>
+      log.warn({ reason: describeError(error) }, 'a database connection was lost'),
+    )
     this.reader = new PostgresSql(this.#pool, this.#texts)
   }
 
   async begin(): Promise<WriteTransaction> {
-    const client = await this.#connected()
+    const client = await this.#writerClient()
     try {
       // Whoever has locked the head row is the only writer, so that revisions commit in their order. No prepared
       // statements here: several in one text take one step.
-      const locked = await command(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
-      const head = locked.rows[0]
+      const result = await command(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
+      const head = result.rows[0]
       return new PostgresTransaction(client, this.#texts, toHead(head), {
-        outcome: () => this.#outcome(String(head?.id)),
+        resolveOutcome: () => this.#outcome(String(head?.id)),
         drop: () => this.#drop(client),
       })
     } catch (error) {
@@ -79,8 +81,11 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
-  async exclusively<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connect({ query_timeout: MIGRATION_MS, lock_timeout: MIGRATION_MS })
+  async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const client = await this.#connect({
+      query_timeout: MIGRATION_TIMEOUT_MS,
+      lock_timeout: MIGRATION_TIMEOUT_MS,
+    })
     try {
       await verifyDurability(client)
       await command(client, `BEGIN; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
@@ -88,20 +93,20 @@ export class PostgresEngine implements Engine, Migrator {
       await command(client, 'COMMIT')
       return value
     } finally {
-      end(client)
+      endClient(client)
     }
   }
 
   /** Runs reads in the view of one moment, for as long as they take; writers are not held up. */
   async inSnapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connect({ query_timeout: SNAPSHOT_MS })
+    const client = await this.#connect({ query_timeout: SNAPSHOT_TIMEOUT_MS })
     try {
       await command(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const value = await work(new PostgresSql(client, this.#texts))
       await command(client, 'COMMIT')
       return value
     } finally {
-      end(client)
+      endClient(client)
     }
   }
 
@@ -120,40 +125,41 @@ export class PostgresEngine implements Engine, Migrator {
     await this.#pool.end().catch(() => {})
   }
 
-  async #listen(onCommit: () => void, stopped: AbortSignal): Promise<void> {
+  async #listen(onCommit: () => void, signal: AbortSignal): Promise<void> {
     let retryMs = MIN_RETRY_MS
-    while (!stopped.aborted) {
+    while (!signal.aborted) {
       let client: pg.Client | undefined
       try {
-        client = await this.#connect({ query_timeout: READ_MS })
+        client = await this.#connect({ query_timeout: READ_TIMEOUT_MS })
         client.on('notification', onCommit)
         await client.query(`LISTEN ${CHANNEL}`)
         retryMs = MIN_RETRY_MS
-        await this.#look(client, onCommit, stopped)
+        await this.#poll(client, onCommit, signal)
       } catch (error) {
-        if (!stopped.aborted) this.#log.warn({ reason: describe(error) }, 'waiting to hear of changes again')
+        if (!signal.aborted)
+          this.#log.warn({ reason: describeError(error) }, 'waiting to hear of changes again')
       } finally {
-        if (client) end(client)
+        if (client) endClient(client)
       }
-      if (stopped.aborted) return
-      await pause(retryMs * (0.5 + Math.random() / 2), stopped)
+      if (signal.aborted) return
+      await sleep(retryMs * (0.5 + Math.random() / 2), signal)
       retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
     }
   }
 
   /** Polls until the connection fails or watching ends; every query also shows that the connection still lives. */
-  async #look(client: pg.Client, onCommit: () => void, stopped: AbortSignal): Promise<void> {
-    let seen: unknown
-    while (!stopped.aborted) {
+  async #poll(client: pg.Client, onCommit: () => void, signal: AbortSignal): Promise<void> {
+    let lastHead: unknown
+    while (!signal.aborted) {
       const { rows } = await client.query('SELECT revision, pruned FROM head')
-      const now = JSON.stringify(rows[0])
-      if (now !== seen) onCommit()
-      seen = now
-      await pause(POLL_MS, stopped)
+      const currentHead = JSON.stringify(rows[0])
+      if (currentHead !== lastHead) onCommit()
+      lastHead = currentHead
+      await sleep(POLL_INTERVAL_MS, signal)
     }
   }
 
-  #connected(): Promise<pg.Client> {
+  #writerClient(): Promise<pg.Client> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('The store is closed.'))
     this.#writer ??= this.#connectWriter()
     return this.#writer
@@ -164,10 +170,10 @@ export class PostgresEngine implements Engine, Migrator {
     try {
       client = await this.#connect({
         pipeline: true,
-        query_timeout: WRITE_MS,
-        lock_timeout: LOCK_MS,
+        query_timeout: WRITE_TIMEOUT_MS,
+        lock_timeout: LOCK_TIMEOUT_MS,
         // A process that is stopped in the middle of a transaction must not keep the others from writing.
-        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       })
       const connected = client
       connected.once('error', () => this.#drop(connected))
@@ -175,7 +181,7 @@ export class PostgresEngine implements Engine, Migrator {
       await verifyDurability(connected)
       return connected
     } catch (error) {
-      if (client) end(client)
+      if (client) endClient(client)
       this.#writer = undefined
       throw error
     }
@@ -184,19 +190,19 @@ export class PostgresEngine implements Engine, Migrator {
   async #connect(extra: pg.ClientConfig): Promise<pg.Client> {
     const client = new pg.Client({ ...this.#config, ...extra })
     client.on('error', (error) =>
-      this.#log.warn({ reason: describe(error) }, 'a database connection was lost'),
+      this.#log.warn({ reason: describeError(error) }, 'a database connection was lost'),
     )
     try {
       await client.connect()
       return client
     } catch (error) {
-      end(client)
+      endClient(client)
       throw translateError(error)
     }
   }
 
   #drop(client: pg.Client): void {
-    end(client)
+    endClient(client)
     void this.#writer?.then(
       (current) => {
         if (current === client) this.#writer = undefined
@@ -207,11 +213,11 @@ export class PostgresEngine implements Engine, Migrator {
 
   /** What became of a transaction whose connection was lost while it was being committed. */
   async #outcome(id: string): Promise<'committed' | 'aborted' | 'unknown'> {
-    const deadline = performance.now() + OUTCOME_MS
+    const deadline = performance.now() + OUTCOME_TIMEOUT_MS
     while (performance.now() < deadline) {
       try {
-        const answer = await this.reader.get('SELECT pg_xact_status(?::xid8) AS status', id)
-        if (answer?.status === 'committed' || answer?.status === 'aborted') return answer.status
+        const row = await this.reader.get('SELECT pg_xact_status(?::xid8) AS status', id)
+        if (row?.status === 'committed' || row?.status === 'aborted') return row.status
       } catch {
         // The database is still away; the deadline decides how long that matters.
       }
@@ -223,9 +229,9 @@ export class PostgresEngine implements Engine, Migrator {
 
 class PostgresSql implements Sql {
   readonly #queryable: pg.Pool | pg.Client
-  readonly #texts: StatementTexts
+  readonly #texts: PreparedTexts
 
-  constructor(queryable: pg.Pool | pg.Client, texts: StatementTexts) {
+  constructor(queryable: pg.Pool | pg.Client, texts: PreparedTexts) {
     this.#queryable = queryable
     this.#texts = texts
   }
@@ -238,7 +244,7 @@ class PostgresSql implements Sql {
     return (await this.#query(text, values)).rows
   }
 
-  async lists(text: string, ...values: SqlValue[]): Promise<SqlValue[][]> {
+  async tuples(text: string, ...values: SqlValue[]): Promise<SqlValue[][]> {
     return (await this.all(text, ...values)).map((record) => Object.values(record))
   }
 
@@ -255,13 +261,16 @@ class PostgresSql implements Sql {
     // One statement for all of them: they touch different tables, and each is counted by what it returns.
     const parts = statements.map(({ text }, index) => `c${index} AS (${text} RETURNING 1)`)
     const counts = statements.map((_statement, index) => `(SELECT count(*) FROM c${index}) AS c${index}`)
-    const answer = await this.get(`WITH ${parts.join(', ')} SELECT ${counts.join(', ')}`, ...values)
-    return statements.map((_statement, index) => Number(answer?.[`c${index}`]))
+    const row = await this.get(`WITH ${parts.join(', ')} SELECT ${counts.join(', ')}`, ...values)
+    return statements.map((_statement, index) => Number(row?.[`c${index}`]))
   }
 
   async #query(text: string, values: readonly SqlValue[]): Promise<pg.QueryResult<SqlRecord>> {
     try {
-      return await this.#queryable.query<SqlRecord>({ ...this.#texts.of(text), values: values.map(storable) })
+      return await this.#queryable.query<SqlRecord>({
+        ...this.#texts.prepare(text),
+        values: values.map(replaceNul),
+      })
     } catch (error) {
       throw translateError(error)
     }
@@ -269,9 +278,9 @@ class PostgresSql implements Sql {
 }
 
 /** What a transaction needs of its engine when its connection fails. */
-interface Aftermath {
+interface CommitRecovery {
   /** What became of the transaction. */
-  outcome(): Promise<'committed' | 'aborted' | 'unknown'>
+  resolveOutcome(): Promise<'committed' | 'aborted' | 'unknown'>
   /** Gives the connection up. */
   drop(): void
 }
@@ -279,18 +288,18 @@ interface Aftermath {
 class PostgresTransaction extends PostgresSql implements WriteTransaction {
   readonly head: Head
   readonly #client: pg.Client
-  readonly #aftermath: Aftermath
+  readonly #recovery: CommitRecovery
 
-  constructor(client: pg.Client, texts: StatementTexts, head: Head, aftermath: Aftermath) {
+  constructor(client: pg.Client, texts: PreparedTexts, head: Head, recovery: CommitRecovery) {
     super(client, texts)
     this.#client = client
     this.head = head
-    this.#aftermath = aftermath
+    this.#recovery = recovery
   }
 
   async now(): Promise<number> {
-    const answer = await this.get('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now')
-    return Number(answer?.now)
+    const result = await this.get('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now')
+    return Number(result?.now)
   }
 
   async savepoint(): Promise<void> {
@@ -304,27 +313,30 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
   async commit(changed: boolean): Promise<void> {
     let reason: unknown = new Error('a statement before the commit failed')
     try {
-      const answer = await command(this.#client, changed ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
+      const result = await command(this.#client, changed ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
       // After a failed statement the server answers a commit with a rollback.
-      if (answer.command === 'COMMIT') return
+      if (result.command === 'COMMIT') return
     } catch (error) {
       reason = error
     }
-    this.#aftermath.drop()
+    this.#recovery.drop()
     // The answer may have been lost and not the commit: only the database knows, and only it is believed.
-    const outcome = await this.#aftermath.outcome()
+    const outcome = await this.#recovery.resolveOutcome()
     if (outcome === 'committed') return
-    const fate = outcome === 'aborted' ? 'nothing was changed' : 'whether it took hold is not known'
-    throw new StoreUnavailable(`The database failed during the commit and ${fate}: ${describe(reason)}.`, {
-      cause: reason,
-    })
+    const consequence = outcome === 'aborted' ? 'nothing was changed' : 'whether it took hold is not known'
+    throw new StoreUnavailable(
+      `The database failed during the commit and ${consequence}: ${describeError(reason)}.`,
+      {
+        cause: reason,
+      },
+    )
   }
 
   async rollback(): Promise<void> {
     try {
       await this.#client.query('ROLLBACK')
     } catch {
-      this.#aftermath.drop()
+      this.#recovery.drop()
     }
   }
 }
@@ -340,28 +352,28 @@ function toStatement(change: SqlChange): { text: string; values: readonly SqlVal
 }
 
 /** Gives each statement its PostgreSQL text and a name under which connections keep it prepared. */
-class StatementTexts {
-  readonly #known = new Map<string, { name: string; text: string }>()
+class PreparedTexts {
+  readonly #entries = new Map<string, { name: string; text: string }>()
 
-  of(text: string): { name: string; text: string } {
-    let known = this.#known.get(text)
-    if (!known) {
+  prepare(text: string): { name: string; text: string } {
+    let entry = this.#entries.get(text)
+    if (!entry) {
       let index = 0
-      known = {
-        name: `adit_${this.#known.size}`,
+      entry = {
+        name: `adit_${this.#entries.size}`,
         text: text.replaceAll('?', () => {
           index += 1
           return `$${index}`
         }),
       }
-      this.#known.set(text, known)
+      this.#entries.set(text, entry)
     }
-    return known
+    return entry
   }
 }
 
 // PostgreSQL cannot hold a zero byte in text. Nothing stored has one, so a search for one finds nothing, as it should.
-function storable(value: SqlValue): SqlValue {
+function replaceNul(value: SqlValue): SqlValue {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }
 
@@ -379,20 +391,20 @@ async function verifyDurability(client: pg.Client): Promise<void> {
     `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`)}`,
   )
   const settings = rows[0] as Record<string, string>
-  const refuse = (sentence: string) => {
-    throw new DatabaseRefused(sentence)
+  const reject = (message: string) => {
+    throw new DatabaseRefused(message)
   }
   if (settings.fsync !== 'on')
-    refuse('The PostgreSQL server runs with fsync=off and may lose what it acknowledged: set fsync=on.')
+    reject('The PostgreSQL server runs with fsync=off and may lose what it acknowledged: set fsync=on.')
   if (settings.synchronous_commit === 'off') {
-    refuse(
+    reject(
       'The PostgreSQL server runs with synchronous_commit=off and may lose what it acknowledged: set it to on.',
     )
   }
-  if (Number(settings.server_version_num) < OLDEST_VERSION)
-    refuse('The PostgreSQL server is older than version 13: use a newer one.')
+  if (Number(settings.server_version_num) < MIN_SERVER_VERSION)
+    reject('The PostgreSQL server is older than version 13: use a newer one.')
   if (settings.server_encoding !== 'UTF8') {
-    refuse(
+    reject(
       `The PostgreSQL database has the encoding ${settings.server_encoding}: create it with ENCODING 'UTF8'.`,
     )
   }
@@ -406,18 +418,18 @@ export class DatabaseRefused extends Error {
 /** Sends a text that may hold several statements; answers with the result of the last. */
 async function command(client: pg.Client, text: string): Promise<pg.QueryResult<SqlRecord>> {
   try {
-    const answer: pg.QueryResult<SqlRecord> | pg.QueryResult<SqlRecord>[] =
+    const result: pg.QueryResult<SqlRecord> | pg.QueryResult<SqlRecord>[] =
       await client.query<SqlRecord>(text)
-    return Array.isArray(answer) ? answer.at(-1)! : answer
+    return Array.isArray(result) ? result.at(-1)! : result
   } catch (error) {
     throw translateError(error)
   }
 }
 
-function end(client: pg.Client): void {
+function endClient(client: pg.Client): void {
   client.end().catch(() => {})
 }
 
-async function pause(ms: number, stopped: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { ref: false, signal: stopped }).catch(() => {})
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { ref: false, signal: signal }).catch(() => {})
 }

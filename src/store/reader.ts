@@ -1,11 +1,11 @@
-import { placedRow, ROW, ROW_REST, toReferrer, toRow } from './rows.ts'
+import { buildRow, ROW_COLUMNS, ROW_VALUE_COLUMNS, toReferrer, toRow } from './rows.ts'
 import type { Sql } from './sql.ts'
 import type { Reader } from './store.ts'
 import type { Vault } from './vault.ts'
 
-const GET = `SELECT ${ROW_REST} FROM resources WHERE account = ? AND kind = ? AND id = ?`
-const FIRST_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? ORDER BY id DESC LIMIT ?`
-const NEXT_PAGE = `SELECT ${ROW} FROM resources WHERE account = ? AND kind = ? AND id < ? ORDER BY id DESC LIMIT ?`
+const GET = `SELECT ${ROW_VALUE_COLUMNS} FROM resources WHERE account = ? AND kind = ? AND id = ?`
+const FIRST_PAGE = `SELECT ${ROW_COLUMNS} FROM resources WHERE account = ? AND kind = ? ORDER BY id DESC LIMIT ?`
+const NEXT_PAGE = `SELECT ${ROW_COLUMNS} FROM resources WHERE account = ? AND kind = ? AND id < ? ORDER BY id DESC LIMIT ?`
 const HOLDER = 'SELECT account, kind, id FROM claims WHERE scope = ? AND name = ?'
 const HOLDERS_BELOW =
   'SELECT account, kind, id FROM claims WHERE scope = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?'
@@ -16,14 +16,14 @@ const REFERRERS =
 export function createReader(sql: Sql, vault: Vault): Reader {
   return {
     async get(kind, account, id) {
-      const values = (await sql.lists(GET, account, kind, id))[0]
-      return values && placedRow({ account, kind, id }, values, 0, vault)
+      const values = (await sql.tuples(GET, account, kind, id))[0]
+      return values && buildRow({ account, kind, id }, values, 0, vault)
     },
     async list(kind, account, { limit, before }) {
       const records =
         before === undefined
-          ? await sql.lists(FIRST_PAGE, account, kind, limit)
-          : await sql.lists(NEXT_PAGE, account, kind, before, limit)
+          ? await sql.tuples(FIRST_PAGE, account, kind, limit)
+          : await sql.tuples(NEXT_PAGE, account, kind, before, limit)
       return records.map((values) => toRow(values, vault))
     },
     async holder(scope, name) {

@@ -2,13 +2,13 @@ import type { Migrator } from './migrations.ts'
 import type { Dialect, Engine, Sql, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 
-const LOOK_MS = 500
+const POLL_INTERVAL_MS = 500
 
 /**
  * An engine that cannot be opened now, and may come back. Each use tries again, and says why it cannot be used until one
  * succeeds; from then on it is that engine.
  */
-export class ReturningEngine implements Engine, Migrator {
+export class ReconnectingEngine implements Engine, Migrator {
   readonly dialect: Dialect
   readonly reader: Sql
   readonly #open: () => Engine & Migrator
@@ -19,43 +19,43 @@ export class ReturningEngine implements Engine, Migrator {
     this.dialect = dialect
     this.#open = open
     this.reader = {
-      get: (...statement) => this.#found().reader.get(...statement),
-      all: (...statement) => this.#found().reader.all(...statement),
-      lists: (...statement) => this.#found().reader.lists(...statement),
-      run: (...statement) => this.#found().reader.run(...statement),
-      apply: (...changes) => this.#found().reader.apply(...changes),
+      get: (...statement) => this.#connect().reader.get(...statement),
+      all: (...statement) => this.#connect().reader.all(...statement),
+      tuples: (...statement) => this.#connect().reader.tuples(...statement),
+      run: (...statement) => this.#connect().reader.run(...statement),
+      apply: (...changes) => this.#connect().reader.apply(...changes),
     }
   }
 
   async begin(): Promise<WriteTransaction> {
-    return this.#found().begin()
+    return this.#connect().begin()
   }
 
-  async exclusively<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.#found().exclusively(work)
+  async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#connect().runExclusive(work)
   }
 
   watch(onCommit: () => void): { stop(): void } {
-    let watching: { stop(): void } | undefined
+    let watcher: { stop(): void } | undefined
     const timer = setInterval(() => {
       try {
-        watching = this.#found().watch(onCommit)
+        watcher = this.#connect().watch(onCommit)
         clearInterval(timer)
       } catch {
         // Whoever needs it is told why it cannot be used.
       }
-    }, LOOK_MS)
+    }, POLL_INTERVAL_MS)
     timer.unref()
     return {
       stop() {
         clearInterval(timer)
-        watching?.stop()
+        watcher?.stop()
       },
     }
   }
 
   async checkSpace(): Promise<void> {
-    await this.#found().checkSpace?.()
+    await this.#connect().checkSpace?.()
   }
 
   async close(): Promise<void> {
@@ -63,7 +63,7 @@ export class ReturningEngine implements Engine, Migrator {
     await this.#engine?.close()
   }
 
-  #found(): Engine & Migrator {
+  #connect(): Engine & Migrator {
     if (this.#closed) throw new StoreUnavailable('The store is closed.')
     this.#engine ??= this.#open()
     return this.#engine

@@ -1,57 +1,64 @@
 import type { Resource, Stock, UniqueName } from '../resources/index.ts'
 import type { Claim, Draft, Reference, Row } from './store.ts'
 
-type Body = Record<string, unknown>
+type JsonObject = Record<string, unknown>
 
-function at(record: Body, path: readonly string[]): { holder: Body; key: string } | undefined {
+function resolvePath(
+  record: JsonObject,
+  path: readonly string[],
+): { holder: JsonObject; key: string } | undefined {
   let holder = record
   for (const step of path.slice(0, -1)) {
     const next = holder[step]
     if (typeof next !== 'object' || next === null) return undefined
-    holder = next as Body
+    holder = next as JsonObject
   }
   return { holder, key: path.at(-1)! }
 }
 
 /** Takes the secrets out of a record, so that what is stored openly never holds one. */
 function splitSecrets(
-  record: Body,
+  record: JsonObject,
   paths: readonly string[],
-): { open: Body; secrets: Record<string, string> | undefined } {
+): { open: JsonObject; secrets: Record<string, string> | undefined } {
   if (paths.length === 0) return { open: record, secrets: undefined }
   const open = structuredClone(record)
   const secrets: Record<string, string> = {}
   for (const path of paths) {
-    const place = at(open, path.split('.'))
-    const value = place?.holder[place.key]
-    if (place === undefined || typeof value !== 'string') continue
+    const slot = resolvePath(open, path.split('.'))
+    const value = slot?.holder[slot.key]
+    if (slot === undefined || typeof value !== 'string') continue
     secrets[path] = value
-    place.holder[place.key] = null
+    slot.holder[slot.key] = null
   }
   return { open, secrets: Object.keys(secrets).length === 0 ? undefined : secrets }
 }
 
 /** Puts the secrets of a record back in their places. */
-function joinSecrets(open: Readonly<Body>, secrets: Readonly<Record<string, string>>): Body {
-  const record = structuredClone(open) as Body
+function joinSecrets(open: Readonly<JsonObject>, secrets: Readonly<Record<string, string>>): JsonObject {
+  const record = structuredClone(open) as JsonObject
   for (const [path, value] of Object.entries(secrets)) {
-    const place = at(record, path.split('.'))
-    if (place !== undefined) place.holder[place.key] = value
+    const slot = resolvePath(record, path.split('.'))
+    if (slot !== undefined) slot.holder[slot.key] = value
   }
   return record
 }
 
 /** What a request gives, with stored secrets in the places where it says null: so it read them, or means them unchanged. */
-export function withStoredSecrets(given: Body, stored: Body, paths: readonly string[]): Body {
-  if (paths.length === 0) return given
-  const filled = structuredClone(given)
+export function withStoredSecrets(
+  input: JsonObject,
+  stored: JsonObject,
+  paths: readonly string[],
+): JsonObject {
+  if (paths.length === 0) return input
+  const result = structuredClone(input)
   for (const path of paths) {
-    const place = at(filled, path.split('.'))
-    const before = at(stored, path.split('.'))
-    if (place?.holder[place.key] === null && typeof before?.holder[before.key] === 'string')
-      place.holder[place.key] = before.holder[before.key]
+    const slot = resolvePath(result, path.split('.'))
+    const storedSlot = resolvePath(stored, path.split('.'))
+    if (slot?.holder[slot.key] === null && typeof storedSlot?.holder[storedSlot.key] === 'string')
+      slot.holder[slot.key] = storedSlot.holder[storedSlot.key]
   }
-  return filled
+  return result
 }
 
 /** The claim by which a record of this account holds a unique name. */
@@ -61,7 +68,7 @@ export function claimOf({ within, scope, name }: Omit<UniqueName, 'taken'>, acco
 }
 
 /** Everything the store keeps for a record: the record itself, its secrets apart, its unique names and its references. */
-export function draftOf(resource: Resource, id: string, account: string, record: Body): Draft {
+export function draftOf(resource: Resource, id: string, account: string, record: JsonObject): Draft {
   const { open, secrets } = splitSecrets(record, resource.sealed)
   const claims = resource.unique(record as Stock<Resource>).map((unique) => claimOf(unique, account))
   const references: Reference[] = resource
@@ -71,6 +78,6 @@ export function draftOf(resource: Resource, id: string, account: string, record:
 }
 
 /** The record of a row, with its secrets back in their places. */
-export function recordOf(row: Row): Body {
+export function recordOf(row: Row): JsonObject {
   return row.secrets === undefined ? { ...row.data } : joinSecrets(row.data, row.secrets)
 }

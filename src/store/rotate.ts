@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { DurableStore } from './durable-store.ts'
 import { readMasterKeys, writeMasterKeys } from './master-key.ts'
-import { secretsPlace } from './rows.ts'
-import { type MasterKey, masterKey, type SealedPlace, sealedWith } from './seal.ts'
+import { secretsSealContext } from './rows.ts'
+import { type MasterKey, type SealContext, sealedKeyId, toMasterKey } from './seal.ts'
 import type { SqlRecord } from './sql.ts'
-import { settingPlace, type Vault } from './vault.ts'
+import { settingSealContext, type Vault } from './vault.ts'
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
 /**
  * Wraps every sealed value with a new master key while the store is in use, and takes the old key out of the file.
@@ -17,13 +17,13 @@ export async function rotateMasterKey(store: DurableStore): Promise<{ rewrapped:
   const { vault, engine } = store
   const { keyring } = vault
   keyring.reload()
-  const current = await vault.current(engine.reader)
+  const current = await vault.currentKey(engine.reader)
   if (keyring.keys.length === 1) addMasterKey(keyring.file)
   keyring.reload()
   // The last key of the file is where rotation goes, also when an earlier one was cut short after switching to it.
   const target = keyring.keys.at(-1)!
   // From this commit on every process seals with the new key, so that one pass over the rest finds all of it.
-  if (target.id !== current.id) await store.inTransaction((sql) => vault.makeCurrent(sql, target))
+  if (target.id !== current.id) await store.inTransaction((sql) => vault.setCurrentKey(sql, target))
   const rewrapped = (await rewrapRows(store, target)) + (await rewrapSettings(store, target))
   writeMasterKeys(keyring.file, [target])
   keyring.reload()
@@ -33,7 +33,7 @@ export async function rotateMasterKey(store: DurableStore): Promise<{ rewrapped:
 /** Puts a fresh key behind those in a file, for a rotation later. */
 export function addMasterKey(file: string): void {
   const keys = readMasterKeys(file)
-  writeMasterKeys(file, [...keys, masterKey(randomBytes(32))])
+  writeMasterKeys(file, [...keys, toMasterKey(randomBytes(32))])
 }
 
 async function rewrapRows(store: DurableStore, target: MasterKey): Promise<number> {
@@ -43,28 +43,28 @@ async function rewrapRows(store: DurableStore, target: MasterKey): Promise<numbe
     const page = await store.engine.reader.all(
       'SELECT account, kind, id, sealed FROM resources WHERE id > ? ORDER BY id LIMIT ?',
       after,
-      PAGE,
+      PAGE_SIZE,
     )
-    const stale = page.filter((row) => needsRewrap(row.sealed, target))
-    if (stale.length > 0) {
+    const staleRows = page.filter((row) => needsRewrap(row.sealed, target))
+    if (staleRows.length > 0) {
       count += await store.inTransaction(async (sql) => {
-        let done = 0
-        for (const row of stale) {
+        let updated = 0
+        for (const row of staleRows) {
           const { account, kind, id } = row as Record<'account' | 'kind' | 'id', string>
           // A row written meanwhile is sealed with the new key already, and is left alone.
-          done += await sql.run(
+          updated += await sql.run(
             'UPDATE resources SET sealed = ? WHERE account = ? AND kind = ? AND id = ? AND sealed = ?',
-            rewrapped(store.vault, target, secretsPlace({ account, kind, id }), row),
+            rewrapValue(store.vault, target, secretsSealContext({ account, kind, id }), row),
             account,
             kind,
             id,
             row.sealed!,
           )
         }
-        return done
+        return updated
       })
     }
-    if (page.length < PAGE) return count
+    if (page.length < PAGE_SIZE) return count
     after = page.at(-1)!.id as string
     // The embedded engine answers without waiting: others get their turn here.
     await new Promise(setImmediate)
@@ -77,23 +77,23 @@ async function rewrapSettings(
 ): Promise<number> {
   const settings = await engine.reader.all('SELECT name, value AS sealed FROM settings WHERE sealed = 1')
   return inTransaction(async (sql) => {
-    let done = 0
+    let updated = 0
     for (const setting of settings.filter(({ sealed }) => needsRewrap(sealed, target))) {
-      done += await sql.run(
+      updated += await sql.run(
         'UPDATE settings SET value = ? WHERE name = ? AND value = ?',
-        rewrapped(vault, target, settingPlace(String(setting.name)), setting),
+        rewrapValue(vault, target, settingSealContext(String(setting.name)), setting),
         setting.name!,
         setting.sealed!,
       )
     }
-    return done
+    return updated
   })
 }
 
 function needsRewrap(sealed: SqlRecord[string] | undefined, target: MasterKey): boolean {
-  return typeof sealed === 'string' && sealedWith(sealed) !== target.id
+  return typeof sealed === 'string' && sealedKeyId(sealed) !== target.id
 }
 
-function rewrapped(vault: Vault, target: MasterKey, place: SealedPlace, row: SqlRecord): string {
-  return vault.rewrap(target, place, row.sealed as string)
+function rewrapValue(vault: Vault, target: MasterKey, context: SealContext, row: SqlRecord): string {
+  return vault.rewrap(target, context, row.sealed as string)
 }

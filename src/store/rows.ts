@@ -3,33 +3,33 @@ import type { Reference, Row } from './store.ts'
 import type { Vault } from './vault.ts'
 
 /** The columns that `toRow` reads, in this order. */
-export const ROW = 'account, kind, id, data, sealed, revision, created_at'
+export const ROW_COLUMNS = 'account, kind, id, data, sealed, revision, created_at'
 
 /** What of a row is not known to whoever asks for it by its id. */
-export const ROW_REST = 'data, sealed, revision, created_at'
+export const ROW_VALUE_COLUMNS = 'data, sealed, revision, created_at'
 
 /** A stored row as the store gives it out. */
 export function toRow(values: readonly SqlValue[], vault: Vault): Row {
-  const place = { account: values[0] as string, kind: values[1] as string, id: values[2] as string }
-  return placedRow(place, values, 3, vault)
+  const key = { account: values[0] as string, kind: values[1] as string, id: values[2] as string }
+  return buildRow(key, values, 3, vault)
 }
 
 /**
  * The same from its place and the values of `ROW_REST`, which begin at `from`. Secrets open when they are first looked
  * at: most readers never do, and one row that does not open must not keep others from being listed.
  */
-export function placedRow(
+export function buildRow(
   { account, kind, id }: { account: string; kind: string; id: string },
   values: readonly SqlValue[],
-  from: number,
+  offset: number,
   vault: Vault,
 ): Row {
-  const data = JSON.parse(values[from] as string)
-  const sealed = values[from + 1] as string | null
-  const revision = values[from + 2] as number
-  const createdAt = values[from + 3] as number
+  const data = JSON.parse(values[offset] as string)
+  const sealed = values[offset + 1] as string | null
+  const revision = values[offset + 2] as number
+  const createdAt = values[offset + 3] as number
   if (sealed === null) return { kind, id, account, revision, createdAt, data, secrets: undefined }
-  let opened: Record<string, string> | undefined
+  let secrets: Record<string, string> | undefined
   return {
     kind,
     id,
@@ -38,17 +38,17 @@ export function placedRow(
     createdAt,
     data,
     get secrets() {
-      opened ??= JSON.parse(vault.unseal(secretsPlace({ account, kind, id }), sealed)) as Record<
+      secrets ??= JSON.parse(vault.unseal(secretsSealContext({ account, kind, id }), sealed)) as Record<
         string,
         string
       >
-      return opened
+      return secrets
     },
   }
 }
 
 /** Where the secrets of a row are sealed. */
-export function secretsPlace(row: { account: string; kind: string; id: string }) {
+export function secretsSealContext(row: { account: string; kind: string; id: string }) {
   return { account: row.account, kind: row.kind, id: row.id, column: 'secrets' }
 }
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { createRandom, mutate } from '../../test/support/random.ts'
-import { masterKey, rewrap, SealBroken, seal, sealedWith, unseal } from './seal.ts'
+import { rewrap, seal, sealedKeyId, toMasterKey, UnsealError, unseal } from './seal.ts'
 
-const key = masterKey(randomBytes(32))
+const key = toMasterKey(randomBytes(32))
 const find = (id: string) => (id === key.id ? key : undefined)
 const place = { account: 'ac_1', kind: 'thing', id: 'th_1', column: 'secrets' }
 
@@ -31,7 +31,7 @@ test('a sealed value opens in its own place alone', () => {
     { account: 'ac_1","thing', kind: 'th_1', id: 'secrets', column: '' },
   ]
 
-  for (const other of elsewhere) assert.throws(() => unseal(find, other, sealed), SealBroken)
+  for (const other of elsewhere) assert.throws(() => unseal(find, other, sealed), UnsealError)
 })
 
 test('no damaged envelope opens or does worse than be refused', (t) => {
@@ -47,12 +47,12 @@ test('no damaged envelope opens or does worse than be refused', (t) => {
         .split('.')
         .map((part, index) => (index < 2 ? part : Buffer.from(part, 'base64url').toString('hex')))
     if (decoded(damaged).join() === decoded(sealed).join()) continue
-    assert.throws(() => unseal(find, place, damaged), SealBroken, damaged)
+    assert.throws(() => unseal(find, place, damaged), UnsealError, damaged)
   }
 })
 
 test('a value is wrapped with another key without being opened', () => {
-  const next = masterKey(randomBytes(32))
+  const next = toMasterKey(randomBytes(32))
   const sealed = seal(key, place, 'secret')
 
   const wrapped = rewrap(find, next, place, sealed)
@@ -61,7 +61,7 @@ test('a value is wrapped with another key without being opened', () => {
     unseal((id) => (id === next.id ? next : undefined), place, wrapped),
     'secret',
   )
-  assert.equal(sealedWith(wrapped), next.id)
+  assert.equal(sealedKeyId(wrapped), next.id)
   assert.equal(wrapped.split('.')[3], sealed.split('.')[3])
   assert.throws(() => unseal(find, place, wrapped), /master key .* is not in the key file/)
 })

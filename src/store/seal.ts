@@ -7,7 +7,7 @@ const TAG_BYTES = 16
 const VERSION = 'v1'
 
 /** Where a sealed value lives. It is part of what is authenticated, so that a value moved elsewhere does not open. */
-export interface SealedPlace {
+export interface SealContext {
   readonly account: string
   readonly kind: string
   readonly id: string
@@ -24,12 +24,12 @@ export interface MasterKey {
 export type FindKey = (id: string) => MasterKey | undefined
 
 /** A sealed value does not open: it was changed, moved, or sealed with a key that is not here. */
-export class SealBroken extends Error {
+export class UnsealError extends Error {
   override name = 'SealBroken'
 }
 
 /** Gives key material its public name. */
-export function masterKey(bytes: Buffer): MasterKey {
+export function toMasterKey(bytes: Buffer): MasterKey {
   if (bytes.length !== KEY_BYTES)
     throw new TypeError(`a master key has ${KEY_BYTES} bytes, not ${bytes.length}`)
   const id = createHash('sha256').update('adit master key id\0').update(bytes).digest('hex').slice(0, 16)
@@ -37,29 +37,29 @@ export function masterKey(bytes: Buffer): MasterKey {
 }
 
 /** Seals text under a data key of its own, which in turn is wrapped by the master key. */
-export function seal(key: MasterKey, place: SealedPlace, text: string): string {
+export function seal(key: MasterKey, context: SealContext, text: string): string {
   const dataKey = randomBytes(KEY_BYTES)
-  const wrapped = encrypt(key.bytes, bind('key', place), dataKey)
-  const body = encrypt(dataKey, bind('data', place), Buffer.from(text))
+  const wrapped = encrypt(key.bytes, additionalData('key', context), dataKey)
+  const body = encrypt(dataKey, additionalData('data', context), Buffer.from(text))
   return [VERSION, key.id, wrapped.toString('base64url'), body.toString('base64url')].join('.')
 }
 
 /** Opens what `seal` made for the same place; throws `SealBroken` otherwise. */
-export function unseal(find: FindKey, place: SealedPlace, sealed: string): string {
-  const envelope = parse(sealed, place)
-  const dataKey = unwrap(find, envelope, place)
-  return open(dataKey, bind('data', place), envelope.body, place).toString()
+export function unseal(find: FindKey, context: SealContext, sealed: string): string {
+  const envelope = parseEnvelope(sealed, context)
+  const dataKey = unwrapDataKey(find, envelope, context)
+  return decrypt(dataKey, additionalData('data', context), envelope.body, context).toString()
 }
 
 /** Wraps the data key anew with another master key; the value itself is neither opened nor changed. */
-export function rewrap(find: FindKey, to: MasterKey, place: SealedPlace, sealed: string): string {
-  const envelope = parse(sealed, place)
-  const wrapped = encrypt(to.bytes, bind('key', place), unwrap(find, envelope, place))
+export function rewrap(find: FindKey, to: MasterKey, context: SealContext, sealed: string): string {
+  const envelope = parseEnvelope(sealed, context)
+  const wrapped = encrypt(to.bytes, additionalData('key', context), unwrapDataKey(find, envelope, context))
   return [VERSION, to.id, wrapped.toString('base64url'), envelope.body.toString('base64url')].join('.')
 }
 
 /** The id of the master key that a sealed value needs. */
-export function sealedWith(sealed: string): string | undefined {
+export function sealedKeyId(sealed: string): string | undefined {
   return sealed.split('.')[1]
 }
 
@@ -69,46 +69,46 @@ interface Envelope {
   readonly body: Buffer
 }
 
-function parse(sealed: string, place: SealedPlace): Envelope {
+function parseEnvelope(sealed: string, context: SealContext): Envelope {
   const [version, keyId, wrapped, body, ...rest] = sealed.split('.')
   if (version !== VERSION || !keyId || !wrapped || !body || rest.length > 0)
-    throw broken(place, 'it is not an envelope')
+    throw unsealError(context, 'it is not an envelope')
   return { keyId, wrapped: Buffer.from(wrapped, 'base64url'), body: Buffer.from(body, 'base64url') }
 }
 
-function unwrap(find: FindKey, envelope: Envelope, place: SealedPlace): Buffer {
+function unwrapDataKey(find: FindKey, envelope: Envelope, context: SealContext): Buffer {
   const key = find(envelope.keyId)
-  if (!key) throw broken(place, `the master key ${envelope.keyId} is not in the key file`)
-  return open(key.bytes, bind('key', place), envelope.wrapped, place)
+  if (!key) throw unsealError(context, `the master key ${envelope.keyId} is not in the key file`)
+  return decrypt(key.bytes, additionalData('key', context), envelope.wrapped, context)
 }
 
 // JSON keeps the parts apart: no two places give the same text.
-function bind(purpose: 'key' | 'data', { account, kind, id, column }: SealedPlace): Buffer {
+function additionalData(purpose: 'key' | 'data', { account, kind, id, column }: SealContext): Buffer {
   return Buffer.from(JSON.stringify([VERSION, purpose, account, kind, id, column]))
 }
 
-function encrypt(key: Buffer, additional: Buffer, plain: Buffer): Buffer {
+function encrypt(key: Buffer, aad: Buffer, plain: Buffer): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
-  cipher.setAAD(additional)
+  cipher.setAAD(aad)
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-function open(key: Buffer, additional: Buffer, box: Buffer, place: SealedPlace): Buffer {
-  if (box.length < NONCE_BYTES + TAG_BYTES) throw broken(place, 'it was cut short')
+function decrypt(key: Buffer, aad: Buffer, box: Buffer, context: SealContext): Buffer {
+  if (box.length < NONCE_BYTES + TAG_BYTES) throw unsealError(context, 'it was cut short')
   const decipher = createDecipheriv(ALGORITHM, key, box.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   })
-  decipher.setAAD(additional)
+  decipher.setAAD(aad)
   decipher.setAuthTag(box.subarray(box.length - TAG_BYTES))
   try {
     const body = box.subarray(NONCE_BYTES, box.length - TAG_BYTES)
     return Buffer.concat([decipher.update(body), decipher.final()])
   } catch {
-    throw broken(place, 'it was changed, or belongs to another place')
+    throw unsealError(context, 'it was changed, or belongs to another place')
   }
 }
 
-function broken({ kind, id, column }: SealedPlace, why: string): SealBroken {
-  return new SealBroken(`The sealed ${column} of ${kind} ${id} does not open: ${why}.`)
+function unsealError({ kind, id, column }: SealContext, reason: string): UnsealError {
+  return new UnsealError(`The sealed ${column} of ${kind} ${id} does not open: ${reason}.`)
 }

@@ -5,21 +5,21 @@ export type SqlValue = string | number | null
 export type SqlRecord = Readonly<Record<string, SqlValue>>
 
 /** An answer now or later: the embedded engine answers at once, the other over a socket. */
-export type Eventually<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
 /** The statements both engines understand. Parameters are written `?` and bound in order. */
 export interface Sql {
-  get(text: string, ...values: SqlValue[]): Eventually<SqlRecord | undefined>
-  all(text: string, ...values: SqlValue[]): Eventually<SqlRecord[]>
+  get(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord | undefined>
+  all(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord[]>
   /** The same, each row as its values in the order of its columns: half the cost where many rows are read. */
-  lists(text: string, ...values: SqlValue[]): Eventually<SqlValue[][]>
+  tuples(text: string, ...values: SqlValue[]): MaybePromise<SqlValue[][]>
   /** Runs a statement that changes something; answers with how many rows it changed. */
-  run(text: string, ...values: SqlValue[]): Eventually<number>
+  run(text: string, ...values: SqlValue[]): MaybePromise<number>
   /**
    * Makes several changes that do not depend on each other, in as few steps as the engine can; answers with how many
    * rows each has changed.
    */
-  apply(...changes: SqlChange[]): Eventually<number[]>
+  apply(...changes: SqlChange[]): MaybePromise<number[]>
 }
 
 /** A statement that changes something, or rows to insert; `conflict` says what becomes of rows that exist already. */
@@ -53,7 +53,7 @@ export interface Dialect {
   /** The database's wall clock in milliseconds since 1970: for spans that outlast a restart of the machine. */
   readonly wallClock: string
   /** A sub-select over a JSON array of strings given as one parameter. */
-  readonly listed: string
+  readonly unnest: string
 }
 
 /** One write transaction of the engine, shared by the calls of a group. */
@@ -61,9 +61,9 @@ export interface WriteTransaction extends Sql {
   /** The head as this transaction found it; nobody else can change it before the transaction ends. */
   readonly head: Head
   /** Milliseconds by the clock that leases are judged by: the same for every process on this database. */
-  now(): Eventually<number>
-  savepoint(): Eventually<void>
-  rollbackToSavepoint(): Eventually<void>
+  now(): MaybePromise<number>
+  savepoint(): MaybePromise<void>
+  rollbackToSavepoint(): MaybePromise<void>
   /**
    * Resolves once everything is durable, also what was sent and not yet answered. `changed` tells whether followers
    * have something to read.

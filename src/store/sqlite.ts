@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
-import { HEAD, toHead } from './changes.ts'
+import { SELECT_HEAD, toHead } from './changes.ts'
 import type { Migrator } from './migrations.ts'
 import type { Dialect, Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
@@ -12,13 +12,13 @@ import { StoreUnavailable } from './store.ts'
 /** The name of the embedded database in the data directory. */
 export const DATABASE_FILE = 'adit.db'
 
-const BUSY_MS = 5_000
-const POLL_MS = 200
+const BUSY_TIMEOUT_MS = 5_000
+const POLL_INTERVAL_MS = 200
 // As much of the database as is used stays in memory, up to a million resources; most databases are a hundredth of that.
-const CACHE_KIB = 512 * 1024
+const WRITER_CACHE_KIB = 512 * 1024
 // This one reads while the other writes, and never for long.
-const READING_CACHE_KIB = 64 * 1024
-const WAL_LIMIT_BYTES = 32 * 1024 * 1024
+const READER_CACHE_KIB = 64 * 1024
+const MAX_WAL_BYTES = 32 * 1024 * 1024
 // 16 MiB: often enough to bound the log, seldom enough that a page changed many times is moved once.
 const CHECKPOINT_PAGES = 4_096
 // Less is full: the next group of writes may not fit any more.
@@ -31,7 +31,7 @@ export const sqliteDialect: Dialect = {
   clustered: ' WITHOUT ROWID',
   wallClock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 
-  listed: 'SELECT value FROM json_each(?)',
+  unnest: 'SELECT value FROM json_each(?)',
 }
 
 /** An embedded database in one file: a connection that writes and one that reads the latest commit beside it. */
@@ -40,11 +40,11 @@ export class SqliteEngine implements Engine, Migrator {
   readonly reader: Sql
   readonly #file: string
   readonly #log: Logger
-  readonly #writing: SqliteConnection
-  readonly #reading: SqliteConnection
+  readonly #writeConnection: SqliteConnection
+  readonly #readConnection: SqliteConnection
 
   #closed = false
-  #viewing = false
+  #viewOpen = false
 
   /** Commits of what is not `durable` survive this process, but not always a power cut. */
   constructor(file: string, log: Logger, { durable = true } = {}) {
@@ -55,19 +55,19 @@ export class SqliteEngine implements Engine, Migrator {
       // Made here rather than by SQLite, so that neither the file nor its log is ever open to others.
       closeSync(openSync(file, 'a', 0o600))
       chmodSync(file, 0o600)
-      this.#writing = openForWriting(file, durable)
-      this.#reading = openForReading(file)
+      this.#writeConnection = openWriteConnection(file, durable)
+      this.#readConnection = openReadConnection(file)
     } catch (error) {
       throw new StoreUnavailable(`The database ${file} cannot be used: ${(error as Error).message}.`, {
         cause: error,
       })
     }
     this.reader = {
-      get: (text, ...values) => this.#view().get(text, ...values),
-      all: (text, ...values) => this.#view().all(text, ...values),
-      lists: (text, ...values) => this.#view().lists(text, ...values),
-      run: (text, ...values) => this.#reading.run(text, ...values),
-      apply: (...changes) => this.#reading.apply(...changes),
+      get: (text, ...values) => this.#openView().get(text, ...values),
+      all: (text, ...values) => this.#openView().all(text, ...values),
+      tuples: (text, ...values) => this.#openView().tuples(text, ...values),
+      run: (text, ...values) => this.#readConnection.run(text, ...values),
+      apply: (...changes) => this.#readConnection.apply(...changes),
     }
   }
 
@@ -76,38 +76,42 @@ export class SqliteEngine implements Engine, Migrator {
     await this.#beginImmediate()
     try {
       // The write lock covers the whole database, so that reading is enough to be alone.
-      return new SqliteTransaction(this.#writing, toHead(this.#writing.get(HEAD)), () => this.#committed())
+      return new SqliteTransaction(
+        this.#writeConnection,
+        toHead(this.#writeConnection.get(SELECT_HEAD)),
+        () => this.#truncateWal(),
+      )
     } catch (error) {
-      this.#writing.run('ROLLBACK')
+      this.#writeConnection.run('ROLLBACK')
       throw error
     }
   }
 
-  async exclusively<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     await this.#beginImmediate()
     try {
-      const value = await work(this.#writing)
-      this.#writing.run('COMMIT')
+      const value = await work(this.#writeConnection)
+      this.#writeConnection.run('COMMIT')
       return value
     } catch (error) {
-      if (this.#writing.database.isTransaction) this.#writing.run('ROLLBACK')
+      if (this.#writeConnection.database.isTransaction) this.#writeConnection.run('ROLLBACK')
       throw error
     }
   }
 
   watch(onCommit: () => void): { stop(): void } {
-    const version = () => this.#writing.get('PRAGMA data_version')?.data_version
-    let seen: SqlValue | undefined
+    const readVersion = () => this.#writeConnection.get('PRAGMA data_version')?.data_version
+    let lastVersion: SqlValue | undefined
     const timer = setInterval(() => {
       try {
-        const now = version()
-        if (now === seen) return
-        seen = now
+        const currentVersion = readVersion()
+        if (currentVersion === lastVersion) return
+        lastVersion = currentVersion
         onCommit()
       } catch (error) {
         this.#log.warn({ err: error }, 'the database could not be looked at for changes')
       }
-    }, POLL_MS)
+    }, POLL_INTERVAL_MS)
     timer.unref()
     return { stop: () => clearInterval(timer) }
   }
@@ -124,11 +128,11 @@ export class SqliteEngine implements Engine, Migrator {
 
   async close(): Promise<void> {
     if (this.#closed) return
-    this.#endView()
+    this.#closeView()
     this.#closed = true
-    this.#keepLog()
-    this.#writing.database.close()
-    this.#reading.database.close()
+    this.#checkpoint()
+    this.#writeConnection.database.close()
+    this.#readConnection.database.close()
   }
 
   /**
@@ -136,21 +140,21 @@ export class SqliteEngine implements Engine, Migrator {
    * already; another would have to read them anew after every commit. All reads of one turn of the event loop share one
    * view, since SQLite takes and gives back its locks, by calls of the system, for every view.
    */
-  #view(): SqliteConnection {
-    if (this.#viewing) return this.#writing
+  #openView(): SqliteConnection {
+    if (this.#viewOpen) return this.#writeConnection
     if (this.#closed) throw new StoreUnavailable('The store is closed.')
-    if (this.#writing.database.isTransaction) return this.#reading
-    this.#writing.run('BEGIN')
-    this.#viewing = true
-    setImmediate(this.#endView)
-    return this.#writing
+    if (this.#writeConnection.database.isTransaction) return this.#readConnection
+    this.#writeConnection.run('BEGIN')
+    this.#viewOpen = true
+    setImmediate(this.#closeView)
+    return this.#writeConnection
   }
 
-  #endView = (): void => {
-    if (!this.#viewing) return
-    this.#viewing = false
+  #closeView = (): void => {
+    if (!this.#viewOpen) return
+    this.#viewOpen = false
     try {
-      this.#writing.run('COMMIT')
+      this.#writeConnection.run('COMMIT')
     } catch (error) {
       this.#log.warn({ err: error }, 'a view of the database did not end in order')
     }
@@ -158,11 +162,11 @@ export class SqliteEngine implements Engine, Migrator {
 
   /** Waits for another process's transaction without holding up this process, as SQLite's own waiting would. */
   async #beginImmediate(): Promise<void> {
-    const deadline = performance.now() + BUSY_MS
+    const deadline = performance.now() + BUSY_TIMEOUT_MS
     for (;;) {
       try {
-        this.#endView()
-        this.#writing.run('BEGIN IMMEDIATE')
+        this.#closeView()
+        this.#writeConnection.run('BEGIN IMMEDIATE')
         return
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error
@@ -175,42 +179,42 @@ export class SqliteEngine implements Engine, Migrator {
    * Moves the log into the file, and keeps the space of both the log and its index for the next start, which needs it also
    * on a full disk. SQLite removes them with the last connection, unless that one may only read and has done so.
    */
-  #keepLog(): void {
+  #checkpoint(): void {
     try {
-      this.#writing.get('PRAGMA wal_checkpoint(PASSIVE)')
-      this.#reading.get('SELECT 1 FROM sqlite_schema')
+      this.#writeConnection.get('PRAGMA wal_checkpoint(PASSIVE)')
+      this.#readConnection.get('SELECT 1 FROM sqlite_schema')
     } catch (error) {
       this.#log.warn({ err: error }, 'write-ahead log not checkpointed at close')
     }
   }
 
   /** SQLite moves the log into the file by itself, but never shortens it, and not past what others still read. */
-  #committed(): void {
+  #truncateWal(): void {
     try {
-      if (statSync(`${this.#file}-wal`).size > WAL_LIMIT_BYTES)
-        this.#writing.get('PRAGMA wal_checkpoint(TRUNCATE)')
+      if (statSync(`${this.#file}-wal`).size > MAX_WAL_BYTES)
+        this.#writeConnection.get('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
       this.#log.warn({ err: error }, 'the write-ahead log could not be shortened')
     }
   }
 }
 
-function openForWriting(file: string, durable: boolean): SqliteConnection {
+function openWriteConnection(file: string, durable: boolean): SqliteConnection {
   // No time-out of SQLite's own: it would stop the whole process for as long (see #beginImmediate).
   const database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
   const connection = new SqliteConnection(database)
   try {
     // Switching to the log for the first time needs the file alone, so here waiting is right.
-    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     const journal = connection.get('PRAGMA journal_mode = WAL')?.journal_mode
     if (journal !== 'wal') throw new Error(`its journal mode is ${journal} and cannot be made wal`)
     // What a savepoint may have to take back stays in memory: nothing is written outside of the data directory (P61).
-    database.exec(`PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${CACHE_KIB};
-      PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    database.exec(`PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${WRITER_CACHE_KIB};
+      PRAGMA journal_size_limit = ${MAX_WAL_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     // Anything less may lose acknowledged writes when the power fails (P2).
     const synchronous = connection.get('PRAGMA synchronous')?.synchronous
     if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
-    if (!durable) database.exec(`PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${READING_CACHE_KIB}`)
+    if (!durable) database.exec(`PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${READER_CACHE_KIB}`)
     database.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
     database.close()
@@ -219,16 +223,16 @@ function openForWriting(file: string, durable: boolean): SqliteConnection {
   return connection
 }
 
-function openForReading(file: string): SqliteConnection {
-  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS })
-  database.exec(`PRAGMA cache_size = -${READING_CACHE_KIB}`)
+function openReadConnection(file: string): SqliteConnection {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
+  database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`)
   return new SqliteConnection(database)
 }
 
 class SqliteConnection implements Sql {
   readonly database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
-  readonly #listing = new Map<string, StatementSync>()
+  readonly #tupleStatements = new Map<string, StatementSync>()
 
   constructor(database: DatabaseSync) {
     this.database = database
@@ -238,7 +242,7 @@ class SqliteConnection implements Sql {
     try {
       return this.#statement(text).get(...values) as SqlRecord | undefined
     } catch (error) {
-      throw explain(error)
+      throw translateError(error)
     }
   }
 
@@ -246,21 +250,21 @@ class SqliteConnection implements Sql {
     try {
       return this.#statement(text).all(...values) as SqlRecord[]
     } catch (error) {
-      throw explain(error)
+      throw translateError(error)
     }
   }
 
-  lists(text: string, ...values: SqlValue[]): SqlValue[][] {
+  tuples(text: string, ...values: SqlValue[]): SqlValue[][] {
     try {
-      let statement = this.#listing.get(text)
+      let statement = this.#tupleStatements.get(text)
       if (!statement) {
         statement = this.database.prepare(text)
         statement.setReturnArrays(true)
-        this.#listing.set(text, statement)
+        this.#tupleStatements.set(text, statement)
       }
       return statement.all(...values) as unknown as SqlValue[][]
     } catch (error) {
-      throw explain(error)
+      throw translateError(error)
     }
   }
 
@@ -268,7 +272,7 @@ class SqliteConnection implements Sql {
     try {
       return Number(this.#statement(text).run(...values).changes)
     } catch (error) {
-      throw explain(error)
+      throw translateError(error)
     }
   }
 
@@ -276,8 +280,8 @@ class SqliteConnection implements Sql {
     return changes.map((change) => {
       if ('text' in change) return this.run(change.text, ...change.values)
       const { table, columns, rows, conflict = '' } = change
-      const marks = columns.map(() => '?').join(', ')
-      const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks}) ${conflict}`
+      const placeholders = columns.map(() => '?').join(', ')
+      const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${placeholders}) ${conflict}`
       let inserted = 0
       for (const row of rows) inserted += this.run(text, ...row)
       return inserted
@@ -298,7 +302,7 @@ class SqliteTransaction implements WriteTransaction {
   readonly #connection: SqliteConnection
   readonly #onCommit: () => void
   readonly head: Head
-  #marked = false
+  #hasSavepoint = false
 
   constructor(connection: SqliteConnection, head: Head, onCommit: () => void) {
     this.#connection = connection
@@ -314,8 +318,8 @@ class SqliteTransaction implements WriteTransaction {
     return this.#connection.all(text, ...values)
   }
 
-  lists(text: string, ...values: SqlValue[]): SqlValue[][] {
-    return this.#connection.lists(text, ...values)
+  tuples(text: string, ...values: SqlValue[]): SqlValue[][] {
+    return this.#connection.tuples(text, ...values)
   }
 
   run(text: string, ...values: SqlValue[]): number {
@@ -333,9 +337,9 @@ class SqliteTransaction implements WriteTransaction {
 
   savepoint(): void {
     // One at a time: SQLite copies every page touched below a savepoint, for each savepoint that is open.
-    if (this.#marked) this.#connection.run('RELEASE call')
+    if (this.#hasSavepoint) this.#connection.run('RELEASE call')
     this.#connection.run('SAVEPOINT call')
-    this.#marked = true
+    this.#hasSavepoint = true
   }
 
   rollbackToSavepoint(): void {
@@ -364,49 +368,49 @@ interface SqliteError extends Error {
 
 // Primary result codes: https://sqlite.org/rescode.html
 const BUSY = 5
-const DAMAGED = 11
+const CORRUPT = 11
 const FULL = 13
 const NOT_A_DATABASE = 26
-const CONDITIONS: Readonly<Record<number, string>> = {
+const UNAVAILABLE_REASONS: Readonly<Record<number, string>> = {
   [BUSY]: 'another process has held it for too long',
   6: 'another process has locked it',
   7: 'there is not enough memory',
   8: 'it is read-only',
   9: 'the operation was interrupted',
   10: 'reading or writing it failed',
-  [DAMAGED]: 'its file is damaged',
+  [CORRUPT]: 'its file is damaged',
   [FULL]: 'the disk is full',
   14: 'its file cannot be opened',
   15: 'its lock files cannot be used',
   [NOT_A_DATABASE]: 'its file is not a database',
 }
 
-function explain(error: unknown): unknown {
+function translateError(error: unknown): unknown {
   const { code, errcode, message } = error as SqliteError & { code?: string }
   if (code === 'ERR_INVALID_STATE') return new StoreUnavailable('The store is closed.')
-  const condition = code === 'ERR_SQLITE_ERROR' ? CONDITIONS[errcode & 0xff] : undefined
-  if (condition === undefined) return error
-  return new StoreUnavailable(`The database cannot be used: ${condition} (${message}).`, { cause: error })
+  const reason = code === 'ERR_SQLITE_ERROR' ? UNAVAILABLE_REASONS[errcode & 0xff] : undefined
+  if (reason === undefined) return error
+  return new StoreUnavailable(`The database cannot be used: ${reason} (${message}).`, { cause: error })
 }
 
 function isBusy(error: unknown): boolean {
-  return codeOf(error) === BUSY
+  return primaryResultCode(error) === BUSY
 }
 
 /** Whether something could not be written for want of space, to a database or to a plain file. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
-  return codeOf(error) === FULL || code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+  return primaryResultCode(error) === FULL || code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
 }
 
 /** Whether a failure is of the machine (memory, disk, permissions, locks) rather than of what the file holds. */
-export function isConditionOfDisk(error: unknown): boolean {
-  const code = codeOf(error)
-  return code !== undefined && code in CONDITIONS && code !== DAMAGED && code !== NOT_A_DATABASE
+export function isEnvironmentError(error: unknown): boolean {
+  const code = primaryResultCode(error)
+  return code !== undefined && code in UNAVAILABLE_REASONS && code !== CORRUPT && code !== NOT_A_DATABASE
 }
 
 /** The primary result code of the SQLite error that caused this one, if any. */
-function codeOf(error: unknown): number | undefined {
+function primaryResultCode(error: unknown): number | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { errcode } = cause as Partial<SqliteError>
     if (errcode !== undefined) return errcode & 0xff

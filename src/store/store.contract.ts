@@ -15,7 +15,7 @@ import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
 import { NewerSchema } from './migrations.ts'
 import { addMasterKey, rotateMasterKey } from './rotate.ts'
 import { migrations } from './schema.ts'
-import { SealBroken } from './seal.ts'
+import { UnsealError } from './seal.ts'
 import {
   type AuditEntry,
   type Draft,
@@ -812,7 +812,7 @@ export function storeContract(
       for (const sealed of broken) {
         await database.execute(`UPDATE resources SET sealed = '${sealed}' WHERE id = 'th_1'`)
         const rows = await store.list('thing', ACCOUNT, { limit: 10 })
-        assert.throws(() => rows[2]?.secrets, SealBroken, `seed ${random.seed}: ${sealed}`)
+        assert.throws(() => rows[2]?.secrets, UnsealError, `seed ${random.seed}: ${sealed}`)
         assert.deepEqual(rows[0]?.secrets, { token: 'three' })
       }
 
@@ -884,7 +884,7 @@ export function storeContract(
     addMasterKey(database.masterKeyFile)
     const next = new Keyring(database.masterKeyFile).keys.at(-1)!
     // As a process leaves it that dies right after the switch: the new key is current, and nothing is wrapped anew.
-    await store.inTransaction((sql) => store.vault.makeCurrent(sql, next))
+    await store.inTransaction((sql) => store.vault.setCurrentKey(sql, next))
     await put(store, draft({ id: 'th_2', secrets: { token: 'new' } }))
 
     const other = await database.open()

@@ -215,9 +215,9 @@ export class StillReferenced extends Error {
   override name = 'StillReferenced'
   readonly by: { kind: string; id: string; field: string }
 
-  constructor(id: string, by: { kind: string; id: string; field: string }) {
-    super(`${id} is still used by ${by.id}`)
-    this.by = by
+  constructor(id: string, referrer: { kind: string; id: string; field: string }) {
+    super(`${id} is still used by ${referrer.id}`)
+    this.by = referrer
   }
 }
 

@@ -1,11 +1,11 @@
 import { failpoint } from '../base/failpoint.ts'
-import { type ChainEnd, chainEnd, nextRecord } from './audit.ts'
+import { type ChainHead, nextRecord, readChainHead } from './audit.ts'
 import type { PendingChange } from './changes.ts'
 import { requireLease } from './leases.ts'
 import type { NameListener, NameSpans } from './name-claim-rules.ts'
 import { type NameUseQuery, namesUsedByOthers, releaseName } from './name-claims.ts'
 import { createReader } from './reader.ts'
-import { ROW, secretsPlace, toReferrer } from './rows.ts'
+import { ROW_COLUMNS, secretsSealContext, toReferrer } from './rows.ts'
 import type { Dialect, Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
 import {
   type AuditEntry,
@@ -25,13 +25,13 @@ import {
 import type { Vault } from './vault.ts'
 
 /** What the calls of one group have in common, and hand on to the next call when they succeed. */
-export interface Group {
+export interface CommitGroup {
   /** The last revision given out. */
   revision: number
   /** How many audit records there are, with those of this group. */
   auditCount: number
   /** Where the chains of accounts end, as far as they have been looked at. */
-  readonly chains: Map<string, ChainEnd | undefined>
+  readonly chains: Map<string, ChainHead | undefined>
   readonly changes: PendingChange[]
   readonly audits: AuditRecord[]
 }
@@ -40,10 +40,10 @@ export interface TransactionContext {
   readonly sql: Sql & { now(): number | Promise<number> }
   readonly vault: Vault
   readonly auditKey: Buffer
-  readonly group: Group
+  readonly group: CommitGroup
   readonly now: number
   readonly author: { principal?: string | undefined; credential?: string | undefined }
-  readonly dialect: Pick<Dialect, 'listed' | 'wallClock'>
+  readonly dialect: Pick<Dialect, 'unnest' | 'wallClock'>
 }
 
 /** One call's writes. Rows are written as it goes; changes and the audit record join the group when it succeeds. */
@@ -73,8 +73,8 @@ export class CallTransaction implements Transaction {
 
   async insert(draft: Draft): Promise<Row> {
     const { sql, now } = this.#context
-    const claims = unique(draft.claims, (claim) => JSON.stringify([claim.scope, claim.name]))
-    const references = unique(draft.references, (ref) => JSON.stringify([ref.field, ref.target]))
+    const claims = uniqueBy(draft.claims, (claim) => JSON.stringify([claim.scope, claim.name]))
+    const references = uniqueBy(draft.references, (ref) => JSON.stringify([ref.field, ref.target]))
     await this.#checkTargets(draft, references)
     const sealed = await this.#seal(draft)
     failpoint('store.insert.sealed')
@@ -82,7 +82,7 @@ export class CallTransaction implements Transaction {
     const revision = this.#revision + 1
     const changes: SqlChange[] = [
       {
-        text: `INSERT INTO resources (${ROW}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        text: `INSERT INTO resources (${ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
         values: [draft.account, draft.kind, draft.id, data, sealed, revision, now],
       },
     ]
@@ -90,26 +90,26 @@ export class CallTransaction implements Transaction {
     if (claims.length > 0) changes.push(claimRows(draft, claims))
     const counts = await sql.apply(...changes)
     failpoint('store.insert.applied')
-    const claimed = claims.length > 0 ? counts.at(-1)! : 0
-    if (claimed < claims.length) {
+    const claimedCount = claims.length > 0 ? counts.at(-1)! : 0
+    if (claimedCount < claims.length) {
       // Taken back here as well, so that the call may go on with another name.
-      await this.#erase(draft)
+      await this.#deleteRow(draft)
       await this.#checkClaims(draft, claims)
     }
-    this.#log('created', draft, data, now)
-    return rowOf(draft, revision, now)
+    this.#recordChange('created', draft, data, now)
+    return toDraftedRow(draft, revision, now)
   }
 
   async update(draft: Draft): Promise<Row> {
     const { sql } = this.#context
-    const old = await sql.get(
+    const existing = await sql.get(
       'SELECT created_at FROM resources WHERE account = ? AND kind = ? AND id = ?',
       draft.account,
       draft.kind,
       draft.id,
     )
-    if (!old) throw new NoSuchRow(draft.kind, draft.id)
-    const createdAt = old.created_at as number
+    if (!existing) throw new NoSuchRow(draft.kind, draft.id)
+    const createdAt = existing.created_at as number
     const sealed = await this.#seal(draft)
     failpoint('store.update.sealed')
     await this.#replaceClaims(draft)
@@ -117,7 +117,7 @@ export class CallTransaction implements Transaction {
     await this.#replaceReferences(draft)
     failpoint('store.update.referenced')
     const data = JSON.stringify(draft.data)
-    const revision = this.#log('updated', draft, data, createdAt)
+    const revision = this.#recordChange('updated', draft, data, createdAt)
     await sql.run(
       'UPDATE resources SET data = ?, sealed = ?, revision = ? WHERE account = ? AND kind = ? AND id = ?',
       data,
@@ -128,29 +128,29 @@ export class CallTransaction implements Transaction {
       draft.id,
     )
     failpoint('store.update.applied')
-    return rowOf(draft, revision, createdAt)
+    return toDraftedRow(draft, revision, createdAt)
   }
 
   async remove(kind: string, account: string, id: string): Promise<boolean> {
     const row = await this.get(kind, account, id)
     if (!row) return false
     // Referrers are found breadth first, so that the reverse order deletes each before what it points at.
-    const doomed = new Map([[id, { account, kind, id }]])
-    const restricting: { id: string; by: ReturnType<typeof toReferrer> }[] = []
-    for (const target of doomed.keys()) {
+    const deletions = new Map([[id, { account, kind, id }]])
+    const restrictions: { id: string; referrer: ReturnType<typeof toReferrer> }[] = []
+    for (const target of deletions.keys()) {
       const referrers = await this.#context.sql.all(
         'SELECT account, kind, id, field, on_delete FROM refs WHERE target = ? ORDER BY id, field',
         target,
       )
       for (const referrer of referrers.map(toReferrer)) {
-        if (referrer.onDelete === 'cascade') doomed.set(referrer.id, referrer)
-        else restricting.push({ id: target, by: referrer })
+        if (referrer.onDelete === 'cascade') deletions.set(referrer.id, referrer)
+        else restrictions.push({ id: target, referrer })
       }
     }
-    for (const { id: target, by } of restricting) {
-      if (!doomed.has(by.id)) throw new StillReferenced(target, by)
+    for (const { id: target, referrer } of restrictions) {
+      if (!deletions.has(referrer.id)) throw new StillReferenced(target, referrer)
     }
-    for (const each of [...doomed.values()].reverse()) await this.#delete(each)
+    for (const deletion of [...deletions.values()].reverse()) await this.#recordDeletion(deletion)
     failpoint('store.remove.applied')
     return true
   }
@@ -159,12 +159,12 @@ export class CallTransaction implements Transaction {
     if (this.#audit)
       throw new Error('A call makes exactly one audit record, and this one has its record already.')
     const { sql, group, auditKey, now } = this.#context
-    let end = group.chains.get(entry.account)
-    if (!end) {
-      end = await chainEnd(sql, entry.account)
-      group.chains.set(entry.account, end)
+    let head = group.chains.get(entry.account)
+    if (!head) {
+      head = await readChainHead(sql, entry.account)
+      group.chains.set(entry.account, head)
     }
-    this.#audit = nextRecord(auditKey, end, entry, now)
+    this.#audit = nextRecord(auditKey, head, entry, now)
     failpoint('store.audit.recorded')
   }
 
@@ -198,7 +198,7 @@ export class CallTransaction implements Transaction {
     failpoint('store.call.finished')
   }
 
-  #log(
+  #recordChange(
     op: Change['op'],
     row: { account: string; kind: string; id: string },
     data: string,
@@ -215,7 +215,7 @@ export class CallTransaction implements Transaction {
   async #seal(draft: Draft): Promise<string | null> {
     if (!draft.secrets || Object.keys(draft.secrets).length === 0) return null
     const { sql, vault } = this.#context
-    return vault.seal(sql, secretsPlace(draft), JSON.stringify(draft.secrets))
+    return vault.seal(sql, secretsSealContext(draft), JSON.stringify(draft.secrets))
   }
 
   async #checkClaims(draft: Draft, claims: readonly Claim[]): Promise<void> {
@@ -229,38 +229,38 @@ export class CallTransaction implements Transaction {
     const targets = references.filter(({ target }) => target !== draft.id)
     if (targets.length === 0) return
     const { sql, dialect } = this.#context
-    const found = await sql.all(
-      `SELECT id, account FROM resources WHERE id IN (${dialect.listed})`,
+    const rows = await sql.all(
+      `SELECT id, account FROM resources WHERE id IN (${dialect.unnest})`,
       JSON.stringify(targets.map(({ target }) => target)),
     )
-    const own = new Set(found.filter(({ account }) => account === draft.account).map(({ id }) => id))
-    for (const reference of targets) if (!own.has(reference.target)) throw new NoSuchTarget(reference)
+    const sameAccount = new Set(rows.filter(({ account }) => account === draft.account).map(({ id }) => id))
+    for (const reference of targets) if (!sameAccount.has(reference.target)) throw new NoSuchTarget(reference)
   }
 
   async #replaceClaims(draft: Draft): Promise<void> {
     const { sql } = this.#context
     const key = (claim: Claim) => JSON.stringify([claim.scope, claim.name])
-    const wanted = new Map(draft.claims.map((claim) => [key(claim), claim]))
-    const held = await sql.all('SELECT scope, name FROM claims WHERE id = ?', draft.id)
-    const gone: SqlRecord[] = []
-    for (const claim of held) if (!wanted.delete(key(claim as unknown as Claim))) gone.push(claim)
-    const fresh = [...wanted.values()]
-    await this.#checkClaims(draft, fresh)
-    for (const claim of gone) {
+    const desired = new Map(draft.claims.map((claim) => [key(claim), claim]))
+    const existing = await sql.all('SELECT scope, name FROM claims WHERE id = ?', draft.id)
+    const obsolete: SqlRecord[] = []
+    for (const claim of existing) if (!desired.delete(key(claim as unknown as Claim))) obsolete.push(claim)
+    const added = [...desired.values()]
+    await this.#checkClaims(draft, added)
+    for (const claim of obsolete) {
       await sql.run('DELETE FROM claims WHERE scope = ? AND name = ?', claim.scope!, claim.name!)
     }
-    if (fresh.length > 0) await sql.apply(claimRows(draft, fresh))
+    if (added.length > 0) await sql.apply(claimRows(draft, added))
   }
 
   async #replaceReferences(draft: Draft): Promise<void> {
     const { sql } = this.#context
     const key = (...parts: SqlValue[]) => JSON.stringify(parts)
-    const wanted = new Map(draft.references.map((ref) => [key(ref.field, ref.target, ref.onDelete), ref]))
-    const held = await sql.all('SELECT field, target, on_delete FROM refs WHERE id = ?', draft.id)
-    const gone = held.filter((ref) => !wanted.delete(key(ref.field!, ref.target!, ref.on_delete!)))
-    const fresh = [...wanted.values()]
-    await this.#checkTargets(draft, fresh)
-    for (const ref of gone) {
+    const desired = new Map(draft.references.map((ref) => [key(ref.field, ref.target, ref.onDelete), ref]))
+    const existing = await sql.all('SELECT field, target, on_delete FROM refs WHERE id = ?', draft.id)
+    const obsolete = existing.filter((ref) => !desired.delete(key(ref.field!, ref.target!, ref.on_delete!)))
+    const added = [...desired.values()]
+    await this.#checkTargets(draft, added)
+    for (const ref of obsolete) {
       await sql.run(
         'DELETE FROM refs WHERE id = ? AND field = ? AND target = ?',
         draft.id,
@@ -268,10 +268,10 @@ export class CallTransaction implements Transaction {
         ref.target!,
       )
     }
-    if (fresh.length > 0) await sql.apply(referenceRows(draft, fresh))
+    if (added.length > 0) await sql.apply(referenceRows(draft, added))
   }
 
-  async #delete({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {
+  async #recordDeletion({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {
     const { sql } = this.#context
     const record = await sql.get(
       `SELECT data, created_at FROM resources WHERE account = ? AND kind = ? AND id = ?`,
@@ -280,11 +280,11 @@ export class CallTransaction implements Transaction {
       id,
     )
     if (!record) return
-    this.#log('deleted', { account, kind, id }, record.data as string, record.created_at as number)
-    await this.#erase({ account, kind, id })
+    this.#recordChange('deleted', { account, kind, id }, record.data as string, record.created_at as number)
+    await this.#deleteRow({ account, kind, id })
   }
 
-  async #erase({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {
+  async #deleteRow({ account, kind, id }: { account: string; kind: string; id: string }): Promise<void> {
     await this.#context.sql.apply(
       { text: 'DELETE FROM claims WHERE id = ?', values: [id] },
       { text: 'DELETE FROM refs WHERE id = ?', values: [id] },
@@ -313,11 +313,11 @@ function referenceRows({ account, kind, id }: Draft, references: readonly Refere
   }
 }
 
-function rowOf(draft: Draft, revision: number, createdAt: number): Row {
+function toDraftedRow(draft: Draft, revision: number, createdAt: number): Row {
   const { kind, id, account, data, secrets } = draft
   return { kind, id, account, revision, createdAt, data, secrets }
 }
 
-function unique<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
+function uniqueBy<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
   return items.length < 2 ? items : [...new Map(items.map((item) => [key(item), item])).values()]
 }

@@ -1,12 +1,12 @@
 import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
-import { type MasterKey, rewrap, type SealedPlace, seal, sealedWith, unseal } from './seal.ts'
+import { type MasterKey, rewrap, type SealContext, seal, sealedKeyId, unseal } from './seal.ts'
 import type { Sql } from './sql.ts'
 
-const CHECK = 'store.master_key'
-const CHECK_TEXT = 'sealed by the current master key'
+const KEY_CHECK_SETTING = 'store.master_key'
+const KEY_CHECK_TEXT = 'sealed by the current master key'
 
 /** Where the value of a setting is sealed. */
-export function settingPlace(name: string): SealedPlace {
+export function settingSealContext(name: string): SealContext {
   return { account: '', kind: 'settings', id: name, column: 'value' }
 }
 
@@ -26,34 +26,34 @@ export class Vault {
     return this.#keyring
   }
 
-  async seal(sql: Sql, place: SealedPlace, text: string): Promise<string> {
-    return seal(await this.current(sql), place, text)
+  async seal(sql: Sql, context: SealContext, text: string): Promise<string> {
+    return seal(await this.currentKey(sql), context, text)
   }
 
-  unseal(place: SealedPlace, sealed: string): string {
-    return unseal(this.#keyring.find, place, sealed)
+  unseal(context: SealContext, sealed: string): string {
+    return unseal(this.#keyring.find, context, sealed)
   }
 
-  rewrap(to: MasterKey, place: SealedPlace, sealed: string): string {
-    return rewrap(this.#keyring.find, to, place, sealed)
+  rewrap(to: MasterKey, context: SealContext, sealed: string): string {
+    return rewrap(this.#keyring.find, to, context, sealed)
   }
 
   /** The key that new values are sealed with. */
-  async current(sql: Sql): Promise<MasterKey> {
-    const check = await sql.get('SELECT value FROM settings WHERE name = ?', CHECK)
-    const id = check && sealedWith(String(check.value))
+  async currentKey(sql: Sql): Promise<MasterKey> {
+    const check = await sql.get('SELECT value FROM settings WHERE name = ?', KEY_CHECK_SETTING)
+    const id = check && sealedKeyId(String(check.value))
     const key = id === undefined ? undefined : this.#keyring.find(id)
-    if (!key) throw new MasterKeyRefused(wrongKey(this.#keyring.file, id))
+    if (!key) throw new MasterKeyRefused(wrongKeyMessage(this.#keyring.file, id))
     return key
   }
 
   /** Makes a key of the file the current one. */
-  async makeCurrent(sql: Sql, key: MasterKey): Promise<void> {
+  async setCurrentKey(sql: Sql, key: MasterKey): Promise<void> {
     await sql.run(
       `INSERT INTO settings (name, value, sealed) VALUES (?, ?, 1)
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-      CHECK,
-      seal(key, settingPlace(CHECK), CHECK_TEXT),
+      KEY_CHECK_SETTING,
+      seal(key, settingSealContext(KEY_CHECK_SETTING), KEY_CHECK_TEXT),
     )
   }
 }
@@ -63,22 +63,22 @@ export class Vault {
  * a fresh one; with any other, a missing or foreign key ends the start.
  */
 export async function openVault(sql: Sql, keyFile: string): Promise<Vault> {
-  const check = await sql.get('SELECT value FROM settings WHERE name = ?', CHECK)
+  const check = await sql.get('SELECT value FROM settings WHERE name = ?', KEY_CHECK_SETTING)
   if (!check) {
     createMasterKeyFile(keyFile)
     const vault = new Vault(new Keyring(keyFile))
-    await vault.makeCurrent(sql, vault.keyring.keys.at(-1)!)
+    await vault.setCurrentKey(sql, vault.keyring.keys.at(-1)!)
     return vault
   }
   const vault = new Vault(new Keyring(keyFile))
   try {
-    vault.unseal(settingPlace(CHECK), String(check.value))
+    vault.unseal(settingSealContext(KEY_CHECK_SETTING), String(check.value))
   } catch {
-    throw new MasterKeyRefused(wrongKey(keyFile, sealedWith(String(check.value))))
+    throw new MasterKeyRefused(wrongKeyMessage(keyFile, sealedKeyId(String(check.value))))
   }
   return vault
 }
 
-function wrongKey(file: string, id: string | undefined): string {
+function wrongKeyMessage(file: string, id: string | undefined): string {
   return `The master key file ${file} does not hold the key ${id} that this database is sealed with: put the right key file back, or name it with --master-key-file.`
 }

@@ -3,8 +3,8 @@ import { auditChanges } from './audit.ts'
 import { CHANGE_COLUMNS } from './changes.ts'
 import type {
   Engine,
-  Eventually,
   Head,
+  MaybePromise,
   Sql,
   SqlChange,
   SqlRecord,
@@ -12,16 +12,16 @@ import type {
   WriteTransaction,
 } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
-import type { Group } from './transaction.ts'
+import type { CommitGroup } from './transaction.ts'
 
 const MAX_CALLS_IN_GROUP = 64
 const MAX_GROUP_MS = 20
-const MAX_CALL_MS = 5_000
-const MAX_WAITING = 10_000
-const MAX_CHAINS = 1_000
+const CALL_TIMEOUT_MS = 5_000
+const MAX_QUEUED_CALLS = 10_000
+const MAX_CACHED_CHAINS = 1_000
 
 /** What a call may use: statements that end with it, and the group it joins. */
-export type CallBody<T> = (sql: CallSql, group: Group) => Promise<T>
+export type CallBody<T> = (sql: CallSql, group: CommitGroup) => Promise<T>
 
 interface Call {
   readonly body: CallBody<unknown>
@@ -37,9 +37,9 @@ interface Call {
 export class WriteQueue {
   readonly #engine: Engine
   readonly #onCommit: () => void
-  readonly #waiting: Call[] = []
-  #last: Group | undefined
-  #draining: Promise<void> | undefined
+  readonly #pending: Call[] = []
+  #lastGroup: CommitGroup | undefined
+  #drainTask: Promise<void> | undefined
   #closed = false
   #failure: StoreUnavailable | undefined
 
@@ -55,134 +55,143 @@ export class WriteQueue {
 
   submit<T>(body: CallBody<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('The store is closed.'))
-    if (this.#waiting.length >= MAX_WAITING) {
+    if (this.#pending.length >= MAX_QUEUED_CALLS) {
       return Promise.reject(
         new StoreUnavailable('Too many writes are waiting for the database; try again shortly.'),
       )
     }
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ body, resolve: resolve as (value: unknown) => void, reject })
-      this.#draining ??= this.#drain()
+      this.#pending.push({ body, resolve: resolve as (value: unknown) => void, reject })
+      this.#drainTask ??= this.#drain()
     })
   }
 
   /** Refuses new calls and waits for those under way. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#draining
+    await this.#drainTask
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#pending.length > 0) {
       // Whoever was just answered, or has arrived on a socket meanwhile, may still join the next group.
       await new Promise(setImmediate)
       await this.#runGroup()
     }
-    this.#draining = undefined
+    this.#drainTask = undefined
   }
 
   async #runGroup(): Promise<void> {
-    let session: WriteTransaction
+    let transaction: WriteTransaction
     try {
-      session = await this.#engine.begin()
+      transaction = await this.#engine.begin()
     } catch (error) {
-      this.#failure = unavailable(error)
-      for (const call of this.#waiting.splice(0)) call.reject(this.#failure)
+      this.#failure = toUnavailable(error)
+      for (const call of this.#pending.splice(0)) call.reject(this.#failure)
       return
     }
     failpoint('store.group.begun')
-    const group = this.#beginGroup(session.head)
-    const taken: Call[] = []
-    const answers: (() => void)[] = []
+    const group = this.#beginGroup(transaction.head)
+    const calls: Call[] = []
+    const replies: (() => void)[] = []
     let wrote = false
     try {
-      const started = performance.now()
+      const startedAt = performance.now()
       while (
-        this.#waiting.length > 0 &&
-        taken.length < MAX_CALLS_IN_GROUP &&
-        (taken.length === 0 || performance.now() - started < MAX_GROUP_MS)
+        this.#pending.length > 0 &&
+        calls.length < MAX_CALLS_IN_GROUP &&
+        (calls.length === 0 || performance.now() - startedAt < MAX_GROUP_MS)
       ) {
-        const call = this.#waiting.shift()!
-        taken.push(call)
-        const ran = await runCall(session, group, call)
-        answers.push(ran.answer)
-        wrote ||= ran.wrote
+        const call = this.#pending.shift()!
+        calls.push(call)
+        const result = await runCall(transaction, group, call)
+        replies.push(result.reply)
+        wrote ||= result.wrote
       }
-      await finishGroup(session, group)
+      await finishGroup(transaction, group)
     } catch (error) {
-      await session.rollback()
-      this.#last = undefined
+      await transaction.rollback()
+      this.#lastGroup = undefined
       // Whoever finds the database unusable speaks for the whole group: nothing of it remains.
-      this.#failure = unavailable(error)
-      for (const call of taken) call.reject(this.#failure)
+      this.#failure = toUnavailable(error)
+      for (const call of calls) call.reject(this.#failure)
       return
     }
     failpoint('store.group.committed')
-    this.#last = group
+    this.#lastGroup = group
     // A commit of reads alone proves nothing.
     if (wrote) this.#failure = undefined
-    for (const answer of answers) answer()
+    for (const reply of replies) reply()
     failpoint('store.group.answered')
     if (group.changes.length > 0) this.#onCommit()
   }
 
   /** A group begins with the chain ends the last one left, as long as nobody else has written in between. */
-  #beginGroup({ revision, audits }: Head): Group {
-    const last = this.#last
-    const alone = last?.revision === revision && last.auditCount === audits && last.chains.size < MAX_CHAINS
-    return { revision, auditCount: audits, chains: alone ? last.chains : new Map(), changes: [], audits: [] }
+  #beginGroup({ revision, audits }: Head): CommitGroup {
+    const lastGroup = this.#lastGroup
+    const soleWriter =
+      lastGroup?.revision === revision &&
+      lastGroup.auditCount === audits &&
+      lastGroup.chains.size < MAX_CACHED_CHAINS
+    return {
+      revision,
+      auditCount: audits,
+      chains: soleWriter ? lastGroup.chains : new Map(),
+      changes: [],
+      audits: [],
+    }
   }
 }
 
 /** Runs one call; tells how to answer it once the group is durable. Throws only when the database fails. */
 async function runCall(
-  session: WriteTransaction,
-  group: Group,
+  transaction: WriteTransaction,
+  group: CommitGroup,
   call: Call,
-): Promise<{ answer: () => void; wrote: boolean }> {
-  const sql = new CallSql(session)
+): Promise<{ reply: () => void; wrote: boolean }> {
+  const sql = new CallSql(transaction)
   try {
-    const value = await within(MAX_CALL_MS, call.body(sql, group))
+    const value = await withTimeout(CALL_TIMEOUT_MS, call.body(sql, group))
     sql.end()
     if (sql.failure) throw sql.failure
-    return { answer: () => call.resolve(value), wrote: sql.changed }
+    return { reply: () => call.resolve(value), wrote: sql.changed }
   } catch (error) {
     sql.end()
     if (sql.failure) throw sql.failure
-    await sql.undo()
-    return { answer: () => call.reject(error), wrote: false }
+    await sql.rollback()
+    return { reply: () => call.reject(error), wrote: false }
   }
 }
 
 /** Writes what the calls have gathered and commits, in one go where the engine can. */
-async function finishGroup(session: WriteTransaction, group: Group): Promise<void> {
+async function finishGroup(transaction: WriteTransaction, group: CommitGroup): Promise<void> {
   const { changes, audits, revision, auditCount } = group
-  const work: SqlChange[] = []
-  if (changes.length > 0) work.push({ table: 'changes', columns: CHANGE_COLUMNS, rows: changes })
-  if (audits.length > 0) work.push(...auditChanges(audits))
-  if (revision > session.head.revision || auditCount > session.head.audits) {
-    work.push({ text: 'UPDATE head SET revision = ?, audits = ?', values: [revision, auditCount] })
+  const writes: SqlChange[] = []
+  if (changes.length > 0) writes.push({ table: 'changes', columns: CHANGE_COLUMNS, rows: changes })
+  if (audits.length > 0) writes.push(...auditChanges(audits))
+  if (revision > transaction.head.revision || auditCount > transaction.head.audits) {
+    writes.push({ text: 'UPDATE head SET revision = ?, audits = ?', values: [revision, auditCount] })
   }
-  const gathered = session.apply(...work)
+  const applied = transaction.apply(...writes)
   // The commit speaks for what was sent before it, also when the answers are lost on the way.
-  if (gathered instanceof Promise) gathered.catch(() => {})
+  if (applied instanceof Promise) applied.catch(() => {})
   failpoint('store.group.gathered')
-  await session.commit(revision > session.head.revision)
+  await transaction.commit(revision > transaction.head.revision)
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
+  const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new StoreUnavailable(`The write took longer than ${ms / 1000} s.`)), ms)
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
-function unavailable(error: unknown): StoreUnavailable {
+function toUnavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error
   return new StoreUnavailable(`The database could not make the write durable: ${(error as Error).message}`, {
     cause: error,
@@ -191,73 +200,73 @@ function unavailable(error: unknown): StoreUnavailable {
 
 /** The statements of one call: marks where it began before its first change, and refuses use after its end. */
 export class CallSql implements Sql {
-  readonly #session: WriteTransaction
-  #marked = false
+  readonly #transaction: WriteTransaction
+  #hasSavepoint = false
   #ended = false
   /** Set once the database itself has failed, whatever the call makes of the error. */
   failure: StoreUnavailable | undefined
 
-  constructor(session: WriteTransaction) {
-    this.#session = session
+  constructor(transaction: WriteTransaction) {
+    this.#transaction = transaction
   }
 
-  get(text: string, ...values: SqlValue[]): Eventually<SqlRecord | undefined> {
-    return this.#watch(() => this.#session.get(text, ...values))
+  get(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord | undefined> {
+    return this.#execute(() => this.#transaction.get(text, ...values))
   }
 
-  all(text: string, ...values: SqlValue[]): Eventually<SqlRecord[]> {
-    return this.#watch(() => this.#session.all(text, ...values))
+  all(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord[]> {
+    return this.#execute(() => this.#transaction.all(text, ...values))
   }
 
-  lists(text: string, ...values: SqlValue[]): Eventually<SqlValue[][]> {
-    return this.#watch(() => this.#session.lists(text, ...values))
+  tuples(text: string, ...values: SqlValue[]): MaybePromise<SqlValue[][]> {
+    return this.#execute(() => this.#transaction.tuples(text, ...values))
   }
 
-  run(text: string, ...values: SqlValue[]): Eventually<number> {
-    return this.#watch(() => {
-      this.#mark()
-      return this.#session.run(text, ...values)
+  run(text: string, ...values: SqlValue[]): MaybePromise<number> {
+    return this.#execute(() => {
+      this.#ensureSavepoint()
+      return this.#transaction.run(text, ...values)
     })
   }
 
-  apply(...changes: SqlChange[]): Eventually<number[]> {
-    return this.#watch(() => {
-      this.#mark()
-      return this.#session.apply(...changes)
+  apply(...changes: SqlChange[]): MaybePromise<number[]> {
+    return this.#execute(() => {
+      this.#ensureSavepoint()
+      return this.#transaction.apply(...changes)
     })
   }
 
-  now(): Eventually<number> {
-    return this.#watch(() => this.#session.now())
+  now(): MaybePromise<number> {
+    return this.#execute(() => this.#transaction.now())
   }
 
   /** Whether the call has changed anything so far. */
   get changed(): boolean {
-    return this.#marked
+    return this.#hasSavepoint
   }
 
   end(): void {
     this.#ended = true
   }
 
-  async undo(): Promise<void> {
-    if (this.#marked) await this.#session.rollbackToSavepoint()
+  async rollback(): Promise<void> {
+    if (this.#hasSavepoint) await this.#transaction.rollbackToSavepoint()
   }
 
-  #mark(): void {
-    if (this.#marked) return
-    this.#marked = true
-    const marking = this.#session.savepoint()
+  #ensureSavepoint(): void {
+    if (this.#hasSavepoint) return
+    this.#hasSavepoint = true
+    const savepoint = this.#transaction.savepoint()
     // The statement that follows on the same connection fails if this one does, and tells.
-    if (marking instanceof Promise) marking.catch(() => {})
+    if (savepoint instanceof Promise) savepoint.catch(() => {})
   }
 
-  #watch<T>(statement: () => Eventually<T>): Eventually<T> {
+  #execute<T>(statement: () => MaybePromise<T>): MaybePromise<T> {
     if (this.#ended)
       throw new Error('This transaction is over; its statements must be awaited before it ends.')
     try {
-      const answer = statement()
-      return answer instanceof Promise ? answer.catch((error: unknown) => this.#fail(error)) : answer
+      const result = statement()
+      return result instanceof Promise ? result.catch((error: unknown) => this.#fail(error)) : result
     } catch (error) {
       return this.#fail(error)
     }
