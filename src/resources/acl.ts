@@ -11,22 +11,22 @@ export type AclRule =
 export function parseAclRule(rule: string): AclRule {
   const text = rule.trim()
   if (text === '*' || text === 'bind:*') return { kind: 'any', text }
-  const what = /^bind:(.+)$/.exec(text)?.[1]
-  if (what === undefined)
+  const target = /^bind:(.+)$/.exec(text)?.[1]
+  if (target === undefined)
     throw new Error(
       `"${rule}" is not an ACL rule; write *, bind:<domain>, bind:<host:port> or bind:<key>=<value>.`,
     )
 
-  const equals = what.indexOf('=')
+  const equals = target.indexOf('=')
   if (equals >= 0) {
-    const key = what.slice(0, equals)
-    const value = what.slice(equals + 1)
+    const key = target.slice(0, equals)
+    const value = target.slice(equals + 1)
     if (key === '' || value === '')
       throw new Error(`"${rule}": a label rule needs a key and a value around its =.`)
     return { kind: 'label', key, value, text }
   }
 
-  const address = /^(.+):([0-9]{1,5})$/.exec(what)
+  const address = /^(.+):([0-9]{1,5})$/.exec(target)
   if (address !== null) {
     const port = Number(address[2])
     if (port < 1 || port > 65_535) throw new Error(`"${rule}": a port is a number from 1 to 65535.`)
@@ -34,6 +34,6 @@ export function parseAclRule(rule: string): AclRule {
     return { kind: 'address', host, port, text: `bind:${host}:${port}` }
   }
 
-  const pattern = parseDomain(what)
+  const pattern = parseDomain(target)
   return { kind: 'domain', pattern, text: `bind:${pattern}` }
 }

@@ -89,15 +89,19 @@ export type ResourceFields = Record<string, Field>
 type KeyOf<F extends ResourceFields, N extends keyof F> = F[N]['value']['key'] extends string
   ? F[N]['value']['key']
   : N
-type Stored<F extends ResourceFields> = { [N in keyof F]: F[N]['live'] extends true ? never : N }[keyof F]
-type Visible<F extends ResourceFields> = {
+type StoredNames<F extends ResourceFields> = {
+  [N in keyof F]: F[N]['live'] extends true ? never : N
+}[keyof F]
+type VisibleNames<F extends ResourceFields> = {
   [N in keyof F]: F[N]['access'] extends 'hidden' | 'writeOnly' ? never : N
 }[keyof F]
 
 /** What the store keeps of a resource: every stored field under the name it is written with. */
-export type RecordOf<F extends ResourceFields> = { [N in Stored<F> as KeyOf<F, N>]: Written<F[N]['value']> }
+export type RecordOf<F extends ResourceFields> = {
+  [N in StoredNames<F> as KeyOf<F, N>]: Written<F[N]['value']>
+}
 /** What an answer shows of a resource. */
-export type ViewOf<F extends ResourceFields> = { [N in Visible<F>]: Read<F[N]['value']> }
+export type ViewOf<F extends ResourceFields> = { [N in VisibleNames<F>]: Read<F[N]['value']> }
 
 /** A name that must be unique, with the sentence to refuse a second one. */
 export interface UniqueName {
@@ -133,7 +137,7 @@ export interface Declaration<F extends ResourceFields> {
   /** Unique names a record holds. */
   readonly unique?: (record: RecordOf<F>) => UniqueName[]
   /** Rules over several fields; returns the offending field and a sentence. */
-  readonly rule?: (record: RecordOf<F>) => { field: string; sentence: string } | undefined
+  readonly rule?: (record: RecordOf<F>) => { field: string; message: string } | undefined
 }
 
 /** A declared resource and everything that follows from its declaration. */
@@ -169,7 +173,7 @@ export interface Resource<F extends ResourceFields = ResourceFields> {
   parseUpdate(body: Record<string, unknown>): Partial<RecordOf<F>>
   /** Rules over the whole record, after creation or update. */
   verify(record: RecordOf<F>): void
-  show(record: RecordOf<F>, lively: Record<string, unknown>, showing: Showing): ViewOf<F>
+  show(record: RecordOf<F>, liveValues: Record<string, unknown>, context: Showing): ViewOf<F>
   pointers(record: RecordOf<F>): Pointer[]
   unique(record: RecordOf<F>): UniqueName[]
 }
@@ -180,9 +184,9 @@ export type Stock<R> = R extends Resource<infer F> ? RecordOf<F> : never
 /** Marks a value as an edge module, which gives it routes of its own under the resource. */
 export const moduleMark = Symbol('module')
 
-function pick(fields: ResourceFields, wanted: (field: Field) => boolean): Fields {
+function pickFields(fields: ResourceFields, predicate: (field: Field) => boolean): Fields {
   return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, field]) => (wanted(field) ? [[name, field.value]] : [])),
+    Object.entries(fields).flatMap(([name, field]) => (predicate(field) ? [[name, field.value]] : [])),
   )
 }
 
@@ -200,27 +204,27 @@ function requiredRoles({
 /** Declares a resource once: types, validation, routes, OpenAPI, storage and the contract test follow from it. */
 export function defineResource<const F extends ResourceFields>(declaration: Declaration<F>): Resource<F> {
   const { fields, path } = declaration
-  const creatable = pick(
+  const createFields = pickFields(
     fields,
     ({ access }) => access === 'fixed' || access === 'editable' || access === 'writeOnly',
   )
-  const updatable = pick(fields, (field) => field.access === 'editable')
-  const stored = pick(fields, (field) => !field.live)
-  const visible = Object.entries(fields).filter(
+  const updateFields = pickFields(fields, (field) => field.access === 'editable')
+  const storedFields = pickFields(fields, (field) => !field.live)
+  const visibleFields = Object.entries(fields).filter(
     ([, { access }]) => access !== 'hidden' && access !== 'writeOnly',
   )
   // Worked out once: answers to lists ask it a thousand times.
-  const shown = visible.map(([name, { access, live, value }]) => ({
+  const viewFields = visibleFields.map(([name, { access, live, value }]) => ({
     name,
     key: value.key ?? name,
     live,
-    absent: access === 'shownOnce' ? null : value.fallback,
+    absentValue: access === 'shownOnce' ? null : value.fallback,
     value,
   }))
   const viewSchema = {
     ...Type.Object(
       Object.fromEntries(
-        visible.map(([name, { access, value }]) => [
+        visibleFields.map(([name, { access, value }]) => [
           name,
           access === 'shownOnce' ? Type.Union([value.read, Type.Null()]) : value.read,
         ]),
@@ -246,10 +250,10 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
     relativeUri: declaration.relativeUri ?? false,
     parents: [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!),
     modules: Object.entries(fields).flatMap(([name, field]) => (moduleMark in field.value ? [name] : [])),
-    sealed: pathsOf(stored, ({ sealed }) => sealed),
-    revealed: pathsOf(stored, ({ revealed = [] }) => revealed),
-    createSchema: writtenSchema(creatable),
-    updateSchema: writtenSchema(updatable, { partial: true }),
+    sealed: pathsOf(storedFields, ({ sealed }) => sealed),
+    revealed: pathsOf(storedFields, ({ revealed = [] }) => revealed),
+    createSchema: writtenSchema(createFields),
+    updateSchema: writtenSchema(updateFields, { partial: true }),
     viewSchema,
     listSchema: Type.Object({
       [declaration.listKey]: Type.Array(viewSchema),
@@ -258,41 +262,42 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
     }),
 
     parseCreate(body) {
-      const given = checkObject(creatable, body, '')
-      for (const [name, value] of Object.entries(stored)) given[value.key ?? name] ??= value.fallback
-      return given as RecordOf<F>
+      const record = checkObject(createFields, body, '')
+      for (const [name, value] of Object.entries(storedFields)) record[value.key ?? name] ??= value.fallback
+      return record as RecordOf<F>
     },
 
     parseUpdate(body) {
       const changes: Record<string, unknown> = {}
-      for (const [name, value] of Object.entries(updatable)) {
+      for (const [name, value] of Object.entries(updateFields)) {
         const key = value.key ?? name
-        const given = body[key]
-        if (given !== undefined && given !== null) changes[key] = value.check(given, key)
+        const input = body[key]
+        if (input !== undefined && input !== null) changes[key] = value.check(input, key)
       }
       return changes as Partial<RecordOf<F>>
     },
 
     verify(record) {
-      const broken = declaration.rule?.(record)
-      if (broken !== undefined) throw new InvalidValue(broken.field, broken.sentence)
+      const violation = declaration.rule?.(record)
+      if (violation !== undefined) throw new InvalidValue(violation.field, violation.message)
     },
 
-    show(record, lively, showing) {
-      const kept = record as Record<string, unknown>
+    show(record, liveValues, context) {
+      const stored = record as Record<string, unknown>
       const view: Record<string, unknown> = {}
-      for (const { name, key, live, absent, value } of shown) {
-        const given = lively[name]
-        view[name] = given !== undefined ? given : live ? absent : value.show(kept[key], showing)
+      for (const { name, key, live, absentValue, value } of viewFields) {
+        const liveValue = liveValues[name]
+        view[name] =
+          liveValue !== undefined ? liveValue : live ? absentValue : value.show(stored[key], context)
       }
       return view as ViewOf<F>
     },
 
     pointers(record) {
-      const kept = record as Record<string, unknown>
-      return Object.entries(stored).flatMap(([name, value]) => {
+      const stored = record as Record<string, unknown>
+      return Object.entries(storedFields).flatMap(([name, value]) => {
         const key = value.key ?? name
-        return value.pointers(kept[key]).map((pointer) => ({
+        return value.pointers(stored[key]).map((pointer) => ({
           ...pointer,
           at: pointer.at === '' ? key : `${key}${pointer.at.startsWith('[') ? '' : '.'}${pointer.at}`,
         }))

@@ -7,7 +7,7 @@ import { plain } from './value.ts'
 export const noPolicies = plain<null>(Type.Null(), null)
 
 /** A hostport is served by one edge at a time. */
-export function claimedHostports(hostports: readonly string[] | null): UniqueName[] {
+export function hostportClaims(hostports: readonly string[] | null): UniqueName[] {
   return (hostports ?? []).map((name) => ({
     within: 'platform',
     scope: 'hostport',

@@ -13,14 +13,14 @@ function arn(service: string, resource: RegExp, example: string) {
   return required(
     text(2048, (value) => {
       const parts = value.split(':')
-      const [prefix, partition = '', named, region = ''] = parts
-      const fits =
+      const [prefix, partition = '', arnService, region = ''] = parts
+      const matches =
         prefix === 'arn' &&
         PARTITION.test(partition) &&
-        named === service &&
+        arnService === service &&
         REGION.test(region) &&
         resource.test(parts.slice(5).join(':'))
-      return fits ? undefined : `"${value}" is not of the form ${example}.`
+      return matches ? undefined : `"${value}" is not of the form ${example}.`
     }),
   )
 }

@@ -19,13 +19,13 @@ export const eventSource = object(sourceFields, {
   rule({ type, fields, filter }) {
     const allowed = TRAFFIC_FIELDS[type]
     if (allowed === undefined) {
-      const given = fields.length > 0 ? 'fields' : filter !== '' ? 'filter' : undefined
-      return given && { field: given, sentence: `only traffic events have it, not ${type}.` }
+      const field = fields.length > 0 ? 'fields' : filter !== '' ? 'filter' : undefined
+      return field && { field: field, message: `only traffic events have it, not ${type}.` }
     }
-    const unknown = fields.findIndex((field) => !allowed.has(field))
-    return unknown === -1
+    const unknownIndex = fields.findIndex((field) => !allowed.has(field))
+    return unknownIndex === -1
       ? undefined
-      : { field: `fields[${unknown}]`, sentence: `${type} has no field "${fields[unknown]}".` }
+      : { field: `fields[${unknownIndex}]`, message: `${type} has no field "${fields[unknownIndex]}".` }
   },
 })
 

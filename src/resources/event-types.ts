@@ -27,9 +27,14 @@ const RESOURCE_EVENTS = [
   'endpoint_configuration',
   'user',
   'bot_user',
-].flatMap((stem) => ['created', 'updated', 'deleted'].map((what) => `${stem}_${what}.v0`))
+].flatMap((stem) => ['created', 'updated', 'deleted'].map((action) => `${stem}_${action}.v0`))
 
-const LIVE_EVENTS = ['agent_session_start.v0', 'agent_session_stop.v0', 'tunnel_start.v0', 'tunnel_stop.v0']
+const SESSION_EVENTS = [
+  'agent_session_start.v0',
+  'agent_session_stop.v0',
+  'tunnel_start.v0',
+  'tunnel_stop.v0',
+]
 
 const CONNECTION_FIELDS = [
   'conn.client_ip',
@@ -83,6 +88,6 @@ export const TRAFFIC_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
 /** Every event type a subscription can ask for. */
 export const EVENT_TYPES: ReadonlySet<string> = new Set([
   ...RESOURCE_EVENTS,
-  ...LIVE_EVENTS,
+  ...SESSION_EVENTS,
   ...Object.keys(TRAFFIC_FIELDS),
 ])

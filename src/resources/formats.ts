@@ -24,12 +24,13 @@ export const region = emptyAsUnset(choice(REGIONS, 'us'))
 export const cidr = parsed(64, (value) => parseCidr(value).text)
 
 /** A DNS name that somebody could own: not an address, and with labels that stand for the characters they claim. */
-function ownableDomain(text: string): string {
+function parseOwnableDomain(text: string): string {
   const name = parseDomain(text)
   // RFC 3696 section 2: no top-level domain is a number, so that addresses can be told from names.
   if (/(^|\.)[0-9]+$/.test(name)) throw new Error(`"${text}" is an address, not a domain name.`)
-  const odd = name.split('.').find((label) => label.startsWith('xn--') && !isPunycode(label))
-  if (odd !== undefined) throw new Error(`"${text}": the label ${odd} is not valid punycode.`)
+  const invalidLabel = name.split('.').find((label) => label.startsWith('xn--') && !isPunycode(label))
+  if (invalidLabel !== undefined)
+    throw new Error(`"${text}": the label ${invalidLabel} is not valid punycode.`)
   return name
 }
 
@@ -39,7 +40,7 @@ function isPunycode(label: string): boolean {
   return characters !== label && domainToASCII(characters) === label
 }
 
-export const domain = parsed(255, ownableDomain)
+export const domain = parsed(255, parseOwnableDomain)
 
 /** `host:port`, unique in its list. */
 export const hostports = nullable(
@@ -67,7 +68,7 @@ const FIRST_YEAR = Date.parse('0000-01-01T00:00:00Z')
 const AFTER_LAST_YEAR = Date.UTC(10_000, 0)
 
 /** Milliseconds of an RFC 3339 time, which names its offset and a day that exists; NaN for anything else. */
-function parseMoment(text: string): number {
+function parseRfc3339(text: string): number {
   const [, date = '', time = '', offset = ''] = RFC3339.exec(text) ?? []
   // The 31st of a short month would silently become a day of the next one.
   if (date === '' || new Date(`${date}T00:00:00Z`).toISOString().slice(0, 10) !== date) return Number.NaN
@@ -77,17 +78,17 @@ function parseMoment(text: string): number {
 }
 
 /** RFC 3339, kept in UTC with whole seconds. */
-export const moment = plain<string>(Type.String({ maxLength: 64 }), '', (value, at) => {
-  const parsedAt = parseMoment(value)
-  if (Number.isNaN(parsedAt))
+export const rfc3339 = plain<string>(Type.String({ maxLength: 64 }), '', (value, path) => {
+  const milliseconds = parseRfc3339(value)
+  if (Number.isNaN(milliseconds))
     throw new InvalidValue(
-      at,
-      `${at}: "${value}" is not a time in RFC 3339 format, such as 2030-01-31T12:00:00Z.`,
+      path,
+      `${path}: "${value}" is not a time in RFC 3339 format, such as 2030-01-31T12:00:00Z.`,
     )
-  return timestamp(parsedAt)
+  return timestamp(milliseconds)
 })
 
-function notHttpUrl(value: string): string | undefined {
+function httpUrlError(value: string): string | undefined {
   const url = URL.parse(value)
   return url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
     ? undefined
@@ -95,11 +96,11 @@ function notHttpUrl(value: string): string | undefined {
 }
 
 /** An http or https address. */
-export const httpUrl = (maxBytes: number) => text(maxBytes, notHttpUrl)
+export const httpUrl = (maxBytes: number) => text(maxBytes, httpUrlError)
 
 /** The same where there may be none, which is empty text. */
 export const httpUrlOrNone = (maxBytes: number) =>
-  text(maxBytes, (value) => (value === '' ? undefined : notHttpUrl(value)))
+  text(maxBytes, (value) => (value === '' ? undefined : httpUrlError(value)))
 
 /** How certificates of a domain are managed; shared by reserved domains and agent ingresses. */
 export const certificatePolicy = object({
@@ -132,9 +133,9 @@ export const pem = (maxBytes: number) =>
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 
 /** The name of a header field, in lower case. */
-export function headerName(name: string, at: string): string {
+export function headerName(name: string, path: string): string {
   const lower = name.toLowerCase()
-  if (!HEADER_NAME.test(lower)) throw new InvalidValue(at, `${at}: "${name}" is not a header name.`)
+  if (!HEADER_NAME.test(lower)) throw new InvalidValue(path, `${path}: "${name}" is not a header name.`)
   return lower
 }
 

@@ -5,11 +5,11 @@ import { integer, map, nullable, text, type Value } from './value.ts'
 const headers = map(headerValue, { maxItems: 100, name: headerName })
 
 /** The documents show null for no headers, however they were left out. */
-function noneAsNull<V extends Value<Record<string, string> | null>>(value: V): V {
+function emptyAsNull<V extends Value<Record<string, string> | null>>(value: V): V {
   return {
     ...value,
-    check(given, at) {
-      const checked = value.check(given, at)
+    check(input, path) {
+      const checked = value.check(input, path)
       return checked !== null && Object.keys(checked).length > 0 ? checked : null
     },
   }
@@ -25,7 +25,7 @@ export const HttpResponseBackend = defineResource({
   fields: {
     ...common,
     body: editable(text(262_144)),
-    headers: editable(noneAsNull(nullable(headers))),
+    headers: editable(emptyAsNull(nullable(headers))),
     status_code: editable(integer(200, 599, 200)),
   },
 })

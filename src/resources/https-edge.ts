@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { common, defineResource, editable, live } from './define.ts'
-import { claimedHostports, noPolicies } from './edge-fields.ts'
+import { hostportClaims, noPolicies } from './edge-fields.ts'
 import { hostports } from './formats.ts'
 import { HttpsRoute } from './https-route.ts'
 import { module } from './module.ts'
@@ -23,5 +23,5 @@ export const HttpsEdge = defineResource({
     routes: live(plain<Record<string, unknown>[]>(Type.Array(HttpsRoute.viewSchema), [])),
     policies: live(noPolicies),
   },
-  unique: ({ hostports }) => claimedHostports(hostports),
+  unique: ({ hostports }) => hostportClaims(hostports),
 })

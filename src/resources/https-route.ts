@@ -64,7 +64,7 @@ export const HttpsRoute = defineResource({
     return logins.length > 1
       ? {
           field: logins[1]![0],
-          sentence: 'A route can have one of oauth, saml and oidc enabled, not several.',
+          message: 'A route can have one of oauth, saml and oidc enabled, not several.',
         }
       : undefined
   },

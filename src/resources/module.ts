@@ -1,11 +1,11 @@
 import { moduleMark } from './define.ts'
 import {
-  type Complaint,
   type Fields,
   flag,
   nullable,
   object,
   type ReadObject,
+  type RuleViolation,
   type Value,
   type WrittenObject,
 } from './value.ts'
@@ -23,7 +23,7 @@ const enabled = { enabled: flag(true) }
 export function defineModule<const N extends string, F extends Fields>(
   name: N,
   fields: F,
-  options: { rule?: (value: WrittenObject<F & typeof enabled>) => Complaint | undefined } = {},
+  options: { rule?: (value: WrittenObject<F & typeof enabled>) => RuleViolation | undefined } = {},
 ): ModuleShape<N, F & typeof enabled> {
   return {
     name,

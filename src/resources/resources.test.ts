@@ -76,7 +76,7 @@ test('times are RFC 3339 with an offset, of days that exist, and are kept in UTC
 
   assert.equal(parse('2030-01-31T12:00:00Z'), '2030-01-31T12:00:00Z')
   assert.equal(parse('2030-01-31T12:00:00.999+02:00'), '2030-01-31T10:00:00Z')
-  for (const wrong of [
+  for (const invalid of [
     '2030-01-31T12:00:00', // no offset: whose midnight?
     '2030-02-30T12:00:00Z',
     '2030-01-31T24:00:00Z',
@@ -87,7 +87,7 @@ test('times are RFC 3339 with an offset, of days that exist, and are kept in UTC
     'tomorrow',
     '',
   ])
-    assert.throws(() => parse(wrong), { field: 'valid_until' }, wrong)
+    assert.throws(() => parse(invalid), { field: 'valid_until' }, invalid)
 })
 
 test('a map checks the value of every key, whatever characters the key has', () => {

@@ -3,8 +3,8 @@ export const ROLES = ['read_only', 'developer', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
 /** True when someone with the role `given` may do what needs `required`. */
-export function hasRole(given: Role, required: Role): boolean {
-  return ROLES.indexOf(given) >= ROLES.indexOf(required)
+export function hasRole(actual: Role, required: Role): boolean {
+  return ROLES.indexOf(actual) >= ROLES.indexOf(required)
 }
 
 /** Objects whose changes need a higher role than others of their kind (decision 134). */

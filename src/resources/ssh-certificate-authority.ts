@@ -20,9 +20,9 @@ export const SshCertificateAuthority = defineResource({
   },
   rule({ private_key_type, elliptic_curve, key_size }) {
     if (elliptic_curve !== null && private_key_type !== 'ecdsa')
-      return { field: 'elliptic_curve', sentence: 'elliptic_curve only goes with private_key_type ecdsa.' }
+      return { field: 'elliptic_curve', message: 'elliptic_curve only goes with private_key_type ecdsa.' }
     if (key_size !== null && private_key_type !== 'rsa')
-      return { field: 'key_size', sentence: 'key_size only goes with private_key_type rsa.' }
+      return { field: 'key_size', message: 'key_size only goes with private_key_type rsa.' }
     return undefined
   },
 })

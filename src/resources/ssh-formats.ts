@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { moment } from './formats.ts'
+import { rfc3339 } from './formats.ts'
 import { InvalidValue, list, nullable, plain, text } from './value.ts'
 
 /** Sizes of RSA keys that authorities may have. */
@@ -12,15 +12,18 @@ export const principals = list(
   { maxItems: 256 },
 )
 
-const FIRST_SECOND = '1970-01-01T00:00:00Z'
+const UNIX_EPOCH = '1970-01-01T00:00:00Z'
 
 /** A time of a certificate, which counts seconds from 1970. It may be left open at creation; the service fills it in. */
-export const openMoment = nullable({
-  ...moment,
-  check(value: string, at: string) {
-    const time = moment.check(value, at)
-    if (time < FIRST_SECOND)
-      throw new InvalidValue(at, `${at}: the time of a certificate must lie between the years 1970 and 9999.`)
+export const optionalRfc3339 = nullable({
+  ...rfc3339,
+  check(value: string, path: string) {
+    const time = rfc3339.check(value, path)
+    if (time < UNIX_EPOCH)
+      throw new InvalidValue(
+        path,
+        `${path}: the time of a certificate must lie between the years 1970 and 9999.`,
+      )
     return time
   },
 })

@@ -1,5 +1,5 @@
 import { assigned, common, defineResource, fixed } from './define.ts'
-import { openMoment, principals } from './ssh-formats.ts'
+import { optionalRfc3339, principals } from './ssh-formats.ts'
 import { idOf, required, text } from './value.ts'
 
 /** A signed certificate with which a host proves itself to SSH clients. */
@@ -15,8 +15,8 @@ export const SshHostCertificate = defineResource({
     key_type: assigned(text(16)),
     ssh_certificate_authority_id: fixed(required(idOf(['sshca']))),
     principals: fixed(principals),
-    valid_after: fixed(openMoment),
-    valid_until: fixed(openMoment),
+    valid_after: fixed(optionalRfc3339),
+    valid_until: fixed(optionalRfc3339),
     certificate: assigned(text(65_536)),
   },
 })

@@ -1,5 +1,5 @@
 import { assigned, common, defineResource, fixed } from './define.ts'
-import { openMoment, principals } from './ssh-formats.ts'
+import { optionalRfc3339, principals } from './ssh-formats.ts'
 import { idOf, map, nullable, required, text } from './value.ts'
 
 /** What a certificate carries when nothing is said. */
@@ -20,8 +20,8 @@ export const SshUserCertificate = defineResource({
     principals: fixed(principals),
     critical_options: fixed(map(text(4096), { maxItems: 16 })),
     extensions: fixed(nullable(map(text(4096), { maxItems: 64 }))),
-    valid_after: fixed(openMoment),
-    valid_until: fixed(openMoment),
+    valid_after: fixed(optionalRfc3339),
+    valid_until: fixed(optionalRfc3339),
     certificate: assigned(text(65_536)),
   },
 })

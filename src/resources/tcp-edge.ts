@@ -1,5 +1,5 @@
 import { common, defineResource, editable, live } from './define.ts'
-import { claimedHostports, noPolicies } from './edge-fields.ts'
+import { hostportClaims, noPolicies } from './edge-fields.ts'
 import { hostports } from './formats.ts'
 import { module } from './module.ts'
 import { Backend } from './modules/backend.ts'
@@ -19,5 +19,5 @@ export const TcpEdge = defineResource({
     ip_restriction: editable(module(IpRestriction)),
     policies: live(noPolicies),
   },
-  unique: ({ hostports }) => claimedHostports(hostports),
+  unique: ({ hostports }) => hostportClaims(hostports),
 })

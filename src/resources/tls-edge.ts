@@ -1,5 +1,5 @@
 import { common, defineResource, editable, live } from './define.ts'
-import { claimedHostports, noPolicies } from './edge-fields.ts'
+import { hostportClaims, noPolicies } from './edge-fields.ts'
 import { hostports } from './formats.ts'
 import { module } from './module.ts'
 import { Backend } from './modules/backend.ts'
@@ -23,15 +23,15 @@ export const TlsEdge = defineResource({
     tls_termination: editable(module(TlsTermination)),
     policies: live(noPolicies),
   },
-  unique: ({ hostports }) => claimedHostports(hostports),
+  unique: ({ hostports }) => hostportClaims(hostports),
   rule({ mutual_tls, tls_termination }) {
     // Without the module TLS passes through untouched, so nobody here could check a client's certificate.
-    const passedOn =
+    const passesThrough =
       tls_termination === null || !tls_termination.enabled || tls_termination.terminate_at === 'upstream'
-    if (mutual_tls?.enabled && passedOn)
+    if (mutual_tls?.enabled && passesThrough)
       return {
         field: 'mutual_tls',
-        sentence:
+        message:
           'mutual_tls needs tls_termination with terminate_at edge: the edge must take part in the handshake.',
       }
     return undefined

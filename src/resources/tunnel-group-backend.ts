@@ -1,13 +1,13 @@
 import { common, defineResource, editable, live } from './define.ts'
 import { InvalidValue, map, references, text } from './value.ts'
 
-const part = text(255, (value) => (value.includes('=') ? 'must not hold a = sign.' : undefined))
+const labelPart = text(255, (value) => (value.includes('=') ? 'must not hold a = sign.' : undefined))
 
-const labels = map(part, {
+const labels = map(labelPart, {
   maxItems: 50,
-  name(key, at) {
-    if (key === '') throw new InvalidValue(at, `${at}: a label needs a key.`)
-    return part.check(key, at)
+  name(key, path) {
+    if (key === '') throw new InvalidValue(path, `${path}: a label needs a key.`)
+    return labelPart.check(key, path)
   },
 })
 

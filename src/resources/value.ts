@@ -9,8 +9,8 @@ export class InvalidValue extends Error {
   override name = 'InvalidValue'
   readonly field: string | undefined
 
-  constructor(field: string | undefined, sentence: string) {
-    super(sentence)
+  constructor(field: string | undefined, message: string) {
+    super(message)
     this.field = field
   }
 }
@@ -61,8 +61,8 @@ export interface Value<
   /** Those of them that answers show all the same, because the documents say so. */
   readonly revealed?: readonly string[]
   /** Checks what JSON Schema cannot and brings the value into its one normal form. */
-  check(value: W, at: string): W
-  show(value: W, showing: Showing): R
+  check(value: W, path: string): W
+  show(value: W, context: Showing): R
   pointers(value: W): Pointer[]
 }
 
@@ -71,8 +71,8 @@ export type Read<V> = V extends Value<never, infer R> ? R : V extends Value<infe
 
 /** The schema, with null allowed too: as a second type where there is one, so that complaints stay readable. */
 export function orNull(schema: TSchema): TSchema {
-  const { type, enum: words } = schema as { type?: unknown; enum?: unknown[] }
-  if (words !== undefined) return { ...schema, enum: [...words, null] }
+  const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] }
+  if (values !== undefined) return { ...schema, enum: [...values, null] }
   if (typeof type === 'string') return { ...schema, type: [type, 'null'] }
   return Type.Union([schema, Type.Null()])
 }
@@ -81,7 +81,7 @@ export function orNull(schema: TSchema): TSchema {
 export function plain<T>(
   schema: TSchema,
   fallback: T,
-  check: (value: T, at: string) => T = (value) => value,
+  check: (value: T, path: string) => T = (value) => value,
 ): Value<T, T, undefined, false> {
   return {
     written: schema,
@@ -112,20 +112,20 @@ export function nullable<W, R, K extends string | undefined>(
     required: false,
     fallback: null,
     read: orNull(value.read),
-    check: (given, at) => (given === null ? null : value.check(given, at)),
-    show: (given, showing) => (given === null ? null : value.show(given, showing)),
-    pointers: (given) => (given === null ? [] : value.pointers(given)),
+    check: (input, path) => (input === null ? null : value.check(input, path)),
+    show: (input, context) => (input === null ? null : value.show(input, context)),
+    pointers: (input) => (input === null ? [] : value.pointers(input)),
   }
 }
 
 /** The same value, set by the service: requests cannot write it, and answers show it unless it is `unseen`. */
-export function byService<V extends Value>(value: V, seen: 'shown' | 'unseen' = 'shown'): V {
-  return { ...value, byService: seen }
+export function byService<V extends Value>(value: V, visibility: 'shown' | 'unseen' = 'shown'): V {
+  return { ...value, byService: visibility }
 }
 
 /** The same text, with the words that are known to fit, for forms and documents to offer. */
-export function withExamples<V extends Value>(value: V, words: Iterable<string>): V {
-  return { ...value, written: { ...value.written, examples: [...words] } }
+export function withExamples<V extends Value>(value: V, examples: Iterable<string>): V {
+  return { ...value, written: { ...value.written, examples: [...examples] } }
 }
 
 /** The same word; empty text in its place, as samples of the documents show it, means that it is not given. */
@@ -142,20 +142,20 @@ export function withDefault<W, R, K extends string | undefined>(
 }
 
 /** JSON can spell half a character (`"\ud800"`), which no UTF-8 carries: it would be kept as something else. */
-function requireWellFormed(value: string, at: string): void {
+function requireWellFormed(value: string, path: string): void {
   if (!value.isWellFormed())
-    throw new InvalidValue(at, `${at} is not valid Unicode: it holds one half of a surrogate pair alone.`)
+    throw new InvalidValue(path, `${path} is not valid Unicode: it holds one half of a surrogate pair alone.`)
 }
 
 /** Text of at most so many bytes: what people see counts characters, what we store and promise counts bytes. */
 export function text(maxBytes: number, rule?: (value: string) => string | undefined) {
-  return plain<string>(Type.String({ maxLength: maxBytes }), '', (value, at) => {
+  return plain<string>(Type.String({ maxLength: maxBytes }), '', (value, path) => {
     const bytes = Buffer.byteLength(value)
     if (bytes > maxBytes)
-      throw new InvalidValue(at, `${at} is ${bytes} bytes long; at most ${maxBytes} are allowed.`)
-    requireWellFormed(value, at)
-    const complaint = rule?.(value)
-    if (complaint !== undefined) throw new InvalidValue(at, `${at} ${complaint}`)
+      throw new InvalidValue(path, `${path} is ${bytes} bytes long; at most ${maxBytes} are allowed.`)
+    requireWellFormed(value, path)
+    const violation = rule?.(value)
+    if (violation !== undefined) throw new InvalidValue(path, `${path} ${violation}`)
     return value
   })
 }
@@ -172,12 +172,12 @@ export function parsed(maxBytes: number, parse: (value: string) => string) {
   const base = text(maxBytes)
   return {
     ...base,
-    check(value: string, at: string): string {
-      base.check(value, at)
+    check(value: string, path: string): string {
+      base.check(value, path)
       try {
         return parse(value)
       } catch (error) {
-        throw new InvalidValue(at, `${at}: ${(error as Error).message}`)
+        throw new InvalidValue(path, `${path}: ${(error as Error).message}`)
       }
     },
   }
@@ -194,7 +194,7 @@ export function secret<W extends string | null, K extends string | undefined, Q 
   const sealed = { ...value, sealed: [''], read: orNull(value.read) }
   return visibility === 'redacted'
     ? { ...sealed, show: () => null }
-    : { ...sealed, revealed: [''], show: (given, { secrets }) => (secrets ? given : null) }
+    : { ...sealed, revealed: [''], show: (value, { secrets }) => (secrets ? value : null) }
 }
 
 export function flag(fallback: boolean) {
@@ -213,8 +213,8 @@ export function fraction(fallback: number) {
 }
 
 /** One of these words. */
-export function choice<const T extends string>(words: readonly T[], fallback: NoInfer<T>) {
-  return plain<T>(Type.Enum([...words]) as TSchema, fallback)
+export function choice<const T extends string>(values: readonly T[], fallback: NoInfer<T>) {
+  return plain<T>(Type.Enum([...values]) as TSchema, fallback)
 }
 
 /** A list; `maxItems` bounds what one request can make us hold. */
@@ -231,13 +231,13 @@ export function list<W, R>(
     required: false,
     fallback: [],
     sealed: [],
-    check(values, at) {
-      const checked = values.map((value, index) => item.check(value, `${at}[${index}]`))
-      const complaint = rule?.(checked)
-      if (complaint !== undefined) throw new InvalidValue(at, `${at} ${complaint}`)
+    check(values, path) {
+      const checked = values.map((value, index) => item.check(value, `${path}[${index}]`))
+      const violation = rule?.(checked)
+      if (violation !== undefined) throw new InvalidValue(path, `${path} ${violation}`)
       return checked
     },
-    show: (values, showing) => values.map((value) => item.show(value, showing)),
+    show: (values, context) => values.map((value) => item.show(value, context)),
     pointers: (values) =>
       values.flatMap((value, index) =>
         item.pointers(value).map((pointer) => ({ ...pointer, at: `[${index}]` })),
@@ -248,7 +248,7 @@ export function list<W, R>(
 /** A map from text to values. `name` checks a key and may bring it into normal form. */
 export function map<W>(
   item: Value<W, W>,
-  options: { maxItems?: number; name?: (key: string, at: string) => string } = {},
+  options: { maxItems?: number; name?: (key: string, path: string) => string } = {},
 ): Value<Record<string, W>, Record<string, W>, undefined, false> {
   const { maxItems = 1000, name = (key) => key } = options
   return {
@@ -259,13 +259,14 @@ export function map<W>(
     required: false,
     fallback: {},
     sealed: [],
-    check(entries, at) {
+    check(entries, path) {
       const checked: Record<string, W> = {}
       for (const [key, value] of Object.entries(entries)) {
-        requireWellFormed(key, at)
-        const normal = name(key, at)
-        if (Object.hasOwn(checked, normal)) throw new InvalidValue(at, `${at} names ${normal} twice.`)
-        checked[normal] = item.check(value, `${at}.${key}`)
+        requireWellFormed(key, path)
+        const normalized = name(key, path)
+        if (Object.hasOwn(checked, normalized))
+          throw new InvalidValue(path, `${path} names ${normalized} twice.`)
+        checked[normalized] = item.check(value, `${path}.${key}`)
       }
       return checked
     },
@@ -276,12 +277,12 @@ export function map<W>(
 
 export const refSchema = Type.Object({ id: Type.String(), uri: Type.String() }, { title: 'Ref' })
 
-function checkId(id: string, prefixes: readonly string[], at: string): string {
+function checkId(id: string, prefixes: readonly string[], path: string): string {
   const prefix = prefixOf(id)
   if (prefix === undefined || !prefixes.includes(prefix))
     throw new InvalidValue(
-      at,
-      `${at}: "${id}" is not an id of the form ${prefixes.map((p) => `${p}_…`).join(' or ')}.`,
+      path,
+      `${path}: "${id}" is not an id of the form ${prefixes.map((p) => `${p}_…`).join(' or ')}.`,
     )
   return id
 }
@@ -294,7 +295,7 @@ export function idSchema(prefixes: readonly string[]): TSchema {
 /** An id shown as plain text. */
 export function idOf(prefixes: readonly string[], onDelete: 'restrict' | 'cascade' = 'restrict') {
   return {
-    ...plain<string>(idSchema(prefixes), '', (id, at) => checkId(id, prefixes, at)),
+    ...plain<string>(idSchema(prefixes), '', (id, path) => checkId(id, prefixes, path)),
     pointers: (id: string): Pointer[] => (id === '' ? [] : [{ target: id, prefixes, onDelete, at: '' }]),
   }
 }
@@ -310,7 +311,7 @@ export function reference<K extends string>(
     ...id,
     key,
     read: refSchema,
-    show: (target, showing) => ({ id: target, uri: showing.uriOf(target) }),
+    show: (target, context) => ({ id: target, uri: context.uriOf(target) }),
   }
 }
 
@@ -328,7 +329,7 @@ export function references<K extends string>(
     ...ids,
     key,
     read: Type.Array(refSchema),
-    show: (targets, showing) => targets.map((id) => ({ id, uri: showing.uriOf(id) })),
+    show: (targets, context) => targets.map((id) => ({ id, uri: context.uriOf(id) })),
   }
 }
 
@@ -343,8 +344,8 @@ export function writtenSchema(fields: Fields, options: { partial?: boolean } = {
   const properties: TProperties = {}
   for (const [name, value] of Object.entries(fields)) {
     if (value.byService !== undefined) continue
-    const must = value.required && !options.partial
-    properties[value.key ?? name] = must
+    const isRequired = value.required && !options.partial
+    properties[value.key ?? name] = isRequired
       ? isShownSecret(value)
         ? orNull(value.written)
         : value.written
@@ -359,8 +360,8 @@ function isShownSecret({ revealed = [] }: Value): boolean {
 
 /** What a creation takes when nothing is given, where that is more than nothing. */
 function defaultOf({ fallback }: Value): { default?: unknown } {
-  const says = typeof fallback === 'boolean' || typeof fallback === 'number' || isText(fallback)
-  return says ? { default: fallback } : {}
+  const hasDefault = typeof fallback === 'boolean' || typeof fallback === 'number' || isText(fallback)
+  return hasDefault ? { default: fallback } : {}
 }
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
@@ -368,16 +369,16 @@ const isText = (value: unknown) => typeof value === 'string' && value !== ''
 /** Checks an object's values, filling in what is not given. */
 export function checkObject(
   fields: Fields,
-  given: Record<string, unknown>,
-  at: string,
+  input: Record<string, unknown>,
+  path: string,
 ): Record<string, unknown> {
   const checked: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(fields)) {
     const key = value.key ?? name
-    const path = at === '' ? key : `${at}.${key}`
-    const written = value.byService === undefined ? given[key] : undefined
-    if (written !== undefined && written !== null) checked[key] = value.check(written, path)
-    else if (value.required) throw new InvalidValue(path, `${path} is required.`)
+    const fieldPath = path === '' ? key : `${path}.${key}`
+    const inputValue = value.byService === undefined ? input[key] : undefined
+    if (inputValue !== undefined && inputValue !== null) checked[key] = value.check(inputValue, fieldPath)
+    else if (value.required) throw new InvalidValue(fieldPath, `${fieldPath} is required.`)
     else checked[key] = value.fallback
   }
   return checked
@@ -392,28 +393,30 @@ export function pathsOf(fields: Fields, inner: (value: Value) => readonly string
 }
 
 /** What is wrong with an object: a sentence about all of it, or one about the field to correct. */
-export type Complaint = string | { readonly field: string; readonly sentence: string }
+export type RuleViolation = string | { readonly field: string; readonly message: string }
 
-function complainAbout(at: string, complaint: Complaint): InvalidValue {
-  const [field, sentence] =
-    typeof complaint === 'string' ? ['', complaint] : [complaint.field, complaint.sentence]
-  const path = at === '' || field === '' ? `${at}${field}` : `${at}.${field}`
-  return path === '' ? new InvalidValue(undefined, sentence) : new InvalidValue(path, `${path}: ${sentence}`)
+function toInvalidValue(path: string, violation: RuleViolation): InvalidValue {
+  const [field, message] =
+    typeof violation === 'string' ? ['', violation] : [violation.field, violation.message]
+  const fieldPath = path === '' || field === '' ? `${path}${field}` : `${path}.${field}`
+  return fieldPath === ''
+    ? new InvalidValue(undefined, message)
+    : new InvalidValue(fieldPath, `${fieldPath}: ${message}`)
 }
 
 /** An object made of named values; `rule` looks at them together. */
 export function object<F extends Fields>(
   fields: F,
-  options: { name?: string; rule?: (value: WrittenObject<F>) => Complaint | undefined } = {},
+  options: { name?: string; rule?: (value: WrittenObject<F>) => RuleViolation | undefined } = {},
 ): Value<WrittenObject<F>, ReadObject<F>, undefined, false> {
   const entries = Object.entries(fields)
-  const seen = entries.filter(([, value]) => value.byService !== 'unseen')
-  const named = options.name === undefined ? {} : { title: options.name }
+  const visible = entries.filter(([, value]) => value.byService !== 'unseen')
+  const title = options.name === undefined ? {} : { title: options.name }
   return {
-    written: { ...writtenSchema(fields), ...named },
+    written: { ...writtenSchema(fields), ...title },
     read: {
-      ...Type.Object(Object.fromEntries(seen.map(([name, value]) => [name, value.read]))),
-      ...named,
+      ...Type.Object(Object.fromEntries(visible.map(([name, value]) => [name, value.read]))),
+      ...title,
     },
     key: undefined,
     required: false,
@@ -422,22 +425,22 @@ export function object<F extends Fields>(
     ) as WrittenObject<F>,
     sealed: pathsOf(fields, ({ sealed }) => sealed),
     revealed: pathsOf(fields, ({ revealed = [] }) => revealed),
-    check(given, at) {
-      const checked = checkObject(fields, given as Record<string, unknown>, at) as WrittenObject<F>
-      const complaint = options.rule?.(checked)
-      if (complaint !== undefined) throw complainAbout(at, complaint)
+    check(input, path) {
+      const checked = checkObject(fields, input as Record<string, unknown>, path) as WrittenObject<F>
+      const violation = options.rule?.(checked)
+      if (violation !== undefined) throw toInvalidValue(path, violation)
       return checked
     },
-    show(given, showing) {
-      const kept = given as Record<string, unknown>
+    show(input, context) {
+      const stored = input as Record<string, unknown>
       return Object.fromEntries(
-        seen.map(([name, value]) => [name, value.show(kept[value.key ?? name], showing)]),
+        visible.map(([name, value]) => [name, value.show(stored[value.key ?? name], context)]),
       ) as ReadObject<F>
     },
-    pointers(given) {
-      const kept = given as Record<string, unknown>
+    pointers(input) {
+      const stored = input as Record<string, unknown>
       return entries.flatMap(([name, value]) =>
-        value.pointers(kept[value.key ?? name]).map((pointer) => ({
+        value.pointers(stored[value.key ?? name]).map((pointer) => ({
           ...pointer,
           at: `${value.key ?? name}${pointer.at === '' || pointer.at.startsWith('[') ? pointer.at : `.${pointer.at}`}`,
         })),

@@ -3,22 +3,27 @@ import { common, defineResource, editable } from './define.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
 import { InvalidValue, idSchema, integer, map, type Pointer } from './value.ts'
 
-const prefixes: readonly string[] = BACKEND_PREFIXES
+const backendPrefixes: readonly string[] = BACKEND_PREFIXES
 
-const byId = map(integer(0, 10_000, 0), {
+const weightsById = map(integer(0, 10_000, 0), {
   maxItems: 100,
-  name(id, at) {
-    if (!prefixes.includes(prefixOf(id) ?? ''))
-      throw new InvalidValue(at, `${at}: "${id}" is not the id of a backend.`)
+  name(id, path) {
+    if (!backendPrefixes.includes(prefixOf(id) ?? ''))
+      throw new InvalidValue(path, `${path}: "${id}" is not the id of a backend.`)
     return id
   },
 })
 
 const weights = {
-  ...byId,
-  written: { ...byId.written, propertyNames: idSchema(prefixes) },
+  ...weightsById,
+  written: { ...weightsById.written, propertyNames: idSchema(backendPrefixes) },
   pointers: (entries: Record<string, number>): Pointer[] =>
-    Object.keys(entries).map((target) => ({ target, prefixes, onDelete: 'restrict', at: target })),
+    Object.keys(entries).map((target) => ({
+      target,
+      prefixes: backendPrefixes,
+      onDelete: 'restrict',
+      at: target,
+    })),
 }
 
 /** Shares traffic among backends by weight. */

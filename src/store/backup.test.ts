@@ -33,31 +33,35 @@ import { TABLES } from './schema.ts'
 import { draft, put, write } from './store.contract.ts'
 import { assertNothingLost, startWriters } from './writers.contract.ts'
 
-interface Place {
+interface Location {
   readonly url?: string
   readonly dataDir: string
   readonly log: typeof silentLog
 }
 
-function directory(t: TestContext): string {
+function createDirectory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'adit-backup-'))
   t.after(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 
-async function place(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<Place> {
-  const dataDir = directory(t)
+async function createLocation(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<Location> {
+  const dataDir = createDirectory(t)
   if (engine === 'sqlite') return { dataDir, log: silentLog }
   return { url: (await freshDatabase(t)).url, dataDir, log: silentLog }
 }
 
-async function open(t: TestContext, at: Place): Promise<DurableStore> {
-  const store = await openStore({ ...at, masterKeyFile: join(at.dataDir, 'master.key'), clock: systemClock })
+async function openAt(t: TestContext, location: Location): Promise<DurableStore> {
+  const store = await openStore({
+    ...location,
+    masterKeyFile: join(location.dataDir, 'master.key'),
+    clock: systemClock,
+  })
   t.after(() => store.close())
   return store
 }
 
-async function contents(store: DurableStore): Promise<Record<string, unknown[]>> {
+async function readTables(store: DurableStore): Promise<Record<string, unknown[]>> {
   const tables: Record<string, unknown[]> = {}
   for (const table of TABLES) {
     const rows = await store.engine.reader.all(`SELECT * FROM ${table}`)
@@ -69,9 +73,9 @@ async function contents(store: DurableStore): Promise<Record<string, unknown[]>>
 for (const from of ['sqlite', 'postgres'] as const) {
   for (const to of ['sqlite', 'postgres'] as const) {
     test(`a backup of ${from} is restored into ${to} with everything in it`, async (t) => {
-      const source = await place(t, from)
+      const source = await createLocation(t, from)
       const secret = `canary${randomBytes(16).toString('hex')}`
-      const store = await open(t, source)
+      const store = await openAt(t, source)
       await put(store, draft({ id: 'th_1', secrets: { secret }, claims: [{ scope: 'name', name: 'one' }] }))
       await put(
         store,
@@ -82,15 +86,15 @@ for (const from of ['sqlite', 'postgres'] as const) {
       await store.putSetting('host_key', secret, { secret: true })
       await store.lease('job', 'node', 60_000)
       await store.pruneChanges(1)
-      const archive = join(directory(t), 'backup.db')
+      const archive = join(createDirectory(t), 'backup.db')
 
       await backup(source, archive)
-      const target = await place(t, to)
+      const target = await createLocation(t, to)
       await restore(target, archive)
       copyFileSync(join(source.dataDir, 'master.key'), join(target.dataDir, 'master.key'))
-      const restored = await open(t, target)
+      const restored = await openAt(t, target)
 
-      assert.deepEqual(await contents(restored), await contents(store))
+      assert.deepEqual(await readTables(restored), await readTables(store))
       assert.deepEqual((await restored.get('thing', 'ac_one', 'th_1'))?.secrets, { secret })
       assert.equal(await restored.verifyAudit('ac_one'), undefined)
       await put(restored, draft())
@@ -103,31 +107,31 @@ for (const from of ['sqlite', 'postgres'] as const) {
 }
 
 test('a backup made while others write is whole', async (t) => {
-  const source = await place(t, 'sqlite')
-  const archives = directory(t)
+  const source = await createLocation(t, 'sqlite')
+  const archives = createDirectory(t)
   const writers = await startWriters(source.dataDir, undefined, 'run')
 
   for (const name of ['1', '2', '3']) await backup(source, join(archives, name))
   await writers.kill()
 
   for (const name of ['1', '2', '3']) {
-    const target = await place(t, 'sqlite')
+    const target = await createLocation(t, 'sqlite')
     await restore(target, join(archives, name))
     copyFileSync(join(source.dataDir, 'master.key'), join(target.dataDir, 'master.key'))
-    await assertNothingLost(await open(t, target), new Map())
+    await assertNothingLost(await openAt(t, target), new Map())
   }
   assert.deepEqual(readdirSync(archives).sort(), ['1', '2', '3'])
 })
 
 test('a restored database without its master key does not start, and says what is missing', async (t) => {
-  const source = await place(t, 'sqlite')
-  await put(await open(t, source), draft({ secrets: { token: 'sealed' } }))
-  const archive = join(directory(t), 'backup.db')
+  const source = await createLocation(t, 'sqlite')
+  await put(await openAt(t, source), draft({ secrets: { token: 'sealed' } }))
+  const archive = join(createDirectory(t), 'backup.db')
   await backup(source, archive)
-  const target = await place(t, 'sqlite')
+  const target = await createLocation(t, 'sqlite')
   await restore(target, archive)
 
-  await assert.rejects(open(t, target), (error) => {
+  await assert.rejects(openAt(t, target), (error) => {
     assert.ok(error instanceof MasterKeyRefused)
     assert.match(error.message, /^The master key file .*master\.key is missing.*: put the file back/)
     return true
@@ -136,18 +140,18 @@ test('a restored database without its master key does not start, and says what i
 })
 
 test('a backup never replaces a file, and a restore never replaces a database', async (t) => {
-  const source = await place(t, 'sqlite')
-  const postgres = await place(t, 'postgres')
-  await put(await open(t, source), draft())
-  await open(t, postgres)
-  const archive = join(directory(t), 'backup.db')
+  const source = await createLocation(t, 'sqlite')
+  const postgres = await createLocation(t, 'postgres')
+  await put(await openAt(t, source), draft())
+  await openAt(t, postgres)
+  const archive = join(createDirectory(t), 'backup.db')
   await backup(source, archive)
 
   await assert.rejects(backup(source, archive), BackupRefused)
   await assert.rejects(restore(source, archive), BackupRefused)
   await assert.rejects(restore(postgres, archive), BackupRefused)
-  await assert.rejects(backup(await place(t, 'sqlite'), `${archive}.2`), /There is no database/)
-  await assert.rejects(restore(await place(t, 'sqlite'), `${archive}.3`), /There is no file/)
+  await assert.rejects(backup(await createLocation(t, 'sqlite'), `${archive}.2`), /There is no database/)
+  await assert.rejects(restore(await createLocation(t, 'sqlite'), `${archive}.3`), /There is no file/)
 })
 
 /** Makes a backup what it was in releases that wrote no digest. */
@@ -162,14 +166,14 @@ function withoutDigest(file: string, statements = ''): void {
 
 for (const engine of ['sqlite', 'postgres'] as const)
   test(`a backup of ${engine} with any flipped bit or missing byte is refused`, async (t) => {
-    const source = await place(t, engine)
-    await put(await open(t, source), ...Array.from({ length: 50 }, () => draft()))
-    const archive = join(directory(t), 'backup.db')
+    const source = await createLocation(t, engine)
+    await put(await openAt(t, source), ...Array.from({ length: 50 }, () => draft()))
+    const archive = join(createDirectory(t), 'backup.db')
     await backup(source, archive)
     const whole = readFileSync(archive)
     const random = createRandom()
     t.diagnostic(`SEED=${random.seed}`)
-    const target = await place(t, 'sqlite')
+    const target = await createLocation(t, 'sqlite')
     const trailer = Array.from({ length: 90 }, (_, index) => whole.length - 1 - index)
     const anywhere = Array.from({ length: 300 }, () => random.below(whole.length))
 
@@ -190,26 +194,26 @@ for (const engine of ['sqlite', 'postgres'] as const)
   })
 
 test('a backup of an earlier release, without a digest, is restored and said to be unverified', async (t) => {
-  const source = await place(t, 'sqlite')
-  const store = await open(t, source)
+  const source = await createLocation(t, 'sqlite')
+  const store = await openAt(t, source)
   await put(store, draft({ id: 'th_1' }))
-  const archive = join(directory(t), 'backup.db')
+  const archive = join(createDirectory(t), 'backup.db')
   await backup(source, archive)
   withoutDigest(archive)
-  const target = await place(t, 'sqlite')
+  const target = await createLocation(t, 'sqlite')
 
   assert.deepEqual(await restore(target, archive), { verified: false })
 
   copyFileSync(join(source.dataDir, 'master.key'), join(target.dataDir, 'master.key'))
-  assert.deepEqual(await contents(await open(t, target)), await contents(store))
+  assert.deepEqual(await readTables(await openAt(t, target)), await readTables(store))
 })
 
 for (const engine of ['sqlite', 'postgres'] as const)
   test(`a backup of ${engine} to a full disk says so and leaves nothing behind`, async (t) => {
     const disk = await mountSmallDisk(t, 2)
     if (disk === undefined) return
-    const source = await place(t, engine)
-    await put(await open(t, source), ...Array.from({ length: 50 }, () => draft()))
+    const source = await createLocation(t, engine)
+    await put(await openAt(t, source), ...Array.from({ length: 50 }, () => draft()))
     await disk.fill()
     const before = readdirSync(disk.path)
 
@@ -223,11 +227,11 @@ for (const engine of ['sqlite', 'postgres'] as const)
   })
 
 test('a damaged or newer backup is refused and leaves nothing behind', async (t) => {
-  const source = await place(t, 'sqlite')
-  await put(await open(t, source), ...Array.from({ length: 200 }, () => draft()))
-  const archive = join(directory(t), 'backup.db')
+  const source = await createLocation(t, 'sqlite')
+  await put(await openAt(t, source), ...Array.from({ length: 200 }, () => draft()))
+  const archive = join(createDirectory(t), 'backup.db')
   await backup(source, archive)
-  const target = await place(t, 'sqlite')
+  const target = await createLocation(t, 'sqlite')
   const damaged = (name: string, damage: (file: string) => void) => {
     const file = `${archive}.${name}`
     copyFileSync(archive, file)

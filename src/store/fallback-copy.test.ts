@@ -23,10 +23,10 @@ import { draft, put, recorder, write } from './store.contract.ts'
 /** A database that can go away and come back. */
 interface Database {
   open(): Promise<DurableStore>
-  leave(): Promise<void>
-  comeBack(): Promise<void>
+  stop(): Promise<void>
+  start(): Promise<void>
   /** Waits until the copy holds what the database holds. */
-  inStep(): Promise<void>
+  waitForSync(): Promise<void>
   readonly dataDir: string
 }
 
@@ -35,13 +35,13 @@ const COPIED = [
   'SELECT id, address FROM nodes',
 ]
 
-function makeDirectory(t: TestContext): string {
+function createDirectory(t: TestContext): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-copy-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   return dataDir
 }
 
-async function openCopied(t: TestContext, dataDir: string, url?: string): Promise<DurableStore> {
+async function openWithCopy(t: TestContext, dataDir: string, url?: string): Promise<DurableStore> {
   const masterKeyFile = join(dataDir, 'master.key')
   const options = { url, dataDir, masterKeyFile, keepCopy: true, clock: systemClock, log: silentLog }
   const store = await openStore(options)
@@ -75,85 +75,85 @@ function comparable(rows: readonly object[]): string[] {
   return rows.map((row) => JSON.stringify(Object.values(row).map(String))).sort()
 }
 
-async function sameTables(read: () => Promise<string[][]>, dataDir: string): Promise<void> {
+async function waitForSameTables(read: () => Promise<string[][]>, dataDir: string): Promise<void> {
   const deadline = performance.now() + 15_000
   for (;;) {
-    const [there, here] = [await read(), tablesOf(join(dataDir, FALLBACK_COPY_FILE))]
-    if (JSON.stringify(there) === JSON.stringify(here)) return
-    if (performance.now() > deadline) assert.deepEqual(here, there)
+    const [source, copy] = [await read(), tablesOf(join(dataDir, FALLBACK_COPY_FILE))]
+    if (JSON.stringify(source) === JSON.stringify(copy)) return
+    if (performance.now() > deadline) assert.deepEqual(copy, source)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
 const databases: Record<string, (t: TestContext) => Promise<Database>> = {
   async sqlite(t) {
-    const dataDir = makeDirectory(t)
+    const dataDir = createDirectory(t)
     const file = join(dataDir, DATABASE_FILE)
     return {
       dataDir,
-      open: () => openCopied(t, dataDir),
-      leave: async () => renameSync(file, `${file}.aside`),
-      comeBack: async () => renameSync(`${file}.aside`, file),
-      inStep: () => sameTables(async () => tablesOf(file), dataDir),
+      open: () => openWithCopy(t, dataDir),
+      stop: async () => renameSync(file, `${file}.aside`),
+      start: async () => renameSync(`${file}.aside`, file),
+      waitForSync: () => waitForSameTables(async () => tablesOf(file), dataDir),
     }
   },
   async postgres(t) {
     const postgres = await startPostgres()
     t.after(() => postgres.dispose())
-    const dataDir = makeDirectory(t)
+    const dataDir = createDirectory(t)
     return {
       dataDir,
-      open: () => openCopied(t, dataDir, postgres.url),
-      leave: () => postgres.stop(),
-      comeBack: () => postgres.start(),
-      inStep: () => sameTables(() => postgresTablesOf(postgres.url), dataDir),
+      open: () => openWithCopy(t, dataDir, postgres.url),
+      stop: () => postgres.stop(),
+      start: () => postgres.start(),
+      waitForSync: () => waitForSameTables(() => postgresTablesOf(postgres.url), dataDir),
     }
   },
 }
 
-const named = (name: string) => ({ claims: [{ scope: 'domain', name }] })
+const withName = (name: string) => ({ claims: [{ scope: 'domain', name }] })
 
 for (const [engine, create] of Object.entries(databases)) {
   test(`${engine}: the copy follows what is made, changed, moved and deleted`, async (t) => {
     const database = await create(t)
     const store = await database.open()
     const endings = openLoginRecords(store)
-    const [first] = await put(store, draft({ secrets: { token: 'first' }, ...named('one') }))
-    await database.inStep()
+    const [first] = await put(store, draft({ secrets: { token: 'first' }, ...withName('one') }))
+    await database.waitForSync()
 
-    const second = draft(named('two'))
+    const second = draft(withName('two'))
     await put(store, second)
     await store.putSetting('a.cursor', '1')
     await endings.end({ place: 'edge', subject: 'ann', at: 1, until: Number.MAX_SAFE_INTEGER })
-    await database.inStep()
+    await database.waitForSync()
 
     await write(store, async (tx) => {
       await tx.remove(first!.kind, first!.account, first!.id)
-      await tx.update({ ...second, ...named('one') })
+      await tx.update({ ...second, ...withName('one') })
     })
     await store.putSetting('a.cursor', '2')
     // One that is over already, and stays as the last of its kind.
     await endings.end({ place: 'edge', subject: 'bob', at: 2, until: 1 })
-    await database.inStep()
+    await database.waitForSync()
 
     await put(store, ...Array.from({ length: 1200 }, () => draft()))
-    await database.inStep()
+    await database.waitForSync()
     rmSync(join(database.dataDir, FALLBACK_COPY_FILE))
     await store.close()
     await database.open()
-    await database.inStep()
+    await database.waitForSync()
   })
 
   test(`${engine}: a store opens on its copy while the database is away, and goes on with it once it is back`, async (t) => {
     const database = await create(t)
     const before = await database.open()
-    const [row] = await put(before, draft({ secrets: { token: 'abc' }, ...named('one') }))
+    const [row] = await put(before, draft({ secrets: { token: 'abc' }, ...withName('one') }))
     await before.putSetting('a.secret', 'whispered', { secret: true })
     const other = { id: 'other', address: '192.0.2.1:1', agentAddress: 'other.example.com:4443' }
     await openNodes(before).beat(other, { ttlMs: 60_000, expire: true })
-    await database.inStep()
+    await database.waitForSync()
     await before.close()
-    await database.leave()
+    await database.stop()
 
     const store = await database.open()
     const { follower, rows, until } = recorder()
@@ -168,21 +168,21 @@ for (const [engine, create] of Object.entries(databases)) {
     await assert.rejects(put(store, draft()), StoreUnavailable)
     await assert.rejects(store.check(), StoreUnavailable)
 
-    await database.comeBack()
+    await database.start()
     const [next] = await put(store, draft())
     await until(() => rows.has(next!.id))
-    await database.inStep()
+    await database.waitForSync()
   })
 
   test(`${engine}: after a rotation of the master key the copy opens with the new key alone`, async (t) => {
     const database = await create(t)
     const store = await database.open()
     const [row] = await put(store, draft({ secrets: { token: 'abc' } }))
-    await database.inStep()
+    await database.waitForSync()
     await rotateMasterKey(store)
-    await database.inStep()
+    await database.waitForSync()
     await store.close()
-    await database.leave()
+    await database.stop()
 
     const { lastKnown } = await database.open()
     assert.equal((await lastKnown.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
@@ -192,14 +192,14 @@ for (const [engine, create] of Object.entries(databases)) {
     const database = await create(t)
     const store = await database.open()
     await put(store, draft())
-    await database.inStep()
+    await database.waitForSync()
     await store.close()
 
     for (const end of ['-wal', '-shm'])
       rmSync(join(database.dataDir, FALLBACK_COPY_FILE + end), { force: true })
     writeFileSync(join(database.dataDir, FALLBACK_COPY_FILE), 'not a database at all '.repeat(1000))
     await database.open()
-    await database.inStep()
+    await database.waitForSync()
   })
 }
 
@@ -207,8 +207,11 @@ test('a copy is used for no other database', async (t) => {
   const database = await databases.sqlite!(t)
   const store = await database.open()
   await put(store, draft())
-  await database.inStep()
+  await database.waitForSync()
   await store.close()
 
-  await assert.rejects(openCopied(t, database.dataDir, 'postgres://adit@127.0.0.1:1/adit'), StoreUnavailable)
+  await assert.rejects(
+    openWithCopy(t, database.dataDir, 'postgres://adit@127.0.0.1:1/adit'),
+    StoreUnavailable,
+  )
 })

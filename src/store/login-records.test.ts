@@ -20,7 +20,7 @@ async function createRecords(t: TestContext, url?: string) {
   return { records: openLoginRecords(store), store }
 }
 
-const ending = (subject: string, at = 1, until = 1000) => ({ place: 'place', subject, at, until })
+const revocation = (subject: string, at = 1, until = 1000) => ({ place: 'place', subject, at, until })
 
 const engines = {
   sqlite: createRecords,
@@ -44,47 +44,47 @@ for (const [engine, create] of Object.entries(engines)) {
 
   test(`${engine}: endings are read in pages, each from where the last one ended`, async (t) => {
     const { records } = await create(t)
-    for (const subject of ['a', 'b', 'c']) await records.end(ending(subject))
+    for (const subject of ['a', 'b', 'c']) await records.end(revocation(subject))
 
     const first = await records.endingsAfter(0, 2)
     const second = await records.endingsAfter(first.number, 2)
 
-    assert.deepEqual([first.endings, first.more], [[ending('a'), ending('b')], true])
-    assert.deepEqual([second.endings, second.more], [[ending('c')], false])
+    assert.deepEqual([first.endings, first.more], [[revocation('a'), revocation('b')], true])
+    assert.deepEqual([second.endings, second.more], [[revocation('c')], false])
     assert.deepEqual((await records.endingsAfter(second.number, 2)).endings, [])
   })
 
   test(`${engine}: an ending that is written again is told again and never earlier than before`, async (t) => {
     const { records } = await create(t)
-    await records.end(ending('a', 50, 500))
-    await records.end(ending('b'))
+    await records.end(revocation('a', 50, 500))
+    await records.end(revocation('b'))
     const { number } = await records.endingsAfter(0, 10)
 
-    await records.end(ending('a', 40, 700))
+    await records.end(revocation('a', 40, 700))
 
-    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [ending('a', 50, 700)])
+    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [revocation('a', 50, 700)])
   })
 
   test(`${engine}: what has expired goes, and followers still hear of everything after it`, async (t) => {
     const { records, store } = await create(t)
     await records.use('old', { now: 0, until: 100 })
     await records.use('young', { now: 0, until: 200 })
-    for (const subject of ['a', 'b', 'c']) await records.end(ending(subject, 1, 100))
+    for (const subject of ['a', 'b', 'c']) await records.end(revocation(subject, 1, 100))
     const { number } = await records.endingsAfter(0, 10)
 
     await records.purge(150)
     const left = async (table: string) =>
       Number((await store.engine.reader.get(`SELECT COUNT(*) AS count FROM ${table}`))?.count)
     assert.deepEqual([await left('login_uses'), await left('login_endings')], [1, 1])
-    await records.end(ending('d'))
+    await records.end(revocation('d'))
 
-    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [ending('d')])
+    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [revocation('d')])
   })
 
   test(`${engine}: a follower of a database that was set back begins anew`, async (t) => {
     const { records } = await create(t)
-    await records.end(ending('a'))
+    await records.end(revocation('a'))
 
-    assert.deepEqual((await records.endingsAfter(77, 10)).endings, [ending('a')])
+    assert.deepEqual((await records.endingsAfter(77, 10)).endings, [revocation('a')])
   })
 }

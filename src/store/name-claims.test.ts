@@ -17,7 +17,7 @@ import {
 const NODE = { id: 'node-a/1', leaseMs: 60_000 }
 const OTHER = { id: 'node-b/1', leaseMs: 60_000 }
 const SPANS: NameSpans = { graceMs: 60_000, cooldownMs: 86_400_000 }
-const AT_ONCE: NameSpans = { graceMs: 0, cooldownMs: 0 }
+const NO_HOLD: NameSpans = { graceMs: 0, cooldownMs: 0 }
 
 async function createClaims(t: TestContext, url?: string) {
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-claims-'))
@@ -147,7 +147,7 @@ for (const [engine, create] of Object.entries(engines)) {
     const second = request({ name: 'test.adit.two' })
     await claim(rows, second)
     await release(rows, second)
-    assert.equal(await claim(rows, { ...second, account: 'ac_2' }, AT_ONCE), 'granted')
+    assert.equal(await claim(rows, { ...second, account: 'ac_2' }, NO_HOLD), 'granted')
   })
 
   test(`${engine}: the name of a lost session waits for its credential`, async (t) => {
@@ -249,7 +249,7 @@ for (const [engine, create] of Object.entries(engines)) {
       new Set(batch.slice(15).map(({ tunnel }) => tunnel)),
       'the oldest beyond so many are gone',
     )
-    await rows.sweep(AT_ONCE, 5)
+    await rows.sweep(NO_HOLD, 5)
     assert.equal((await left()).length, 10, 'those in use stay')
   })
 }

@@ -22,7 +22,7 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
   const masterKeyFile = join(dataDir, 'master.key')
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   return {
-    place: url,
+    location: url,
     masterKeyFile,
     directories: serverFiles === undefined ? undefined : [serverFiles],
     async open(overrides = {}) {

@@ -34,7 +34,7 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
   const dataDir = createDirectory(t)
   const file = join(dataDir, 'adit.db')
   return {
-    place: file,
+    location: file,
     masterKeyFile: join(dataDir, 'master.key'),
     directories: [dataDir],
     open: (overrides) => openIn(t, dataDir, overrides),

@@ -33,7 +33,7 @@ import {
 /** A database of one test: stores can be opened on it, and it can be looked at and tampered with beside them. */
 export interface TestDatabase {
   /** The SQLite file or the PostgreSQL URL. */
-  readonly place: string
+  readonly location: string
   readonly masterKeyFile: string
   open(overrides?: { clock?: Clock; masterKeyFile?: string }): Promise<DurableStore>
   /** Runs a statement past the store. */
@@ -96,9 +96,9 @@ export function recorder() {
   const rows = new Map<string, Row>()
   const revisions: number[] = []
   let resets = 0
-  let waiting: (() => void)[] = []
-  const told = () => {
-    for (const wake of waiting.splice(0)) wake()
+  let waiters: (() => void)[] = []
+  const notify = () => {
+    for (const wake of waiters.splice(0)) wake()
   }
   const follower: Follower = {
     reset(all, revision) {
@@ -106,7 +106,7 @@ export function recorder() {
       for (const row of all) rows.set(row.id, row)
       revisions.push(revision)
       resets += 1
-      told()
+      notify()
     },
     change(changes) {
       for (const { id, row, revision } of changes) {
@@ -114,7 +114,7 @@ export function recorder() {
         else rows.delete(id)
         revisions.push(revision)
       }
-      told()
+      notify()
     },
   }
   return {
@@ -126,17 +126,17 @@ export function recorder() {
     async until(condition: () => boolean, ms = 10_000) {
       const deadline = performance.now() + ms
       while (!condition()) {
-        const left = deadline - performance.now()
-        assert.ok(left > 0, 'the follower was not told in time')
+        const remainingMs = deadline - performance.now()
+        assert.ok(remainingMs > 0, 'the follower was not told in time')
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, left)
-          waiting.push(() => {
+          const timer = setTimeout(resolve, remainingMs)
+          waiters.push(() => {
             clearTimeout(timer)
             resolve()
           })
         })
       }
-      waiting = []
+      waiters = []
     },
   }
 }
@@ -921,12 +921,12 @@ export function storeContract(
       const [first, newest] = [migrations[0]!, migrations.at(-1)!]
       const last = first.statements(store.engine.dialect).length - 1
       const deaths: [place: string, version: number, statement: number][] = [
-        [empty.place, first.version, 0],
-        [empty.place, first.version, Math.floor(last / 2)],
-        [empty.place, first.version, last],
-        [empty.place, newest.version, 0],
-        [database.place, newest.version + 1, 0],
-        [database.place, newest.version + 1, 2],
+        [empty.location, first.version, 0],
+        [empty.location, first.version, Math.floor(last / 2)],
+        [empty.location, first.version, last],
+        [empty.location, newest.version, 0],
+        [database.location, newest.version + 1, 0],
+        [database.location, newest.version + 1, 2],
       ]
 
       for (const [place, atVersion, statement] of deaths) {

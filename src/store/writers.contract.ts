@@ -47,12 +47,12 @@ export async function assertNothingLost(
   store: DurableStore,
   acknowledged: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const found = new Map<string, string>()
+  const stored = new Map<string, string>()
   let after: string | undefined
   for (;;) {
     const page = await store.scan('thing', { limit: 500, after })
     for (const row of page) {
-      found.set(row.id, String(row.data.state))
+      stored.set(row.id, String(row.data.state))
       if (row.secrets) assert.equal(row.secrets.state, row.data.state)
     }
     if (page.length < 500) break
@@ -60,23 +60,23 @@ export async function assertNothingLost(
   }
   for (const [id, state] of acknowledged) {
     // A write that was not acknowledged any more may have taken hold, so the state may be one further.
-    const now = found.get(id) ?? 'deleted'
-    const ahead = STATES.indexOf(now) - STATES.indexOf(state)
-    assert.ok(ahead === 0 || ahead === 1, `${id} was acknowledged as ${state} and is ${now}`)
+    const actual = stored.get(id) ?? 'deleted'
+    const stepsAhead = STATES.indexOf(actual) - STATES.indexOf(state)
+    assert.ok(stepsAhead === 0 || stepsAhead === 1, `${id} was acknowledged as ${state} and is ${actual}`)
   }
-  for (const [id, state] of found) {
+  for (const [id, state] of stored) {
     const other = id.endsWith('_child') ? id.slice(0, -'_child'.length) : `${id}_child`
-    assert.equal(found.get(other), state, `${id} and its other half differ`)
+    assert.equal(stored.get(other), state, `${id} and its other half differ`)
     if (!id.endsWith('_child')) assert.equal((await store.holder('name', id))?.id, id)
   }
   assert.equal(await store.verifyAudit('ac_one'), undefined)
   const [claims, references, changes, audits] = await Promise.all(
     ['claims', 'refs', 'changes', 'audit'].map(async (table) => {
-      const counted = await store.engine.reader.get(`SELECT count(*) AS rows FROM ${table}`)
-      return Number(counted?.rows)
+      const row = await store.engine.reader.get(`SELECT count(*) AS rows FROM ${table}`)
+      return Number(row?.rows)
     }),
   )
-  assert.equal(claims, found.size / 2)
-  assert.equal(references, found.size / 2)
+  assert.equal(claims, stored.size / 2)
+  assert.equal(references, stored.size / 2)
   assert.equal(changes, audits! * 2, 'every call changes two rows and leaves one audit record')
 }

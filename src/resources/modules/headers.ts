@@ -6,19 +6,19 @@ import { InvalidValue, list, map, text } from '../value.ts'
 const FRAMING =
   /^(?:connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/
 
-function addedName(name: string, at: string): string {
-  const lower = headerName(name, at)
+function parseAddedName(name: string, path: string): string {
+  const lower = headerName(name, path)
   if (FRAMING.test(lower))
-    throw new InvalidValue(at, `${at}: ${lower} cannot be added, since it belongs to the connection.`)
+    throw new InvalidValue(path, `${path}: ${lower} cannot be added, since it belongs to the connection.`)
   return lower
 }
 
-const removed = list(
-  { ...text(255), check: (name: string, at: string) => headerName(name, at) },
+const removedNames = list(
+  { ...text(255), check: (name: string, path: string) => headerName(name, path) },
   { maxItems: 100 },
 )
 
-const fields = { add: map(headerValue, { maxItems: 100, name: addedName }), remove: removed }
+const fields = { add: map(headerValue, { maxItems: 100, name: parseAddedName }), remove: removedNames }
 
 /** Adds and removes headers of the request on its way to the upstream. */
 export const RequestHeaders = defineModule('request_headers', fields, {
@@ -26,7 +26,7 @@ export const RequestHeaders = defineModule('request_headers', fields, {
     remove.includes('host') && !Object.hasOwn(add, 'host')
       ? {
           field: `remove[${remove.indexOf('host')}]`,
-          sentence: 'host cannot be removed without adding another value for it.',
+          message: 'host cannot be removed without adding another value for it.',
         }
       : undefined,
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { complaintAboutMetadata } from './idp-metadata.ts'
+import { metadataError } from './idp-metadata.ts'
 
 const NAMESPACE = 'urn:oasis:names:tc:SAML:2.0:metadata'
 
@@ -11,7 +11,7 @@ test('descriptions of identity providers are taken, however much of them is left
     `<md:EntityDescriptor xmlns:md="${NAMESPACE}"><md:IDPSSODescriptor>&amp;&#10;<![CDATA[</x>]]></md:IDPSSODescriptor></md:EntityDescriptor>`,
     `<EntitiesDescriptor\n  xmlns = "${NAMESPACE}"\n><EntityDescriptor/><EntityDescriptor ></EntityDescriptor ></EntitiesDescriptor>`,
   ])
-    assert.equal(complaintAboutMetadata(xml), undefined, xml)
+    assert.equal(metadataError(xml), undefined, xml)
 })
 
 test('what could never describe one is refused with the reason', () => {
@@ -32,7 +32,7 @@ test('what could never describe one is refused with the reason', () => {
     ['<EntityDescriptor xmlns="urn:other"/>', /its root is EntityDescriptor/],
     ['{"issuer":"https://idp.example.com"}', /well-formed/],
   ] as const)
-    assert.match(complaintAboutMetadata(xml) ?? 'taken', reason, xml)
+    assert.match(metadataError(xml) ?? 'taken', reason, xml)
 })
 
 test('no text takes long to read', () => {
@@ -49,7 +49,7 @@ test('no text takes long to read', () => {
     `<a${repeated(' ')}`,
   ]) {
     const began = performance.now()
-    complaintAboutMetadata(xml)
+    metadataError(xml)
     const took = performance.now() - began
     assert.ok(took < 1000, `${xml.slice(0, 20)}… took ${took} ms`)
   }

@@ -13,7 +13,7 @@ export const METADATA_LIMITS: XmlLimits = {
 }
 
 /** The namespace of an element, as far as it declares it itself. */
-function namespaceOf({ name, attributes }: XmlElement): string | undefined {
+function declaredNamespace({ name, attributes }: XmlElement): string | undefined {
   const colon = name.indexOf(':')
   return attributes.get(colon === -1 ? 'xmlns' : `xmlns:${name.slice(0, colon)}`)
 }
@@ -23,11 +23,11 @@ function namespaceOf({ name, attributes }: XmlElement): string | undefined {
  * holds all that a sign-in needs shows where it is used. It goes through the text once and builds no document, because
  * it does so on the event loop.
  */
-export function complaintAboutMetadata(xml: string): string | undefined {
+export function metadataError(xml: string): string | undefined {
   try {
     const root = scanXml(xml, METADATA_LIMITS)[0]!
-    const known = root.localName === 'EntityDescriptor' || root.localName === 'EntitiesDescriptor'
-    return known && (namespaceOf(root) ?? METADATA) === METADATA
+    const isDescriptor = root.localName === 'EntityDescriptor' || root.localName === 'EntitiesDescriptor'
+    return isDescriptor && (declaredNamespace(root) ?? METADATA) === METADATA
       ? undefined
       : `cannot be used: its root is ${root.name}, not the EntityDescriptor of an identity provider.`
   } catch (error) {

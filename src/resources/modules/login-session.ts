@@ -16,7 +16,7 @@ export const loginSession = {
   options_passthrough: flag(false),
   cookie_prefix: {
     ...withDefault(prefix, DEFAULT_PREFIX),
-    check: (value: string, at: string) => prefix.check(value, at) || DEFAULT_PREFIX,
+    check: (value: string, path: string) => prefix.check(value, path) || DEFAULT_PREFIX,
   },
   inactivity_timeout: uint32(0),
   maximum_duration: uint32(0),

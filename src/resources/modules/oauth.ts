@@ -3,7 +3,7 @@ import { list, nullable, object, parsed, required, secret, text, uint32 } from '
 import { loginSession } from './login-session.ts'
 
 const names = list(text(255), { maxItems: 200 })
-const lowered = list(
+const lowercaseEntries = list(
   parsed(255, (value) => {
     if (value.trim() === '') throw new Error('an entry must not be empty.')
     return value.trim().toLowerCase()
@@ -18,22 +18,30 @@ const credentials = {
   client_id: nullable(text(1024)),
   client_secret: nullable(secret(text(4096), 'shown')),
   scopes: names,
-  email_addresses: lowered,
-  email_domains: lowered,
+  email_addresses: lowercaseEntries,
+  email_domains: lowercaseEntries,
 }
 
-function complete({ client_id, client_secret }: { client_id: string | null; client_secret: string | null }) {
+function missingCredential({
+  client_id,
+  client_secret,
+}: {
+  client_id: string | null
+  client_secret: string | null
+}) {
   const missing = Object.entries({ client_id, client_secret }).find(([, value]) => !value)
   return missing === undefined
     ? undefined
     : {
         field: missing[0],
-        sentence: 'it is required: this platform has no shared applications at identity providers.',
+        message: 'it is required: this platform has no shared applications at identity providers.',
       }
 }
 
-const provider = nullable(object(credentials, { rule: complete }))
-const github = nullable(object({ ...credentials, teams: names, organizations: names }, { rule: complete }))
+const provider = nullable(object(credentials, { rule: missingCredential }))
+const github = nullable(
+  object({ ...credentials, teams: names, organizations: names }, { rule: missingCredential }),
+)
 
 /** The providers with a known log-in; the rest can be reached through oidc. */
 export const OAUTH_PROVIDERS = [
@@ -64,8 +72,8 @@ export const Oauth = defineModule('oauth', {
         twitch: provider,
       },
       {
-        rule: (given) =>
-          Object.values(given).filter((value) => value !== null).length === 1
+        rule: (providers) =>
+          Object.values(providers).filter((value) => value !== null).length === 1
             ? undefined
             : `exactly one provider must be given: ${OAUTH_PROVIDERS.join(', ')}.`,
       },

@@ -1,7 +1,7 @@
 import { httpUrlOrNone } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { byService, choice, flag, list, secret, text } from '../value.ts'
-import { complaintAboutMetadata } from './idp-metadata.ts'
+import { metadataError } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
 
 /** Name identifier formats we can ask for and check. */
@@ -17,7 +17,7 @@ export const Saml = defineModule(
   'saml',
   {
     ...loginSession,
-    idp_metadata: text(262_144, (xml) => (xml === '' ? undefined : complaintAboutMetadata(xml))),
+    idp_metadata: text(262_144, (xml) => (xml === '' ? undefined : metadataError(xml))),
     idp_metadata_url: httpUrlOrNone(2048),
     force_authn: flag(false),
     allow_idp_initiated: flag(true),
@@ -33,11 +33,11 @@ export const Saml = defineModule(
   {
     rule({ idp_metadata, idp_metadata_url }) {
       if (idp_metadata !== '' && idp_metadata_url !== '')
-        return { field: 'idp_metadata_url', sentence: 'give either it or idp_metadata, not both.' }
+        return { field: 'idp_metadata_url', message: 'give either it or idp_metadata, not both.' }
       if (idp_metadata === '' && idp_metadata_url === '')
         return {
           field: 'idp_metadata',
-          sentence: 'it or idp_metadata_url is required: the identity provider has to be known.',
+          message: 'it or idp_metadata_url is required: the identity provider has to be known.',
         }
       return undefined
     },

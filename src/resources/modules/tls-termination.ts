@@ -12,7 +12,7 @@ export const TlsTermination = defineModule(
       terminate_at === 'upstream' && min_version !== null
         ? {
             field: 'min_version',
-            sentence:
+            message:
               'it must be null when terminate_at is upstream, because the edge does not take part in the handshake.',
           }
         : undefined,

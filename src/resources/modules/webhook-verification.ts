@@ -29,12 +29,12 @@ export const WebhookVerification = defineModule(
     secret: secret(text(4096), 'shown'),
   },
   {
-    rule({ provider, secret: given }) {
+    rule({ provider, secret: secretValue }) {
       const sns = provider.toLowerCase() === 'sns'
-      if (sns && given !== '')
-        return { field: 'secret', sentence: 'sns signs with a public certificate; leave it empty.' }
-      if (!sns && given === '')
-        return { field: 'secret', sentence: `it is required to check webhooks of ${provider}.` }
+      if (sns && secretValue !== '')
+        return { field: 'secret', message: 'sns signs with a public certificate; leave it empty.' }
+      if (!sns && secretValue === '')
+        return { field: 'secret', message: `it is required to check webhooks of ${provider}.` }
       return undefined
     },
   },
