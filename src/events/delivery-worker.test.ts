@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLog } from '../base/log.ts'
-import { Lane, type LaneQueue, type Settled } from './delivery-worker.ts'
-import { delivered, type Outcome, type Parcel, type Target } from './targets/target.ts'
-import { HandClock, until } from './testing/platform.ts'
+import { type BatchResult, type DeliveryQueue, DeliveryWorker } from './delivery-worker.ts'
+import { type DeliveryOutcome, type DeliveryTarget, delivered, type OutboundEvent } from './targets/target.ts'
+import { ManualClock, until } from './testing/platform.ts'
 import { TrafficBuffer } from './traffic-buffer.ts'
 
-function parcel(id: string, at: number) {
-  return { id, type: 'test_event.v0', at, body: '{}', quoted: '"{}"', size: 2 } satisfies Parcel
+function outboundEvent(id: string, at: number) {
+  return { id, type: 'test_event.v0', at, body: '{}', quoted: '"{}"', size: 2 } satisfies OutboundEvent
 }
 
-function createLane(queue: LaneQueue, clock: HandClock, deliver: Target['deliver']) {
-  const settlements: Settled[] = []
-  const target: Target = {
+function createWorker(queue: DeliveryQueue, clock: ManualClock, deliver: DeliveryTarget['deliver']) {
+  const settlements: BatchResult[] = []
+  const target: DeliveryTarget = {
     limits: { maxEvents: 10, maxBytes: 1000, maxEventBytes: 1000, lingerMs: 0 },
     deliver,
   }
-  const lane = new Lane({
+  const worker = new DeliveryWorker({
     queue,
     destination: () => ({ id: 'ed_1', account: 'ac_1', revision: 1, target: () => target }),
     clock,
     random: () => 0,
     log: silentLog,
-    onSettled: (settled) => settlements.push(settled),
+    onSettled: (result) => settlements.push(result),
   })
-  return { lane, settlements }
+  return { worker, settlements }
 }
 
 function createBuffer(limit = 100): TrafficBuffer {
@@ -32,10 +32,10 @@ function createBuffer(limit = 100): TrafficBuffer {
 }
 
 test('what was delivered is not sent again when writing that down fails at first', async () => {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const buffer = createBuffer()
   let outOfOrder = true
-  const queue: LaneQueue = {
+  const queue: DeliveryQueue = {
     goneRevision: undefined,
     take: (limits, now) => buffer.take(limits, now),
     async settle(settled) {
@@ -44,44 +44,44 @@ test('what was delivered is not sent again when writing that down fails at first
     },
   }
   const sent: string[] = []
-  const { lane } = createLane(queue, clock, async (batch) => {
+  const { worker } = createWorker(queue, clock, async (batch) => {
     sent.push(...batch.map(({ id }) => id))
     return batch.map(() => delivered)
   })
-  buffer.push(parcel('ev_1', clock.now()))
-  clock.forward(1000)
-  lane.poke()
-  await until(() => sent.length === 1 && !lane.idle)
-  buffer.push(parcel('ev_2', clock.now()))
-  clock.forward(1000)
+  buffer.push(outboundEvent('ev_1', clock.now()))
+  clock.advance(1000)
+  worker.wake()
+  await until(() => sent.length === 1 && !worker.idle)
+  buffer.push(outboundEvent('ev_2', clock.now()))
+  clock.advance(1000)
   outOfOrder = false
 
-  lane.poke()
+  worker.wake()
 
   await until(() => {
-    lane.poke()
+    worker.wake()
     return buffer.size === 0
   })
   assert.deepEqual(sent, ['ev_1', 'ev_2'])
 })
 
 test('of a batch that is taken in part only the rest is sent again, as one batch', async () => {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const buffer = createBuffer()
   const batches: string[][] = []
-  const busy: Outcome = { delivered: false, error: 'busy' }
-  const { lane } = createLane(buffer, clock, async (batch) => {
+  const busy: DeliveryOutcome = { delivered: false, error: 'busy' }
+  const { worker } = createWorker(buffer, clock, async (batch) => {
     batches.push(batch.map(({ id }) => id))
     return batch.map(({ id }) => (batches.length === 1 && id < 'ev_3' ? busy : delivered))
   })
-  for (const id of ['ev_1', 'ev_2', 'ev_3', 'ev_4']) buffer.push(parcel(id, clock.now()))
-  clock.forward(1000)
-  lane.poke()
+  for (const id of ['ev_1', 'ev_2', 'ev_3', 'ev_4']) buffer.push(outboundEvent(id, clock.now()))
+  clock.advance(1000)
+  worker.wake()
   await until(() => buffer.size === 2)
-  clock.forward(5000)
+  clock.advance(5000)
 
   await until(() => {
-    lane.poke()
+    worker.wake()
     return buffer.size === 0
   })
 
@@ -92,34 +92,34 @@ test('of a batch that is taken in part only the rest is sent again, as one batch
 })
 
 test('a receiver that wants nothing more is left alone for a quarter of an hour', async () => {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const buffer = createBuffer()
   const sent: string[] = []
-  const { lane } = createLane(buffer, clock, async (batch) => {
+  const { worker } = createWorker(buffer, clock, async (batch) => {
     sent.push(...batch.map(({ id }) => id))
     return batch.map(() => ({ delivered: false, error: 'gone', final: true, gone: true }))
   })
   const offer = async (id: string) => {
-    buffer.push(parcel(id, clock.now()))
-    clock.forward(1000)
+    buffer.push(outboundEvent(id, clock.now()))
+    clock.advance(1000)
     await until(() => {
-      lane.poke()
+      worker.wake()
       return buffer.size === 0
     })
   }
 
   await offer('ev_1')
   await offer('ev_2')
-  clock.forward(15 * 60 * 1000)
+  clock.advance(15 * 60 * 1000)
   await offer('ev_3')
 
   assert.deepEqual(sent, ['ev_1', 'ev_3'])
 })
 
 test('a delivery cut short by our own end counts neither as delivered nor as failed', async () => {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const buffer = createBuffer()
-  const { lane, settlements } = createLane(
+  const { worker, settlements } = createWorker(
     buffer,
     clock,
     (_batch, signal) =>
@@ -127,11 +127,11 @@ test('a delivery cut short by our own end counts neither as delivered nor as fai
         signal.addEventListener('abort', () => reject(signal.reason))
       }),
   )
-  buffer.push(parcel('ev_1', clock.now()))
-  clock.forward(1000)
-  lane.poke()
+  buffer.push(outboundEvent('ev_1', clock.now()))
+  clock.advance(1000)
+  worker.wake()
 
-  await lane.stop(0)
+  await worker.stop(0)
 
   assert.deepEqual(
     settlements.map(({ delivered: done, failed }) => ({ done, failed })),
@@ -141,12 +141,12 @@ test('a delivery cut short by our own end counts neither as delivered nor as fai
 })
 
 test('a buffer takes no more than it may and counts the rest; batches wait for a moment or to be full', async () => {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const budget = { bytesLeft: 100 }
   const buffer = new TrafficBuffer(budget, 20)
   const limits = { maxEvents: 15, maxBytes: 1000, maxEventBytes: 1000, lingerMs: 0 }
 
-  const offer = (index: number) => buffer.admits() && buffer.push(parcel(`ev_${index}`, clock.now()))
+  const offer = (index: number) => buffer.admit() && buffer.push(outboundEvent(`ev_${index}`, clock.now()))
   for (let index = 0; index < 14; index++) offer(index)
   assert.deepEqual(await buffer.take(limits, clock.now()), [])
   for (let index = 14; index < 30; index++) offer(index)
@@ -158,11 +158,11 @@ test('a buffer takes no more than it may and counts the rest; batches wait for a
   await buffer.settle({ now: clock.now(), delivered: batch.map(({ id }) => id), failed: [] })
   assert.equal(budget.bytesLeft, 80)
   assert.deepEqual(await buffer.take(limits, clock.now()), [])
-  clock.forward(1000)
+  clock.advance(1000)
   assert.equal((await buffer.take(limits, clock.now())).length, 5)
   buffer.discard()
   assert.equal(budget.bytesLeft, 100)
-  assert.deepEqual(buffer.takeTally(), {
+  assert.deepEqual(buffer.takeCounts(), {
     delivered: 15,
     failed: 0,
     dropped: 15,
@@ -172,20 +172,20 @@ test('a buffer takes no more than it may and counts the rest; batches wait for a
 })
 
 test('a sink that takes nothing is left alone for a while, however much waits', async () => {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const buffer = createBuffer()
   let attempts = 0
-  const { lane } = createLane(buffer, clock, async (batch) => {
+  const { worker } = createWorker(buffer, clock, async (batch) => {
     attempts += 1
     return batch.map(() => ({ delivered: false, error: 'down' }))
   })
   const pokeAfter = async (ms: number) => {
-    clock.forward(ms)
-    lane.poke()
-    await until(() => lane.idle)
+    clock.advance(ms)
+    worker.wake()
+    await until(() => worker.idle)
     return attempts
   }
-  for (let index = 0; index < 50; index++) buffer.push(parcel(`ev_${index}`, clock.now()))
+  for (let index = 0; index < 50; index++) buffer.push(outboundEvent(`ev_${index}`, clock.now()))
 
   const made = [await pokeAfter(1000), await pokeAfter(999), await pokeAfter(1), await pokeAfter(1999)]
 

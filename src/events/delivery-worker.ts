@@ -6,44 +6,44 @@ import { nextAttempt } from './schedule.ts'
 import {
   type BatchLimits,
   DeliveryFailed,
-  failed,
-  type Outcome,
-  type Parcel,
-  type Target,
+  type DeliveryOutcome,
+  type DeliveryTarget,
+  type OutboundEvent,
+  toFailure,
 } from './targets/target.ts'
 
 /** An event in a lane, with the attempts made so far, if there were any. */
-export type LaneEvent = Parcel & Partial<Pick<PendingEvent, 'attempts'>>
+export type QueuedDelivery = OutboundEvent & Partial<Pick<PendingEvent, 'attempts'>>
 
 /** What became of one batch, for the queue it came from. */
-export type Settled = Omit<Settlement, 'destination' | 'account'>
+export type BatchResult = Omit<Settlement, 'destination' | 'account'>
 
 /** Where a lane takes its events from. */
-export interface LaneQueue {
+export interface DeliveryQueue {
   /** The revision of the destination at which its receiver wanted nothing more. */
   readonly goneRevision: number | undefined
   /** The next batch; empty when there is none yet. */
-  take(limits: BatchLimits, now: number): Promise<readonly LaneEvent[]>
-  settle(settled: Settled): Promise<void>
+  take(limits: BatchLimits, now: number): Promise<readonly QueuedDelivery[]>
+  settle(result: BatchResult): Promise<void>
 }
 
-export interface LaneOptions {
-  readonly queue: LaneQueue
+export interface DeliveryWorkerOptions {
+  readonly queue: DeliveryQueue
   /** As it is configured now; undefined when it is gone. */
   readonly destination: () => Destination | undefined
   readonly clock: Clock
   readonly random: () => number
   readonly log: Logger
-  readonly onSettled: (settled: Settled) => void
+  readonly onSettled: (result: BatchResult) => void
 }
 
 // A sink that takes nothing at all is left alone for a moment that doubles, however much waits for it: trying each event in
 // turn would cost more than serving the traffic that they tell of.
-const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 16_000
-const NO_PAUSE = { ms: 0, until: Number.NEGATIVE_INFINITY, revision: 0 }
+const MIN_BACKOFF_MS = 1_000
+const MAX_BACKOFF_MS = 16_000
+const NO_BACKOFF = { ms: 0, until: Number.NEGATIVE_INFINITY, revision: 0 }
 
-const NO_TARGET: BatchLimits = {
+const FALLBACK_LIMITS: BatchLimits = {
   maxEvents: 500,
   maxBytes: 1024 * 1024,
   maxEventBytes: Number.POSITIVE_INFINITY,
@@ -54,46 +54,46 @@ const NO_TARGET: BatchLimits = {
  * Delivers the events of one queue to one destination, batch after batch. Each lane works by itself, so that a
  * destination which is slow or stuck holds up nobody else.
  */
-export class Lane {
-  readonly #options: LaneOptions
-  readonly #ending = new AbortController()
-  #running: Promise<void> | undefined
-  #unsettled: Settled | undefined
+export class DeliveryWorker {
+  readonly #options: DeliveryWorkerOptions
+  readonly #abort = new AbortController()
+  #runTask: Promise<void> | undefined
+  #pendingResult: BatchResult | undefined
   #stopping = false
-  #pause = NO_PAUSE
+  #backoff = NO_BACKOFF
 
-  constructor(options: LaneOptions) {
+  constructor(options: DeliveryWorkerOptions) {
     this.#options = options
   }
 
   /** True when nothing is under way and nothing is left to be written down. */
   get idle(): boolean {
-    return this.#running === undefined && this.#unsettled === undefined
+    return this.#runTask === undefined && this.#pendingResult === undefined
   }
 
   /** Looks for something to deliver, unless it is delivering already. */
-  poke(): void {
+  wake(): void {
     if (this.#stopping) return
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
+    this.#runTask ??= this.#run().finally(() => {
+      this.#runTask = undefined
     })
   }
 
   /** Takes no further batch, and gives the one under way this long to end. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
-    const timer = setTimeout(() => this.#ending.abort(), graceMs)
-    await this.#running
+    const timer = setTimeout(() => this.#abort.abort(), graceMs)
+    await this.#runTask
     clearTimeout(timer)
   }
 
   /** Delivers what there is, within this time, and stops. */
   async drain(graceMs: number): Promise<void> {
-    const timer = setTimeout(() => this.#ending.abort(), graceMs)
-    await this.#running
-    this.#pause = NO_PAUSE
-    this.poke()
-    await this.#running
+    const timer = setTimeout(() => this.#abort.abort(), graceMs)
+    await this.#runTask
+    this.#backoff = NO_BACKOFF
+    this.wake()
+    await this.#runTask
     clearTimeout(timer)
     this.#stopping = true
   }
@@ -105,84 +105,94 @@ export class Lane {
         // Kept while the store is out of order: sending again what was delivered would be worse than waiting.
         await this.#settle()
         const destination = current()
-        if (destination === undefined || this.#pauses(destination)) return
-        const target = targetOf(destination)
+        if (destination === undefined || this.#isBackingOff(destination)) return
+        const target = resolveTarget(destination)
         const batch = await queue.take(target.limits, clock.now())
         if (batch.length === 0) return
-        this.#unsettled = await this.#attempt(destination, target, batch)
+        this.#pendingResult = await this.#attempt(destination, target, batch)
         await this.#settle()
-      } while (!this.#stopping && !this.#ending.signal.aborted)
+      } while (!this.#stopping && !this.#abort.signal.aborted)
     } catch (error) {
       log.warn({ reason: (error as Error).message }, 'a delivery is held up and will be tried again')
     }
   }
 
   async #settle(): Promise<void> {
-    if (this.#unsettled === undefined) return
-    const settled = this.#unsettled
-    await this.#options.queue.settle(settled)
-    this.#unsettled = undefined
-    this.#options.onSettled(settled)
+    if (this.#pendingResult === undefined) return
+    const result = this.#pendingResult
+    await this.#options.queue.settle(result)
+    this.#pendingResult = undefined
+    this.#options.onSettled(result)
   }
 
-  async #attempt(destination: Destination, target: Target, batch: readonly LaneEvent[]): Promise<Settled> {
+  async #attempt(
+    destination: Destination,
+    target: DeliveryTarget,
+    batch: readonly QueuedDelivery[],
+  ): Promise<BatchResult> {
     const { queue, clock, random } = this.#options
     const gone = queue.goneRevision === destination.revision
-    const tally = new BatchTally(destination.revision, random)
-    const sent: LaneEvent[] = []
+    const result = new BatchResultBuilder(destination.revision, random)
+    const sent: QueuedDelivery[] = []
     for (const event of batch) {
-      const hopeless = hopelessness(event, target.limits, gone)
-      if (hopeless === undefined) sent.push(event)
-      else tally.add(event, { delivered: false, error: hopeless, final: true }, clock.now())
+      const reason = permanentFailure(event, target.limits, gone)
+      if (reason === undefined) sent.push(event)
+      else result.add(event, { delivered: false, error: reason, final: true }, clock.now())
     }
-    const answers = sent.length === 0 ? [] : await deliver(target, sent, this.#ending.signal)
+    const outcomes = sent.length === 0 ? [] : await deliver(target, sent, this.#abort.signal)
     const now = clock.now()
     for (const [index, event] of sent.entries()) {
-      const answer = answers[index] ?? failed(new DeliveryFailed('The target gave no answer.'))
+      const outcome = outcomes[index] ?? toFailure(new DeliveryFailed('The target gave no answer.'))
       // What was cut short by our own end says nothing about the receiver.
-      if (answer.delivered || !this.#ending.signal.aborted) tally.add(event, answer, now)
+      if (outcome.delivered || !this.#abort.signal.aborted) result.add(event, outcome, now)
     }
-    const settled = tally.settled(now)
-    this.#pauseAfter(destination, settled)
-    return settled
+    const batchResult = result.build(now)
+    this.#updateBackoff(destination, batchResult)
+    return batchResult
   }
 
-  #pauseAfter({ revision }: Destination, { delivered, failed }: Settled): void {
-    const tookNothing = delivered.length === 0 && failed.some(({ dueAt }) => dueAt !== undefined)
-    const ms = Math.min(Math.max(this.#pause.ms * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
-    this.#pause = tookNothing ? { ms, until: this.#options.clock.monotonic() + ms, revision } : NO_PAUSE
+  #updateBackoff({ revision }: Destination, { delivered, failed }: BatchResult): void {
+    const deliveredNothing = delivered.length === 0 && failed.some(({ dueAt }) => dueAt !== undefined)
+    const ms = Math.min(Math.max(this.#backoff.ms * 2, MIN_BACKOFF_MS), MAX_BACKOFF_MS)
+    this.#backoff = deliveredNothing
+      ? { ms, until: this.#options.clock.monotonic() + ms, revision }
+      : NO_BACKOFF
   }
 
   /** Whoever changes a destination does not wait to see whether that helped. */
-  #pauses({ revision }: Destination): boolean {
-    return revision === this.#pause.revision && this.#options.clock.monotonic() < this.#pause.until
+  #isBackingOff({ revision }: Destination): boolean {
+    return revision === this.#backoff.revision && this.#options.clock.monotonic() < this.#backoff.until
   }
 }
 
-function targetOf(destination: Destination): Target {
+function resolveTarget(destination: Destination): DeliveryTarget {
   try {
     return destination.target()
   } catch (error) {
     const reason = `The destination cannot be used: ${(error as Error).message}`
-    return { limits: NO_TARGET, deliver: () => Promise.reject(new DeliveryFailed(reason)) }
+    return { limits: FALLBACK_LIMITS, deliver: () => Promise.reject(new DeliveryFailed(reason)) }
   }
 }
 
 async function deliver(
-  target: Target,
-  batch: readonly Parcel[],
+  target: DeliveryTarget,
+  batch: readonly OutboundEvent[],
   signal: AbortSignal,
-): Promise<readonly Outcome[]> {
+): Promise<readonly DeliveryOutcome[]> {
   try {
     return await target.deliver(batch, signal)
   } catch (error) {
-    const outcome = failed(error)
+    const outcome = toFailure(error)
     return batch.map(() => outcome)
   }
 }
 
 /** Why sending an event would be in vain. */
-function hopelessness(event: Parcel, { maxEventBytes }: BatchLimits, gone: boolean): string | undefined {
+function permanentFailure(
+  event: OutboundEvent,
+  { maxEventBytes }: BatchLimits,
+  gone: boolean,
+): string | undefined {
   if (gone) return 'The receiver answered 410: it wants no more events until the destination is changed.'
   // A character takes six bytes at most, so that most events need no counting.
   const size = event.size ?? event.body.length
@@ -191,7 +201,7 @@ function hopelessness(event: Parcel, { maxEventBytes }: BatchLimits, gone: boole
 }
 
 /** Sorts outcomes; events that share a fate share the time of their next attempt, and so their next batch. */
-class BatchTally {
+class BatchResultBuilder {
   readonly #revision: number
   readonly #random: () => number
   readonly #delivered: string[] = []
@@ -203,7 +213,7 @@ class BatchTally {
     this.#random = random
   }
 
-  add({ id, attempts = 0 }: LaneEvent, outcome: Outcome, now: number): void {
+  add({ id, attempts = 0 }: QueuedDelivery, outcome: DeliveryOutcome, now: number): void {
     if (outcome.delivered) {
       this.#delivered.push(id)
       return
@@ -220,7 +230,7 @@ class BatchTally {
     }
   }
 
-  settled(now: number): Settled {
+  build(now: number): BatchResult {
     const goneRevision = this.#gone ? this.#revision : undefined
     return { now, delivered: this.#delivered, failed: [...this.#failed.values()], goneRevision }
   }

@@ -1,7 +1,7 @@
 import type { Row } from '../store/index.ts'
 import { recordOf } from '../store/index.ts'
 import { createTarget } from './targets/kinds.ts'
-import type { Target, TargetContext, TargetSettings } from './targets/target.ts'
+import type { DeliveryTarget, TargetContext, TargetSettings } from './targets/target.ts'
 
 /** One destination as it is configured now. */
 export interface Destination {
@@ -9,7 +9,7 @@ export interface Destination {
   readonly account: string
   readonly revision: number
   /** Made when first asked for; throws when the settings cannot be used. */
-  target(): Target
+  target(): DeliveryTarget
 }
 
 /** All destinations by id; the target of each is made once for every revision. */
@@ -26,7 +26,7 @@ export class Destinations {
   }
 
   set(row: Row): void {
-    let target: Target | undefined
+    let target: DeliveryTarget | undefined
     this.#destinations.set(row.id, {
       id: row.id,
       account: row.account,

@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { type EventQueue, LeaseLost, type SinkState } from '../store/index.ts'
-import { Lane, type Settled } from './delivery-worker.ts'
+import { type BatchResult, DeliveryWorker } from './delivery-worker.ts'
 import type { Destinations } from './destinations.ts'
 import { DurableQueue } from './durable-queue.ts'
 import type { Outbox } from './outbox.ts'
 import type { Ownership } from './ownership.ts'
 
-const HOUR = 60 * 60 * 1000
-const DEAD_KEPT_MS = 30 * 24 * HOUR
+const HOUR_MS = 60 * 60 * 1000
+const DEAD_LETTER_RETENTION_MS = 30 * 24 * HOUR_MS
 
 export interface DispatcherOptions {
   readonly queue: EventQueue
@@ -18,12 +18,12 @@ export interface DispatcherOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly log: Logger
-  readonly onSettled: (destination: string, settled: Settled) => void
+  readonly onSettled: (destination: string, result: BatchResult) => void
 }
 
-interface Served {
+interface ServedDestination {
   readonly queue: DurableQueue
-  readonly lane: Lane
+  readonly worker: DeliveryWorker
 }
 
 /**
@@ -32,9 +32,9 @@ interface Served {
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions
-  readonly #served = new Map<string, Served>()
+  readonly #served = new Map<string, ServedDestination>()
   #owning = false
-  #cleanedAt = Number.NEGATIVE_INFINITY
+  #purgedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -48,70 +48,70 @@ export class Dispatcher {
   async tick(): Promise<void> {
     const { ownership, outbox, queue, clock } = this.#options
     const lease = await ownership.hold().catch((error) => {
-      this.#resign()
+      this.#stepDown()
       throw error
     })
     if (lease === undefined) {
-      this.#resign()
+      this.#stepDown()
       return
     }
     try {
       await outbox.advance(lease)
     } catch (error) {
-      outbox.forget()
+      outbox.reset()
       if (!(error instanceof LeaseLost)) throw error
       return
     }
     this.#owning = true
-    this.#pokeDue(await queue.pendingStates())
-    if (clock.monotonic() - this.#cleanedAt > HOUR) {
-      this.#cleanedAt = clock.monotonic()
-      await queue.purge(clock.now() - DEAD_KEPT_MS)
+    this.#wakeDue(await queue.pendingStates())
+    if (clock.monotonic() - this.#purgedAt > HOUR_MS) {
+      this.#purgedAt = clock.monotonic()
+      await queue.purge(clock.now() - DEAD_LETTER_RETENTION_MS)
       await outbox.prune()
     }
   }
 
   async stop(graceMs: number): Promise<void> {
-    await Promise.all([...this.#served.values()].map(({ lane }) => lane.stop(graceMs)))
+    await Promise.all([...this.#served.values()].map(({ worker }) => worker.stop(graceMs)))
     this.#served.clear()
     await this.#options.ownership.release()
   }
 
-  #pokeDue(states: readonly SinkState[]): void {
+  #wakeDue(states: readonly SinkState[]): void {
     const now = this.#options.clock.now()
     const waiting = new Set<string>()
     for (const state of states) {
       waiting.add(state.destination)
-      const served = this.#serve(state)
-      if (served.queue.observe(state, now)) served.lane.poke()
+      const served = this.#ensureServed(state)
+      if (served.queue.observe(state, now)) served.worker.wake()
     }
-    for (const [id, { lane }] of this.#served) if (!waiting.has(id) && lane.idle) this.#served.delete(id)
+    for (const [id, { worker }] of this.#served) if (!waiting.has(id) && worker.idle) this.#served.delete(id)
   }
 
-  #serve(state: SinkState): Served {
-    const found = this.#served.get(state.destination)
-    if (found !== undefined) return found
-    const { queue: events, destinations, clock, random, log, onSettled } = this.#options
-    const queue = new DurableQueue(events, state)
-    const lane = new Lane({
+  #ensureServed(state: SinkState): ServedDestination {
+    const existing = this.#served.get(state.destination)
+    if (existing !== undefined) return existing
+    const { queue: eventQueue, destinations, clock, random, log, onSettled } = this.#options
+    const queue = new DurableQueue(eventQueue, state)
+    const worker = new DeliveryWorker({
       queue,
       destination: () => destinations.get(state.destination),
       clock,
       random,
       log: log.child({ destination: state.destination }),
-      onSettled: (settled) => onSettled(state.destination, settled),
+      onSettled: (result) => onSettled(state.destination, result),
     })
-    const served = { queue, lane }
+    const served = { queue, worker }
     this.#served.set(state.destination, served)
     return served
   }
 
   /** Another process does the work now, or nobody can: batches under way end by themselves. */
-  #resign(): void {
+  #stepDown(): void {
     if (!this.#owning) return
     this.#owning = false
-    this.#options.outbox.forget()
-    for (const { lane } of this.#served.values()) void lane.stop(HOUR)
+    this.#options.outbox.reset()
+    for (const { worker } of this.#served.values()) void worker.stop(HOUR_MS)
     this.#served.clear()
   }
 }

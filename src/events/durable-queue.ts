@@ -1,14 +1,14 @@
 import type { EventQueue, SinkState } from '../store/index.ts'
-import type { LaneEvent, LaneQueue, Settled } from './delivery-worker.ts'
+import type { BatchResult, DeliveryQueue, QueuedDelivery } from './delivery-worker.ts'
 import type { BatchLimits } from './targets/target.ts'
 
 /** The events of one destination that wait in the store. */
-export class DurableQueue implements LaneQueue {
+export class DurableQueue implements DeliveryQueue {
   readonly #queue: EventQueue
   readonly #destination: string
   readonly #account: string
   #state: SinkState
-  #seen = -1
+  #seenEnqueued = -1
   #wakeAt = 0
 
   constructor(queue: EventQueue, state: SinkState) {
@@ -25,16 +25,19 @@ export class DurableQueue implements LaneQueue {
   /** Notes how the store stands; answers whether it is worth a look for events that are due. */
   observe(state: SinkState, now: number): boolean {
     this.#state = state
-    return state.queued > 0 && (now >= this.#wakeAt || state.enqueued !== this.#seen)
+    return state.queued > 0 && (now >= this.#wakeAt || state.enqueued !== this.#seenEnqueued)
   }
 
-  async take({ maxEvents, maxBytes, lingerMs }: BatchLimits, now: number): Promise<readonly LaneEvent[]> {
+  async take(
+    { maxEvents, maxBytes, lingerMs }: BatchLimits,
+    now: number,
+  ): Promise<readonly QueuedDelivery[]> {
     if (lingerMs > 0) this.#state = (await this.#queue.state(this.#destination)) ?? this.#state
     const { enqueued, queued, queuedBytes } = this.#state
-    this.#seen = enqueued
+    this.#seenEnqueued = enqueued
     const full = queued >= maxEvents || queuedBytes >= maxBytes
-    const since = full ? now : now - lingerMs
-    const events = await this.#queue.listDue(this.#destination, since, { limit: maxEvents, maxBytes })
+    const dueBefore = full ? now : now - lingerMs
+    const events = await this.#queue.listDue(this.#destination, dueBefore, { limit: maxEvents, maxBytes })
     if (events.length === 0) {
       const next = await this.#queue.nextDueAt(this.#destination)
       this.#wakeAt = next === undefined ? Number.POSITIVE_INFINITY : next + lingerMs
@@ -42,9 +45,9 @@ export class DurableQueue implements LaneQueue {
     return events
   }
 
-  async settle(settled: Settled): Promise<void> {
-    await this.#queue.settle({ ...settled, destination: this.#destination, account: this.#account })
-    const { goneRevision } = settled
+  async settle(result: BatchResult): Promise<void> {
+    await this.#queue.settle({ ...result, destination: this.#destination, account: this.#account })
+    const { goneRevision } = result
     if (goneRevision !== undefined) this.#state = { ...this.#state, goneRevision }
   }
 }

@@ -1,7 +1,7 @@
-import type { Endpoints } from './targets/target.ts'
+import type { TargetEndpoints } from './targets/target.ts'
 
 /** The endpoints that the environment names, by the variables the cloud's own tools read, and one for monitoring. */
-export function endpointsFrom(environment: Readonly<Record<string, string | undefined>>): Endpoints {
+export function endpointsFrom(environment: Readonly<Record<string, string | undefined>>): TargetEndpoints {
   const cloud = (service: string) =>
     environment[`AWS_ENDPOINT_URL_${service}`] || environment.AWS_ENDPOINT_URL || undefined
   return {

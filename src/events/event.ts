@@ -13,7 +13,7 @@ export interface EventPrincipal {
 }
 
 /** What every event says beside its object. */
-export interface Happening {
+export interface EventInput {
   readonly type: string
   readonly accountId: string
   /** In milliseconds since 1970. */
@@ -25,7 +25,7 @@ export interface Happening {
 }
 
 /** An event with its id and the JSON that is delivered. */
-export interface SealedEvent {
+export interface SerializedEvent {
   readonly id: string
   readonly type: string
   readonly at: number
@@ -33,8 +33,8 @@ export interface SealedEvent {
 }
 
 /** Gives an event its id and writes it down, for good: every attempt sends these bytes. */
-export function sealEvent(ids: RunningIds, happening: Happening): SealedEvent {
-  const { type, accountId, at, sequence, object, principal } = happening
+export function serializeEvent(ids: RunningIds, input: EventInput): SerializedEvent {
+  const { type, accountId, at, sequence, object, principal } = input
   const id = ids.next(at)
   const body = JSON.stringify({
     event_id: id,
@@ -56,7 +56,7 @@ export function uriOf(apiUrl: string, id: string): string {
 }
 
 /** The API object of a change as it was at that moment; its secrets never were in the change. */
-export function objectOf(resource: Resource, { id, data, createdAt }: Change, apiUrl: string): unknown {
+export function renderObject(resource: Resource, { id, data, createdAt }: Change, apiUrl: string): unknown {
   const path = resource.path.replace(/\{([a-z_]+)\}/g, (_, parent: string) => String(data[parent] ?? ''))
   return resource.show(
     data as Stock<Resource>,

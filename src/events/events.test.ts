@@ -14,11 +14,11 @@ import {
   ACCOUNT,
   createTestEvents,
   createWriter,
-  HandClock,
+  ManualClock,
   openTestStore,
   until,
 } from './testing/platform.ts'
-import { type Answer, type Sink, startSink } from './testing/sink.ts'
+import { type Sink, type SinkResponse, startSink } from './testing/sink.ts'
 
 const CREATED = 'ip_policy_created.v0'
 const HTTP = 'http_request_complete.v0'
@@ -40,7 +40,7 @@ interface Delivered {
 const bodies = (sink: Sink) => sink.arrivals.map(({ body }) => JSON.parse(body.toString()) as Delivered)
 
 async function platform(t: TestContext, options: Partial<EventsOptions> = {}) {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const store = await openTestStore(t, clock)
   const writer = createWriter(store)
   const events = createTestEvents(t, store, clock, options)
@@ -48,7 +48,7 @@ async function platform(t: TestContext, options: Partial<EventsOptions> = {}) {
 }
 
 function answering(t: TestContext, ...answers: number[]): Promise<Sink> {
-  const given = answers.map((status): Answer => ({ status }))
+  const given = answers.map((status): SinkResponse => ({ status }))
   return startSink(t, () => (given.length > 1 ? given.shift()! : given[0]!))
 }
 
@@ -182,11 +182,11 @@ test('an event that fails is tried again with the same id, later and later, and 
 
   for (const [index, wait] of waits.entries()) {
     await until(async () => sink.arrivals.length === index + 1 && (await failures(destination)) === index + 1)
-    clock.forward(wait - 1)
+    clock.advance(wait - 1)
     await writer.create(HttpResponseBackend, {})
     await until(() => healthy.arrivals.length === index + 1)
     assert.equal(sink.arrivals.length, index + 1, `not before ${wait} ms`)
-    clock.forward(1)
+    clock.advance(1)
   }
 
   await until(async () => (await events.status(ACCOUNT, destination)).dead === 1)
@@ -217,13 +217,13 @@ test('dead events are listed, replayed and forgotten after 30 days', async (t) =
   await writer.create(IpPolicy, { description: 'one' })
   await until(() => sink.arrivals.length === 1)
   await until(async () => (await events.status(ACCOUNT, destination)).disabled)
-  clock.forward(5000)
+  clock.advance(5000)
   await writer.create(IpPolicy, { description: 'two' })
   await until(async () => (await events.status(ACCOUNT, destination)).dead === 2)
   const [second, first] = await events.deadLetters(destination, { limit: 10 })
   assert.match(first!.body, /"one"/)
   assert.equal(sink.arrivals.length, 1)
-  sink.answer = () => ({ status: 200 })
+  sink.respond = () => ({ status: 200 })
 
   assert.equal(await events.replay(destination, [first!.id]), 1)
 
@@ -234,7 +234,7 @@ test('dead events are listed, replayed and forgotten after 30 days', async (t) =
     (await events.deadLetters(destination, { limit: 10 })).map(({ id }) => id),
     [second!.id],
   )
-  clock.forward(30 * 24 * HOUR + 1)
+  clock.advance(30 * 24 * HOUR + 1)
   await until(async () => (await events.status(ACCOUNT, destination)).dead === 0)
 })
 
@@ -264,13 +264,13 @@ test('a receiver that names a time is left alone for as long', async (t) => {
   await events.start()
   await writer.create(IpPolicy, {})
   await until(async () => (await events.states())[0]?.failed === 1)
-  clock.forward(599_999)
+  clock.advance(599_999)
   await writer.subscribe([await writer.webhook((await answering(t, 200)).url)], 'api_key_created.v0')
   await writer.create(ApiKey, {})
   await until(async () => (await events.states()).some(({ delivered }) => delivered === 1))
   assert.equal(sink.arrivals.length, 1)
 
-  clock.forward(1)
+  clock.advance(1)
 
   await until(() => sink.arrivals.length === 2)
 })
@@ -430,7 +430,7 @@ test('requests are told with the chosen fields, if the filter lets them pass, an
   await until(() => events.observer.wantsRequests(ACCOUNT))
 
   for (const status of [200, 500, 404, 502]) events.observer.onRequest({ ...request, status })
-  clock.forward(1000)
+  clock.advance(1000)
 
   await until(() => sink.arrivals.length === 2)
   assert.deepEqual(
@@ -460,7 +460,7 @@ test('a subscription that fails on an event keeps no other from being told of it
   }
 
   events.observer.onRequest({ ...request, connection })
-  clock.forward(1000)
+  clock.advance(1000)
 
   await until(() => sink.arrivals.length === 2)
   assert.deepEqual(
@@ -479,7 +479,7 @@ test('traffic that a dead sink does not take is bounded, counted and shown', asy
 
   for (let index = 0; index < 150; index++) events.observer.onRequest(request)
   assert.equal((await events.status(ACCOUNT, destination)).backlog, 100)
-  clock.forward(5000)
+  clock.advance(5000)
 
   const status = await until(async () => {
     const found = await events.status(ACCOUNT, destination)
@@ -491,9 +491,9 @@ test('traffic that a dead sink does not take is bounded, counted and shown', asy
     return found.includes(`adit_events_dropped_total{destination="${destination}"} 50`) && found
   })
   assert.match(text, new RegExp(`adit_event_backlog\\{destination="${destination}"\\} 100`))
-  sink.answer = () => ({ status: 200 })
+  sink.respond = () => ({ status: 200 })
   await until(async () => {
-    clock.forward(1000)
+    clock.advance(1000)
     return (await events.status(ACCOUNT, destination)).backlog === 0
   })
 })
@@ -549,12 +549,12 @@ test('events for a bucket wait for a file that is old or large enough', async (t
   await events.start()
   await writer.create(IpPolicy, {})
   await until(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
-  clock.forward(59_000)
+  clock.advance(59_000)
   await writer.create(IpPolicy, {})
   await until(async () => (await events.status(ACCOUNT, destination)).backlog === 2)
   assert.equal(sink.arrivals.length, 0)
 
-  clock.forward(1000)
+  clock.advance(1000)
 
   await until(() => sink.arrivals.length === 1)
   await until(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
@@ -572,7 +572,7 @@ test('of two processes one delivers, and the other goes on when it ends', async 
   for (let index = 0; index < 20; index++) await writer.create(IpPolicy, {})
   await until(() => sink.arrivals.length === 20)
   await events.stop()
-  clock.forward(10_000)
+  clock.advance(10_000)
 
   for (let index = 0; index < 20; index++) await writer.create(IpPolicy, {})
 

@@ -12,20 +12,25 @@ import {
   openEventQueue,
   type SinkState,
 } from '../store/index.ts'
-import type { Settled } from './delivery-worker.ts'
+import type { BatchResult } from './delivery-worker.ts'
 import { Destinations } from './destinations.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { sealEvent, uriOf } from './event.ts'
+import { serializeEvent, uriOf } from './event.ts'
 import { Inbox } from './inbox.ts'
 import { createEventMetrics } from './metrics.ts'
 import { Outbox } from './outbox.ts'
 import { Ownership } from './ownership.ts'
-import { accountOf, type LiveFact, liveEvents, liveObject } from './session-events.ts'
+import {
+  accountOfLifecycleEvent,
+  lifecycleEvents,
+  lifecycleObject,
+  type SessionLifecycleEvent,
+} from './session-events.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { type CloudIdentity, type Endpoints, failed } from './targets/target.ts'
+import { type CloudIdentity, type TargetEndpoints, toFailure } from './targets/target.ts'
 import { type FinishedConnection, type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION } from './traffic.ts'
 import type { TrafficEvent } from './traffic-event.ts'
-import { TrafficLanes } from './traffic-workers.ts'
+import { TrafficWorkers } from './traffic-workers.ts'
 
 const DESTINATIONS = 'event_destinations'
 const SUBSCRIPTIONS = 'event_subscriptions'
@@ -66,7 +71,7 @@ export interface EventsOptions {
   readonly jobs?: boolean
   /** The same for each start of one process, so that it need not wait for its own lease after a crash. */
   readonly node?: string
-  readonly endpoints?: Endpoints
+  readonly endpoints?: TargetEndpoints
   readonly cloudIdentity?: CloudIdentity
   readonly limits?: Partial<EventLimits>
 }
@@ -109,7 +114,7 @@ export interface Events {
   /** Queues an event of something that lives outside the store. */
   emit(event: EmittedEvent): void
   /** Told by the registry of sessions. */
-  onLive(fact: LiveFact): void
+  onLive(event: SessionLifecycleEvent): void
   /** Told by the edge. */
   readonly observer: {
     wantsRequests(accountId: string): boolean
@@ -149,15 +154,15 @@ export function createEvents(options: EventsOptions): Events {
   const ids = new RunningIds('ev')
 
   const metrics = options.metrics && createEventMetrics(options.metrics, gauges)
-  const onSettled = (destination: string, { delivered, failed: lost }: Settled) => {
+  const onSettled = (destination: string, { delivered, failed: failures }: BatchResult) => {
     metrics?.delivered.inc({ destination }, delivered.length)
     metrics?.failed.inc(
       { destination },
-      lost.reduce((sum, { ids }) => sum + ids.length, 0),
+      failures.reduce((sum, { ids }) => sum + ids.length, 0),
     )
   }
   const onDropped = (destination: string, count = 1) => metrics?.dropped.inc({ destination }, count)
-  const shared = { queue, destinations, clock, random, log, onSettled, onDropped }
+  const common = { queue, destinations, clock, random, log, onSettled, onDropped }
 
   const ownership = new Ownership({
     store,
@@ -167,20 +172,20 @@ export function createEvents(options: EventsOptions): Events {
     ttlMs: limits.leaseMs,
   })
   const outbox = new Outbox({ store, queue, clock, log, apiUrl, limit: limits.queue, ids })
-  const dispatcher = new Dispatcher({ ...shared, outbox, ownership })
-  const traffic = new TrafficLanes({ ...shared, limit: limits.buffer })
+  const dispatcher = new Dispatcher({ ...common, outbox, ownership })
+  const traffic = new TrafficWorkers({ ...common, limit: limits.buffer })
   const inbox = new Inbox({ queue, clock, limit: limits.queue, onDropped })
 
-  let following: { stop(): void } | undefined
+  let follower: { stop(): void } | undefined
   let timer: NodeJS.Timeout | undefined
-  let ticking: Promise<void> | undefined
-  let troubled = false
+  let tickTask: Promise<void> | undefined
+  let degraded = false
 
   /** Shown by the process that delivers, and for its own buffers by any other. */
   async function gauges() {
     const states = dispatcher.owning ? await queue.states() : []
-    const known = new Set(states.map(({ destination }) => destination))
-    const others = [...traffic.sizes()].filter(({ destination }) => !known.has(destination))
+    const reported = new Set(states.map(({ destination }) => destination))
+    const others = [...traffic.sizes()].filter(({ destination }) => !reported.has(destination))
     return [
       ...states.map(({ destination, queued, dead, overflowed }) => {
         return { destination, backlog: queued + traffic.size(destination), dead, overflowed }
@@ -191,52 +196,52 @@ export function createEvents(options: EventsOptions): Events {
 
   async function tick(): Promise<void> {
     const work = [inbox.flush(), traffic.tick(), ...(jobs ? [dispatcher.tick()] : [])]
-    const problem = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected')
+    const failure = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected')
     // Once for each disturbance, not four times a second.
-    if (problem !== undefined && !troubled)
-      log.warn({ reason: String(problem.reason) }, 'events are held up and will be tried again')
-    troubled = problem !== undefined
+    if (failure !== undefined && !degraded)
+      log.warn({ reason: String(failure.reason) }, 'events are held up and will be tried again')
+    degraded = failure !== undefined
   }
 
   function wake(): void {
     if (timer === undefined) return
-    ticking ??= tick().finally(() => {
-      ticking = undefined
+    tickTask ??= tick().finally(() => {
+      tickTask = undefined
     })
   }
 
   function emit({ type, accountId, object, sequence }: EmittedEvent): void {
     const routes = subscriptions.routes(type, accountId)
     if (routes.length === 0) return
-    const event = sealEvent(ids, { type, accountId, at: clock.now(), sequence, object, principal: null })
-    const wanted = new Set(routes.flatMap((route) => route.destinations))
-    for (const destination of wanted) inbox.add({ ...event, destination, account: accountId })
+    const event = serializeEvent(ids, { type, accountId, at: clock.now(), sequence, object, principal: null })
+    const targets = new Set(routes.flatMap((route) => route.destinations))
+    for (const destination of targets) inbox.add({ ...event, destination, account: accountId })
     setImmediate(wake)
   }
 
   function emitTraffic(type: string, accountId: string, at: number, event: unknown): void {
     fanOut(
       subscriptions.routes(type, accountId),
-      ({ traffic: told, destinations: wanted }) => {
-        if (!told?.passes(event)) return
-        let taken: TrafficEvent | undefined
-        for (const destination of wanted) {
-          if (!traffic.admits(destination)) continue
-          taken ??= told.taker.take(ids, event, at)
-          traffic.push(destination, taken)
+      ({ traffic: recording, destinations: targets }) => {
+        if (!recording?.matches(event)) return
+        let captured: TrafficEvent | undefined
+        for (const destination of targets) {
+          if (!traffic.admit(destination)) continue
+          captured ??= recording.recorder.capture(ids, event, at)
+          traffic.push(destination, captured)
         }
       },
-      onTakeError,
+      onCaptureError,
     )
   }
 
-  function onTakeError(error: unknown): void {
+  function onCaptureError(error: unknown): void {
     log.error({ err: error }, 'traffic event failed')
   }
 
   return {
     async start() {
-      following = await store.follow([DESTINATIONS, SUBSCRIPTIONS], {
+      follower = await store.follow([DESTINATIONS, SUBSCRIPTIONS], {
         reset(rows) {
           destinations.clear()
           subscriptions.clear()
@@ -261,23 +266,24 @@ export function createEvents(options: EventsOptions): Events {
     },
 
     async stop() {
-      following?.stop()
+      follower?.stop()
       clearInterval(timer)
       timer = undefined
-      await ticking
-      const ends = [inbox.flush(), traffic.stop(limits.graceMs), dispatcher.stop(limits.graceMs)]
-      for (const end of await Promise.allSettled(ends))
-        if (end.status === 'rejected') log.warn({ reason: String(end.reason) }, 'events did not end in order')
+      await tickTask
+      const shutdowns = [inbox.flush(), traffic.stop(limits.graceMs), dispatcher.stop(limits.graceMs)]
+      for (const result of await Promise.allSettled(shutdowns))
+        if (result.status === 'rejected')
+          log.warn({ reason: String(result.reason) }, 'events did not end in order')
     },
 
     wants: (type, accountId) => subscriptions.wants(type, accountId),
     emit,
 
-    onLive(fact) {
-      const { type, sequence } = liveEvents[fact.what]
-      const accountId = accountOf(fact)
+    onLive(event) {
+      const { type, sequence } = lifecycleEvents[event.what]
+      const accountId = accountOfLifecycleEvent(event)
       if (!subscriptions.wants(type, accountId)) return
-      const object = liveObject(fact, clock.now(), (id) => uriOf(apiUrl(), id))
+      const object = lifecycleObject(event, clock.now(), (id) => uriOf(apiUrl(), id))
       emit({ type, accountId, sequence, object })
     },
 
@@ -291,7 +297,7 @@ export function createEvents(options: EventsOptions): Events {
     async sendTest(accountId, destinationId) {
       const row = await store.get(DESTINATIONS, accountId, destinationId)
       if (row === undefined) throw new NoSuchRow(DESTINATIONS, destinationId)
-      const event = sealEvent(ids, {
+      const event = serializeEvent(ids, {
         type: 'test_event.v0',
         accountId,
         at: clock.now(),
@@ -302,9 +308,9 @@ export function createEvents(options: EventsOptions): Events {
         },
         principal: null,
       })
-      const single = new Destinations(targetContext)
-      single.set(row)
-      const outcome = await attemptTest(single, destinationId, event)
+      const testDestinations = new Destinations(targetContext)
+      testDestinations.set(row)
+      const outcome = await attemptTest(testDestinations, destinationId, event)
       await queue.addCounts({
         destination: destinationId,
         account: accountId,
@@ -324,24 +330,25 @@ export function createEvents(options: EventsOptions): Events {
         queue.state(destinationId),
         store.get(DESTINATIONS, accountId, destinationId),
       ])
-      const own = state?.account === accountId ? state : undefined
-      const time = (at: number | undefined) => (at === undefined ? null : timestamp(at))
+      const accountState = state?.account === accountId ? state : undefined
+      const time = (milliseconds: number | undefined) =>
+        milliseconds === undefined ? null : timestamp(milliseconds)
       return {
-        last_success_at: time(own?.lastSuccessAt),
-        last_error_at: time(own?.lastErrorAt),
-        last_error: own?.lastError ?? null,
-        backlog: (own?.queued ?? 0) + traffic.size(destinationId),
-        dead: own?.dead ?? 0,
-        dropped: own?.overflowed ?? 0,
-        disabled: own?.goneRevision !== undefined && own.goneRevision === row?.revision,
+        last_success_at: time(accountState?.lastSuccessAt),
+        last_error_at: time(accountState?.lastErrorAt),
+        last_error: accountState?.lastError ?? null,
+        backlog: (accountState?.queued ?? 0) + traffic.size(destinationId),
+        dead: accountState?.dead ?? 0,
+        dropped: accountState?.overflowed ?? 0,
+        disabled: accountState?.goneRevision !== undefined && accountState.goneRevision === row?.revision,
       }
     },
 
     states: () => queue.states(),
     deadLetters: (destinationId, page) => queue.deadLetters(destinationId, page),
 
-    async replay(destinationId, only) {
-      const count = await queue.replay(destinationId, { now: clock.now(), limit: limits.queue, ids: only })
+    async replay(destinationId, ids) {
+      const count = await queue.replay(destinationId, { now: clock.now(), limit: limits.queue, ids })
       wake()
       return count
     },
@@ -358,6 +365,6 @@ async function attemptTest(
     const [outcome] = await target.deliver([event], new AbortController().signal)
     return outcome!
   } catch (error) {
-    return failed(error)
+    return toFailure(error)
   }
 }

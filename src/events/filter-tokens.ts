@@ -4,18 +4,18 @@ export class FilterProblem extends Error {
   /** Counted from 1. */
   readonly column: number
 
-  constructor(sentence: string, at: number) {
-    super(`${sentence} (at character ${at + 1})`)
-    this.column = at + 1
+  constructor(message: string, position: number) {
+    super(`${message} (at character ${position + 1})`)
+    this.column = position + 1
   }
 }
 
 /** One word of a filter: an operator or mark, a name, or a literal with its value. */
-export interface Word {
+export interface Token {
   readonly kind: 'mark' | 'name' | 'literal' | 'end'
   readonly text: string
   readonly value?: string | number | boolean
-  readonly at: number
+  readonly position: number
 }
 
 const SPACE = /\s+/y
@@ -37,48 +37,59 @@ const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /** The words of a filter, ended by one of kind `end`. */
-export function readWords(source: string): Word[] {
-  const words: Word[] = []
-  let at = 0
+export function tokenize(source: string): Token[] {
+  const tokens: Token[] = []
+  let position = 0
   const next = (pattern: RegExp): string | undefined => {
-    pattern.lastIndex = at
+    pattern.lastIndex = position
     const text = pattern.exec(source)?.[0]
-    if (text !== undefined) at += text.length
+    if (text !== undefined) position += text.length
     return text
   }
   for (;;) {
     next(SPACE)
-    const start = at
-    if (at === source.length) return [...words, { kind: 'end', text: 'the end', at }]
+    const start = position
+    if (position === source.length) return [...tokens, { kind: 'end', text: 'the end', position }]
     const mark = next(MARK)
     if (mark !== undefined) {
-      words.push({ kind: 'mark', text: mark, at: start })
+      tokens.push({ kind: 'mark', text: mark, position: start })
       continue
     }
     const number = next(NUMBER)
     if (number !== undefined) {
-      words.push({ kind: 'literal', text: number, value: Number(number.replace(/u$/i, '')), at: start })
+      tokens.push({
+        kind: 'literal',
+        text: number,
+        value: Number(number.replace(/u$/i, '')),
+        position: start,
+      })
       continue
     }
     const string = next(STRING)
     if (string !== undefined) {
-      words.push({ kind: 'literal', text: string, value: unescaped(string.slice(1, -1), start), at: start })
+      tokens.push({
+        kind: 'literal',
+        text: string,
+        value: unescapeLiteral(string.slice(1, -1), start),
+        position: start,
+      })
       continue
     }
     const name = next(NAME)
-    if (name === undefined) throw new FilterProblem(`${JSON.stringify(source[at])} cannot stand here`, at)
+    if (name === undefined)
+      throw new FilterProblem(`${JSON.stringify(source[position])} cannot stand here`, position)
     if (name === 'true' || name === 'false')
-      words.push({ kind: 'literal', text: name, value: name === 'true', at: start })
-    else words.push({ kind: name === 'in' ? 'mark' : 'name', text: name, at: start })
+      tokens.push({ kind: 'literal', text: name, value: name === 'true', position: start })
+    else tokens.push({ kind: name === 'in' ? 'mark' : 'name', text: name, position: start })
   }
 }
 
-function unescaped(text: string, at: number): string {
-  return text.replace(ESCAPE, (whole, byte?: string, unit?: string, plain?: string) => {
+function unescapeLiteral(text: string, position: number): string {
+  return text.replace(ESCAPE, (sequence, byte?: string, unit?: string, plain?: string) => {
     const code = byte ?? unit
     if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
-    const meant = PLAIN_ESCAPES[plain ?? '']
-    if (meant === undefined) throw new FilterProblem(`${whole} is not a known escape`, at)
-    return meant
+    const replacement = PLAIN_ESCAPES[plain ?? '']
+    if (replacement === undefined) throw new FilterProblem(`${sequence} is not a known escape`, position)
+    return replacement
   })
 }

@@ -1,4 +1,4 @@
-import { FilterProblem, readWords, type Word } from './filter-tokens.ts'
+import { FilterProblem, type Token, tokenize } from './filter-tokens.ts'
 
 /** Reads one field of an event; undefined when the event does not have it. */
 export type Getter<E> = (event: E) => unknown
@@ -18,50 +18,51 @@ const MAX_DEPTH = 64
  */
 export function parseFilter<E>(source: string, getterOf: GetterOf<E>): Filter<E> {
   if (source.trim() === '') return () => true
-  const parser = new Parser(readWords(source), getterOf)
-  const evaluate = parser.whole()
+  const parser = new Parser(tokenize(source), getterOf)
+  const evaluate = parser.parseAll()
   return (event) => evaluate(event) === true
 }
 
 // In what follows undefined stands for "cannot be told": a field that is not there, or values that do not compare.
 class Parser<E> {
-  readonly #words: readonly Word[]
+  readonly #tokens: readonly Token[]
   readonly #getterOf: GetterOf<E>
   #next = 0
   #depth = 0
 
-  constructor(words: readonly Word[], getterOf: GetterOf<E>) {
-    this.#words = words
+  constructor(tokens: readonly Token[], getterOf: GetterOf<E>) {
+    this.#tokens = tokens
     this.#getterOf = getterOf
   }
 
-  whole(): Getter<E> {
+  parseAll(): Getter<E> {
     const evaluate = this.#or()
-    const rest = this.#peek()
-    if (rest.kind !== 'end') throw new FilterProblem(`${rest.text} was not expected`, rest.at)
+    const token = this.#peek()
+    if (token.kind !== 'end') throw new FilterProblem(`${token.text} was not expected`, token.position)
     return evaluate
   }
 
-  #peek(): Word {
-    return this.#words[this.#next]!
+  #peek(): Token {
+    return this.#tokens[this.#next]!
   }
 
-  #take(...marks: string[]): Word | undefined {
-    const word = this.#peek()
-    if (word.kind !== 'mark' || !marks.includes(word.text)) return undefined
+  #accept(...marks: string[]): Token | undefined {
+    const token = this.#peek()
+    if (token.kind !== 'mark' || !marks.includes(token.text)) return undefined
     this.#next += 1
-    return word
+    return token
   }
 
-  #require(mark: string): void {
-    if (this.#take(mark)) return
-    const { text, at } = this.#peek()
-    throw new FilterProblem(`${mark} was expected instead of ${text}`, at)
+  #expect(mark: string): void {
+    if (this.#accept(mark)) return
+    const { text, position } = this.#peek()
+    throw new FilterProblem(`${mark} was expected instead of ${text}`, position)
   }
 
-  #deeper<T>(parse: () => T): T {
+  #nested<T>(parse: () => T): T {
     this.#depth += 1
-    if (this.#depth > MAX_DEPTH) throw new FilterProblem('The filter is nested too deeply', this.#peek().at)
+    if (this.#depth > MAX_DEPTH)
+      throw new FilterProblem('The filter is nested too deeply', this.#peek().position)
     const value = parse()
     this.#depth -= 1
     return value
@@ -69,19 +70,19 @@ class Parser<E> {
 
   #or(): Getter<E> {
     const parts = [this.#and()]
-    while (this.#take('||')) parts.push(this.#and())
-    return parts.length === 1 ? parts[0]! : decide(parts, true)
+    while (this.#accept('||')) parts.push(this.#and())
+    return parts.length === 1 ? parts[0]! : combine(parts, true)
   }
 
   #and(): Getter<E> {
     const parts = [this.#relation()]
-    while (this.#take('&&')) parts.push(this.#relation())
-    return parts.length === 1 ? parts[0]! : decide(parts, false)
+    while (this.#accept('&&')) parts.push(this.#relation())
+    return parts.length === 1 ? parts[0]! : combine(parts, false)
   }
 
   #relation(): Getter<E> {
     const left = this.#unary()
-    const operator = this.#take('<', '<=', '==', '!=', '>=', '>', 'in')
+    const operator = this.#accept('<', '<=', '==', '!=', '>=', '>', 'in')
     if (!operator) return left
     const right = this.#unary()
     const compare = operators[operator.text]!
@@ -89,17 +90,17 @@ class Parser<E> {
   }
 
   #unary(): Getter<E> {
-    if (this.#take('!')) {
-      const inner = this.#deeper(() => this.#unary())
+    if (this.#accept('!')) {
+      const inner = this.#nested(() => this.#unary())
       return (event) => {
         const value = inner(event)
         return typeof value === 'boolean' ? !value : undefined
       }
     }
-    if (this.#take('-')) {
-      const { kind, value, at } = this.#peek()
+    if (this.#accept('-')) {
+      const { kind, value, position } = this.#peek()
       if (kind !== 'literal' || typeof value !== 'number')
-        throw new FilterProblem('- stands before numbers only', at)
+        throw new FilterProblem('- stands before numbers only', position)
       this.#next += 1
       return () => -value
     }
@@ -107,54 +108,54 @@ class Parser<E> {
   }
 
   #primary(): Getter<E> {
-    if (this.#take('(')) {
-      const inner = this.#deeper(() => this.#or())
-      this.#require(')')
+    if (this.#accept('(')) {
+      const inner = this.#nested(() => this.#or())
+      this.#expect(')')
       return inner
     }
-    if (this.#take('[')) return this.#list()
-    const word = this.#peek()
-    this.#next += word.kind === 'end' ? 0 : 1
-    if (word.kind === 'literal') return () => word.value
-    if (word.kind === 'name' && word.text === 'ev') return this.#field(word.at)
-    if (word.kind === 'name')
-      throw new FilterProblem(`${word.text} is not known: fields are written ev.<field>`, word.at)
-    throw new FilterProblem(`A value was expected instead of ${word.text}`, word.at)
+    if (this.#accept('[')) return this.#list()
+    const token = this.#peek()
+    this.#next += token.kind === 'end' ? 0 : 1
+    if (token.kind === 'literal') return () => token.value
+    if (token.kind === 'name' && token.text === 'ev') return this.#field(token.position)
+    if (token.kind === 'name')
+      throw new FilterProblem(`${token.text} is not known: fields are written ev.<field>`, token.position)
+    throw new FilterProblem(`A value was expected instead of ${token.text}`, token.position)
   }
 
   #list(): Getter<E> {
     const items: Getter<E>[] = []
-    if (this.#take(']')) return () => []
-    do items.push(this.#deeper(() => this.#or()))
-    while (this.#take(','))
-    this.#require(']')
+    if (this.#accept(']')) return () => []
+    do items.push(this.#nested(() => this.#or()))
+    while (this.#accept(','))
+    this.#expect(']')
     return (event) => items.map((item) => item(event))
   }
 
-  #field(at: number): Getter<E> {
+  #field(position: number): Getter<E> {
     const steps: string[] = []
-    while (this.#take('.')) {
+    while (this.#accept('.')) {
       const step = this.#peek()
       if (step.kind !== 'name')
-        throw new FilterProblem(`A field was expected instead of ${step.text}`, step.at)
+        throw new FilterProblem(`A field was expected instead of ${step.text}`, step.position)
       this.#next += 1
       steps.push(step.text)
     }
     const field = steps.join('.')
-    if (this.#take('(')) throw new FilterProblem('Functions are not supported in filters', at)
+    if (this.#accept('(')) throw new FilterProblem('Functions are not supported in filters', position)
     const getter = this.#getterOf(field)
-    if (getter === undefined) throw new FilterProblem(`The event has no field "${field}"`, at)
+    if (getter === undefined) throw new FilterProblem(`The event has no field "${field}"`, position)
     return getter
   }
 }
 
 /** `||` when `by` is true, `&&` when it is false: as soon as one part says `by` the others do not matter. */
-function decide<E>(parts: readonly Getter<E>[], by: boolean): Getter<E> {
+function combine<E>(parts: readonly Getter<E>[], decisive: boolean): Getter<E> {
   return (event) => {
-    let outcome: boolean | undefined = !by
+    let outcome: boolean | undefined = !decisive
     for (const part of parts) {
       const value = part(event)
-      if (value === by) return by
+      if (value === decisive) return decisive
       if (typeof value !== 'boolean') outcome = undefined
     }
     return outcome

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { EventQueue, QueuedEvent } from '../store/index.ts'
 
-const MAX_WAITING = 10_000
+const MAX_PENDING = 10_000
 
 /** Live events on their way into the durable queue: written together, and kept while the store is out of order. */
 export class Inbox {
@@ -9,7 +9,7 @@ export class Inbox {
   readonly #clock: Clock
   readonly #limit: number
   readonly #onDropped: (destination: string) => void
-  #waiting: QueuedEvent[] = []
+  #pending: QueuedEvent[] = []
 
   constructor(options: {
     queue: EventQueue
@@ -24,18 +24,18 @@ export class Inbox {
   }
 
   add(event: QueuedEvent): void {
-    if (this.#waiting.length >= MAX_WAITING) this.#onDropped(event.destination)
-    else this.#waiting.push(event)
+    if (this.#pending.length >= MAX_PENDING) this.#onDropped(event.destination)
+    else this.#pending.push(event)
   }
 
   async flush(): Promise<void> {
-    const events = this.#waiting
+    const events = this.#pending
     if (events.length === 0) return
-    this.#waiting = []
+    this.#pending = []
     try {
       await this.#queue.add(events, { now: this.#clock.now(), limit: this.#limit })
     } catch (error) {
-      this.#waiting = [...events, ...this.#waiting]
+      this.#pending = [...events, ...this.#pending]
       throw error
     }
   }

@@ -9,7 +9,7 @@ export {
   TestEventFailed,
 } from './events.ts'
 export { FilterProblem } from './filter-tokens.ts'
-export type { LiveFact, SessionFacts, TunnelFacts } from './session-events.ts'
+export type { SessionDetails, SessionLifecycleEvent, TunnelDetails } from './session-events.ts'
 export { checkFilter } from './subscriptions.ts'
-export type { CloudIdentity, Endpoints } from './targets/target.ts'
+export type { CloudIdentity, TargetEndpoints } from './targets/target.ts'
 export type { FinishedConnection, FinishedRequest } from './traffic.ts'

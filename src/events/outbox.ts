@@ -4,16 +4,16 @@ import type { Logger } from '../base/log.ts'
 import type { RunningIds } from '../base/sequential-ids.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
-import { type EventPrincipal, objectOf, sealEvent, uriOf } from './event.ts'
+import { type EventPrincipal, renderObject, serializeEvent, uriOf } from './event.ts'
 import { Subscriptions } from './subscriptions.ts'
 
-const PAGE = 200
+const PAGE_SIZE = 200
 // Followers that fall further behind than this start over from the rows themselves.
-const KEPT_CHANGES = 10_000
+const RETAINED_CHANGES = 10_000
 const SUBSCRIPTIONS = 'event_subscriptions'
 
 /** What the ids of sessions in the dashboard begin with. */
-const BROWSER_SESSION = 'das'
+const BROWSER_SESSION_PREFIX = 'das'
 
 const byKind = new Map(allResources.map((resource) => [resource.kind, resource]))
 
@@ -55,31 +55,31 @@ export class Outbox {
   /** Takes over whatever has been committed; answers how many events that made. */
   async advance(lease: Lease): Promise<number> {
     if (!this.#loaded) await this.#load()
-    let made = 0
+    let eventCount = 0
     for (;;) {
-      const changes = await this.#store.changes({ after: this.#cursor ?? 0, limit: PAGE })
+      const changes = await this.#store.changes({ after: this.#cursor ?? 0, limit: PAGE_SIZE })
       const to = changes.at(-1)?.revision
-      if (to === undefined) return made
-      const events = await this.#eventsOf(changes)
+      if (to === undefined) return eventCount
+      const events = await this.#toEvents(changes)
       const options = { now: this.#clock.now(), limit: this.#limit, from: this.#cursor, to, lease }
       if (!(await this.#queue.addChanges(events, options))) {
-        this.forget()
-        return made
+        this.reset()
+        return eventCount
       }
       this.#cursor = to
-      made += events.length
+      eventCount += events.length
     }
   }
 
   /** Starts over from the store the next time: another process may have gone on meanwhile. */
-  forget(): void {
+  reset(): void {
     this.#loaded = false
   }
 
   /** Lets the store forget changes that have become events. */
   async prune(): Promise<void> {
-    if (this.#cursor !== undefined && this.#cursor > KEPT_CHANGES)
-      await this.#store.pruneChanges(this.#cursor - KEPT_CHANGES)
+    if (this.#cursor !== undefined && this.#cursor > RETAINED_CHANGES)
+      await this.#store.pruneChanges(this.#cursor - RETAINED_CHANGES)
   }
 
   async #load(): Promise<void> {
@@ -88,27 +88,30 @@ export class Outbox {
     // Before the first cursor all changes are still there, and they bring the subscriptions with them.
     let after: string | undefined
     while (this.#cursor !== undefined) {
-      const rows = await this.#store.scan(SUBSCRIPTIONS, { limit: PAGE, after })
+      const rows = await this.#store.scan(SUBSCRIPTIONS, { limit: PAGE_SIZE, after })
       for (const { id, account, data } of rows) this.#subscriptions.set(id, account, data)
-      if (rows.length < PAGE) break
+      if (rows.length < PAGE_SIZE) break
       after = rows.at(-1)!.id
     }
     this.#loaded = true
   }
 
-  async #eventsOf(changes: readonly Change[]): Promise<QueuedEvent[]> {
+  async #toEvents(changes: readonly Change[]): Promise<QueuedEvent[]> {
     const principals = new Map<string, Promise<EventPrincipal>>()
     const events: QueuedEvent[] = []
     for (const change of changes) {
       const { kind, id, account, op, data } = change
       if (kind === SUBSCRIPTIONS && op !== 'deleted') this.#subscriptions.set(id, account, data)
-      events.push(...(await this.#eventOf(change, principals)))
+      events.push(...(await this.#toQueuedEvents(change, principals)))
       if (kind === SUBSCRIPTIONS && op === 'deleted') this.#subscriptions.remove(id)
     }
     return events
   }
 
-  async #eventOf(change: Change, principals: Map<string, Promise<EventPrincipal>>): Promise<QueuedEvent[]> {
+  async #toQueuedEvents(
+    change: Change,
+    principals: Map<string, Promise<EventPrincipal>>,
+  ): Promise<QueuedEvent[]> {
     const resource = byKind.get(change.kind)
     const type = `${resource?.event}_${change.op}.v0`
     if (resource?.event === undefined || !EVENT_TYPES.has(type)) return []
@@ -117,13 +120,13 @@ export class Outbox {
     const { account, at, revision, principal, credential } = change
     const key = `${account} ${principal} ${credential}`
     if (principal !== undefined && !principals.has(key))
-      principals.set(key, this.#principalOf(account, principal, credential))
-    const event = sealEvent(this.#ids, {
+      principals.set(key, this.#resolvePrincipal(account, principal, credential))
+    const event = serializeEvent(this.#ids, {
       type,
       accountId: account,
       at,
       sequence: revision,
-      object: this.#objectOf(resource, change),
+      object: this.#renderObject(resource, change),
       principal: (await principals.get(key)) ?? null,
     })
     const destinations = new Set(routes.flatMap((route) => route.destinations))
@@ -131,9 +134,9 @@ export class Outbox {
   }
 
   /** One record that cannot be shown must not hold up all events after it. */
-  #objectOf(resource: Resource, change: Change): unknown {
+  #renderObject(resource: Resource, change: Change): unknown {
     try {
-      return objectOf(resource, change, this.#apiUrl())
+      return renderObject(resource, change, this.#apiUrl())
     } catch (error) {
       this.#log.error(
         { err: error, kind: change.kind, id: change.id },
@@ -143,9 +146,13 @@ export class Outbox {
     }
   }
 
-  async #principalOf(account: string, id: string, credential: string | undefined): Promise<EventPrincipal> {
+  async #resolvePrincipal(
+    account: string,
+    id: string,
+    credential: string | undefined,
+  ): Promise<EventPrincipal> {
     const owner = await this.#store.get(id.startsWith('bot_') ? 'bot_users' : 'users', account, id)
-    const inBrowser = credential !== undefined && prefixOf(credential) === BROWSER_SESSION
+    const inBrowser = credential !== undefined && prefixOf(credential) === BROWSER_SESSION_PREFIX
     return {
       id,
       subject: String(owner?.data.email ?? owner?.data.name ?? ''),

@@ -9,8 +9,8 @@ export class Ownership {
   readonly #holder: string
   readonly #ttlMs: number
   #lease: Lease | undefined
-  #askedAt = Number.NEGATIVE_INFINITY
-  #heldUntil = 0
+  #checkedAt = Number.NEGATIVE_INFINITY
+  #expiresAt = 0
 
   constructor(options: { store: Store; clock: Clock; name: string; holder: string; ttlMs: number }) {
     this.#store = options.store
@@ -23,16 +23,16 @@ export class Ownership {
   /** The lease while it is ours. Renews it, or tries to take it, when it is time; in between it asks nobody. */
   async hold(): Promise<Lease | undefined> {
     const now = this.#clock.monotonic()
-    if (now - this.#askedAt < this.#ttlMs / 3) return this.#lease
-    this.#askedAt = now
+    if (now - this.#checkedAt < this.#ttlMs / 3) return this.#lease
+    this.#checkedAt = now
     try {
       if (this.#lease === undefined)
         this.#lease = await this.#store.lease(this.#name, this.#holder, this.#ttlMs)
       else if (!(await this.#lease.renew())) this.#lease = undefined
-      this.#heldUntil = now + this.#ttlMs
+      this.#expiresAt = now + this.#ttlMs
     } catch (error) {
       // The database may be back before the lease runs out.
-      if (this.#clock.monotonic() > this.#heldUntil) this.#lease = undefined
+      if (this.#clock.monotonic() > this.#expiresAt) this.#lease = undefined
       if (this.#lease === undefined) throw error
     }
     return this.#lease

@@ -4,18 +4,18 @@ import { MAX_ATTEMPTS, nextAttempt } from './schedule.ts'
 
 const HOUR = 3_600_000
 
-function times(random: () => number): number[] {
-  const found = [0]
+function attemptTimes(random: () => number): number[] {
+  const attempts = [0]
   for (;;) {
-    const next = nextAttempt(found.length, found.at(-1)!, undefined, random)
-    if (next === undefined) return found
-    found.push(next)
+    const next = nextAttempt(attempts.length, attempts.at(-1)!, undefined, random)
+    if (next === undefined) return attempts
+    attempts.push(next)
   }
 }
 
 test('attempts begin seconds apart and go on for at least 72 hours', () => {
-  const soonest = times(() => 0)
-  const latest = times(() => 1)
+  const soonest = attemptTimes(() => 0)
+  const latest = attemptTimes(() => 1)
 
   assert.equal(soonest.length, MAX_ATTEMPTS)
   assert.equal(soonest[1], 5_000)

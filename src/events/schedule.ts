@@ -1,25 +1,25 @@
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
 
 // The schedule of Standard Webhooks, with one step more near its start; 75 hours and 35 minutes in all (P52).
-const DELAYS = [
-  5 * SECOND,
-  30 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
+const RETRY_DELAYS_MS = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
 ]
 const JITTER = 0.2
-const MAX_RETRY_AFTER = 24 * HOUR
+const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 
 /** How often an event is tried before it is dead. */
-export const MAX_ATTEMPTS = DELAYS.length + 1
+export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1
 
 /**
  * When to try again after so many failed attempts; undefined when that was the last. The random part only ever adds, so
@@ -31,8 +31,8 @@ export function nextAttempt(
   retryAfterMs: number | undefined,
   random: () => number,
 ): number | undefined {
-  const delay = DELAYS[attempts - 1]
+  const delay = RETRY_DELAYS_MS[attempts - 1]
   if (delay === undefined) return undefined
   const jittered = Math.round(delay * (1 + JITTER * random()))
-  return now + Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER))
+  return now + Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
 }

@@ -1,7 +1,7 @@
 import { timestamp } from '../base/clock.ts'
 
 /** A session, as the registry of sessions tells of it. */
-export interface SessionFacts {
+export interface SessionDetails {
   readonly id: string
   readonly accountId: string
   readonly credentialId: string
@@ -20,7 +20,7 @@ export interface SessionFacts {
 }
 
 /** A tunnel, as the registry of sessions tells of it. */
-export interface TunnelFacts {
+export interface TunnelDetails {
   readonly id: string
   readonly accountId: string
   readonly sessionId: string
@@ -34,31 +34,35 @@ export interface TunnelFacts {
 }
 
 /** A session or tunnel came or went. */
-export type LiveFact =
-  | { readonly what: 'session_started'; readonly session: SessionFacts }
-  | { readonly what: 'session_stopped'; readonly session: SessionFacts; readonly error: string | undefined }
-  | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelFacts }
+export type SessionLifecycleEvent =
+  | { readonly what: 'session_started'; readonly session: SessionDetails }
+  | { readonly what: 'session_stopped'; readonly session: SessionDetails; readonly error: string | undefined }
+  | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelDetails }
 
 /** The events of sessions and tunnels, with their place in the order of their object. */
-export const liveEvents = {
+export const lifecycleEvents = {
   session_started: { type: 'agent_session_start.v0', sequence: 1 },
   session_stopped: { type: 'agent_session_stop.v0', sequence: 2 },
   tunnel_started: { type: 'tunnel_start.v0', sequence: 1 },
   tunnel_stopped: { type: 'tunnel_stop.v0', sequence: 2 },
-} as const satisfies Record<LiveFact['what'], { type: string; sequence: number }>
+} as const satisfies Record<SessionLifecycleEvent['what'], { type: string; sequence: number }>
 
 /** The account that an event of a session or tunnel belongs to. */
-export function accountOf(fact: LiveFact): string {
-  return 'session' in fact ? fact.session.accountId : fact.tunnel.accountId
+export function accountOfLifecycleEvent(event: SessionLifecycleEvent): string {
+  return 'session' in event ? event.session.accountId : event.tunnel.accountId
 }
 
 /** What an event says of a session or tunnel. */
-export function liveObject(fact: LiveFact, now: number, uriOf: (id: string) => string): unknown {
+export function lifecycleObject(
+  event: SessionLifecycleEvent,
+  now: number,
+  uriOf: (id: string) => string,
+): unknown {
   const ref = (id: string) => ({ id, uri: uriOf(id) })
-  const stopped_at = fact.what.endsWith('_stopped') ? timestamp(now) : null
-  if ('session' in fact) {
-    const { id, credentialId, ip, region, agentVersion, metadata, os, transport, startedAt } = fact.session
-    const { arch = '', userAgent = '', ingressHostname = '', ingressIp = '' } = fact.session
+  const stopped_at = event.what.endsWith('_stopped') ? timestamp(now) : null
+  if ('session' in event) {
+    const { id, credentialId, ip, region, agentVersion, metadata, os, transport, startedAt } = event.session
+    const { arch = '', userAgent = '', ingressHostname = '', ingressIp = '' } = event.session
     return {
       session: ref(id),
       credential: ref(credentialId),
@@ -77,10 +81,10 @@ export function liveObject(fact: LiveFact, now: number, uriOf: (id: string) => s
       // Sessions here last as long as they are wanted, and no version of an agent is on its way out.
       expires_at: null,
       deprecated: null,
-      error: ('error' in fact && fact.error) || null,
+      error: ('error' in event && event.error) || null,
     }
   }
-  const { id, sessionId, region, proto, url, labels, forwardsTo, metadata, startedAt } = fact.tunnel
+  const { id, sessionId, region, proto, url, labels, forwardsTo, metadata, startedAt } = event.tunnel
   return {
     id,
     session: ref(sessionId),

@@ -46,7 +46,7 @@ test('a traffic source without fields has them all, and one with an unusable fil
   })
 
   const [route] = subscriptions.routes('tcp_connection_closed.v0', 'ac_1')
-  const { body } = route!.traffic!.taker.take(
+  const { body } = route!.traffic!.recorder.capture(
     new RunningIds('ev'),
     { connection: { startedAt: 0 }, notes: {}, bytesIn: 7, endedAt: 0 },
     0,

@@ -1,8 +1,8 @@
 import type { Logger } from '../base/log.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
-import { gettersOf, type TrafficKind, trafficKinds } from './traffic.ts'
-import { TrafficTaker } from './traffic-event.ts'
+import { type TrafficKind, trafficGetters, trafficKinds } from './traffic.ts'
+import { TrafficRecorder } from './traffic-event.ts'
 
 /** What a subscription's row holds. */
 interface SubscriptionData {
@@ -11,20 +11,20 @@ interface SubscriptionData {
 }
 
 /** One source of one subscription. */
-export interface Route {
+export interface EventRoute {
   readonly destinations: readonly string[]
   /** For events of the edge: which of them pass, and what is told of them. */
-  readonly traffic?: { readonly passes: Filter<unknown>; readonly taker: TrafficTaker<unknown> }
+  readonly traffic?: { readonly matches: Filter<unknown>; readonly recorder: TrafficRecorder<unknown> }
 }
 
-const NO_ROUTES: readonly Route[] = []
+const NO_ROUTES: readonly EventRoute[] = []
 
 /** All subscriptions, compiled: whether anybody wants an event is two look-ups, and nothing else when nobody does. */
 export class Subscriptions {
   readonly #log: Logger
   readonly #owners = new Map<string, string>()
-  readonly #accounts = new Map<string, Map<string, ReadonlyMap<string, Route>>>()
-  readonly #routes = new Map<string, Map<string, Route[]>>()
+  readonly #accounts = new Map<string, Map<string, ReadonlyMap<string, EventRoute>>>()
+  readonly #routes = new Map<string, Map<string, EventRoute[]>>()
 
   constructor(log: Logger) {
     this.#log = log
@@ -34,17 +34,17 @@ export class Subscriptions {
     return this.#routes.get(type)?.has(account) ?? false
   }
 
-  routes(type: string, account: string): readonly Route[] {
+  routes(type: string, account: string): readonly EventRoute[] {
     return this.#routes.get(type)?.get(account) ?? NO_ROUTES
   }
 
   set(id: string, account: string, data: Readonly<Record<string, unknown>>): void {
-    const subscriptions = this.#accounts.get(account) ?? new Map<string, ReadonlyMap<string, Route>>()
-    const old = subscriptions.get(id)
+    const subscriptions = this.#accounts.get(account) ?? new Map<string, ReadonlyMap<string, EventRoute>>()
+    const previous = subscriptions.get(id)
     const routes = this.#compile(id, account, data as unknown as SubscriptionData)
     this.#owners.set(id, account)
     this.#accounts.set(account, subscriptions.set(id, routes))
-    this.#join(account, [...(old?.keys() ?? []), ...routes.keys()])
+    this.#rebuildRoutes(account, [...(previous?.keys() ?? []), ...routes.keys()])
   }
 
   remove(id: string): void {
@@ -52,9 +52,9 @@ export class Subscriptions {
     if (account === undefined) return
     this.#owners.delete(id)
     const subscriptions = this.#accounts.get(account)!
-    const old = subscriptions.get(id)!
+    const previous = subscriptions.get(id)!
     subscriptions.delete(id)
-    this.#join(account, old.keys())
+    this.#rebuildRoutes(account, previous.keys())
     if (subscriptions.size === 0) this.#accounts.delete(account)
   }
 
@@ -64,19 +64,23 @@ export class Subscriptions {
     this.#routes.clear()
   }
 
-  #compile(id: string, account: string, { sources, destination_ids }: SubscriptionData): Map<string, Route> {
-    const routes = new Map<string, Route>()
+  #compile(
+    id: string,
+    account: string,
+    { sources, destination_ids }: SubscriptionData,
+  ): Map<string, EventRoute> {
+    const routes = new Map<string, EventRoute>()
     const destinations = destination_ids
     if (destinations.length === 0) return routes
     for (const { type, filter, fields } of sources) {
       const kind = trafficKinds[type] as TrafficKind<unknown> | undefined
       if (kind === undefined) routes.set(type, { destinations })
       else {
-        const told = fields.length === 0 ? [...(TRAFFIC_FIELDS[type] ?? [])] : fields
+        const selectedFields = fields.length === 0 ? [...(TRAFFIC_FIELDS[type] ?? [])] : fields
         try {
-          const passes = parseFilter(filter, gettersOf(type))
-          const taker = new TrafficTaker(type, account, told, kind)
-          routes.set(type, { destinations, traffic: { passes, taker } })
+          const matches = parseFilter(filter, trafficGetters(type))
+          const recorder = new TrafficRecorder(type, account, selectedFields, kind)
+          routes.set(type, { destinations, traffic: { matches, recorder } })
         } catch (error) {
           const reason = (error as Error).message
           this.#log.error({ subscription: id, type, reason }, 'a filter cannot be used')
@@ -86,11 +90,11 @@ export class Subscriptions {
     return routes
   }
 
-  #join(account: string, types: Iterable<string>): void {
+  #rebuildRoutes(account: string, types: Iterable<string>): void {
     const subscriptions = [...(this.#accounts.get(account)?.values() ?? [])]
     for (const type of new Set(types)) {
-      const routes = subscriptions.flatMap((each) => each.get(type) ?? [])
-      const accounts = this.#routes.get(type) ?? new Map<string, Route[]>()
+      const routes = subscriptions.flatMap((routesByType) => routesByType.get(type) ?? [])
+      const accounts = this.#routes.get(type) ?? new Map<string, EventRoute[]>()
       if (routes.length > 0) accounts.set(account, routes)
       else accounts.delete(account)
       if (accounts.size > 0) this.#routes.set(type, accounts)
@@ -101,5 +105,5 @@ export class Subscriptions {
 
 /** Throws `FilterProblem`, with a sentence that says what is wrong, for a filter that events of this type cannot have. */
 export function checkFilter(type: string, filter: string): void {
-  parseFilter(filter, gettersOf(type))
+  parseFilter(filter, trafficGetters(type))
 }

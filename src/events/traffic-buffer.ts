@@ -1,13 +1,13 @@
-import type { LaneEvent, LaneQueue, Settled } from './delivery-worker.ts'
-import type { BatchLimits, Parcel } from './targets/target.ts'
+import type { BatchResult, DeliveryQueue, QueuedDelivery } from './delivery-worker.ts'
+import type { BatchLimits, OutboundEvent } from './targets/target.ts'
 
 /** Memory that all buffers of a process share. */
-export interface Budget {
+export interface MemoryBudget {
   bytesLeft: number
 }
 
 /** What has come of buffered events since it was last asked. */
-export interface BufferTally {
+export interface BufferCounts {
   delivered: number
   failed: number
   dropped: number
@@ -16,15 +16,15 @@ export interface BufferTally {
 }
 
 /** An event whose values are at hand and whose text is written when it is asked for. */
-type Late = Parcel & Required<Pick<Parcel, 'quoted' | 'size'>>
+type LazyEvent = OutboundEvent & Required<Pick<OutboundEvent, 'quoted' | 'size'>>
 
 /** An event that was tried before: other buffers may hold the same one, with a fate of its own. */
-class Retry implements LaneEvent, Late {
-  readonly event: Late
+class RetryEvent implements QueuedDelivery, LazyEvent {
+  readonly event: LazyEvent
   readonly attempts: number
   readonly dueAt: number
 
-  constructor(event: Late, attempts: number, dueAt: number) {
+  constructor(event: LazyEvent, attempts: number, dueAt: number) {
     this.event = event
     this.attempts = attempts
     this.dueAt = dueAt
@@ -58,34 +58,34 @@ class Retry implements LaneEvent, Late {
 // A batch of traffic is worth waiting a moment for.
 const MIN_LINGER_MS = 1000
 // A receiver that wanted nothing more is asked again now and then: nobody tells this process that it does.
-const GONE_MS = 15 * 60 * 1000
+const GONE_RETRY_MS = 15 * 60 * 1000
 
 /**
  * Traffic events of one destination, in memory alone: too many to be written down, and dropped, and counted, when the
  * sink does not take them for so long that there is no more room.
  */
-export class TrafficBuffer implements LaneQueue {
-  readonly #budget: Budget
+export class TrafficBuffer implements DeliveryQueue {
+  readonly #budget: MemoryBudget
   readonly #limit: number
   /** Not tried yet, oldest first: taken from the front, which `#next` marks, in whole batches. */
-  #fresh: Late[] = []
+  #untried: LazyEvent[] = []
   #next = 0
-  #retries: Retry[] = []
+  #retries: RetryEvent[] = []
   /** The batch under way: a lane has one at a time. */
-  #sent: readonly (Late | Retry)[] = []
+  #inFlight: readonly (LazyEvent | RetryEvent)[] = []
   #bytes = 0
   #goneRevision: number | undefined
   #goneAt = 0
-  #tally = emptyTally()
+  #counts = emptyCounts()
   #flushing = false
 
-  constructor(budget: Budget, limit: number) {
+  constructor(budget: MemoryBudget, limit: number) {
     this.#budget = budget
     this.#limit = limit
   }
 
   get size(): number {
-    return this.#freshCount + this.#retries.length + this.#sent.length
+    return this.#untriedCount + this.#retries.length + this.#inFlight.length
   }
 
   get goneRevision(): number | undefined {
@@ -93,17 +93,17 @@ export class TrafficBuffer implements LaneQueue {
   }
 
   /** Whether there is room for one more; when not, it counts as dropped, before any work was spent on it. */
-  admits(): boolean {
+  admit(): boolean {
     if (this.size < this.#limit && this.#budget.bytesLeft > 0) return true
-    this.#tally.dropped += 1
+    this.#counts.dropped += 1
     return false
   }
 
   /** Adds an event that was admitted; answers how many now wait for their first attempt. */
-  push(event: Late): number {
-    this.#hold(bytesOf(event))
-    this.#fresh.push(event)
-    return this.#freshCount
+  push(event: LazyEvent): number {
+    this.#charge(maxBytesOf(event))
+    this.#untried.push(event)
+    return this.#untriedCount
   }
 
   /** From now on batches are not waited for: the process ends. */
@@ -113,123 +113,123 @@ export class TrafficBuffer implements LaneQueue {
 
   /** Drops what is left. */
   discard(): void {
-    const left = [...this.#fresh.slice(this.#next), ...this.#retries, ...this.#sent]
-    for (const event of left) this.#drop(event)
-    this.#fresh = []
+    const remaining = [...this.#untried.slice(this.#next), ...this.#retries, ...this.#inFlight]
+    for (const event of remaining) this.#drop(event)
+    this.#untried = []
     this.#next = 0
     this.#retries = []
-    this.#sent = []
+    this.#inFlight = []
   }
 
   /** What happened since the last time; undefined when nothing did. */
-  takeTally(): BufferTally | undefined {
-    const tally = this.#tally
-    if (tally.delivered + tally.failed + tally.dropped === 0) return undefined
-    this.#tally = emptyTally()
-    return tally
+  takeCounts(): BufferCounts | undefined {
+    const counts = this.#counts
+    if (counts.delivered + counts.failed + counts.dropped === 0) return undefined
+    this.#counts = emptyCounts()
+    return counts
   }
 
-  async take(limits: BatchLimits, now: number): Promise<readonly LaneEvent[]> {
-    if (now - this.#goneAt > GONE_MS) this.#goneRevision = undefined
-    const batch: (Late | Retry)[] = this.#dueRetries(limits, now)
+  async take(limits: BatchLimits, now: number): Promise<readonly QueuedDelivery[]> {
+    if (now - this.#goneAt > GONE_RETRY_MS) this.#goneRevision = undefined
+    const batch: (LazyEvent | RetryEvent)[] = this.#dueRetries(limits, now)
     if (batch.length === 0 && this.#isReady(limits, now)) {
       let bytes = 0
-      while (this.#freshCount > 0 && batch.length < limits.maxEvents) {
-        const event = this.#fresh[this.#next]!
-        bytes += bytesOf(event)
+      while (this.#untriedCount > 0 && batch.length < limits.maxEvents) {
+        const event = this.#untried[this.#next]!
+        bytes += maxBytesOf(event)
         if (batch.length > 0 && bytes > limits.maxBytes) break
         this.#next += 1
         batch.push(event)
       }
-      if (this.#next > this.#fresh.length / 2) {
-        this.#fresh = this.#fresh.slice(this.#next)
+      if (this.#next > this.#untried.length / 2) {
+        this.#untried = this.#untried.slice(this.#next)
         this.#next = 0
       }
     }
-    this.#sent = batch
+    this.#inFlight = batch
     return batch
   }
 
-  async settle({ now, delivered, failed, goneRevision }: Settled): Promise<void> {
-    if (failed.length === 0 && delivered.length === this.#sent.length) {
-      this.#hold(-this.#sent.reduce((sum, event) => sum + bytesOf(event), 0))
-      this.#sent = []
-      this.#tally.delivered += delivered.length
+  async settle({ now, delivered, failed, goneRevision }: BatchResult): Promise<void> {
+    if (failed.length === 0 && delivered.length === this.#inFlight.length) {
+      this.#charge(-this.#inFlight.reduce((sum, event) => sum + maxBytesOf(event), 0))
+      this.#inFlight = []
+      this.#counts.delivered += delivered.length
       return
     }
-    const fates = new Map(failed.flatMap((fate) => fate.ids.map((id) => [id, fate] as const)))
-    const taken = new Set(delivered)
+    const failures = new Map(failed.flatMap((failure) => failure.ids.map((id) => [id, failure] as const)))
+    const deliveredIds = new Set(delivered)
     // Cut short by our own end.
-    const unknown: (Late | Retry)[] = []
-    for (const event of this.#sent) {
-      const fate = fates.get(event.id)
-      if (fate === undefined) {
-        if (taken.has(event.id)) this.#hold(-bytesOf(event))
-        else unknown.push(event)
-      } else if (fate.dueAt === undefined) this.#drop(event)
-      else this.#retries.push(tried(event, fate.dueAt))
+    const unresolved: (LazyEvent | RetryEvent)[] = []
+    for (const event of this.#inFlight) {
+      const failure = failures.get(event.id)
+      if (failure === undefined) {
+        if (deliveredIds.has(event.id)) this.#charge(-maxBytesOf(event))
+        else unresolved.push(event)
+      } else if (failure.dueAt === undefined) this.#drop(event)
+      else this.#retries.push(toRetry(event, failure.dueAt))
     }
-    this.#sent = unknown
-    this.#tally.delivered += delivered.length
-    this.#tally.failed += fates.size
-    this.#tally.error = failed.at(-1)?.error ?? this.#tally.error
+    this.#inFlight = unresolved
+    this.#counts.delivered += delivered.length
+    this.#counts.failed += failures.size
+    this.#counts.error = failed.at(-1)?.error ?? this.#counts.error
     if (goneRevision === undefined) return
     this.#goneRevision = goneRevision
     this.#goneAt = now
-    this.#tally.goneRevision = goneRevision
+    this.#counts.goneRevision = goneRevision
   }
 
-  get #freshCount(): number {
-    return this.#fresh.length - this.#next
+  get #untriedCount(): number {
+    return this.#untried.length - this.#next
   }
 
   /** Whether a batch of fresh events is full, or has been waited for long enough. */
   #isReady({ maxEvents, maxBytes, lingerMs }: BatchLimits, now: number): boolean {
-    const oldest = this.#fresh[this.#next]
+    const oldest = this.#untried[this.#next]
     if (oldest === undefined) return false
-    if (this.#flushing || this.#freshCount >= maxEvents || this.#bytes >= maxBytes) return true
+    if (this.#flushing || this.#untriedCount >= maxEvents || this.#bytes >= maxBytes) return true
     return now - oldest.at >= Math.max(lingerMs, MIN_LINGER_MS)
   }
 
   /** Takes the events whose next attempt is due out of those that failed. */
-  #dueRetries({ maxEvents, maxBytes }: BatchLimits, now: number): Retry[] {
-    const batch: Retry[] = []
-    const rest: Retry[] = []
+  #dueRetries({ maxEvents, maxBytes }: BatchLimits, now: number): RetryEvent[] {
+    const batch: RetryEvent[] = []
+    const notDue: RetryEvent[] = []
     let bytes = 0
     for (const event of this.#retries) {
-      const fits = batch.length < maxEvents && (batch.length === 0 || bytes + bytesOf(event) <= maxBytes)
-      if (event.dueAt > now || !fits) rest.push(event)
+      const fits = batch.length < maxEvents && (batch.length === 0 || bytes + maxBytesOf(event) <= maxBytes)
+      if (event.dueAt > now || !fits) notDue.push(event)
       else {
-        bytes += bytesOf(event)
+        bytes += maxBytesOf(event)
         batch.push(event)
       }
     }
-    this.#retries = rest
+    this.#retries = notDue
     return batch
   }
 
-  #hold(bytes: number): void {
+  #charge(bytes: number): void {
     this.#bytes += bytes
     this.#budget.bytesLeft -= bytes
   }
 
-  #drop(event: Late): void {
-    this.#hold(-bytesOf(event))
-    this.#tally.dropped += 1
+  #drop(event: LazyEvent): void {
+    this.#charge(-maxBytesOf(event))
+    this.#counts.dropped += 1
   }
 }
 
-function tried(event: Late | Retry, dueAt: number): Retry {
-  return event instanceof Retry
-    ? new Retry(event.event, event.attempts + 1, dueAt)
-    : new Retry(event, 1, dueAt)
+function toRetry(event: LazyEvent | RetryEvent, dueAt: number): RetryEvent {
+  return event instanceof RetryEvent
+    ? new RetryEvent(event.event, event.attempts + 1, dueAt)
+    : new RetryEvent(event, 1, dueAt)
 }
 
 /** As much as the text takes at most; counting exactly would cost more than it is worth. */
-function bytesOf({ size }: Late): number {
+function maxBytesOf({ size }: LazyEvent): number {
   return size * 2
 }
 
-function emptyTally(): BufferTally {
+function emptyCounts(): BufferCounts {
   return { delivered: 0, failed: 0, dropped: 0, error: undefined, goneRevision: undefined }
 }

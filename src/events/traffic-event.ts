@@ -1,11 +1,11 @@
 import type { RunningIds } from '../base/sequential-ids.ts'
-import type { Parcel } from './targets/target.ts'
+import type { OutboundEvent } from './targets/target.ts'
 import type { TrafficKind } from './traffic.ts'
 
-type Show = (taken: unknown) => unknown
+type Render = (captured: unknown) => unknown
 
-interface Branch {
-  [step: string]: Branch | string
+interface FieldTree {
+  [step: string]: FieldTree | string
 }
 
 /**
@@ -13,51 +13,54 @@ interface Branch {
  * every event is text made here once. An event that passes by costs its values alone; it is written down when its batch
  * leaves, many at a time, which takes a third of the time, and not at all when it is dropped.
  */
-export class TrafficTaker<E> {
+export class TrafficRecorder<E> {
   readonly #type: string
   readonly #kind: TrafficKind<E>
-  readonly #takes: readonly ((event: E) => unknown)[]
-  readonly #forms: Forms
+  readonly #getters: readonly ((event: E) => unknown)[]
+  readonly #templates: EventTemplates
   readonly #textLength: number
 
   constructor(type: string, accountId: string, fields: readonly string[], kind: TrafficKind<E>) {
-    const { texts, names } = layOut(type, accountId, fields)
-    const shows = names.map((name) => kind.field(name)?.show)
+    const { texts, names } = buildLayout(type, accountId, fields)
+    const renderers = names.map((name) => kind.field(name)?.render)
     this.#type = type
     this.#kind = kind
-    this.#takes = names.map((name) => kind.field(name)?.take ?? nothing)
-    this.#forms = { plain: new Form(texts, shows, asIs), quoted: new Form(texts, shows, insideString) }
+    this.#getters = names.map((name) => kind.field(name)?.read ?? absent)
+    this.#templates = {
+      plain: new EventTemplate(texts, renderers, identity),
+      quoted: new EventTemplate(texts, renderers, escapeForString),
+    }
     this.#textLength = texts.reduce((sum, text) => sum + text.length, 0)
   }
 
   /** Takes from something that came to pass on the edge what is to be told of it. */
-  take(ids: RunningIds, event: E, at: number): TrafficEvent {
-    const takes = this.#takes
-    const values: unknown[] = new Array(takes.length)
-    let size = this.#textLength + this.#kind.weight(event)
-    for (let index = 0; index < takes.length; index++) {
-      const value = takes[index]!(event)
+  capture(ids: RunningIds, event: E, at: number): TrafficEvent {
+    const getters = this.#getters
+    const values: unknown[] = new Array(getters.length)
+    let size = this.#textLength + this.#kind.retainedSize(event)
+    for (let index = 0; index < getters.length; index++) {
+      const value = getters[index]!(event)
       if (typeof value === 'string') size += value.length
       values[index] = value
     }
-    return new TrafficEvent(this.#type, at, values, size, this.#forms, ids)
+    return new TrafficEvent(this.#type, at, values, size, this.#templates, ids)
   }
 }
 
-const nothing = () => null
+const absent = () => null
 
-interface Forms {
-  readonly plain: Form
-  readonly quoted: Form
+interface EventTemplates {
+  readonly plain: EventTemplate
+  readonly quoted: EventTemplate
 }
 
 /** A traffic event: its values, which are written down anew, and always alike, whenever somebody asks. */
-export class TrafficEvent implements Parcel {
+export class TrafficEvent implements OutboundEvent {
   readonly type: string
   readonly at: number
   readonly size: number
   readonly #values: readonly unknown[]
-  readonly #forms: Forms
+  readonly #templates: EventTemplates
   readonly #ids: RunningIds
   #id: string | undefined = undefined
 
@@ -66,14 +69,14 @@ export class TrafficEvent implements Parcel {
     at: number,
     values: readonly unknown[],
     size: number,
-    forms: Forms,
+    templates: EventTemplates,
     ids: RunningIds,
   ) {
     this.type = type
     this.at = at
     this.#values = values
     this.size = size
-    this.#forms = forms
+    this.#templates = templates
     this.#ids = ids
   }
 
@@ -83,64 +86,65 @@ export class TrafficEvent implements Parcel {
   }
 
   get body(): string {
-    return this.#forms.plain.write(this.id, this.at, this.#values)
+    return this.#templates.plain.write(this.id, this.at, this.#values)
   }
 
   get quoted(): string {
-    return `"${this.#forms.quoted.write(this.id, this.at, this.#values)}"`
+    return `"${this.#templates.quoted.write(this.id, this.at, this.#values)}"`
   }
 }
 
 /** How a piece of JSON is spelled where it is to stand. */
-type Spelling = (json: string) => string
+type Encoding = (json: string) => string
 
-const asIs: Spelling = (json) => json
-const insideString: Spelling = (json) => JSON.stringify(json).slice(1, -1)
+const identity: Encoding = (json) => json
+const escapeForString: Encoding = (json) => JSON.stringify(json).slice(1, -1)
 
 // Strings with nothing to escape are most of them, and need no more than their quotation marks.
-const UNUSUAL = /["\\\x00-\x1f\x7f-\uffff]/
+const NEEDS_ESCAPING = /["\\\x00-\x1f\x7f-\uffff]/
 
 /** Writes events in one spelling. */
-class Form {
+class EventTemplate {
   readonly #texts: readonly string[]
-  readonly #shows: readonly (Show | undefined)[]
-  readonly #spelling: Spelling
-  readonly #quote: string
-  readonly #opening: string
-  readonly #middle: string
-  #time = ''
-  #timeAt = Number.NaN
+  readonly #renderers: readonly (Render | undefined)[]
+  readonly #encode: Encoding
+  readonly #quoteMark: string
+  readonly #head: string
+  readonly #timestampLabel: string
+  #formattedTime = ''
+  #formattedAt = Number.NaN
 
-  constructor(texts: readonly string[], shows: readonly (Show | undefined)[], spelling: Spelling) {
-    this.#texts = texts.map(spelling)
-    this.#shows = shows
-    this.#spelling = spelling
-    this.#quote = spelling('"')
-    this.#opening = spelling('{"event_id":"')
-    this.#middle = spelling('","event_timestamp":"')
+  constructor(texts: readonly string[], renderers: readonly (Render | undefined)[], encode: Encoding) {
+    this.#texts = texts.map(encode)
+    this.#renderers = renderers
+    this.#encode = encode
+    this.#quoteMark = encode('"')
+    this.#head = encode('{"event_id":"')
+    this.#timestampLabel = encode('","event_timestamp":"')
   }
 
   write(id: string, at: number, values: readonly unknown[]): string {
-    if (at !== this.#timeAt) {
-      this.#time = new Date(at).toISOString()
-      this.#timeAt = at
+    if (at !== this.#formattedAt) {
+      this.#formattedTime = new Date(at).toISOString()
+      this.#formattedAt = at
     }
-    let written = this.#opening + id + this.#middle + this.#time
+    let json = this.#head + id + this.#timestampLabel + this.#formattedTime
     for (let index = 0; index < values.length; index++)
-      written += this.#texts[index]! + this.#value(values[index], this.#shows[index])
-    return written + this.#texts[values.length]!
+      json += this.#texts[index]! + this.#encodeValue(values[index], this.#renderers[index])
+    return json + this.#texts[values.length]!
   }
 
-  #value(taken: unknown, show: Show | undefined): string {
-    const value = show === undefined ? taken : show(taken)
+  #encodeValue(captured: unknown, render: Render | undefined): string {
+    const value = render === undefined ? captured : render(captured)
     if (typeof value === 'number') return String(value)
-    if (typeof value === 'string' && !UNUSUAL.test(value)) return this.#quote + value + this.#quote
-    return this.#spelling(JSON.stringify(value) ?? 'null')
+    if (typeof value === 'string' && !NEEDS_ESCAPING.test(value))
+      return this.#quoteMark + value + this.#quoteMark
+    return this.#encode(JSON.stringify(value) ?? 'null')
   }
 }
 
 /** The fields in the order in which they are written, and the text before each of them and after the last. */
-function layOut(
+function buildLayout(
   type: string,
   accountId: string,
   fields: readonly string[],
@@ -148,16 +152,16 @@ function layOut(
   const texts: string[] = []
   const names: string[] = []
   let text = `","event_type":${JSON.stringify(type)},"account_id":${JSON.stringify(accountId)},"sequence":1,"principal":null,"object":`
-  write(branchOf(fields))
+  write(buildFieldTree(fields))
   return { texts: [...texts, `${text}}`], names }
 
-  function write(branch: Branch): void {
+  function write(branch: FieldTree): void {
     text += '{'
-    for (const [index, [step, below]] of Object.entries(branch).entries()) {
+    for (const [index, [step, child]] of Object.entries(branch).entries()) {
       text += `${index === 0 ? '' : ','}${JSON.stringify(step)}:`
-      if (typeof below !== 'string') write(below)
+      if (typeof child !== 'string') write(child)
       else {
-        names.push(below)
+        names.push(child)
         texts.push(text)
         text = ''
       }
@@ -167,14 +171,14 @@ function layOut(
 }
 
 /** The fields as a tree, in the order in which they were named. */
-function branchOf(fields: readonly string[]): Branch {
-  const root: Branch = {}
+function buildFieldTree(fields: readonly string[]): FieldTree {
+  const root: FieldTree = {}
   for (const field of fields) {
     const steps = field.split('.')
     let branch = root
     for (const step of steps.slice(0, -1)) {
       branch[step] ??= {}
-      branch = branch[step] as Branch
+      branch = branch[step] as FieldTree
     }
     branch[steps.at(-1)!] = field
   }

@@ -1,22 +1,22 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { EventQueue } from '../store/index.ts'
-import { Lane, type Settled } from './delivery-worker.ts'
+import { type BatchResult, DeliveryWorker } from './delivery-worker.ts'
 import type { Destination, Destinations } from './destinations.ts'
-import { type Budget, TrafficBuffer } from './traffic-buffer.ts'
+import { type MemoryBudget, TrafficBuffer } from './traffic-buffer.ts'
 import type { TrafficEvent } from './traffic-event.ts'
 
-const MAX_BYTES = 64 * 1024 * 1024
-const POKE_EVERY = 250
-const TALLY_MS = 5000
+const MAX_BUFFERED_BYTES = 64 * 1024 * 1024
+const WAKE_EVERY_EVENTS = 250
+const COUNTS_INTERVAL_MS = 5000
 
-interface Buffering {
+interface BufferedDestination {
   readonly buffer: TrafficBuffer
-  readonly lane: Lane
+  readonly worker: DeliveryWorker
   account: string
 }
 
-export interface TrafficLanesOptions {
+export interface TrafficWorkersOptions {
   readonly queue: EventQueue
   readonly destinations: Destinations
   readonly clock: Clock
@@ -24,18 +24,18 @@ export interface TrafficLanesOptions {
   readonly log: Logger
   /** Events that may wait for one destination. */
   readonly limit: number
-  readonly onSettled: (destination: string, settled: Settled) => void
+  readonly onSettled: (destination: string, result: BatchResult) => void
   readonly onDropped: (destination: string, count: number) => void
 }
 
 /** Delivers traffic events from the process in which they arise: a buffer and a lane for each destination. */
-export class TrafficLanes {
-  readonly #options: TrafficLanesOptions
-  readonly #budget: Budget = { bytesLeft: MAX_BYTES }
-  readonly #buffers = new Map<string, Buffering>()
-  #talliedAt = Number.NEGATIVE_INFINITY
+export class TrafficWorkers {
+  readonly #options: TrafficWorkersOptions
+  readonly #budget: MemoryBudget = { bytesLeft: MAX_BUFFERED_BYTES }
+  readonly #buffers = new Map<string, BufferedDestination>()
+  #countsFlushedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: TrafficLanesOptions) {
+  constructor(options: TrafficWorkersOptions) {
     this.#options = options
   }
 
@@ -49,72 +49,72 @@ export class TrafficLanes {
   }
 
   /** Whether a destination has room for an event; one that has not counts as dropped. */
-  admits(destinationId: string): boolean {
+  admit(destinationId: string): boolean {
     const destination = this.#options.destinations.get(destinationId)
-    return destination !== undefined && this.#buffering(destination).buffer.admits()
+    return destination !== undefined && this.#ensureBuffer(destination).buffer.admit()
   }
 
   /** Adds an event that was admitted. */
   push(destinationId: string, event: TrafficEvent): void {
-    const { buffer, lane } = this.#buffers.get(destinationId)!
-    if (buffer.push(event) % POKE_EVERY === 0) lane.poke()
+    const { buffer, worker } = this.#buffers.get(destinationId)!
+    if (buffer.push(event) % WAKE_EVERY_EVENTS === 0) worker.wake()
   }
 
   async tick(): Promise<void> {
-    for (const { lane, buffer } of this.#buffers.values()) if (buffer.size > 0) lane.poke()
-    if (this.#options.clock.monotonic() - this.#talliedAt < TALLY_MS) return
-    this.#talliedAt = this.#options.clock.monotonic()
-    await this.#tallyAll()
-    this.#forgetGone()
+    for (const { worker, buffer } of this.#buffers.values()) if (buffer.size > 0) worker.wake()
+    if (this.#options.clock.monotonic() - this.#countsFlushedAt < COUNTS_INTERVAL_MS) return
+    this.#countsFlushedAt = this.#options.clock.monotonic()
+    await this.#flushCounts()
+    this.#removeDeleted()
   }
 
   /** Sends what is there without waiting for full batches; what is not taken within the time is dropped. */
   async stop(graceMs: number): Promise<void> {
     await Promise.all(
-      [...this.#buffers.values()].map(async ({ buffer, lane }) => {
+      [...this.#buffers.values()].map(async ({ buffer, worker }) => {
         buffer.flush()
-        await lane.drain(graceMs)
+        await worker.drain(graceMs)
         buffer.discard()
       }),
     )
-    await this.#tallyAll()
+    await this.#flushCounts()
   }
 
-  #buffering({ id, account }: Destination): Buffering {
-    const found = this.#buffers.get(id)
-    if (found !== undefined) return found
+  #ensureBuffer({ id, account }: Destination): BufferedDestination {
+    const existing = this.#buffers.get(id)
+    if (existing !== undefined) return existing
     const { destinations, clock, random, log, limit, onSettled } = this.#options
     const buffer = new TrafficBuffer(this.#budget, limit)
-    const lane = new Lane({
+    const worker = new DeliveryWorker({
       queue: buffer,
       destination: () => destinations.get(id),
       clock,
       random,
       log: log.child({ destination: id }),
-      onSettled: (settled) => onSettled(id, settled),
+      onSettled: (result) => onSettled(id, result),
     })
-    const buffering = { buffer, lane, account }
-    this.#buffers.set(id, buffering)
-    return buffering
+    const entry = { buffer, worker, account }
+    this.#buffers.set(id, entry)
+    return entry
   }
 
   /** Adds what has happened here to what the store knows of each destination, for all processes to see. */
-  async #tallyAll(): Promise<void> {
+  async #flushCounts(): Promise<void> {
     const { queue, clock, onDropped } = this.#options
     for (const [destination, { buffer, account }] of this.#buffers) {
-      const tally = buffer.takeTally()
-      if (tally === undefined) continue
-      const { dropped, ...rest } = tally
+      const counts = buffer.takeCounts()
+      if (counts === undefined) continue
+      const { dropped, ...rest } = counts
       onDropped(destination, dropped)
       await queue.addCounts({ ...rest, overflowed: dropped, destination, account, now: clock.now() })
     }
   }
 
-  #forgetGone(): void {
-    for (const [id, { buffer, lane }] of this.#buffers) {
+  #removeDeleted(): void {
+    for (const [id, { buffer, worker }] of this.#buffers) {
       if (this.#options.destinations.get(id) !== undefined) continue
       this.#buffers.delete(id)
-      void lane.stop(0).then(() => buffer.discard())
+      void worker.stop(0).then(() => buffer.discard())
     }
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { RunningIds } from '../base/sequential-ids.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficKinds } from './traffic.ts'
-import { TrafficTaker } from './traffic-event.ts'
+import { TrafficRecorder } from './traffic-event.ts'
 
 const connection = {
   scheme: 'https',
@@ -35,9 +35,9 @@ const request: FinishedRequest = {
   notes: { 'ip_policy.decision': 'allow', 'compression.bytes_saved': 0 },
 }
 
-function told(type: string, fields: readonly string[], event: unknown) {
-  const taker = new TrafficTaker<never>(type, 'ac_1', fields, trafficKinds[type]!)
-  const parcel = taker.take(new RunningIds('ev'), event as never, Date.UTC(2026, 0, 2, 1))
+function serializeTraffic(type: string, fields: readonly string[], event: unknown) {
+  const recorder = new TrafficRecorder<never>(type, 'ac_1', fields, trafficKinds[type]!)
+  const parcel = recorder.capture(new RunningIds('ev'), event as never, Date.UTC(2026, 0, 2, 1))
   const { body } = parcel
   assert.equal(parcel.body, body, 'written alike every time')
   assert.equal(JSON.parse(parcel.quoted!), body)
@@ -58,7 +58,7 @@ test('a request is told by the fields that a subscription names', () => {
     'backend.connection_reused',
   ]
 
-  const object = told(HTTP_REQUEST, fields, request).object
+  const object = serializeTraffic(HTTP_REQUEST, fields, request).object
 
   assert.deepEqual(object, {
     conn: { client_ip: '192.0.2.7' },
@@ -70,7 +70,7 @@ test('a request is told by the fields that a subscription names', () => {
 })
 
 test('headers come as lists by lower-case name, and credentials never', () => {
-  const { object } = told(HTTP_REQUEST, everyField(HTTP_REQUEST), request)
+  const { object } = serializeTraffic(HTTP_REQUEST, everyField(HTTP_REQUEST), request)
 
   assert.deepEqual(object.http.request.headers, {
     'user-agent': ['curl'],
@@ -96,7 +96,7 @@ test('a raw connection is told with its bytes and times', () => {
     notes: {},
   }
 
-  const event = told(TCP_CONNECTION, everyField(TCP_CONNECTION), closed)
+  const event = serializeTraffic(TCP_CONNECTION, everyField(TCP_CONNECTION), closed)
 
   assert.match(event.event_id, /^ev_[0-9A-Za-z]{27}$/)
   const { event_id: _, ...rest } = event

@@ -3,7 +3,7 @@ import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import type { Getter, GetterOf } from './filter.ts'
 
 /** What is known of a visitor's connection. */
-export interface VisitorConnection {
+export interface ClientConnectionInfo {
   readonly scheme: string
   readonly remoteAddress: string
   readonly localAddress: string
@@ -22,7 +22,7 @@ export interface VisitorConnection {
 /** A finished request, as the edge tells of it. */
 export interface FinishedRequest {
   readonly accountId: string
-  readonly connection: VisitorConnection
+  readonly connection: ClientConnectionInfo
   readonly endedAt: number
   readonly method: string
   readonly host: string
@@ -42,7 +42,7 @@ export interface FinishedRequest {
 /** A finished raw connection, as the edge tells of it. */
 export interface FinishedConnection {
   readonly accountId: string
-  readonly connection: VisitorConnection
+  readonly connection: ClientConnectionInfo
   readonly endedAt: number
   readonly bytesIn: number
   readonly bytesOut: number
@@ -52,7 +52,7 @@ export interface FinishedConnection {
 export const HTTP_REQUEST = 'http_request_complete.v0'
 export const TCP_CONNECTION = 'tcp_connection_closed.v0'
 
-const visitorFields: Readonly<Record<string, Getter<VisitorConnection>>> = {
+const clientFields: Readonly<Record<string, Getter<ClientConnectionInfo>>> = {
   'conn.client_ip': ({ remoteAddress }) => remoteAddress,
   'conn.server_ip': ({ localAddress }) => localAddress,
   'conn.server_name': ({ serverName }) => serverName,
@@ -64,15 +64,15 @@ const visitorFields: Readonly<Record<string, Getter<VisitorConnection>>> = {
   'tls.client_cert.subject.cn': ({ tls }) => tls?.peer?.commonName,
 }
 
-const requestFields: Readonly<Record<string, Getter<FinishedRequest>>> = {
-  'conn.server_name': ({ connection, host }) => connection.serverName ?? nameOf(host),
+const httpFields: Readonly<Record<string, Getter<FinishedRequest>>> = {
+  'conn.server_name': ({ connection, host }) => connection.serverName ?? stripPort(host),
   'backend.connection_reused': ({ connectionReused }) => connectionReused,
   'http.request.body_length': ({ requestBodyLength }) => requestBodyLength,
   'http.request.headers': ({ requestFields }) => requestFields,
   'http.request.method': ({ method }) => method,
   'http.request.url.host': ({ host }) => host,
-  'http.request.url.path': ({ target }) => target.slice(0, queryAt(target)),
-  'http.request.url.query': ({ target }) => target.slice(queryAt(target) + 1),
+  'http.request.url.path': ({ target }) => target.slice(0, queryIndex(target)),
+  'http.request.url.query': ({ target }) => target.slice(queryIndex(target) + 1),
   'http.request.url.raw': ({ connection, host, target }) => `${connection.scheme}://${host}${target}`,
   'http.request.url.scheme': ({ connection }) => connection.scheme,
   'http.request.user_agent': ({ requestFields }) => requestFields,
@@ -81,87 +81,92 @@ const requestFields: Readonly<Record<string, Getter<FinishedRequest>>> = {
   'http.response.status_code': ({ status }) => status,
 }
 
-const connectionFields: Readonly<Record<string, Getter<FinishedConnection>>> = {
+const tcpFields: Readonly<Record<string, Getter<FinishedConnection>>> = {
   'conn.bytes_in': ({ bytesIn }) => bytesIn,
   'conn.bytes_out': ({ bytesOut }) => bytesOut,
   'conn.end_ts': ({ endedAt }) => endedAt,
 }
 
-interface Finished {
-  readonly connection: VisitorConnection
+interface FinishedTraffic {
+  readonly connection: ClientConnectionInfo
   readonly notes: Readonly<Record<string, string | number>>
 }
 
 /** What some values become when they are told. That costs more than to keep them, so it is done as late as possible. */
-const shows: Readonly<Record<string, (taken: never) => unknown>> = {
-  'conn.start_ts': isoTime,
-  'conn.end_ts': isoTime,
-  'http.request.headers': readFields,
-  'http.request.user_agent': readUserAgent,
-  'http.response.headers': readFields,
+const renderers: Readonly<Record<string, (taken: never) => unknown>> = {
+  'conn.start_ts': formatTime,
+  'conn.end_ts': formatTime,
+  'http.request.headers': parseFields,
+  'http.request.user_agent': parseUserAgent,
+  'http.response.headers': parseFields,
 }
 
 /** One field of an event: what is taken from it at once, and how that is told later. */
 export interface TrafficField<E> {
-  readonly take: Getter<E>
-  readonly show: ((taken: unknown) => unknown) | undefined
+  readonly read: Getter<E>
+  readonly render: ((value: unknown) => unknown) | undefined
 }
 
 /** Something that can be told of the edge's traffic. */
 export interface TrafficKind<E> {
   field(name: string): TrafficField<E> | undefined
   /** The characters in memory that values taken from an event may keep there. */
-  weight(event: E): number
+  retainedSize(event: E): number
 }
 
 /** Fields are looked up once, when a subscription is made; what remains for each event is a call. */
-function kindOf<E extends Finished>(
+function createTrafficKind<E extends FinishedTraffic>(
   type: string,
-  own: Readonly<Record<string, Getter<E>>>,
-  weight: (event: E) => number,
+  typeFields: Readonly<Record<string, Getter<E>>>,
+  retainedSize: (event: E) => number,
 ): TrafficKind<E> {
   const fields = new Map<string, TrafficField<E>>()
   for (const name of TRAFFIC_FIELDS[type] ?? []) {
-    const visitor = visitorFields[name]
+    const clientField = clientFields[name]
     // What is neither told by the edge itself nor by the connection was noted by a module, if at all.
-    const take: Getter<E> =
-      own[name] ?? (visitor ? ({ connection }) => visitor(connection) : ({ notes }) => notes[name])
-    fields.set(name, { take, show: shows[name] as TrafficField<E>['show'] })
+    const read: Getter<E> =
+      typeFields[name] ??
+      (clientField ? ({ connection }) => clientField(connection) : ({ notes }) => notes[name])
+    fields.set(name, { read, render: renderers[name] as TrafficField<E>['render'] })
   }
-  return { field: (name) => fields.get(name), weight }
+  return { field: (name) => fields.get(name), retainedSize }
 }
 
 /** The kinds of traffic events by their type. */
 export const trafficKinds: Readonly<Record<string, TrafficKind<never>>> = {
   // Whatever is taken from a request's head is part of one text.
-  [HTTP_REQUEST]: kindOf(HTTP_REQUEST, requestFields, ({ target, requestFields }: FinishedRequest) => {
-    return target.length + requestFields.length
-  }),
-  [TCP_CONNECTION]: kindOf(TCP_CONNECTION, connectionFields, () => 0),
+  [HTTP_REQUEST]: createTrafficKind(
+    HTTP_REQUEST,
+    httpFields,
+    ({ target, requestFields }: FinishedRequest) => {
+      return target.length + requestFields.length
+    },
+  ),
+  [TCP_CONNECTION]: createTrafficKind(TCP_CONNECTION, tcpFields, () => 0),
 }
 
 /** How filters read the fields of a type of event: as they are told. */
-export function gettersOf(type: string): GetterOf<unknown> {
+export function trafficGetters(type: string): GetterOf<unknown> {
   return (name) => {
     const field = (trafficKinds[type] as TrafficKind<unknown> | undefined)?.field(name)
     if (field === undefined) return undefined
-    const { take, show } = field
-    return show === undefined ? take : (event) => show(take(event))
+    const { read, render } = field
+    return render === undefined ? read : (event) => render(read(event))
   }
 }
 
 // What they hold lets others in, so that it must not lie about in logs (P43).
-const HIDDEN = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
+const REDACTED_FIELDS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
 
 /** Field lines as a map from lower-case names to values. */
-function readFields(lines: string): Record<string, string[]> {
+function parseFields(lines: string): Record<string, string[]> {
   // Without a prototype: names come from visitors.
   const fields: Record<string, string[]> = Object.create(null)
   for (const line of lines.split('\r\n')) {
     const colon = line.indexOf(':')
     if (colon <= 0) continue
     const name = line.slice(0, colon).toLowerCase()
-    const value = HIDDEN.has(name) ? '[hidden]' : trimOws(line.slice(colon + 1))
+    const value = REDACTED_FIELDS.has(name) ? '[hidden]' : trimOws(line.slice(colon + 1))
     const values = fields[name]
     if (values === undefined) fields[name] = [value]
     else values.push(value)
@@ -171,19 +176,19 @@ function readFields(lines: string): Record<string, string[]> {
 
 const USER_AGENT = /(?:^|\r\n)user-agent:[ \t]*([^\r]*)/i
 
-function readUserAgent(lines: string): string {
+function parseUserAgent(lines: string): string {
   return USER_AGENT.exec(lines)?.[1] ?? ''
 }
 
-function isoTime(at: number): string {
-  return new Date(at).toISOString()
+function formatTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
 }
 
-function queryAt(target: string): number {
-  const at = target.indexOf('?')
-  return at === -1 ? target.length : at
+function queryIndex(target: string): number {
+  const index = target.indexOf('?')
+  return index === -1 ? target.length : index
 }
 
-function nameOf(host: string): string {
+function stripPort(host: string): string {
   return host.replace(/:[0-9]+$/, '')
 }

@@ -1,4 +1,4 @@
-import { retryAfter } from '../targets/retry-after.ts'
+import { parseRetryAfter } from '../targets/retry-after.ts'
 import type { SettingsOf, TargetContext } from '../targets/target.ts'
 import { DeliveryFailed } from '../targets/target.ts'
 import { createAwsHandler } from './handler.ts'
@@ -22,13 +22,13 @@ interface Credentials {
   readonly expiration?: Date
 }
 
-const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired'])
+const EXPIRED_TOKEN_ERRORS = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired'])
 
 /**
  * Makes calls with a destination's own access. The client is made when first used, since the SDK is large and most
  * servers never need it; and made anew, once a call, when the service finds its credentials expired.
  */
-export function createCaller<C>(options: {
+export function createAwsCaller<C>(options: {
   auth: CloudAuth
   region: string
   endpoint: string | undefined
@@ -39,10 +39,10 @@ export function createCaller<C>(options: {
   const requestHandler = createAwsHandler(context.outbound)
   let client: Promise<C> | undefined
 
-  function connected(): Promise<C> {
+  function getClient(): Promise<C> {
     client ??= connect({
       region,
-      credentials: () => credentialsOf(auth, region, context),
+      credentials: () => resolveCredentials(auth, region, context),
       requestHandler,
       maxAttempts: 1,
       ...(endpoint === undefined ? {} : { endpoint }),
@@ -52,21 +52,22 @@ export function createCaller<C>(options: {
 
   return async (send) => {
     try {
-      return await send(await connected())
+      return await send(await getClient())
     } catch (error) {
       client = undefined
-      if (auth.role === null || !EXPIRED.has((error as Error).name)) throw explain(error, context)
+      if (auth.role === null || !EXPIRED_TOKEN_ERRORS.has((error as Error).name))
+        throw toDeliveryError(error, context)
     }
     try {
-      return await send(await connected())
+      return await send(await getClient())
     } catch (error) {
       client = undefined
-      throw explain(error, context)
+      throw toDeliveryError(error, context)
     }
   }
 }
 
-async function credentialsOf(
+async function resolveCredentials(
   { creds, role }: CloudAuth,
   region: string,
   { accountId, outbound, endpoints, cloudIdentity }: TargetContext,
@@ -81,7 +82,7 @@ async function credentialsOf(
     ...(endpoints.sts === undefined ? {} : { endpoint: endpoints.sts }),
     ...(cloudIdentity === undefined ? {} : { credentials: cloudIdentity }),
   })
-  const { Credentials: given } = await sts.send(
+  const { Credentials: credentials } = await sts.send(
     new AssumeRoleCommand({
       RoleArn: role!.role_arn,
       RoleSessionName: 'adit-events',
@@ -89,13 +90,13 @@ async function credentialsOf(
       ExternalId: accountId,
     }),
   )
-  if (!given?.AccessKeyId || !given.SecretAccessKey)
+  if (!credentials?.AccessKeyId || !credentials.SecretAccessKey)
     throw new DeliveryFailed('The role could not be assumed: the answer holds no credentials.')
   return {
-    accessKeyId: given.AccessKeyId,
-    secretAccessKey: given.SecretAccessKey,
-    ...(given.SessionToken === undefined ? {} : { sessionToken: given.SessionToken }),
-    ...(given.Expiration === undefined ? {} : { expiration: given.Expiration }),
+    accessKeyId: credentials.AccessKeyId,
+    secretAccessKey: credentials.SecretAccessKey,
+    ...(credentials.SessionToken === undefined ? {} : { sessionToken: credentials.SessionToken }),
+    ...(credentials.Expiration === undefined ? {} : { expiration: credentials.Expiration }),
   }
 }
 
@@ -108,13 +109,13 @@ function isTimeout(error: unknown): boolean {
 }
 
 /** The SDK's errors carry the request; what is kept and shown is their name and message alone (P43). */
-function explain(error: unknown, { clock }: TargetContext): Error {
+function toDeliveryError(error: unknown, { clock }: TargetContext): Error {
   if (error instanceof DeliveryFailed || isTimeout(error)) return error as Error
   const { name, message, $response } = error as SdkError
   return new DeliveryFailed(
     name === 'Error' || name === 'OutboundProblem' ? message : `${name}: ${message}`,
     {
-      retryAfterMs: retryAfter($response?.headers?.['retry-after'], clock.now()),
+      retryAfterMs: parseRetryAfter($response?.headers?.['retry-after'], clock.now()),
     },
   )
 }

@@ -15,16 +15,16 @@ interface SdkRequest {
 
 // Worked out anew from URL and body, or not for us to send; none of them is part of what the SDK signs, except the
 // host, which the URL gives the same value.
-const OWN_HEADERS = new Set(['host', 'content-length', 'connection', 'expect', 'transfer-encoding'])
+const SKIPPED_HEADERS = new Set(['host', 'content-length', 'connection', 'expect', 'transfer-encoding'])
 
 /** Sends the SDK's requests through the guarded client; the SDK's own handlers would go past it (P45). */
 export function createAwsHandler(outbound: Pick<Outbound, 'fetch'>) {
   return {
     metadata: { handlerProtocol: 'http/1.1' },
     async handle(request: SdkRequest, { abortSignal }: { abortSignal?: unknown } = {}) {
-      const response = await outbound.fetch(address(request), {
+      const response = await outbound.fetch(toUrl(request), {
         method: request.method,
-        headers: Object.entries(request.headers).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase())),
+        headers: Object.entries(request.headers).filter(([name]) => !SKIPPED_HEADERS.has(name.toLowerCase())),
         body: (request.body as string | Uint8Array<ArrayBuffer> | undefined) ?? null,
         ...(abortSignal instanceof AbortSignal ? { signal: abortSignal } : {}),
       })
@@ -43,12 +43,12 @@ export function createAwsHandler(outbound: Pick<Outbound, 'fetch'>) {
   }
 }
 
-function address({ protocol, hostname, port, path, query = {} }: SdkRequest): string {
+function toUrl({ protocol, hostname, port, path, query = {} }: SdkRequest): string {
   const parameters = Object.entries(query).flatMap(([name, value]) =>
     value === null
       ? [encodeURIComponent(name)]
-      : [value].flat().map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(each)}`),
+      : [value].flat().map((item) => `${encodeURIComponent(name)}=${encodeURIComponent(item)}`),
   )
-  const question = parameters.length === 0 ? '' : `?${parameters.join('&')}`
-  return `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}${question}`
+  const queryString = parameters.length === 0 ? '' : `?${parameters.join('&')}`
+  return `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}${queryString}`
 }

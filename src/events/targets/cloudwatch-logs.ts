@@ -1,20 +1,27 @@
-import { readArn } from '../aws/arn.ts'
-import { createCaller } from '../aws/caller.ts'
-import { attempt, delivered, failed, type Outcome, type Parcel, type TargetMaker } from './target.ts'
+import { parseArn } from '../aws/arn.ts'
+import { createAwsCaller } from '../aws/caller.ts'
+import {
+  attemptSignal,
+  type DeliveryOutcome,
+  delivered,
+  type OutboundEvent,
+  type TargetFactory,
+  toFailure,
+} from './target.ts'
 
 // The service takes 1 MiB at a time and counts 26 bytes more for each event.
 const MAX_EVENTS = 5000
 const MAX_BYTES = 1024 * 1024 - 26 * MAX_EVENTS
-const SPAN_MS = 23 * 60 * 60 * 1000
+const MAX_BATCH_SPAN_MS = 23 * 60 * 60 * 1000
 
 /** A CloudWatch log group; events go to a log stream named after the destination. */
-export const cloudwatchLogs: TargetMaker<'cloudwatch_logs'> = ({ auth, log_group_arn }, context) => {
-  const { region, resource } = readArn(log_group_arn)
+export const cloudwatchLogs: TargetFactory<'cloudwatch_logs'> = ({ auth, log_group_arn }, context) => {
+  const { region, resource } = parseArn(log_group_arn)
   const stream = {
     logGroupName: resource.replace(/^log-group:/, '').replace(/:\*$/, ''),
     logStreamName: context.destinationId,
   }
-  const call = createCaller({
+  const call = createAwsCaller({
     auth,
     region,
     endpoint: context.endpoints.cloudwatch_logs,
@@ -27,33 +34,33 @@ export const cloudwatchLogs: TargetMaker<'cloudwatch_logs'> = ({ auth, log_group
     },
   })
 
-  async function put(parcels: readonly Parcel[], signal: AbortSignal): Promise<Outcome[]> {
+  async function put(events: readonly OutboundEvent[], signal: AbortSignal): Promise<DeliveryOutcome[]> {
     const { rejectedLogEventsInfo: rejected } = await call(
       async ({ client, CreateLogStreamCommand, PutLogEventsCommand }) => {
         const command = new PutLogEventsCommand({
           ...stream,
-          logEvents: parcels.map(({ at, body }) => ({ timestamp: at, message: body })),
+          logEvents: events.map(({ at, body }) => ({ timestamp: at, message: body })),
         })
         try {
-          return await client.send(command, { abortSignal: attempt(signal, context) })
+          return await client.send(command, { abortSignal: attemptSignal(signal, context) })
         } catch (error) {
           if ((error as Error).name !== 'ResourceNotFoundException') throw error
         }
         // Another node may have made the stream meanwhile; a missing group is told by this call.
         await client
-          .send(new CreateLogStreamCommand(stream), { abortSignal: attempt(signal, context) })
+          .send(new CreateLogStreamCommand(stream), { abortSignal: attemptSignal(signal, context) })
           .catch((error) => {
             if ((error as Error).name !== 'ResourceAlreadyExistsException') throw error
           })
-        return client.send(command, { abortSignal: attempt(signal, context) })
+        return client.send(command, { abortSignal: attemptSignal(signal, context) })
       },
     )
-    const old = Math.max(rejected?.tooOldLogEventEndIndex ?? 0, rejected?.expiredLogEventEndIndex ?? 0)
-    const early = rejected?.tooNewLogEventStartIndex ?? parcels.length
-    return parcels.map((_, index): Outcome => {
-      if (index < old)
+    const oldCount = Math.max(rejected?.tooOldLogEventEndIndex ?? 0, rejected?.expiredLogEventEndIndex ?? 0)
+    const futureIndex = rejected?.tooNewLogEventStartIndex ?? events.length
+    return events.map((_, index): DeliveryOutcome => {
+      if (index < oldCount)
         return { delivered: false, error: 'The event is too old for the log group.', final: true }
-      if (index >= early)
+      if (index >= futureIndex)
         return { delivered: false, error: 'The event lies in the future by the clock of the log group.' }
       return delivered
     })
@@ -62,23 +69,23 @@ export const cloudwatchLogs: TargetMaker<'cloudwatch_logs'> = ({ auth, log_group
   return {
     limits: { maxEvents: MAX_EVENTS, maxBytes: MAX_BYTES, maxEventBytes: 250_000, lingerMs: 0 },
     async deliver(batch, signal) {
-      const outcomes = new Map<Parcel, Outcome>()
-      for (const span of spans(batch)) {
-        const answers = await put(span, signal).catch((error) => span.map(() => failed(error)))
-        for (const [index, parcel] of span.entries()) outcomes.set(parcel, answers[index]!)
+      const outcomes = new Map<OutboundEvent, DeliveryOutcome>()
+      for (const group of splitBySpan(batch)) {
+        const results = await put(group, signal).catch((error) => group.map(() => toFailure(error)))
+        for (const [index, event] of group.entries()) outcomes.set(event, results[index]!)
       }
-      return batch.map((parcel) => outcomes.get(parcel)!)
+      return batch.map((event) => outcomes.get(event)!)
     },
   }
 }
 
 /** The service wants the events of a request in order of time, and from less than a day. */
-function spans(batch: readonly Parcel[]): Parcel[][] {
-  const all: Parcel[][] = []
-  for (const parcel of batch.toSorted((a, b) => a.at - b.at)) {
-    const last = all.at(-1)
-    if (last !== undefined && parcel.at - last[0]!.at < SPAN_MS) last.push(parcel)
-    else all.push([parcel])
+function splitBySpan(batch: readonly OutboundEvent[]): OutboundEvent[][] {
+  const groups: OutboundEvent[][] = []
+  for (const event of batch.toSorted((a, b) => a.at - b.at)) {
+    const last = groups.at(-1)
+    if (last !== undefined && event.at - last[0]!.at < MAX_BATCH_SPAN_MS) last.push(event)
+    else groups.push([event])
   }
-  return all
+  return groups
 }

@@ -1,11 +1,11 @@
-import { readArn } from '../aws/arn.ts'
-import { createCaller } from '../aws/caller.ts'
-import { attempt, delivered, type Outcome, type TargetMaker } from './target.ts'
+import { parseArn } from '../aws/arn.ts'
+import { createAwsCaller } from '../aws/caller.ts'
+import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from './target.ts'
 
 /** A Firehose delivery stream, one record an event, each ended by a line end: Firehose joins records as they are. */
-export const firehose: TargetMaker<'firehose'> = ({ auth, delivery_stream_arn }, context) => {
-  const { region, resource } = readArn(delivery_stream_arn)
-  const call = createCaller({
+export const firehose: TargetFactory<'firehose'> = ({ auth, delivery_stream_arn }, context) => {
+  const { region, resource } = parseArn(delivery_stream_arn)
+  const call = createAwsCaller({
     auth,
     region,
     endpoint: context.endpoints.firehose,
@@ -24,11 +24,11 @@ export const firehose: TargetMaker<'firehose'> = ({ auth, delivery_stream_arn },
             DeliveryStreamName: resource.replace(/^deliverystream\//, ''),
             Records: batch.map(({ body }) => ({ Data: Buffer.from(`${body}\n`) })),
           }),
-          { abortSignal: attempt(signal, context) },
+          { abortSignal: attemptSignal(signal, context) },
         ),
       )
       // The service answers 200 although some records were not taken.
-      return batch.map((_, index): Outcome => {
+      return batch.map((_, index): DeliveryOutcome => {
         const record = RequestResponses[index]
         if (record?.RecordId !== undefined && record.ErrorCode === undefined) return delivered
         return {

@@ -3,7 +3,7 @@ import { firehose } from './firehose.ts'
 import { kinesis } from './kinesis.ts'
 import { monitoring } from './monitoring.ts'
 import { s3 } from './s3.ts'
-import type { Target, TargetContext, TargetKind, TargetMaker, TargetSettings } from './target.ts'
+import type { DeliveryTarget, TargetContext, TargetFactory, TargetKind, TargetSettings } from './target.ts'
 import { webhook } from './webhook.ts'
 
 /** Every kind of target; a declared kind without a maker does not compile. */
@@ -14,7 +14,7 @@ export const targetKinds = {
   monitoring,
   s3,
   webhook,
-} satisfies { [K in TargetKind]: TargetMaker<K> }
+} satisfies { [K in TargetKind]: TargetFactory<K> }
 
 /** The kind of target that a destination has. */
 export function targetKind(settings: TargetSettings): TargetKind {
@@ -25,8 +25,8 @@ export function targetKind(settings: TargetSettings): TargetKind {
 }
 
 /** Makes the target that a destination asks for. */
-export function createTarget(settings: TargetSettings, context: TargetContext): Target {
+export function createTarget(settings: TargetSettings, context: TargetContext): DeliveryTarget {
   const kind = targetKind(settings)
-  const make = targetKinds[kind] as TargetMaker<typeof kind>
+  const make = targetKinds[kind] as TargetFactory<typeof kind>
   return make(settings[kind] as never, context)
 }

@@ -1,11 +1,11 @@
-import { readArn } from '../aws/arn.ts'
-import { createCaller } from '../aws/caller.ts'
-import { attempt, delivered, type Outcome, type TargetMaker } from './target.ts'
+import { parseArn } from '../aws/arn.ts'
+import { createAwsCaller } from '../aws/caller.ts'
+import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from './target.ts'
 
 /** A Kinesis data stream, one record an event. */
-export const kinesis: TargetMaker<'kinesis'> = ({ auth, stream_arn }, context) => {
-  const { region, resource } = readArn(stream_arn)
-  const call = createCaller({
+export const kinesis: TargetFactory<'kinesis'> = ({ auth, stream_arn }, context) => {
+  const { region, resource } = parseArn(stream_arn)
+  const call = createAwsCaller({
     auth,
     region,
     endpoint: context.endpoints.kinesis,
@@ -24,11 +24,11 @@ export const kinesis: TargetMaker<'kinesis'> = ({ auth, stream_arn }, context) =
             StreamName: resource.replace(/^stream\//, ''),
             Records: batch.map(({ id, body }) => ({ PartitionKey: id, Data: Buffer.from(body) })),
           }),
-          { abortSignal: attempt(signal, context) },
+          { abortSignal: attemptSignal(signal, context) },
         ),
       )
       // The service answers 200 although some records were not taken.
-      return batch.map((_, index): Outcome => {
+      return batch.map((_, index): DeliveryOutcome => {
         const record = Records[index]
         if (record?.SequenceNumber !== undefined && record.ErrorCode === undefined) return delivered
         return {

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ByteText } from '../../base/byte-text.ts'
-import { retryAfter } from './retry-after.ts'
-import { attempt, DeliveryFailed, delivered, type Parcel, type TargetMaker } from './target.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { attemptSignal, DeliveryFailed, delivered, type OutboundEvent, type TargetFactory } from './target.ts'
 
 const DEFAULT_SITE = 'datadoghq.com'
 // The intake takes 1,000 entries and 5 MB at a time; the rest of the room is for what each entry is wrapped in.
 const MAX_EVENTS = 1000
 const MAX_BYTES = 3 * 1024 * 1024
-const USUAL_BYTES = 600
+const TYPICAL_ENTRY_BYTES = 600
 // Visitors come first: so many are written at a time, between their requests.
-const SLICE = 32
-const REASONS: Readonly<Record<number, string>> = {
+const SLICE_SIZE = 32
+const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: 'the request was refused as malformed',
   401: 'the API key is not accepted',
   403: 'the API key is not accepted',
@@ -19,10 +19,10 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 // Kept for the next batch of whoever comes first: memory that is given back each time is what makes the collector run.
-let spare: ByteText | undefined
+let spareBuffer: ByteText | undefined
 
 /** The log intake of the monitoring provider (v2 of its HTTP interface). */
-export const monitoring: TargetMaker<'monitoring'> = ({ api_key, ddtags, service, ddsite }, context) => {
+export const monitoring: TargetFactory<'monitoring'> = ({ api_key, ddtags, service, ddsite }, context) => {
   const { outbound, clock, endpoints } = context
   const site = ddsite === '' ? DEFAULT_SITE : ddsite
   const url = `${endpoints.monitoring ?? `https://http-intake.logs.${site}`}/api/v2/logs`
@@ -32,37 +32,41 @@ export const monitoring: TargetMaker<'monitoring'> = ({ api_key, ddtags, service
     ...(service === '' ? {} : { service }),
   })
   // All that is the same in every entry is text made once: there may be one for each request of a visitor.
-  const opening = `${labels.slice(0, -1)},"message":`
+  const entryPrefix = `${labels.slice(0, -1)},"message":`
   return {
     limits: { maxEvents: MAX_EVENTS, maxBytes: MAX_BYTES, maxEventBytes: 900_000, lingerMs: 0 },
     async deliver(batch, signal) {
-      const text = spare ?? new ByteText(batch.length * USUAL_BYTES)
-      spare = undefined
-      await writeEntries(text, batch, opening)
+      const text = spareBuffer ?? new ByteText(batch.length * TYPICAL_ENTRY_BYTES)
+      spareBuffer = undefined
+      await writeEntries(text, batch, entryPrefix)
       const { status, headers } = await outbound.fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'dd-api-key': api_key, 'user-agent': 'adit-events' },
         body: text.bytes,
-        signal: attempt(signal, context),
+        signal: attemptSignal(signal, context),
       })
       text.clear()
-      spare = text
+      spareBuffer = text
       if (status >= 200 && status < 300) return batch.map(() => delivered)
-      const reason = REASONS[status]
+      const reason = STATUS_REASONS[status]
       throw new DeliveryFailed(
         `The log intake answered ${status}${reason === undefined ? '' : `: ${reason}`}.`,
-        { retryAfterMs: retryAfter(headers.get('retry-after'), clock.now()) },
+        { retryAfterMs: parseRetryAfter(headers.get('retry-after'), clock.now()) },
       )
     },
   }
 }
 
 /** Writes a list with an entry for each event. */
-async function writeEntries(text: ByteText, batch: readonly Parcel[], opening: string): Promise<void> {
+async function writeEntries(
+  text: ByteText,
+  batch: readonly OutboundEvent[],
+  entryPrefix: string,
+): Promise<void> {
   for (const [index, event] of batch.entries()) {
-    const before = index === 0 ? '[' : ','
-    text.add(`${before}${opening}${event.quoted ?? JSON.stringify(event.body)}}`)
-    if (index % SLICE === SLICE - 1) await nextTurn()
+    const separator = index === 0 ? '[' : ','
+    text.add(`${separator}${entryPrefix}${event.quoted ?? JSON.stringify(event.body)}}`)
+    if (index % SLICE_SIZE === SLICE_SIZE - 1) await nextTurn()
   }
   text.add(']')
 }

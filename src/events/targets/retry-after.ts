@@ -1,5 +1,5 @@
 /** Milliseconds a `Retry-After` header asks for: seconds or a date (RFC 9110 section 10.2.3). */
-export function retryAfter(header: string | null | undefined, now: number): number | undefined {
+export function parseRetryAfter(header: string | null | undefined, now: number): number | undefined {
   if (header === null || header === undefined) return undefined
   const text = header.trim()
   if (/^[0-9]+$/.test(text)) return Number(text) * 1000

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { readArn } from '../aws/arn.ts'
-import { createCaller } from '../aws/caller.ts'
-import { attempt, delivered, type Parcel, type TargetMaker } from './target.ts'
+import { parseArn } from '../aws/arn.ts'
+import { createAwsCaller } from '../aws/caller.ts'
+import { attemptSignal, delivered, type OutboundEvent, type TargetFactory } from './target.ts'
 
 const compress = promisify(gzip)
 // A file is put together in memory, whatever size the destination would allow.
@@ -10,11 +10,11 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024
 const MAX_FILE_EVENTS = 20_000
 
 /** Files of JSON lines in an S3 bucket, each closed at a size or an age. */
-export const s3: TargetMaker<'s3'> = (settings, context) => {
+export const s3: TargetFactory<'s3'> = (settings, context) => {
   const { auth, bucket_arn, object_prefix, compression, max_file_size, max_file_age } = settings
-  const { resource: bucket } = readArn(bucket_arn)
+  const { resource: bucket } = parseArn(bucket_arn)
   const endpoint = context.endpoints.s3
-  const call = createCaller({
+  const call = createAwsCaller({
     auth,
     // A bucket's name does not tell its region: the client learns it from the first answer.
     region: process.env.AWS_REGION ?? 'us-east-1',
@@ -50,7 +50,7 @@ export const s3: TargetMaker<'s3'> = (settings, context) => {
             ContentType: 'application/x-ndjson',
             ...(compression ? { ContentEncoding: 'gzip' } : {}),
           }),
-          { abortSignal: attempt(signal, context) },
+          { abortSignal: attemptSignal(signal, context) },
         ),
       )
       return batch.map(() => delivered)
@@ -59,7 +59,7 @@ export const s3: TargetMaker<'s3'> = (settings, context) => {
 }
 
 /** Sorted by time, and the same when the same batch is sent again. */
-function fileName({ id, at }: Parcel): string {
+function fileName({ id, at }: OutboundEvent): string {
   const [date = '', time = ''] = new Date(at).toISOString().split('T')
   return `${date.replaceAll('-', '/')}/${time.slice(0, 2)}/${id}.ndjson`
 }

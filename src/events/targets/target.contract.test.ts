@@ -17,19 +17,19 @@ import { systemClock } from '../../base/clock.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createAwsHandler } from '../aws/handler.ts'
 import { json, LONG_TERM, problem, startCloud, xmlProblem } from '../testing/cloud.ts'
-import { type Answer, type Arrival, type Sink, startSink } from '../testing/sink.ts'
+import { type ReceivedRequest, type Sink, type SinkResponse, startSink } from '../testing/sink.ts'
 import { createTarget } from './kinds.ts'
 import {
-  type Endpoints,
-  failed,
-  type Outcome,
-  type Parcel,
-  type Target,
+  type DeliveryOutcome,
+  type DeliveryTarget,
+  type OutboundEvent,
+  type TargetEndpoints,
   type TargetKind,
   type TargetSettings,
+  toFailure,
 } from './target.ts'
 
-const NOTHING: TargetSettings = {
+const NO_TARGET: TargetSettings = {
   firehose: null,
   kinesis: null,
   cloudwatch_logs: null,
@@ -57,10 +57,10 @@ interface Case {
   settings(sink: Sink, auth?: typeof KEYS | typeof ROLE): Partial<TargetSettings>
   start(t: TestContext): Promise<Sink>
   /** The events of one arrival, read from the wire. */
-  read(arrival: Arrival): unknown[]
-  throttle: Answer
+  read(arrival: ReceivedRequest): unknown[]
+  throttle: SinkResponse
   /** Answers so that only the events at odd places are taken. */
-  partial?(arrival: Arrival): Answer
+  partial?(arrival: ReceivedRequest): SinkResponse
 }
 
 const cases: Record<TargetKind, Case> = {
@@ -189,51 +189,51 @@ const cases: Record<TargetKind, Case> = {
   },
 }
 
-function endpointsOf(url: string): Endpoints {
+function allEndpoints(url: string): TargetEndpoints {
   return { firehose: url, kinesis: url, cloudwatch_logs: url, s3: url, sts: url, monitoring: url }
 }
 
-function targetOf(
+function createTestTarget(
   t: TestContext,
   settings: Partial<TargetSettings>,
   { url, allow = ['127.0.0.1'], attemptMs = 10_000 }: { url: string; allow?: string[]; attemptMs?: number },
-): Target {
+): DeliveryTarget {
   const outbound = createOutbound({ allow })
   t.after(() => outbound.close())
   return createTarget(
-    { ...NOTHING, ...settings },
+    { ...NO_TARGET, ...settings },
     {
       accountId: 'ac_sample',
       destinationId: 'ed_sample',
       outbound,
       clock: systemClock,
-      endpoints: endpointsOf(url),
+      endpoints: allEndpoints(url),
       attemptMs,
       cloudIdentity: LONG_TERM,
     },
   )
 }
 
-const AT = Date.UTC(2026, 0, 2, 3, 4, 5)
+const BASE_TIME = Date.UTC(2026, 0, 2, 3, 4, 5)
 
-function parcels(count: number): Parcel[] {
+function outboundEvents(count: number): OutboundEvent[] {
   return Array.from({ length: count }, (_, number) => ({
     id: `ev_${number}`,
     type: 'test_event.v0',
-    at: AT + number,
+    at: BASE_TIME + number,
     body: JSON.stringify({ event_id: `ev_${number}`, number, text: 'grüße\n"quoted" \u2028' }),
   }))
 }
 
 const never = new AbortController().signal
 const numbers = (events: unknown[]) => events.map((event) => (event as { number: number }).number).sort()
-const failures = (outcomes: readonly Outcome[]) => outcomes.map((outcome) => !outcome.delivered)
+const failures = (outcomes: readonly DeliveryOutcome[]) => outcomes.map((outcome) => !outcome.delivered)
 
 for (const [kind, sample] of Object.entries(cases)) {
   test(`${kind}: every event of a batch arrives as it was written`, async (t) => {
     const sink = await sample.start(t)
-    const target = targetOf(t, sample.settings(sink), sink)
-    const batch = parcels(5)
+    const target = createTestTarget(t, sample.settings(sink), sink)
+    const batch = outboundEvents(5)
 
     const outcomes = await target.deliver(batch, never)
 
@@ -250,10 +250,10 @@ for (const [kind, sample] of Object.entries(cases)) {
 
   test(`${kind}: a throttled batch fails whole, to be tried again`, async (t) => {
     const sink = await sample.start(t)
-    sink.answer = () => sample.throttle
-    const target = targetOf(t, sample.settings(sink), sink)
+    sink.respond = () => sample.throttle
+    const target = createTestTarget(t, sample.settings(sink), sink)
 
-    const outcome = await first(target)
+    const outcome = await firstOutcome(target)
 
     assert.equal(outcome.delivered, false)
     assert.ok(!outcome.final && !outcome.gone)
@@ -263,29 +263,29 @@ for (const [kind, sample] of Object.entries(cases)) {
 
   test(`${kind}: a sink that never answers fails when the time of an attempt is over`, async (t) => {
     const sink = await sample.start(t)
-    sink.answer = () => 'never'
-    const target = targetOf(t, sample.settings(sink), { url: sink.url, attemptMs: 50 })
+    sink.respond = () => 'never'
+    const target = createTestTarget(t, sample.settings(sink), { url: sink.url, attemptMs: 50 })
 
-    const outcome = await first(target)
+    const outcome = await firstOutcome(target)
 
     assert.equal(!outcome.delivered && outcome.error, 'There was no answer in time.')
   })
 
   test(`${kind}: a sink that is not there fails with a sentence`, async (t) => {
     const sink = await sample.start(t)
-    const target = targetOf(t, sample.settings(sink), sink)
+    const target = createTestTarget(t, sample.settings(sink), sink)
     await sink.close()
 
-    const outcome = await first(target)
+    const outcome = await firstOutcome(target)
 
     assert.match(!outcome.delivered ? outcome.error : '', /could not be called/)
   })
 
   test(`${kind}: an address that the operator does not allow is never called`, async (t) => {
     const sink = await sample.start(t)
-    const target = targetOf(t, sample.settings(sink), { url: sink.url, allow: [] })
+    const target = createTestTarget(t, sample.settings(sink), { url: sink.url, allow: [] })
 
-    const outcome = await first(target)
+    const outcome = await firstOutcome(target)
 
     assert.match(!outcome.delivered ? outcome.error : '', /https only|not on the public Internet/)
     assert.equal(sink.arrivals.length, 0)
@@ -295,10 +295,10 @@ for (const [kind, sample] of Object.entries(cases)) {
   if (partial !== undefined)
     test(`${kind}: of a batch taken in part only the rest counts as failed`, async (t) => {
       const sink = await sample.start(t)
-      sink.answer = partial
-      const target = targetOf(t, sample.settings(sink), sink)
+      sink.respond = partial
+      const target = createTestTarget(t, sample.settings(sink), sink)
 
-      const outcomes = await target.deliver(parcels(4), never)
+      const outcomes = await target.deliver(outboundEvents(4), never)
 
       assert.deepEqual(failures(outcomes), [true, false, true, false])
     })
@@ -307,11 +307,11 @@ for (const [kind, sample] of Object.entries(cases)) {
 for (const kind of ['firehose', 'kinesis', 'cloudwatch_logs', 's3'] as const) {
   test(`${kind}: a role is assumed for the account, and again when its credentials have expired`, async (t) => {
     const cloud = (await cases[kind].start(t)) as Awaited<ReturnType<typeof startCloud>>
-    const target = targetOf(t, cases[kind].settings(cloud, ROLE), cloud)
-    await target.deliver(parcels(1), never)
+    const target = createTestTarget(t, cases[kind].settings(cloud, ROLE), cloud)
+    await target.deliver(outboundEvents(1), never)
     cloud.expiredTokens.add('session-1')
 
-    const outcomes = await target.deliver(parcels(2), never)
+    const outcomes = await target.deliver(outboundEvents(2), never)
 
     assert.deepEqual(failures(outcomes), [false, false])
     assert.deepEqual(cloud.unsigned, [])
@@ -321,9 +321,9 @@ for (const kind of ['firehose', 'kinesis', 'cloudwatch_logs', 's3'] as const) {
   test(`${kind}: wrong keys fail with what the service says`, async (t) => {
     const cloud = await cases[kind].start(t)
     const wrong = { role: null, creds: { ...KEYS.creds, cloud_secret_access_key: 'another' } }
-    const target = targetOf(t, cases[kind].settings(cloud, wrong), cloud)
+    const target = createTestTarget(t, cases[kind].settings(cloud, wrong), cloud)
 
-    const outcome = await first(target)
+    const outcome = await firstOutcome(target)
 
     assert.match(!outcome.delivered ? outcome.error : '', /SignatureDoesNotMatch/)
   })
@@ -348,9 +348,9 @@ test('kinesis: a real implementation of the stream gives the events back', async
     const { StreamDescription } = await reader.send(new DescribeStreamCommand({ StreamName: 'ours' }))
     return StreamDescription?.StreamStatus === 'ACTIVE'
   })
-  const target = targetOf(t, cases.kinesis.settings({ url } as Sink), { url })
+  const target = createTestTarget(t, cases.kinesis.settings({ url } as Sink), { url })
 
-  const outcomes = await target.deliver(parcels(3), never)
+  const outcomes = await target.deliver(outboundEvents(3), never)
 
   assert.deepEqual(failures(outcomes), [false, false, false])
   const { ShardIterator } = await reader.send(
@@ -366,18 +366,18 @@ test('kinesis: a real implementation of the stream gives the events back', async
 
 test('s3: a compressed file says so and holds the same lines', async (t) => {
   const cloud = await startCloud(t, () => ({ status: 200 }))
-  const target = targetOf(t, { s3: { ...S3, compression: true } }, cloud)
+  const target = createTestTarget(t, { s3: { ...S3, compression: true } }, cloud)
 
-  await target.deliver(parcels(3), never)
+  await target.deliver(outboundEvents(3), never)
 
-  const [{ path, headers, body }] = cloud.arrivals as [Arrival]
+  const [{ path, headers, body }] = cloud.arrivals as [ReceivedRequest]
   assert.match(path, /\.ndjson\.gz$/)
   assert.equal(headers['content-encoding'], 'gzip')
   assert.equal(gunzipSync(body).toString().trim().split('\n').length, 3)
 })
 
 test('s3: files close at the size and age that the destination names', (t) => {
-  const target = targetOf(t, { s3: S3 }, { url: 'http://127.0.0.1:1' })
+  const target = createTestTarget(t, { s3: S3 }, { url: 'http://127.0.0.1:1' })
 
   assert.equal(target.limits.maxBytes, 1_000_000)
   assert.equal(target.limits.lingerMs, 60_000)
@@ -385,16 +385,19 @@ test('s3: files close at the size and age that the destination names', (t) => {
 
 test('cloudwatch_logs: events of different days go in order and in requests of their own', async (t) => {
   const cloud = await startCloud(t, () => json({}))
-  const target = targetOf(t, cases.cloudwatch_logs.settings(cloud), cloud)
+  const target = createTestTarget(t, cases.cloudwatch_logs.settings(cloud), cloud)
   const day = 24 * 60 * 60 * 1000
-  const batch = parcels(3).map((parcel, index) => ({ ...parcel, at: AT + [2 * day, 0, 1000][index]! }))
+  const batch = outboundEvents(3).map((parcel, index) => ({
+    ...parcel,
+    at: BASE_TIME + [2 * day, 0, 1000][index]!,
+  }))
 
   const outcomes = await target.deliver(batch, never)
 
   assert.deepEqual(failures(outcomes), [false, false, false])
   const sent = cloud.arrivals.map(({ body }) => JSON.parse(body.toString()).logEvents)
   assert.deepEqual(
-    sent.map((events) => events.map(({ timestamp }: { timestamp: number }) => timestamp - AT)),
+    sent.map((events) => events.map(({ timestamp }: { timestamp: number }) => timestamp - BASE_TIME)),
     [[0, 1000], [2 * day]],
   )
 })
@@ -403,9 +406,9 @@ test('cloudwatch_logs: what the log group finds too old is given up, what it fin
   const cloud = await startCloud(t, () =>
     json({ rejectedLogEventsInfo: { tooOldLogEventEndIndex: 1, tooNewLogEventStartIndex: 2 } }),
   )
-  const target = targetOf(t, cases.cloudwatch_logs.settings(cloud), cloud)
+  const target = createTestTarget(t, cases.cloudwatch_logs.settings(cloud), cloud)
 
-  const outcomes = await target.deliver(parcels(3), never)
+  const outcomes = await target.deliver(outboundEvents(3), never)
 
   assert.deepEqual(failures(outcomes), [true, false, true])
   assert.deepEqual(
@@ -416,9 +419,9 @@ test('cloudwatch_logs: what the log group finds too old is given up, what it fin
 
 test('webhook: an endpoint that answers 410 wants nothing more', async (t) => {
   const sink = await startSink(t, () => ({ status: 410 }))
-  const target = targetOf(t, cases.webhook.settings(sink), sink)
+  const target = createTestTarget(t, cases.webhook.settings(sink), sink)
 
-  const outcome = await first(target)
+  const outcome = await firstOutcome(target)
 
   assert.equal(!outcome.delivered && outcome.gone, true)
 })
@@ -426,19 +429,19 @@ test('webhook: an endpoint that answers 410 wants nothing more', async (t) => {
 test('webhook: a redirect is not followed and not a success', async (t) => {
   const inner = await startSink(t, () => ({ status: 200 }))
   const sink = await startSink(t, () => ({ status: 307, headers: { location: inner.url } }))
-  const target = targetOf(t, cases.webhook.settings(sink), sink)
+  const target = createTestTarget(t, cases.webhook.settings(sink), sink)
 
-  const outcome = await first(target)
+  const outcome = await firstOutcome(target)
 
   assert.equal(!outcome.delivered && outcome.error, 'The webhook answered 307.')
   assert.equal(inner.arrivals.length, 0)
 })
 
-async function first(target: Target): Promise<Outcome> {
+async function firstOutcome(target: DeliveryTarget): Promise<DeliveryOutcome> {
   try {
-    return (await target.deliver(parcels(1), never))[0]!
+    return (await target.deliver(outboundEvents(1), never))[0]!
   } catch (error) {
-    return failed(error)
+    return toFailure(error)
   }
 }
 

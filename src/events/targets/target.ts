@@ -3,7 +3,7 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { EventDestination, Stock } from '../../resources/index.ts'
 
 /** One event on its way to one destination; every attempt sends the same bytes. */
-export interface Parcel {
+export interface OutboundEvent {
   /** The event's id, the same at every attempt: receivers recognise repetitions by it. */
   readonly id: string
   readonly type: string
@@ -18,7 +18,7 @@ export interface Parcel {
 }
 
 /** What became of one parcel. */
-export type Outcome =
+export type DeliveryOutcome =
   | { readonly delivered: true }
   | {
       readonly delivered: false
@@ -32,24 +32,24 @@ export type Outcome =
       readonly gone?: boolean
     }
 
-export const delivered: Outcome = { delivered: true }
+export const delivered: DeliveryOutcome = { delivered: true }
 
 /** A delivery that failed for one reason that every parcel of the batch shares. */
 export class DeliveryFailed extends Error {
   override name = 'DeliveryFailed'
   readonly retryAfterMs: number | undefined
 
-  constructor(sentence: string, options: { retryAfterMs?: number | undefined; cause?: unknown } = {}) {
-    super(sentence, { cause: options.cause })
+  constructor(message: string, options: { retryAfterMs?: number | undefined; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
     this.retryAfterMs = options.retryAfterMs
   }
 }
 
 /** The outcome of parcels whose delivery threw. */
-export function failed(error: unknown): Outcome {
+export function toFailure(error: unknown): DeliveryOutcome {
   const { name, message, retryAfterMs } = error as DeliveryFailed
-  const sentence = /^(Timeout|Abort)Error$/.test(name) ? 'There was no answer in time.' : message
-  return { delivered: false, error: sentence, retryAfterMs }
+  const timedOut = /^(Timeout|Abort)Error$/.test(name)
+  return { delivered: false, error: timedOut ? 'There was no answer in time.' : message, retryAfterMs }
 }
 
 /** How much goes into one batch, and how long to wait for it to fill. */
@@ -62,14 +62,14 @@ export interface BatchLimits {
 }
 
 /** A sink of one kind. Every target fulfils `target.contract.test.ts`. */
-export interface Target {
+export interface DeliveryTarget {
   readonly limits: BatchLimits
   /** One attempt. Answers for each parcel in order, or throws when all of them failed for one reason. */
-  deliver(batch: readonly Parcel[], signal: AbortSignal): Promise<readonly Outcome[]>
+  deliver(batch: readonly OutboundEvent[], signal: AbortSignal): Promise<readonly DeliveryOutcome[]>
 }
 
 /** Addresses to use instead of the providers' own: for their local stand-ins and compatible services. */
-export interface Endpoints {
+export interface TargetEndpoints {
   readonly firehose?: string | undefined
   readonly kinesis?: string | undefined
   readonly cloudwatch_logs?: string | undefined
@@ -91,7 +91,7 @@ export interface TargetContext {
   readonly destinationId: string
   readonly outbound: Pick<Outbound, 'fetch'>
   readonly clock: Clock
-  readonly endpoints: Endpoints
+  readonly endpoints: TargetEndpoints
   /** How long one request may take. */
   readonly attemptMs: number
   /** The SDK's own search (environment, profile, instance) when not given. */
@@ -103,9 +103,12 @@ export type TargetKind = keyof TargetSettings
 export type SettingsOf<K extends TargetKind> = NonNullable<TargetSettings[K]>
 
 /** Ends with the time of one request, or earlier with the whole delivery. */
-export function attempt(signal: AbortSignal, { attemptMs }: TargetContext): AbortSignal {
+export function attemptSignal(signal: AbortSignal, { attemptMs }: TargetContext): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(attemptMs)])
 }
 
 /** Makes a target from what a destination says of it. */
-export type TargetMaker<K extends TargetKind> = (settings: SettingsOf<K>, context: TargetContext) => Target
+export type TargetFactory<K extends TargetKind> = (
+  settings: SettingsOf<K>,
+  context: TargetContext,
+) => DeliveryTarget

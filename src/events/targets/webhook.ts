@@ -1,15 +1,22 @@
 import { createHmac } from 'node:crypto'
-import { retryAfter } from './retry-after.ts'
-import { attempt, delivered, failed, type Outcome, type Parcel, type TargetMaker } from './target.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import {
+  attemptSignal,
+  type DeliveryOutcome,
+  delivered,
+  type OutboundEvent,
+  type TargetFactory,
+  toFailure,
+} from './target.ts'
 
-const AT_ONCE = 16
+const MAX_CONCURRENT_REQUESTS = 16
 
 /** An HTTP endpoint of the user's own, one request an event, signed as Standard Webhooks 1.0 says. */
-export const webhook: TargetMaker<'webhook'> = ({ url, secret }, context) => {
+export const webhook: TargetFactory<'webhook'> = ({ url, secret }, context) => {
   const { outbound, clock } = context
   const key = signingKey(secret)
 
-  async function send({ id, body }: Parcel, signal: AbortSignal): Promise<Outcome> {
+  async function send({ id, body }: OutboundEvent, signal: AbortSignal): Promise<DeliveryOutcome> {
     const seconds = Math.floor(clock.now() / 1000)
     const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
     try {
@@ -23,30 +30,30 @@ export const webhook: TargetMaker<'webhook'> = ({ url, secret }, context) => {
           'webhook-signature': `v1,${signature}`,
         },
         body,
-        signal: attempt(signal, context),
+        signal: attemptSignal(signal, context),
       })
       if (status >= 200 && status < 300) return delivered
       return {
         delivered: false,
         error: `The webhook answered ${status}.`,
-        retryAfterMs: retryAfter(headers.get('retry-after'), clock.now()),
+        retryAfterMs: parseRetryAfter(headers.get('retry-after'), clock.now()),
         gone: status === 410,
       }
     } catch (error) {
-      return failed(error)
+      return toFailure(error)
     }
   }
 
   return {
     limits: { maxEvents: 64, maxBytes: 4 * 1024 * 1024, maxEventBytes: 1024 * 1024, lingerMs: 0 },
     async deliver(batch, signal) {
-      const outcomes: Outcome[] = new Array(batch.length)
+      const outcomes: DeliveryOutcome[] = new Array(batch.length)
       let next = 0
-      const lane = async () => {
+      const worker = async () => {
         for (let index = next++; index < batch.length; index = next++)
           outcomes[index] = await send(batch[index]!, signal)
       }
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, batch.length) }, lane))
+      await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT_REQUESTS, batch.length) }, worker))
       return outcomes
     },
   }

@@ -2,7 +2,7 @@ import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { SignatureV4 } from '@smithy/signature-v4'
 import type { SourceData } from '@smithy/types'
-import { type Answer, type Arrival, type Sink, startSink } from './sink.ts'
+import { type ReceivedRequest, type Sink, type SinkResponse, startSink } from './sink.ts'
 
 /** Keys that the cloud's stand-in knows. */
 export const LONG_TERM = { accessKeyId: 'AKIDLONGTERM', secretAccessKey: 'long-term-secret' }
@@ -18,39 +18,39 @@ export interface Cloud extends Sink {
 }
 
 /** Answers an operation, such as `PutRecords`. */
-export type Serve = (operation: string, arrival: Arrival) => Answer
+export type OperationHandler = (operation: string, arrival: ReceivedRequest) => SinkResponse
 
 const SESSION_SECRET = 'session-secret'
 
 /** Starts the stand-in; assuming roles it answers by itself. */
-export async function startCloud(t: TestContext, serve: Serve): Promise<Cloud> {
+export async function startCloud(t: TestContext, serve: OperationHandler): Promise<Cloud> {
   const extras = {
     unsigned: [] as string[],
     expiredTokens: new Set<string>(),
     assumed: [] as { role: string; externalId: string }[],
   }
-  const sink = await startSink(t, async (arrival) => {
-    const name = operationOf(arrival)
-    const complaint = await signatureComplaint(arrival)
-    if (complaint !== undefined) {
-      extras.unsigned.push(`${name}: ${complaint}`)
-      return refusal(name, 403, 'SignatureDoesNotMatch')
+  const sink = await startSink(t, async (request) => {
+    const name = operationName(request)
+    const signatureFailure = await signatureError(request)
+    if (signatureFailure !== undefined) {
+      extras.unsigned.push(`${name}: ${signatureFailure}`)
+      return rejection(name, 403, 'SignatureDoesNotMatch')
     }
-    if (extras.expiredTokens.has(arrival.headers['x-amz-security-token'] ?? ''))
-      return refusal(name, 400, name === 'PutObject' ? 'ExpiredToken' : 'ExpiredTokenException')
-    if (name === 'AssumeRole') return assumeRole(arrival, extras.assumed)
-    return serve(name, arrival)
+    if (extras.expiredTokens.has(request.headers['x-amz-security-token'] ?? ''))
+      return rejection(name, 400, name === 'PutObject' ? 'ExpiredToken' : 'ExpiredTokenException')
+    if (name === 'AssumeRole') return assumeRole(request, extras.assumed)
+    return serve(name, request)
   })
   return Object.assign(sink, extras)
 }
 
-function refusal(operation: string, status: number, type: string): Answer {
+function rejection(operation: string, status: number, type: string): SinkResponse {
   const message = 'The security token or signature is not accepted.'
   return operation === 'PutObject' ? xmlProblem(status, type, message) : problem(status, type, message)
 }
 
 /** An error as the storage service writes it. */
-export function xmlProblem(status: number, code: string, message: string): Answer {
+export function xmlProblem(status: number, code: string, message: string): SinkResponse {
   return {
     status,
     headers: { 'content-type': 'application/xml' },
@@ -59,7 +59,7 @@ export function xmlProblem(status: number, code: string, message: string): Answe
 }
 
 /** An error as the JSON services write it. */
-export function problem(status: number, type: string, message: string): Answer {
+export function problem(status: number, type: string, message: string): SinkResponse {
   return {
     status,
     headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-errortype': type },
@@ -68,7 +68,7 @@ export function problem(status: number, type: string, message: string): Answer {
 }
 
 /** An answer as the JSON services write it. */
-export function json(value: unknown): Answer {
+export function json(value: unknown): SinkResponse {
   return {
     status: 200,
     headers: { 'content-type': 'application/x-amz-json-1.1' },
@@ -76,14 +76,14 @@ export function json(value: unknown): Answer {
   }
 }
 
-function operationOf({ headers, method, body }: Arrival): string {
+function operationName({ headers, method, body }: ReceivedRequest): string {
   const target = headers['x-amz-target']
   if (target !== undefined) return target.split('.')[1] ?? ''
   if (method === 'PUT') return 'PutObject'
   return new URLSearchParams(body.toString()).get('Action') ?? ''
 }
 
-function assumeRole({ body }: Arrival, assumed: Cloud['assumed']): Answer {
+function assumeRole({ body }: ReceivedRequest, assumed: Cloud['assumed']): SinkResponse {
   const form = new URLSearchParams(body.toString())
   assumed.push({ role: form.get('RoleArn') ?? '', externalId: form.get('ExternalId') ?? '' })
   const expiration = new Date(Date.now() + 3_600_000).toISOString()
@@ -121,8 +121,8 @@ const AUTHORIZATION =
   /Credential=([^/]+)\/\d+\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=/
 
 /** Signs what arrived once more and compares: whatever was changed on the way after signing shows. */
-async function signatureComplaint(arrival: Arrival): Promise<string | undefined> {
-  const { headers, method, path, query, body } = arrival
+async function signatureError(request: ReceivedRequest): Promise<string | undefined> {
+  const { headers, method, path, query, body } = request
   const match = AUTHORIZATION.exec(headers.authorization ?? '')
   if (!match) return 'there is no signature'
   const [, keyId = '', region = '', service = '', names = ''] = match
@@ -137,7 +137,7 @@ async function signatureComplaint(arrival: Arrival): Promise<string | undefined>
     applyChecksum: false,
     credentials: { accessKeyId: keyId, secretAccessKey },
   })
-  const again = await signer.sign(
+  const resigned = await signer.sign(
     {
       method,
       protocol: 'http:',
@@ -152,6 +152,6 @@ async function signatureComplaint(arrival: Arrival): Promise<string | undefined>
       signableHeaders: new Set(names.split(';')),
     },
   )
-  const [mine, theirs] = [again.headers.authorization, headers.authorization]
-  return mine === theirs ? undefined : `expected ${mine}, got ${theirs}`
+  const [expected, actual] = [resigned.headers.authorization, headers.authorization]
+  return expected === actual ? undefined : `expected ${expected}, got ${actual}`
 }

@@ -9,8 +9,8 @@ import { createWriter } from './platform.ts'
 // runs fast, so that hours of retries pass in seconds.
 const [dataDir = '', from = '0', to = '0'] = process.argv.slice(2)
 const SPEED = 20_000
-const began = Date.now()
-const clock = { now: () => began + (Date.now() - began) * SPEED, monotonic: () => performance.now() }
+const startedAt = Date.now()
+const clock = { now: () => startedAt + (Date.now() - startedAt) * SPEED, monotonic: () => performance.now() }
 
 const store = await openStore({ dataDir, masterKeyFile: `${dataDir}/master.key`, clock, log: silentLog })
 const events = createEvents({

@@ -12,7 +12,7 @@ import { type DurableStore, draftOf, openStore, type Transaction } from '../../s
 import { createEvents, type Events, type EventsOptions } from '../index.ts'
 
 /** A clock that stands until it is moved. */
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   #now = Date.UTC(2026, 0, 2, 3, 4, 5)
 
   now(): number {
@@ -23,7 +23,7 @@ export class HandClock implements Clock {
     return this.#now
   }
 
-  forward(milliseconds: number): void {
+  advance(milliseconds: number): void {
     this.#now += milliseconds
   }
 }
@@ -69,9 +69,9 @@ export function createWriter(store: DurableStore, author: { principal?: string; 
   return {
     async create<R>(resource: R, body: Record<string, unknown>, id?: string): Promise<string> {
       const { prefix, kind } = resource as Resource
-      const fresh = id ?? newId(prefix)
-      await write(kind, fresh, 'create', (tx) => tx.insert(draft(resource as Resource, fresh, body)))
-      return fresh
+      const newRowId = id ?? newId(prefix)
+      await write(kind, newRowId, 'create', (tx) => tx.insert(draft(resource as Resource, newRowId, body)))
+      return newRowId
     },
     async update<R>(resource: R, id: string, body: Record<string, unknown>): Promise<void> {
       await write((resource as Resource).kind, id, 'update', (tx) =>
@@ -127,14 +127,14 @@ export function createTestEvents(
 
 /** Waits for something to come to pass, up to a deadline. */
 export async function until<T>(
-  look: () => T | undefined | false | Promise<T | undefined | false>,
+  check: () => T | undefined | false | Promise<T | undefined | false>,
   milliseconds = 10_000,
 ): Promise<T> {
   const deadline = performance.now() + milliseconds
   for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (performance.now() > deadline) throw new Error(`It did not come to pass in time: ${look}`)
+    const result = await check()
+    if (result !== undefined && result !== false) return result
+    if (performance.now() > deadline) throw new Error(`It did not come to pass in time: ${check}`)
     await delay(2)
   }
 }

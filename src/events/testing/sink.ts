@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
 /** A request as it arrived. */
-export interface Arrival {
+export interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly query: URLSearchParams
@@ -13,7 +13,7 @@ export interface Arrival {
 }
 
 /** How a sink answers. */
-export interface Answer {
+export interface SinkResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
@@ -22,21 +22,21 @@ export interface Answer {
 /** A local server standing in for a receiver of events: keeps what arrives, and answers as the test says. */
 export interface Sink {
   readonly url: string
-  readonly arrivals: readonly Arrival[]
+  readonly arrivals: readonly ReceivedRequest[]
   /** `never` leaves requests without an answer until the test ends. */
-  answer: (arrival: Arrival) => Answer | 'never' | Promise<Answer | 'never'>
+  respond: (request: ReceivedRequest) => SinkResponse | 'never' | Promise<SinkResponse | 'never'>
   close(): Promise<void>
 }
 
 /** Starts a sink on a free port of the loopback address. */
-export async function startSink(t: TestContext, answer: Sink['answer']): Promise<Sink> {
-  const arrivals: Arrival[] = []
-  const sink = { arrivals, answer }
+export async function startSink(t: TestContext, respond: Sink['respond']): Promise<Sink> {
+  const arrivals: ReceivedRequest[] = []
+  const sink = { arrivals, respond }
   const server = createServer((request, response) => {
-    void receive(request).then(async (arrival) => {
-      arrivals.push(arrival)
-      const given = await sink.answer(arrival)
-      if (given !== 'never') respond(response, given)
+    void receive(request).then(async (received) => {
+      arrivals.push(received)
+      const reply = await sink.respond(received)
+      if (reply !== 'never') sendResponse(response, reply)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -49,19 +49,19 @@ export async function startSink(t: TestContext, answer: Sink['answer']): Promise
   return Object.assign(sink, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close })
 }
 
-async function receive(request: IncomingMessage): Promise<Arrival> {
-  const pieces: Buffer[] = []
-  for await (const piece of request) pieces.push(piece)
+async function receive(request: IncomingMessage): Promise<ReceivedRequest> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
   const url = new URL(request.url ?? '/', 'http://sink')
   return {
     method: request.method ?? '',
     path: url.pathname,
     query: url.searchParams,
     headers: request.headers as Record<string, string>,
-    body: Buffer.concat(pieces),
+    body: Buffer.concat(chunks),
   }
 }
 
-function respond(response: ServerResponse, { status, headers = {}, body = '' }: Answer): void {
+function sendResponse(response: ServerResponse, { status, headers = {}, body = '' }: SinkResponse): void {
   response.writeHead(status, headers).end(body)
 }
