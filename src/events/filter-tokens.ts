@@ -1,6 +1,6 @@
 /** A filter that cannot be used, with a sentence saying what is wrong and where. */
 export class FilterProblem extends Error {
-  override name = 'FilterProblem'
+  override name = 'FilterError'
   /** Counted from 1. */
   readonly column: number
 

@@ -22,15 +22,15 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const NUMBER_LENGTH = 10
 const RANDOM_LENGTH = 17
 
-/** The end of an account's chain: its last record. */
+/** The head of an account's chain: its last record. */
 export interface ChainHead {
   readonly id: string
   readonly hash: string
 }
 
 /**
- * The record that follows `end` in an account's chain. Its digest covers the one before it and is keyed with a secret
- * that the database holds only sealed, so that neither an edit nor a rewritten chain fits.
+ * Creates the record after `head` in an account's chain. Its digest covers the previous digest and is keyed with a secret
+ * that is sealed in the database, so that neither an edited record nor a rewritten chain verifies.
  */
 export function nextRecord(
   key: Buffer,
@@ -42,13 +42,13 @@ export function nextRecord(
   return { ...unsigned, hash: digest(key, head?.hash ?? '', unsigned) }
 }
 
-/** Reads the end of an account's chain. */
+/** Reads the head of an account's chain. */
 export async function readChainHead(sql: Sql, account: string): Promise<ChainHead | undefined> {
   const row = await sql.get('SELECT id, hash FROM audit_heads WHERE account = ?', account)
   return row && { id: String(row.id), hash: String(row.hash) }
 }
 
-/** The changes that write records, and where the chains of their accounts end now. */
+/** The changes that write records and the new chain heads of their accounts. */
 export function auditChanges(records: readonly AuditRecord[]): SqlChange[] {
   const heads = new Map(records.map(({ account, id, hash }) => [account, [account, id, hash]]))
   return [
@@ -80,7 +80,7 @@ export async function auditPage(
   return records.map(toRecord)
 }
 
-/** Walks a chain from its beginning; answers with the id of the first record that does not fit. */
+/** Verifies a chain from its beginning; returns the id of the first record that does not match. */
 export async function verifyChain(sql: Sql, key: Buffer, account: string): Promise<string | undefined> {
   const head = await readChainHead(sql, account)
   let previous: ChainHead | undefined
@@ -91,7 +91,7 @@ export async function verifyChain(sql: Sql, key: Buffer, account: string): Promi
       previous?.id ?? '',
     )
     for (const record of page.map(toRecord)) {
-      // Records written after the check began are left to the next one.
+      // Records written after the verification began are left to the next one.
       if (head && record.id > head.id) return previous?.id === head.id ? undefined : head.id
       const number = previous ? recordNumber(previous.id) + 1 : 1
       const { hash, ...unsigned } = record
@@ -100,10 +100,10 @@ export async function verifyChain(sql: Sql, key: Buffer, account: string): Promi
       previous = record
     }
     if (page.length < 500) break
-    // The embedded engine answers without waiting: others get their turn here.
+    // The embedded engine is synchronous: yields to the event loop.
     await new Promise(setImmediate)
   }
-  // A chain cut at its end fits as far as it goes, but not as far as it should.
+  // A truncated chain verifies, but does not reach its head.
   if (previous?.id !== head?.id || previous?.hash !== head?.hash) return head?.id ?? previous?.id
   return undefined
 }
@@ -145,7 +145,7 @@ function toRecord(record: SqlRecord): AuditRecord {
   }
 }
 
-/** An id in the usual form that begins with the record's number, so that ids sort exactly as the chain runs. */
+/** An id in the usual form that begins with the record's number, so that ids sort in chain order. */
 function recordId(number: number): string {
   let digits = ''
   for (let remaining = number; digits.length < NUMBER_LENGTH; remaining = Math.floor(remaining / 62)) {

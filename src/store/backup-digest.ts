@@ -5,15 +5,15 @@ import { BackupRefused } from './backup-refused.ts'
 
 const LABEL = 'adit-backup-sha256:'
 const TRAILER_BYTES = LABEL.length + 64 + 1
-// "Adit": SQLite keeps it in the file's header, so that a backup that lost its digest is not taken for an old one.
+// "Adit" in the header of the SQLite file: a backup that lost its digest is not mistaken for an old one.
 const APPLICATION_ID = 0x41_64_69_74
 const CHUNK_BYTES = 1024 * 1024
 
-/** Ends a finished backup with the digest of all its bytes. SQLite reads no further than the pages in its header. */
+/** Appends the digest of a finished backup. SQLite ignores bytes after the page count in the header. */
 export function appendDigest(file: string): void {
   const database = new DatabaseSync(file)
   try {
-    // One file without a log beside it, wherever it is copied to.
+    // A single file without a write-ahead log.
     database.exec(`PRAGMA journal_mode = DELETE; PRAGMA application_id = ${APPLICATION_ID}`)
   } finally {
     database.close()
@@ -22,8 +22,8 @@ export function appendDigest(file: string): void {
 }
 
 /**
- * Compares a backup with its digest. Answers with how many bytes are the database; undefined for a backup of an earlier
- * release, which has no digest. Throws when a single bit is not as it was written.
+ * Verifies a backup against its digest. Returns the length of the database; undefined for a backup of an earlier release,
+ * which has no digest. Throws when a single bit differs.
  */
 export function verifyDigest(file: string): number | undefined {
   const { size } = statSync(file)

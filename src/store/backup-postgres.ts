@@ -10,7 +10,7 @@ import { SqliteEngine } from './sqlite.ts'
 
 const PAGE_SIZE = 1_000
 
-/** Copies all tables of a PostgreSQL database, in the view of one moment, into an SQLite file. */
+/** Copies a snapshot of all tables of a PostgreSQL database into an SQLite file. */
 export async function dumpPostgres(url: string, file: string, log: Logger): Promise<void> {
   const source = new PostgresEngine(url, log)
   try {

@@ -1,4 +1,4 @@
-/** A backup cannot be made or restored; the message says what to do. */
+/** A backup cannot be written or restored; the message says what to do. */
 export class BackupRefused extends Error {
-  override name = 'BackupRefused'
+  override name = 'BackupError'
 }

@@ -72,7 +72,7 @@ async function readTables(store: DurableStore): Promise<Record<string, unknown[]
 
 for (const from of ['sqlite', 'postgres'] as const) {
   for (const to of ['sqlite', 'postgres'] as const) {
-    test(`a backup of ${from} is restored into ${to} with everything in it`, async (t) => {
+    test(`a backup of ${from} is restored into ${to} completely`, async (t) => {
       const source = await createLocation(t, from)
       const secret = `canary${randomBytes(16).toString('hex')}`
       const store = await openAt(t, source)
@@ -106,7 +106,7 @@ for (const from of ['sqlite', 'postgres'] as const) {
   }
 }
 
-test('a backup made while others write is whole', async (t) => {
+test('a backup taken during writes is consistent', async (t) => {
   const source = await createLocation(t, 'sqlite')
   const archives = createDirectory(t)
   const writers = await startWriters(source.dataDir, undefined, 'run')
@@ -123,7 +123,7 @@ test('a backup made while others write is whole', async (t) => {
   assert.deepEqual(readdirSync(archives).sort(), ['1', '2', '3'])
 })
 
-test('a restored database without its master key does not start, and says what is missing', async (t) => {
+test('a restored database without its master key does not open, and the error says what is missing', async (t) => {
   const source = await createLocation(t, 'sqlite')
   await put(await openAt(t, source), draft({ secrets: { token: 'sealed' } }))
   const archive = join(createDirectory(t), 'backup.db')
@@ -154,7 +154,7 @@ test('a backup never replaces a file, and a restore never replaces a database', 
   await assert.rejects(restore(await createLocation(t, 'sqlite'), `${archive}.3`), /There is no file/)
 })
 
-/** Makes a backup what it was in releases that wrote no digest. */
+/** Turns a backup into one of a release that wrote no digest. */
 function withoutDigest(file: string, statements = ''): void {
   const database = new DatabaseSync(file)
   database.exec(`PRAGMA application_id = 0; ${statements}`)
@@ -165,35 +165,35 @@ function withoutDigest(file: string, statements = ''): void {
 }
 
 for (const engine of ['sqlite', 'postgres'] as const)
-  test(`a backup of ${engine} with any flipped bit or missing byte is refused`, async (t) => {
+  test(`a backup of ${engine} with any flipped bit or missing byte is rejected`, async (t) => {
     const source = await createLocation(t, engine)
     await put(await openAt(t, source), ...Array.from({ length: 50 }, () => draft()))
     const archive = join(createDirectory(t), 'backup.db')
     await backup(source, archive)
-    const whole = readFileSync(archive)
+    const intact = readFileSync(archive)
     const random = createRandom()
     t.diagnostic(`SEED=${random.seed}`)
     const target = await createLocation(t, 'sqlite')
-    const trailer = Array.from({ length: 90 }, (_, index) => whole.length - 1 - index)
-    const anywhere = Array.from({ length: 300 }, () => random.below(whole.length))
+    const trailer = Array.from({ length: 90 }, (_, index) => intact.length - 1 - index)
+    const anywhere = Array.from({ length: 300 }, () => random.below(intact.length))
 
-    for (const at of [...anywhere, ...trailer, ...Array.from({ length: 100 }, (_, index) => index)]) {
-      const damaged = Buffer.from(whole)
-      damaged[at]! ^= 1 << random.below(8)
+    for (const offset of [...anywhere, ...trailer, ...Array.from({ length: 100 }, (_, index) => index)]) {
+      const damaged = Buffer.from(intact)
+      damaged[offset]! ^= 1 << random.below(8)
       writeFileSync(archive, damaged)
-      await assert.rejects(restore(target, archive), BackupRefused, `a bit of byte ${at} is flipped`)
+      await assert.rejects(restore(target, archive), BackupRefused, `a bit of byte ${offset} is flipped`)
     }
-    for (const length of [0, 1, 71, 4096, whole.length - 84, whole.length - 1]) {
-      writeFileSync(archive, whole.subarray(0, length))
+    for (const length of [0, 1, 71, 4096, intact.length - 84, intact.length - 1]) {
+      writeFileSync(archive, intact.subarray(0, length))
       await assert.rejects(restore(target, archive), BackupRefused, `cut to ${length} bytes`)
     }
 
     assert.deepEqual(readdirSync(target.dataDir), [])
-    writeFileSync(archive, whole)
+    writeFileSync(archive, intact)
     assert.deepEqual(await restore(target, archive), { verified: true })
   })
 
-test('a backup of an earlier release, without a digest, is restored and said to be unverified', async (t) => {
+test('a backup of an earlier release, without a digest, is restored and reported as unverified', async (t) => {
   const source = await createLocation(t, 'sqlite')
   const store = await openAt(t, source)
   await put(store, draft({ id: 'th_1' }))
@@ -209,7 +209,7 @@ test('a backup of an earlier release, without a digest, is restored and said to 
 })
 
 for (const engine of ['sqlite', 'postgres'] as const)
-  test(`a backup of ${engine} to a full disk says so and leaves nothing behind`, async (t) => {
+  test(`a backup of ${engine} to a full disk fails with a clear error and leaves no files`, async (t) => {
     const disk = await mountSmallDisk(t, 2)
     if (disk === undefined) return
     const source = await createLocation(t, engine)
@@ -226,7 +226,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     assert.deepEqual(readdirSync(disk.path), before)
   })
 
-test('a damaged or newer backup is refused and leaves nothing behind', async (t) => {
+test('a damaged or newer backup is rejected and leaves no files', async (t) => {
   const source = await createLocation(t, 'sqlite')
   await put(await openAt(t, source), ...Array.from({ length: 200 }, () => draft()))
   const archive = join(createDirectory(t), 'backup.db')

@@ -20,7 +20,7 @@ import { NewerSchema } from './migrations.ts'
 import { migrations } from './schema.ts'
 import { DATABASE_FILE, isDiskFull } from './sqlite.ts'
 
-/** Which database to back up or to fill, named as for `openStore`. */
+/** The database to back up or to restore into, identified as for `openStore`. */
 export interface BackupOptions {
   readonly url?: string | undefined
   readonly dataDir: string
@@ -28,8 +28,8 @@ export interface BackupOptions {
 }
 
 /**
- * Writes a backup of the database, as it is at one moment, while it is in use. The file is the same for both engines,
- * so that one can be restored into the other. Secrets in it stay sealed, and the master key is not in it.
+ * Writes a consistent backup of the database while it is in use. The file format is the same for both engines, so that a
+ * backup of one can be restored into the other. Secrets stay sealed, and the master key is not included.
  */
 export async function backup({ url, dataDir, log }: BackupOptions, target: string): Promise<void> {
   if (existsSync(target)) throw new BackupRefused(`${target} exists already: name a new file for the backup.`)
@@ -41,8 +41,8 @@ export async function backup({ url, dataDir, log }: BackupOptions, target: strin
 }
 
 /**
- * Fills an empty data directory, or an empty PostgreSQL database, from a backup. Answers whether the backup had a digest to
- * compare it with; those of earlier releases have none.
+ * Restores a backup into an empty data directory or PostgreSQL database. Returns whether the backup was verified by its
+ * digest; backups of earlier releases have none.
  */
 export async function restore(
   { url, dataDir, log }: BackupOptions,
@@ -78,7 +78,7 @@ function dumpSqlite(file: string, target: string): void {
   }
 }
 
-/** Answers with how many bytes of the file are the database; undefined when it has no digest. */
+/** Returns the length of the database within the file; undefined when the file has no digest. */
 function verifyArchive(source: string): number | undefined {
   if (!existsSync(source)) throw new BackupRefused(`There is no file ${source}.`)
   const length = verifyDigest(source)
@@ -103,7 +103,7 @@ function verifyArchive(source: string): number | undefined {
   }
 }
 
-/** Lets `write` make the file under another name first: under its own name it is there whole and durable, or not at all. */
+/** Writes to a temporary file and renames it: under its final name the file is complete and durable, or absent. */
 async function writeAtomically(file: string, write: (tempFile: string) => Promise<void>): Promise<void> {
   const tempFile = `${file}.part`
   removeTempFile(tempFile)
@@ -125,7 +125,7 @@ async function writeAtomically(file: string, write: (tempFile: string) => Promis
   }
 }
 
-/** SQLite leaves its own files beside a database that it could not finish. */
+/** SQLite leaves its own files next to an unfinished database. */
 function removeTempFile(tempFile: string): void {
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(tempFile + suffix, { force: true })
 }

@@ -1,7 +1,7 @@
 import type { Head, Sql, SqlRecord, SqlValue } from './sql.ts'
 import type { Change } from './store.ts'
 
-/** The columns of a change, in the order in which calls log them. */
+/** The columns of a change, in the order of `PendingChange`. */
 export const CHANGE_COLUMNS = [
   'revision',
   'at',
@@ -15,18 +15,18 @@ export const CHANGE_COLUMNS = [
   'credential',
 ] as const
 
-/** A change that is not written yet. */
+/** The column values of a change that is not written yet. */
 export type PendingChange = readonly SqlValue[]
 
 /** The statement that reads the head. */
 export const SELECT_HEAD = 'SELECT revision, pruned, audits FROM head'
 
-/** Where the store stands. */
+/** Reads the head. */
 export async function readHead(sql: Sql): Promise<Head> {
   return toHead(await sql.get(SELECT_HEAD))
 }
 
-/** The head as an engine reads it. */
+/** Converts the row that `SELECT_HEAD` returns. */
 export function toHead(record: SqlRecord | undefined): Head {
   return {
     revision: Number(record?.revision),
@@ -45,7 +45,7 @@ export async function changesAfter(sql: Sql, after: number, limit: number): Prom
   return records.map(toChange)
 }
 
-/** Forgets the oldest changes up to a revision, at most `limit` of them; answers whether there is more to forget. */
+/** Deletes up to `limit` of the oldest changes up to a revision; returns whether more remain. */
 export async function pruneBatch(sql: Sql, upTo: number, limit: number): Promise<boolean> {
   const lastOfBatch = await sql.get(
     'SELECT revision FROM changes WHERE revision <= ? ORDER BY revision LIMIT 1 OFFSET ?',

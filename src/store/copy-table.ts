@@ -3,8 +3,8 @@ import type { Sql, SqlValue } from './sql.ts'
 const PAGE_SIZE = 200
 
 /**
- * Replaces what a table of an SQLite database holds by what the same table of another database does, in the order of its
- * primary key. A table that the target does not have is left out.
+ * Replaces the rows of a table in an SQLite database with those of the same table in another database, in primary key
+ * order. A table that the target does not have is skipped.
  */
 export async function copyTable(from: Sql, to: Sql, table: string): Promise<void> {
   const info = await to.all(`PRAGMA table_info(${table})`)
@@ -27,7 +27,7 @@ export async function copyTable(from: Sql, to: Sql, table: string): Promise<void
     if (rows.length < PAGE_SIZE) return
     const lastRow = rows.at(-1)!
     cursor = key.map((name) => lastRow[columns.indexOf(name)]!)
-    // The embedded engine answers without waiting: others get their turn here.
+    // The embedded engine is synchronous: yields to the event loop.
     await new Promise(setImmediate)
   }
 }

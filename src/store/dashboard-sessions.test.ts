@@ -6,12 +6,12 @@ import { type DashboardSession, openDashboardSessions } from './index.ts'
 const LIMITS = { keep: 50, createdAfter: 0, seenAfter: 0 }
 
 function session(id: string, changes: Partial<DashboardSession> = {}): DashboardSession {
-  const usual = { account: 'ac_1', owner: 'usr_1', apiKey: undefined, createdAt: 1000, seenAt: 1000 }
-  return { id, ...usual, ...changes }
+  const defaults = { account: 'ac_1', owner: 'usr_1', apiKey: undefined, createdAt: 1000, seenAt: 1000 }
+  return { id, ...defaults, ...changes }
 }
 
 for (const [engine, start] of Object.entries(engines)) {
-  test(`${engine}: a session is found by its digest, used and ended`, async (t) => {
+  test(`${engine}: a session is found by its digest, touched and removed`, async (t) => {
     const sessions = openDashboardSessions((await start(t)).store)
     await sessions.add('one', session('das_1'), LIMITS)
     await sessions.add('two', session('das_2', { apiKey: 'ak_1', owner: 'bot_1' }), LIMITS)
@@ -28,23 +28,23 @@ for (const [engine, start] of Object.entries(engines)) {
     assert.ok(await sessions.find('two'))
   })
 
-  test(`${engine}: all sessions of an owner end but one`, async (t) => {
+  test(`${engine}: all sessions of an owner but one are removed`, async (t) => {
     const sessions = openDashboardSessions((await start(t)).store)
     for (const number of [1, 2, 3]) await sessions.add(`d${number}`, session(`das_${number}`), LIMITS)
     await sessions.add('other', session('das_4', { owner: 'usr_2' }), LIMITS)
 
     await sessions.removeOf('usr_1', 'das_2')
 
-    const left = await Promise.all(['d1', 'd2', 'd3', 'other'].map((digest) => sessions.find(digest)))
+    const remaining = await Promise.all(['d1', 'd2', 'd3', 'other'].map((digest) => sessions.find(digest)))
     assert.deepEqual(
-      left.map((found) => found?.id),
+      remaining.map((session) => session?.id),
       [undefined, 'das_2', undefined, 'das_4'],
     )
     await sessions.removeOf('usr_1')
     assert.equal(await sessions.find('d2'), undefined)
   })
 
-  test(`${engine}: a new session sweeps out those that ended, and the owner's oldest beyond the limit`, async (t) => {
+  test(`${engine}: adding a session deletes expired ones and the owner's oldest beyond the limit`, async (t) => {
     const sessions = openDashboardSessions((await start(t)).store)
     await sessions.add('idle', session('das_1', { owner: 'usr_2', createdAt: 90, seenAt: 100 }), LIMITS)
     await sessions.add('old', session('das_2', { owner: 'usr_3', createdAt: 10, seenAt: 500 }), LIMITS)
@@ -54,9 +54,9 @@ for (const [engine, start] of Object.entries(engines)) {
     for (const number of [4, 5, 6]) await sessions.add(`d${number}`, session(`das_${number}`), limits)
 
     const digests = ['idle', 'old', 'kept', 'd4', 'd5', 'd6']
-    const left = await Promise.all(digests.map((digest) => sessions.find(digest)))
+    const remaining = await Promise.all(digests.map((digest) => sessions.find(digest)))
     assert.deepEqual(
-      digests.filter((_, index) => left[index] !== undefined),
+      digests.filter((_, index) => remaining[index] !== undefined),
       ['kept', 'd5', 'd6'],
     )
   })

@@ -1,23 +1,23 @@
 import type { DurableStore } from './durable-store.ts'
 import type { SqlRecord } from './sql.ts'
 
-/** A browser that has signed in to the dashboard. */
+/** A signed-in browser session of the dashboard. */
 export interface DashboardSession {
   readonly id: string
   readonly account: string
-  /** The user or bot that has signed in. */
+  /** The user or bot that signed in. */
   readonly owner: string
-  /** The API key it signed in with; undefined for a password. */
+  /** The API key used to sign in; undefined for a password. */
   readonly apiKey: string | undefined
   readonly createdAt: number
-  /** When it was last used, to within what `touch` is told. */
+  /** The time of the last `touch`. */
   readonly seenAt: number
 }
 
-/** Sessions of browsers, by the digest of their token. They are no resources: nobody follows or lists them. */
+/** Browser sessions by the digest of their token. They are not resources: they are not followed or listed. */
 export interface DashboardSessions {
   find(digest: string): Promise<DashboardSession | undefined>
-  /** Adds a session; forgets all that ended before, and the owner's oldest beyond `keep`. */
+  /** Adds a session; deletes expired sessions, and the owner's oldest beyond `max`. */
   add(
     digest: string,
     session: DashboardSession,
@@ -25,11 +25,11 @@ export interface DashboardSessions {
   ): Promise<void>
   touch(digest: string, seenAt: number): Promise<void>
   remove(digest: string): Promise<void>
-  /** Ends all sessions of a user or bot but the one with this id. */
+  /** Deletes all sessions of a user or bot except the one with this id. */
   removeOf(owner: string, except?: string): Promise<void>
 }
 
-/** The sessions in the tables of a store. */
+/** Opens the dashboard sessions of a store. */
 export function openDashboardSessions({ engine, inTransaction }: DurableStore): DashboardSessions {
   return {
     async find(digest) {

@@ -13,33 +13,33 @@ import { CallTransaction } from './transaction.ts'
 import { openVault, settingSealContext, type Vault } from './vault.ts'
 import { type CallBody, WriteQueue } from './write-queue.ts'
 
-/** The setting that the audit chain is sealed with; the last thing a new master key is put to. */
+/** The setting with the sealed key of the audit chain; a rotation of the master key rewraps it last. */
 export const AUDIT_KEY_SETTING = 'store.audit_key'
 const PRUNE_BATCH_SIZE = 5_000
-/** The setting that is written to see whether writes work again. */
+/** The setting that the write probe updates. */
 const PROBE_SETTING = 'store.probe'
 
-/** Puts a question to whoever can answer it now. */
+/** Runs a read on the database, or on the fallback copy while the database is unavailable. */
 export type Query = <T>(read: (sql: Sql) => MaybePromise<T>) => Promise<T>
 
-/** A store with the ways into its engine that rotation needs; other parts see it as a `Store`. */
+/** A store with the access to its engine that key rotation needs; other parts see it as a `Store`. */
 export interface DurableStore extends Store {
   readonly engine: Engine
   readonly vault: Vault
-  /** Asks the database, or what is known of it here while it is away. */
+  /** Runs a read on the database, or on the fallback copy while the database is unavailable. */
   readonly query: Query
-  /** Answers while writes can be made durable, or throws why not: for readiness. Writes only after a write has failed. */
+  /** Readiness check: throws when writes cannot be made durable. Probes with a write only after a write has failed. */
   checkWritable(): Promise<void>
-  /** Runs statements of the store's own in one durable transaction. */
+  /** Runs statements in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
 }
 
-/** Makes the store of an engine whose tables are up to date. */
+/** Creates the store of an engine whose tables are migrated. */
 export async function createDurableStore(options: {
   engine: Engine
-  /** Left out where nothing can be known of a database that is away. */
+  /** Left out where there is no fallback copy. */
   query?: Query | undefined
-  /** Called after each commit of this process: the database is there. */
+  /** Called after each commit of this process. */
   onCommit?: (() => void) | undefined
   masterKeyFile: string
   clock: Clock
@@ -58,9 +58,9 @@ export async function createDurableStore(options: {
   const inTransaction = <T>(body: CallBody<T>) => queue.submit(body)
   let closing: Promise<void> | undefined
   let probeInFlight: Promise<void> | undefined
-  // Readiness is asked by anybody at any rate: one probe serves all who ask meanwhile.
+  // Readiness may be polled at any rate: concurrent checks share one probe.
   const probe = () => {
-    // Another value each time: a page that would not change is not written.
+    // A new value each time: an unchanged page would not be written.
     probeInFlight ??= inTransaction((callSql) =>
       putSetting(callSql, vault, PROBE_SETTING, randomUUID(), false),
     ).finally(() => {
@@ -95,7 +95,7 @@ export async function createDurableStore(options: {
     verifyAudit: (account) => verifyChain(sql, auditKey, account),
     async setting(key) {
       const statement = 'SELECT value, sealed FROM settings WHERE name = ?'
-      // That there is none only the database can say: it may be the newest of all.
+      // Only the database can confirm that a setting is absent: the copy may lack the newest.
       const setting = (await fallbackSql.get(statement, key)) ?? (await sql.get(statement, key))
       if (!setting) return undefined
       const value = String(setting.value)
@@ -134,7 +134,7 @@ function createScan(sql: Sql, vault: Vault): Store['scan'] {
   }
 }
 
-/** The same statements, asked for what is known while the database is away. */
+/** Reads go to the fallback copy while the database is unavailable; writes always go to the database. */
 function withFallback(sql: Sql, query: Query): Sql {
   return {
     get: (...statement) => query((source) => source.get(...statement)),
@@ -161,7 +161,7 @@ async function openSecrets(
   if (secrets) return secrets
   const transaction = await engine.begin()
   try {
-    // Another process may have been faster.
+    // Another process may have created the keys meanwhile.
     const existing = await openExisting(transaction)
     const vault = existing?.vault ?? (await openVault(transaction, keyFile))
     const auditKey = existing?.auditKey ?? randomBytes(32)

@@ -39,7 +39,7 @@ function events(count: number, destination = 'ed_a'): QueuedEvent[] {
   }))
 }
 
-const ids = (found: readonly { id: string }[]) => found.map(({ id }) => Number(id.slice(3)))
+const ids = (listed: readonly { id: string }[]) => listed.map(({ id }) => Number(id.slice(3)))
 const all = { limit: 10_000, maxBytes: 10_000_000 }
 
 const engines = {
@@ -48,7 +48,7 @@ const engines = {
 }
 
 for (const [engine, create] of Object.entries(engines)) {
-  test(`${engine}: what is added is due at once, in its order and cut by number and size`, async (t) => {
+  test(`${engine}: added events are due immediately, in order and limited by number and size`, async (t) => {
     const queue = openEventQueue(await create(t))
 
     await queue.add(events(700), { now: 100, limit: LIMIT })
@@ -62,7 +62,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await queue.nextDueAt('ed_b'), undefined)
   })
 
-  test(`${engine}: changes are taken over once, together with the cursor`, async (t) => {
+  test(`${engine}: the events of changes are added once, together with the cursor`, async (t) => {
     const store = await create(t)
     const queue = openEventQueue(store)
     const lease = (await store.lease('events', 'one', 60_000))!
@@ -78,7 +78,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal((await queue.listDue('ed_a', 100, all)).length, 1)
   })
 
-  test(`${engine}: whoever has lost the lease takes nothing over`, async (t) => {
+  test(`${engine}: a process that has lost the lease adds nothing`, async (t) => {
     const store = await create(t)
     const queue = openEventQueue(store)
     const lease = (await store.lease('events', 'one', 60_000))!
@@ -94,7 +94,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.deepEqual(await queue.listDue('ed_a', 100, all), [])
   })
 
-  test(`${engine}: what is over the limit is counted and not kept`, async (t) => {
+  test(`${engine}: events over the limit are counted and not stored`, async (t) => {
     const queue = openEventQueue(await create(t))
 
     await queue.add(events(3), { now: 1, limit: 5 })
@@ -108,7 +108,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal((await queue.listDue('ed_a', 1, all)).length, 5)
   })
 
-  test(`${engine}: a batch is settled: delivered gone, failed later, given up dead`, async (t) => {
+  test(`${engine}: settling a batch deletes delivered events, reschedules failed ones and buries the rest`, async (t) => {
     const queue = openEventQueue(await create(t))
     await queue.add(events(5), { now: 1, limit: LIMIT })
     const settlement = {
@@ -123,7 +123,7 @@ for (const [engine, create] of Object.entries(engines)) {
     }
 
     await queue.settle(settlement)
-    // Another process that worked on the same batch comes late.
+    // Another process settles the same batch later.
     await queue.settle({ ...settlement, failed: [] })
 
     assert.deepEqual(await queue.listDue('ed_a', 499, all), [])
@@ -158,7 +158,7 @@ for (const [engine, create] of Object.entries(engines)) {
     })
   })
 
-  test(`${engine}: dead events are replayed from the start, all or by id, as far as there is room`, async (t) => {
+  test(`${engine}: dead letters are replayed from the first attempt, all or by id, up to the capacity`, async (t) => {
     const queue = openEventQueue(await create(t))
     await queue.add(events(4), { now: 1, limit: LIMIT })
     await queue.settle({
@@ -187,7 +187,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.deepEqual([state?.queued, state?.dead, state?.goneRevision], [3, 1, undefined])
   })
 
-  test(`${engine}: the dead are forgotten when they are old, everything with its destination`, async (t) => {
+  test(`${engine}: a purge deletes old dead letters and everything of deleted destinations`, async (t) => {
     const store = await create(t)
     const queue = openEventQueue(store)
     await store.write({}, async (tx) => {

@@ -2,25 +2,25 @@ import type { DurableStore } from './durable-store.ts'
 import { requireLease } from './leases.ts'
 import type { Sql, SqlRecord } from './sql.ts'
 
-/** One event for one destination, as it is queued. */
+/** One event for one destination. */
 export interface QueuedEvent {
   readonly destination: string
   readonly account: string
   readonly id: string
   readonly type: string
-  /** When it happened, in milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   readonly at: number
   readonly body: string
 }
 
-/** A queued event with the attempts made so far. */
+/** A queued event with its number of attempts so far. */
 export interface PendingEvent extends QueuedEvent {
   readonly attempts: number
   readonly firstAt: number
   readonly dueAt: number
 }
 
-/** An event that was given up, kept until it is replayed or too old. */
+/** An event that failed for good, kept until it is replayed or expires. */
 export interface DeadLetter extends QueuedEvent {
   readonly attempts: number
   readonly firstAt: number
@@ -28,39 +28,39 @@ export interface DeadLetter extends QueuedEvent {
   readonly error: string
 }
 
-/** What is known of the deliveries to one destination. */
+/** Counters and state of the deliveries to one destination. */
 export interface SinkState {
   readonly destination: string
   readonly account: string
   readonly queued: number
   readonly queuedBytes: number
   readonly dead: number
-  /** How many were ever queued: tells whether there is something new. */
+  /** The number of events ever queued: grows when there is new work. */
   readonly enqueued: number
   readonly delivered: number
-  /** Attempts that failed. */
+  /** Failed attempts. */
   readonly failed: number
-  /** Events that found no room. */
+  /** Events dropped because the queue was full. */
   readonly overflowed: number
   readonly lastSuccessAt: number | undefined
   readonly lastErrorAt: number | undefined
   readonly lastError: string | undefined
-  /** The destination's revision at which its receiver wanted nothing more; a later revision starts afresh. */
+  /** The revision of the destination at which its receiver answered 410 Gone; a later revision is tried again. */
   readonly goneRevision: number | undefined
 }
 
-/** What became of one batch. */
+/** The result of one batch. */
 export interface Settlement {
   readonly destination: string
   readonly account: string
   readonly now: number
   readonly delivered: readonly string[]
-  /** Events tried in vain; those without `dueAt` are dead. */
+  /** Failed events; those without `dueAt` become dead letters. */
   readonly failed: readonly { ids: readonly string[]; error: string; dueAt: number | undefined }[]
   readonly goneRevision?: number | undefined
 }
 
-/** Deliveries that were not queued here, for the state of their destination. */
+/** Counts of deliveries that bypassed this queue, for the state of their destination. */
 export interface DeliveryCounts {
   readonly destination: string
   readonly account: string
@@ -69,19 +69,19 @@ export interface DeliveryCounts {
   readonly failed: number
   readonly overflowed: number
   readonly error?: string | undefined
-  /** As in a settlement; null when the receiver has taken an event again. */
+  /** As in a settlement; null when the receiver has accepted an event again. */
   readonly goneRevision?: number | null | undefined
 }
 
-/** The durable queue of events: at least once, a queue of its own for each destination. */
+/** The durable event queue: at-least-once delivery, with a separate queue for each destination. */
 export interface EventQueue {
   /** The revision up to which changes have been turned into events; undefined before the first. */
   cursor(): Promise<number | undefined>
-  /** Adds events up to `limit` for each destination, and counts those that found no room. */
+  /** Adds events up to `limit` for each destination, and counts the overflow. */
   add(events: readonly QueuedEvent[], options: { now: number; limit: number }): Promise<void>
   /**
-   * Adds the events of the changes between two revisions and moves the cursor, all in one transaction. False when
-   * somebody else has moved it: then nothing was added.
+   * Adds the events of the changes between two revisions and moves the cursor in one transaction. False when another
+   * process has moved the cursor: nothing was added.
    */
   addChanges(
     events: readonly QueuedEvent[],
@@ -99,26 +99,26 @@ export interface EventQueue {
     now: number,
     page: { limit: number; maxBytes: number },
   ): Promise<PendingEvent[]>
-  /** When the next event of a destination is due. */
+  /** The time at which the next event of a destination is due. */
   nextDueAt(destination: string): Promise<number | undefined>
   settle(settlement: Settlement): Promise<void>
   addCounts(counts: DeliveryCounts): Promise<void>
-  /** The states of the destinations that events wait for. */
+  /** The states of destinations with queued events. */
   pendingStates(): Promise<SinkState[]>
   /** The states of all destinations that ever had an event. */
   states(): Promise<SinkState[]>
   state(destination: string): Promise<SinkState | undefined>
-  /** Dead events of a destination, newest first. */
+  /** Dead letters of a destination, newest first. */
   deadLetters(
     destination: string,
     page: { limit: number; before?: string | undefined },
   ): Promise<DeadLetter[]>
-  /** Makes dead events due again, at most as many as there is room for; answers how many. */
+  /** Queues dead letters again, up to the capacity of the queue; returns how many. */
   replay(
     destination: string,
     options: { now: number; limit: number; ids?: readonly string[] | undefined },
   ): Promise<number>
-  /** Forgets what died before `before`, and everything of destinations that are gone. */
+  /** Deletes dead letters older than `before`, and everything of deleted destinations. */
   purge(before: number): Promise<void>
 }
 
@@ -140,7 +140,7 @@ const INSERT_COLUMNS = [
 const DELIVERY_COLUMNS = `${INSERT_COLUMNS.join(', ')}, dead_at, error`
 const ORPHANED = `destination NOT IN (SELECT id FROM resources WHERE kind = 'event_destinations')`
 
-/** The queue in the tables of a store. */
+/** Opens the event queue of a store. */
 export function openEventQueue({ engine, inTransaction }: DurableStore): EventQueue {
   const { reader, dialect } = engine
   const { unnest } = dialect
@@ -181,7 +181,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
           events.push(toPendingEvent(record))
         }
         if (page.length < PAGE_SIZE || events.length >= limit) return events
-        // The embedded engine answers without waiting: others get their turn here.
+        // The embedded engine is synchronous: yields to the event loop.
         await new Promise(setImmediate)
       }
     },
@@ -427,7 +427,7 @@ async function recordOutcome(
     )
 }
 
-/** How many of these are still there: another process may have settled some of them before. */
+/** Counts the events that are still pending: another process may have settled some of them. */
 async function countPending(
   sql: Sql,
   condition: string,

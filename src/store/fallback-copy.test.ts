@@ -20,12 +20,12 @@ import {
 import { DATABASE_FILE } from './sqlite.ts'
 import { draft, put, recorder, write } from './store.contract.ts'
 
-/** A database that can go away and come back. */
+/** A database that can be stopped and started. */
 interface Database {
   open(): Promise<DurableStore>
   stop(): Promise<void>
   start(): Promise<void>
-  /** Waits until the copy holds what the database holds. */
+  /** Waits until the copy equals the database. */
   waitForSync(): Promise<void>
   readonly dataDir: string
 }
@@ -49,7 +49,7 @@ async function openWithCopy(t: TestContext, dataDir: string, url?: string): Prom
   return store
 }
 
-/** Opens the tables of an SQLite file beside whoever uses it. */
+/** Reads the tables of an SQLite file that may be in use. */
 function tablesOf(file: string): string[][] {
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   try {
@@ -114,17 +114,17 @@ const databases: Record<string, (t: TestContext) => Promise<Database>> = {
 const withName = (name: string) => ({ claims: [{ scope: 'domain', name }] })
 
 for (const [engine, create] of Object.entries(databases)) {
-  test(`${engine}: the copy follows what is made, changed, moved and deleted`, async (t) => {
+  test(`${engine}: the copy replicates created, changed, moved and deleted rows`, async (t) => {
     const database = await create(t)
     const store = await database.open()
-    const endings = openLoginRecords(store)
+    const logins = openLoginRecords(store)
     const [first] = await put(store, draft({ secrets: { token: 'first' }, ...withName('one') }))
     await database.waitForSync()
 
     const second = draft(withName('two'))
     await put(store, second)
     await store.putSetting('a.cursor', '1')
-    await endings.end({ place: 'edge', subject: 'ann', at: 1, until: Number.MAX_SAFE_INTEGER })
+    await logins.end({ place: 'edge', subject: 'ann', at: 1, until: Number.MAX_SAFE_INTEGER })
     await database.waitForSync()
 
     await write(store, async (tx) => {
@@ -132,8 +132,8 @@ for (const [engine, create] of Object.entries(databases)) {
       await tx.update({ ...second, ...withName('one') })
     })
     await store.putSetting('a.cursor', '2')
-    // One that is over already, and stays as the last of its kind.
-    await endings.end({ place: 'edge', subject: 'bob', at: 2, until: 1 })
+    // Already expired, and kept as the last of its kind.
+    await logins.end({ place: 'edge', subject: 'bob', at: 2, until: 1 })
     await database.waitForSync()
 
     await put(store, ...Array.from({ length: 1200 }, () => draft()))
@@ -144,7 +144,7 @@ for (const [engine, create] of Object.entries(databases)) {
     await database.waitForSync()
   })
 
-  test(`${engine}: a store opens on its copy while the database is away, and goes on with it once it is back`, async (t) => {
+  test(`${engine}: a store opens on its copy while the database is unavailable, and uses the database once it is back`, async (t) => {
     const database = await create(t)
     const before = await database.open()
     const [row] = await put(before, draft({ secrets: { token: 'abc' }, ...withName('one') }))
@@ -174,7 +174,7 @@ for (const [engine, create] of Object.entries(databases)) {
     await database.waitForSync()
   })
 
-  test(`${engine}: after a rotation of the master key the copy opens with the new key alone`, async (t) => {
+  test(`${engine}: after a rotation of the master key the copy opens with the new key only`, async (t) => {
     const database = await create(t)
     const store = await database.open()
     const [row] = await put(store, draft({ secrets: { token: 'abc' } }))
@@ -188,7 +188,7 @@ for (const [engine, create] of Object.entries(databases)) {
     assert.equal((await lastKnown.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
   })
 
-  test(`${engine}: a damaged copy is made anew`, async (t) => {
+  test(`${engine}: a damaged copy is replaced`, async (t) => {
     const database = await create(t)
     const store = await database.open()
     await put(store, draft())
@@ -203,7 +203,7 @@ for (const [engine, create] of Object.entries(databases)) {
   })
 }
 
-test('a copy is used for no other database', async (t) => {
+test('a copy is not used for another database', async (t) => {
   const database = await databases.sqlite!(t)
   const store = await database.open()
   await put(store, draft())

@@ -21,12 +21,12 @@ const MAX_RETRY_MS = 2_000
 const PAGE_SIZE = 200
 
 /**
- * What traffic needs of the database: configuration, who may bind what, ended log-ins, other nodes. First where it stands:
- * what changes while the rest is copied is copied again as a change.
+ * What traffic needs from the database: configuration, claims, revoked log-ins, nodes. The head comes first: rows that
+ * change while the rest is copied are copied again as changes.
  */
 const TABLES = ['head', 'resources', 'claims', 'login_endings', 'settings', 'nodes'] as const
 
-/** Tables without a change log, small enough to be compared whole. When nodes expire, only the database can tell. */
+/** Tables without a change log, small enough to compare in full. Expiry of nodes is left to the database. */
 const UNLOGGED_TABLES = {
   settings: ['name', 'value', 'sealed'],
   nodes: ['id', 'address', 'agent_address', '0 AS expires_at'],
@@ -36,16 +36,16 @@ const CLAIM_COLUMNS = 'scope, name, account, kind, id'
 
 export interface FallbackCopyOptions {
   readonly file: string
-  /** The URL of the database, if it has one. */
+  /** The URL of the database; undefined for the embedded one. */
   readonly url?: string | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
 /**
- * A copy of the database beside the process, a moment behind it and sealed as it is: with it a node starts, and
- * lets agents in, while the database is away (P8). It is never written to by anything but the database's own changes, and
- * is made anew whenever it cannot be brought up to date by them.
+ * A local replica of the database, slightly behind it and with the same sealed values: it lets a node start and accept
+ * agents while the database is unavailable (P8). Only replicated changes are written to it, and it is copied again in full
+ * whenever changes cannot bring it up to date.
  */
 export class FallbackCopy {
   readonly #copy: SqliteEngine
@@ -58,7 +58,7 @@ export class FallbackCopy {
 
   private constructor(copy: SqliteEngine, { url, clock, log }: FallbackCopyOptions) {
     this.#copy = copy
-    // Of another database nothing is known; of this one the user may have another password by now.
+    // Identifies the database without its credentials, which may change.
     this.#source = url?.replace(/\/\/[^@/]*@/, '//') ?? 'embedded'
     this.#clock = clock
     this.#log = log
@@ -70,12 +70,12 @@ export class FallbackCopy {
     return copy
   }
 
-  /** Whether there is anything to go on with while the database is away. */
+  /** Whether the copy can serve reads while the database is unavailable. */
   get usable(): boolean {
     return this.#usable
   }
 
-  /** Asks the database; while that is away, the copy. */
+  /** Reads from the database, or from the copy while the database is unavailable. */
   async query<T>(database: Sql, read: (sql: Sql) => MaybePromise<T>): Promise<T> {
     if (!this.#unavailable) {
       try {
@@ -87,51 +87,50 @@ export class FallbackCopy {
     return read(this.#copy.reader)
   }
 
-  /** Whether the database is away, by this error, and there is a copy to go on with. */
+  /** Switches reads to the copy if this error means that the database is unavailable; false when it does not, or the copy is not usable. */
   failOver(error: unknown): boolean {
     if (!(error instanceof StoreUnavailable) || !this.#usable) return false
-    // From here on nobody else waits for it in vain, until `keep` finds it back.
+    // Later reads skip the database until `replicate` reaches it again.
     this.#unavailable = true
     return true
   }
 
-  /** The database has answered: what it says counts again, so that a revocation made now is seen at once. */
+  /** Switches reads back to the database, so that a new revocation takes effect immediately. */
   markAvailable(): void {
     this.#unavailable = false
   }
 
-  /** Does not wait for a database that may be away: what is under way fails on the closed copy, and ends with that. */
+  /** Does not wait for a database that may be unavailable: replication in flight fails on the closed copy and ends. */
   async close(): Promise<void> {
     this.#closed.abort()
     await this.#copy.close()
   }
 
-  /** Keeps the copy in step with the database until it is closed. */
+  /** Replicates the database to the copy until it is closed. */
   async replicate(database: Engine & Migrator, { shared }: { shared: boolean }): Promise<void> {
     let retryMs = SYNC_INTERVAL_MS
     let migrated = false
-    // Since this process last looked, others may have set a shared database back and gone on from there.
+    // While this process was down, a shared database may have been restored to an earlier state and written to since.
     let inSync = this.#usable && !shared
     let interrupted = false
     while (!this.#closed.signal.aborted) {
       try {
-        // This start may have gone on without it. The embedded database is nobody's but this release's.
+        // This process may have started without the database. The embedded one is migrated when it is opened.
         if (!migrated && shared) await migrate(database, migrations)
         migrated = true
         await readHead(database.reader)
         this.markAvailable()
         if (inSync) inSync = await this.#catchUp(database)
         if (!inSync) await this.#copyAll(database)
-        // The node that creates the database copies it before it has an account: it becomes usable by a later change.
+        // The node that creates the database copies it before it has an account: a later change makes the copy usable.
         if (!this.#usable) await this.#checkUsable()
         inSync = true
         retryMs = SYNC_INTERVAL_MS
         interrupted = false
       } catch (error) {
         if (this.#closed.signal.aborted) return
-        // Once for each outage.
-        if (!interrupted)
-          this.#log.warn({ err: error }, 'the local copy of the database is not brought up to date for now')
+        // Logged once per outage.
+        if (!interrupted) this.#log.warn({ err: error }, 'fallback copy replication interrupted')
         interrupted = true
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
       }
@@ -139,7 +138,7 @@ export class FallbackCopy {
     }
   }
 
-  /** Whoever reads the copy meanwhile sees what it was before. */
+  /** Copies all tables in one transaction: concurrent reads see the previous copy. */
   async #copyAll({ reader }: Engine): Promise<void> {
     await this.#copy.runExclusive(async (to) => {
       for (const table of TABLES) await copyTable(reader, to, table)
@@ -149,13 +148,13 @@ export class FallbackCopy {
     await this.#checkUsable()
   }
 
-  /** A database that is in use has at least an account. */
+  /** A copy is usable if it belongs to this database and is not empty: a database in use has at least one account. */
   async #checkUsable(): Promise<void> {
     const copied = await this.#copy.reader.get('SELECT source FROM copied')
     this.#usable = copied?.source === this.#source && (await readHead(this.#copy.reader)).revision > 0
   }
 
-  /** Hands on what has changed; answers false when that cannot be told. */
+  /** Replicates the changes since the last run; false when the change log does not cover them. */
   async #catchUp({ reader, dialect }: Engine): Promise<boolean> {
     for (;;) {
       const copied = await readHead(this.#copy.reader)
@@ -176,13 +175,13 @@ export class FallbackCopy {
         reader.tuples(`SELECT ${columns} FROM ${table} WHERE id IN (${dialect.unnest})`, ids)
       const rows = changes.length === 0 ? [] : await selectChanged(ROW_COLUMNS, 'resources')
       const claims = changes.length === 0 ? [] : await selectChanged(CLAIM_COLUMNS, 'claims')
-      // Read after the changes, so that none can have been pruned unnoticed.
+      // Read after the changes, so that pruning in between is noticed.
       const head = await readHead(reader)
       if (copied.revision < head.pruned || copied.revision > head.revision) return false
       const revision = Number(changes.at(-1)?.revision ?? copied.revision)
       if (changes.length + endings.length + unlogged.length > 0)
         await this.#copy.runExclusive(async (to) => {
-          // Another process on this directory may have been here meanwhile; its work is as good.
+          // Another process on this directory may have replicated the same changes meanwhile.
           if ((await readHead(to)).revision !== copied.revision) return
           for (const { table, columns, values } of unlogged) {
             await to.run(`DELETE FROM ${table}`)
@@ -197,7 +196,7 @@ export class FallbackCopy {
               table: 'claims',
               columns: CLAIM_COLUMNS.split(', '),
               rows: claims,
-              // Its former holder may only follow with a later change.
+              // The change that deletes the previous holder may come later.
               conflict:
                 'ON CONFLICT (scope, name) DO UPDATE SET account = excluded.account, kind = excluded.kind, id = excluded.id',
             },
@@ -209,7 +208,7 @@ export class FallbackCopy {
                 expires_at = excluded.expires_at, number = excluded.number`,
             },
             {
-              // The last number stays, as it does in the database: what follows is asked for by it.
+              // The last number stays, as it does in the database: it is the cursor for the next read.
               text: 'DELETE FROM login_endings WHERE expires_at <= ? AND number < (SELECT MAX(number) FROM login_endings)',
               values: [this.#clock.now()],
             },
@@ -217,12 +216,12 @@ export class FallbackCopy {
           )
         })
       if (revision === head.revision && endings.length < PAGE_SIZE) return true
-      // The embedded engine answers without waiting: others get their turn here.
+      // The embedded engine is synchronous: yields to the event loop.
       await new Promise(setImmediate)
     }
   }
 
-  /** The small tables that are not as they were; undefined when this is another database, or sealed anew. */
+  /** The unlogged tables that differ from the copy; undefined when this is another database or its master key was rotated. */
   async #changedTables(
     reader: Sql,
   ): Promise<{ table: string; columns: readonly string[]; values: SqlValue[][] }[] | undefined> {
@@ -231,7 +230,7 @@ export class FallbackCopy {
       const statement = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY 1`
       const [current, copied] = [await reader.all(statement), await this.#copy.reader.all(statement)]
       if (JSON.stringify(current) === JSON.stringify(copied)) continue
-      // A rotation of the master key leaves this for the end, when all else is sealed with the new one.
+      // A rotation of the master key rewraps this setting last.
       const key = (rows: readonly SqlRecord[]) => rows.find(({ name }) => name === AUDIT_KEY_SETTING)?.value
       if (key(current) !== key(copied)) return undefined
       const names = columns.map((column) => column.replace(/^.* AS /, ''))
@@ -245,9 +244,9 @@ async function openCopy({ file, log }: FallbackCopyOptions): Promise<SqliteEngin
   try {
     return await openTables(file, log)
   } catch (error) {
-    // A full or failing disk says nothing about what is in the copy, and removing it would lose that.
+    // A full or failing disk says nothing about the content of the copy, and deleting it would lose the content.
     if (isEnvironmentError(error)) throw error
-    log.warn({ err: error }, 'the local copy of the database cannot be used and is made anew')
+    log.warn({ err: error }, 'fallback copy unusable, creating a new one')
     for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
     return openTables(file, log)
   }

@@ -28,7 +28,7 @@ interface RowChange {
   readonly revision: number
 }
 
-/** Tells followers of every committed change, in order and each at its own pace, whoever committed it. */
+/** Delivers every committed change, of this and other processes, to followers in order and each at its own pace. */
 export class Feed {
   readonly #engine: Engine
   readonly #query: Query
@@ -65,7 +65,7 @@ export class Feed {
     return { stop: () => this.#stop(state) }
   }
 
-  /** Something was committed, here or by another process. */
+  /** Called after a commit of this or another process. */
   wake(): void {
     for (const state of this.#followers) {
       state.behind = true
@@ -90,7 +90,7 @@ export class Feed {
     void this.#catchUp(state)
   }
 
-  /** Brings a follower up to date; while the database cannot be read it keeps what it has, and this keeps trying. */
+  /** Brings a follower up to date; retries with backoff while the database cannot be read. */
   async #catchUp(state: FollowerState): Promise<void> {
     let retryMs = MIN_RETRY_MS
     while (state.behind && !state.stopped) {
@@ -99,30 +99,29 @@ export class Feed {
         while (!state.stopped && (await this.#applyNext(state))) retryMs = MIN_RETRY_MS
       } catch (error) {
         if (state.stopped) break
-        // Once for each outage, since every follower tries again and again.
-        if (retryMs === MIN_RETRY_MS)
-          this.#log.warn({ err: error }, 'following the store is interrupted and will be tried again')
+        // Logged once per outage, since every follower retries.
+        if (retryMs === MIN_RETRY_MS) this.#log.warn({ err: error }, 'store follower interrupted, retrying')
         await delay(retryMs * (0.5 + Math.random() / 2), undefined, { ref: false })
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
         state.behind = true
       }
     }
-    // In the same turn as the last look at `behind`, so that no wake falls between.
+    // Synchronous with the last check of `behind`, so that no wake is lost in between.
     state.pumping = false
   }
 
-  /** Hands on the next changes; answers whether there may be more. */
+  /** Delivers the next changes; returns whether there may be more. */
   async #applyNext(state: FollowerState): Promise<boolean> {
     const { rowChanges, revision } = await this.#changesAfter(this.#engine.reader, state)
-    // Read after the changes, so that none can have been pruned unnoticed.
+    // Read after the changes, so that pruning in between is noticed.
     const head = await readHead(this.#engine.reader)
-    // Pruned past the follower, or a database set back to an earlier state: what it knows cannot be mended by changes.
+    // Pruned past the follower, or the database was restored to an earlier state: changes alone cannot catch it up.
     if (state.revision < head.pruned || state.revision > head.revision) {
       await this.#reset(state, this.#engine.reader)
       return true
     }
     if (state.stopped) return false
-    // Committed between the two reads: others get their turn before the next look.
+    // Committed between the two reads: yields to the event loop before reading again.
     if (revision === state.revision && revision < head.revision) await new Promise(setImmediate)
     state.revision = revision
     if (rowChanges.length > 0) this.#notify(() => state.follower.change(rowChanges))
@@ -130,8 +129,8 @@ export class Feed {
   }
 
   /**
-   * Reads all rows page by page, without holding the database to one view for so long, and then the changes made
-   * meanwhile, until there are none: what is handed on is the store at one revision.
+   * Reads all rows page by page, without a long-running snapshot, and then the changes made meanwhile until there are none:
+   * the follower gets the store at one revision.
    */
   async #reset(state: FollowerState, sql: Sql): Promise<void> {
     for (;;) {
@@ -171,7 +170,7 @@ export class Feed {
         after = row.id
       }
       if (page.length < PAGE_SIZE) return
-      // The embedded engine answers without waiting: others get their turn here.
+      // The embedded engine is synchronous: yields to the event loop.
       await new Promise(setImmediate)
     }
   }
@@ -187,7 +186,7 @@ export class Feed {
       PAGE_SIZE,
     )
     const revision = Number(changes.at(-1)?.revision ?? after)
-    // Only the last change of a row counts, since rows are given as they are now.
+    // Only the last change of a row counts, since followers get current rows.
     const latest = new Map<string, SqlRecord>()
     for (const change of changes) {
       if (!kinds.has(change.kind as string)) continue
@@ -209,12 +208,12 @@ export class Feed {
     return { rowChanges, revision }
   }
 
-  // A follower's mistake is its own: it must not keep the others, or its own next change, from being told.
+  // A follower that throws must not affect the other followers or its own next change.
   #notify(deliver: () => void): void {
     try {
       deliver()
     } catch (error) {
-      this.#log.error({ err: error }, 'a follower of the store failed on a change')
+      this.#log.error({ err: error }, 'store follower failed')
     }
   }
 }

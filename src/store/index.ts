@@ -1,3 +1,10 @@
+/**
+ * All durable state, on SQLite or PostgreSQL under one contract (`store.ts`): resources, claims, the change feed, the
+ * audit chain, settings, leases, sealed secrets, and the tables of the event queue, log-ins, dashboard sessions, nodes and
+ * name claims. Uses `base` and the declarations of `resources`, and calls no other part: parts follow it. Begin with
+ * `store.ts` (the interface), then `transaction.ts` and `write-queue.ts` (the write path), `feed.ts` (followers) and
+ * `sqlite.ts` or `postgres.ts` (the engines).
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
@@ -57,13 +64,13 @@ export interface StoreOptions {
   readonly url?: string | undefined
   readonly dataDir: string
   readonly masterKeyFile: string
-  /** Keeps a copy of the database in the data directory, to go on with while the database is away. */
+  /** Keeps a fallback copy of the database in the data directory, for reads while the database is unavailable (P8). */
   readonly keepCopy?: boolean
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Opens all durable state: brings the tables up to date, and checks the master key against what is sealed there. */
+/** Opens the store: migrates the tables and checks the master key against the sealed values. */
 export async function openStore(options: StoreOptions): Promise<DurableStore> {
   const { url, dataDir, keepCopy = false } = options
   if (!keepCopy) return openOnEngine(openEngine(options), options)
@@ -93,13 +100,13 @@ function openEngine({ url, dataDir, log }: StoreOptions, copy?: FallbackCopy): E
   )
 }
 
-/** Where a copy of the database is known, its file is waited for when it is missing, and never made anew. */
+/** With a usable fallback copy, a missing database file is waited for and never created. */
 function openSqlite(file: string, log: Logger, copy: FallbackCopy | undefined): Engine & Migrator {
   if (!copy?.usable) return new SqliteEngine(file, log)
   const open = () => {
     if (existsSync(file)) return new SqliteEngine(file, log)
     throw new StoreUnavailable(
-      `The database ${file} is missing: put it back or restore a backup. To begin anew, remove ${FALLBACK_COPY_FILE} too.`,
+      `The database ${file} is missing: put it back or restore a backup. To start over, remove ${FALLBACK_COPY_FILE} too.`,
     )
   }
   try {
@@ -120,7 +127,7 @@ async function openOnEngine(
       await migrate(engine, migrations)
     } catch (error) {
       if (!copy?.failOver(error)) throw error
-      log.warn({ err: error }, 'the database is away: going on with what was last known of it')
+      log.warn({ err: error }, 'database unavailable, serving from the fallback copy')
     }
     const query: Query | undefined = copy && ((read) => copy.query(engine.reader, read))
     const onCommit = copy && (() => copy.markAvailable())

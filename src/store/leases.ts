@@ -5,8 +5,8 @@ type LeaseSql = Sql & { now(): number | Promise<number> }
 type InTransaction = <T>(body: (sql: LeaseSql) => Promise<T>) => Promise<T>
 
 /**
- * Takes a lease if it is free, run out, or the holder's own. Time is the database's, never this process's wall clock
- * (P54), and every take-over raises the fence, so that whoever slept through its lease is recognised.
+ * Acquires a lease if it is free, expired, or already held by this holder. Time is the database's, never the wall clock of
+ * this process (P54), and every acquisition raises the fence, so that a stalled holder is recognised.
  */
 export async function acquireLease(
   inTransaction: InTransaction,
@@ -69,8 +69,8 @@ export async function requireLease(
 }
 
 /**
- * Whether a lease counts. An end further away than the lease is long was written before the machine, and with it its
- * clock, began anew.
+ * Whether a lease is valid. An expiry further away than its TTL was written before a reboot of the machine, which resets
+ * the clock.
  */
 export function isLeased(lease: Readonly<Record<string, unknown>>, now: number): boolean {
   const remainingMs = Number(lease.expires_at) - now

@@ -28,21 +28,21 @@ const engines = {
 }
 
 for (const [engine, create] of Object.entries(engines)) {
-  test(`${engine}: of many who use something at the same time one is first, until it expires`, async (t) => {
+  test(`${engine}: one of many concurrent uses of an id is the first, until it expires`, async (t) => {
     const { records } = await create(t)
 
-    const answers = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 20 }, () => records.use('a', { now: 0, until: 100 })),
     )
 
-    assert.equal(answers.filter(Boolean).length, 1)
+    assert.equal(results.filter(Boolean).length, 1)
     assert.equal(await records.use('a', { now: 99, until: 300 }), false)
     assert.equal(await records.use('b', { now: 99, until: 300 }), true)
     assert.equal(await records.use('a', { now: 100, until: 300 }), true)
     assert.equal(await records.use('a', { now: 101, until: 300 }), false)
   })
 
-  test(`${engine}: endings are read in pages, each from where the last one ended`, async (t) => {
+  test(`${engine}: revocations are read in pages by cursor`, async (t) => {
     const { records } = await create(t)
     for (const subject of ['a', 'b', 'c']) await records.end(revocation(subject))
 
@@ -54,7 +54,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.deepEqual((await records.endingsAfter(second.number, 2)).endings, [])
   })
 
-  test(`${engine}: an ending that is written again is told again and never earlier than before`, async (t) => {
+  test(`${engine}: a repeated revocation is listed again and never weakens the previous one`, async (t) => {
     const { records } = await create(t)
     await records.end(revocation('a', 50, 500))
     await records.end(revocation('b'))
@@ -65,7 +65,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.deepEqual((await records.endingsAfter(number, 10)).endings, [revocation('a', 50, 700)])
   })
 
-  test(`${engine}: what has expired goes, and followers still hear of everything after it`, async (t) => {
+  test(`${engine}: expired rows are purged, and followers still get everything after them`, async (t) => {
     const { records, store } = await create(t)
     await records.use('old', { now: 0, until: 100 })
     await records.use('young', { now: 0, until: 200 })
@@ -73,15 +73,15 @@ for (const [engine, create] of Object.entries(engines)) {
     const { number } = await records.endingsAfter(0, 10)
 
     await records.purge(150)
-    const left = async (table: string) =>
+    const countRows = async (table: string) =>
       Number((await store.engine.reader.get(`SELECT COUNT(*) AS count FROM ${table}`))?.count)
-    assert.deepEqual([await left('login_uses'), await left('login_endings')], [1, 1])
+    assert.deepEqual([await countRows('login_uses'), await countRows('login_endings')], [1, 1])
     await records.end(revocation('d'))
 
     assert.deepEqual((await records.endingsAfter(number, 10)).endings, [revocation('d')])
   })
 
-  test(`${engine}: a follower of a database that was set back begins anew`, async (t) => {
+  test(`${engine}: a follower starts over after the database was restored to an earlier state`, async (t) => {
     const { records } = await create(t)
     await records.end(revocation('a'))
 

@@ -1,21 +1,21 @@
 import type { DurableStore } from './durable-store.ts'
 import type { Sql } from './sql.ts'
 
-/** Log-in sessions of a place that are over: those of a subject that began at or before `at`. */
+/** Revokes the log-in sessions of a subject, in the scope `place`, that began at or before `at`. */
 export interface LoginRevocation {
   readonly place: string
   readonly subject: string
   readonly at: number
-  /** Milliseconds since 1970 from which nobody asks for it any more. */
+  /** Milliseconds since 1970 after which the revocation is no longer needed. */
   readonly until: number
 }
 
-/** What nodes have to know of each other's log-ins. No row outlives its time, and none is anybody's resource. */
+/** Log-in state that nodes share: used one-time values and revocations. Rows expire, and none is a resource. */
 export interface LoginRecords {
-  /** True for the first to use this, on any node, until it expires. */
+  /** True for the first use of an id on any node until it expires. */
   use(id: string, options: { now: number; until: number }): Promise<boolean>
   end(revocation: LoginRevocation): Promise<void>
-  /** Endings written after a number, oldest first; begins anew when the database is one from before that number. */
+  /** Revocations after a number, oldest first; starts over when the database was restored to before that number. */
   endingsAfter(
     number: number,
     limit: number,
@@ -25,7 +25,7 @@ export interface LoginRecords {
 
 const PURGE_BATCH_SIZE = 2_000
 
-/** The log-in records in the tables of a store. */
+/** Opens the log-in records of a store. */
 export function openLoginRecords({ query, inTransaction }: DurableStore): LoginRecords {
   return {
     use: (id, { now, until }) =>
@@ -42,7 +42,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
 
     end: ({ place, subject, at, until }) =>
       inTransaction(async (sql) => {
-        // Writers follow one another, so that numbers become visible in their order.
+        // Write transactions are serialised, so that numbers become visible in order.
         const number = (await lastRevocationNumber(sql)) + 1
         await sql.run(
           `INSERT INTO login_endings (place, subject, at, expires_at, number) VALUES (?, ?, ?, ?, ?)
@@ -90,14 +90,14 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
           return deleted === PURGE_BATCH_SIZE
         })
       while (await remove('login_uses', 'id'));
-      // The last number stays, so that none is given out twice.
+      // The last number stays, so that no number is assigned twice.
       const notLast = 'AND number < (SELECT MAX(number) FROM login_endings)'
       while (await remove('login_endings', 'place, subject', notLast));
     },
   }
 }
 
-/** The number of the newest ending. */
+/** The number of the newest revocation. */
 export async function lastRevocationNumber(sql: Sql): Promise<number> {
   const row = await sql.get('SELECT MAX(number) AS number FROM login_endings')
   return Number(row?.number ?? 0)

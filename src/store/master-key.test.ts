@@ -12,7 +12,7 @@ function keyFile(t: TestContext): string {
   return join(directory, 'master.key')
 }
 
-test('a fresh key file holds 32 random bytes for its owner alone', (t) => {
+test('a new key file holds 32 random bytes and only its owner can read it', (t) => {
   const file = keyFile(t)
 
   createMasterKeyFile(file)
@@ -32,7 +32,7 @@ test('an existing key file is never replaced', (t) => {
   assert.equal(readFileSync(file, 'utf8'), before)
 })
 
-test('a key file that others may read, or a group may write, is refused with the command to mend it', (t) => {
+test('a key file that others can read, or a group can write, is rejected with the command to fix it', (t) => {
   const file = keyFile(t)
   createMasterKeyFile(file)
 
@@ -47,7 +47,7 @@ test('a key file that others may read, or a group may write, is refused with the
   assert.equal(new Keyring(file).keys.length, 1)
 })
 
-test('a file that is not a key is refused, and its text not repeated', (t) => {
+test('a file that is not a key is rejected, and the error does not repeat its text', (t) => {
   const file = keyFile(t)
 
   for (const text of ['', 'hunter2', 'A'.repeat(43), `${'A'.repeat(43)}=x`, '{"key":"hunter2"}']) {
@@ -60,7 +60,7 @@ test('a file that is not a key is refused, and its text not repeated', (t) => {
   }
 })
 
-test('a running keyring finds a key that was added to its file, and keeps those it knew', (t) => {
+test('a running keyring finds a key that was added to its file, and keeps its cached keys', (t) => {
   const file = keyFile(t)
   createMasterKeyFile(file)
   const keyring = new Keyring(file)

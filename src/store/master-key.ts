@@ -13,19 +13,19 @@ import {
 import { dirname } from 'node:path'
 import { type MasterKey, toMasterKey } from './seal.ts'
 
-/** The key file is missing, unsafe or wrong: nothing can be opened, so the start ends here. */
+/** The key file is missing, unsafe or wrong: nothing can be unsealed, so the start fails. */
 export class MasterKeyRefused extends Error {
-  override name = 'MasterKeyRefused'
+  override name = 'MasterKeyError'
 }
 
 /**
- * The master keys in a file, one a line in base64. Usually there is one; while keys are being rotated there are
- * two. The file is read again when an unknown key is asked for, so that a running server follows a rotation.
+ * The master keys of a key file, one per line in base64. Usually there is one; during a rotation there are two. The file
+ * is read again when an unknown key is requested, so that a running server follows a rotation.
  */
 export class Keyring {
   readonly file: string
   #fileKeys: readonly MasterKey[] = []
-  // A key once known stays known to this process: rows read before a rotation may be opened after it.
+  // Keys stay cached for the life of the process: rows read before a rotation may be unsealed after it.
   readonly #cache = new Map<string, MasterKey>()
 
   constructor(file: string) {
@@ -55,11 +55,11 @@ export class Keyring {
   }
 }
 
-/** Makes a key file with one fresh key, mode 0600; leaves an existing file alone. */
+/** Creates a key file with one new key, mode 0600; leaves an existing file alone. */
 export function createMasterKeyFile(file: string): void {
   const tempFile = writeTempFile(file, [toMasterKey(randomBytes(32))])
   try {
-    // A link appears whole or not at all, and never replaces a key that another process made at the same moment.
+    // A link is atomic, and never replaces a key that another process created at the same moment.
     linkSync(tempFile, file)
     syncDirectory(file)
   } catch (error) {
@@ -69,13 +69,13 @@ export function createMasterKeyFile(file: string): void {
   }
 }
 
-/** Replaces the keys in a file at once: a reader sees the old keys or the new ones, also after a power cut. */
+/** Replaces the keys in a file atomically: a reader sees the old keys or the new ones, even after a power failure. */
 export function writeMasterKeys(file: string, keys: readonly MasterKey[]): void {
   renameSync(writeTempFile(file, keys), file)
   syncDirectory(file)
 }
 
-/** Reads the keys of a file; throws `MasterKeyRefused` with what to do when it is missing, unsafe or wrong. */
+/** Reads the keys of a file; throws `MasterKeyError`, which says what to do, when it is missing, unsafe or wrong. */
 export function readMasterKeys(file: string): MasterKey[] {
   let text: string
   try {

@@ -1,4 +1,4 @@
-// Run as a process of its own by tests: migrates a database and kills itself after a given statement.
+// Run by tests as a separate process: migrates a database and kills itself after a given statement.
 // Arguments: SQLite file or PostgreSQL URL, version and number of the last statement.
 import { silentLog } from '../base/log.ts'
 import { migrate } from './migrations.ts'

@@ -1,21 +1,21 @@
 import type { Migration } from './schema.ts'
 import type { Dialect, Sql } from './sql.ts'
 
-/** Where the engine lets tables be changed: one transaction at a time over all processes. */
+/** The part of an engine that migrations use: one transaction at a time across all processes. */
 export interface Migrator {
   readonly dialect: Dialect
-  /** Runs `work` in a transaction that no other process migrates beside; all of it takes hold, or nothing. */
+  /** Runs `work` in a transaction that excludes the migrations of other processes. */
   runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T>
 }
 
-/** The database was made by a release this one does not know. */
+/** The schema of the database is newer than this release supports. */
 export class NewerSchema extends Error {
   override name = 'NewerSchema'
 }
 
 /**
- * Brings the tables to the newest version this release knows, one transaction a step, so that a process killed on
- * the way leaves a version that the next start goes on from. Answers with the version found.
+ * Migrates the tables to the newest version this release supports, one transaction per step, so that a process killed in
+ * between leaves a version that the next start continues from. Returns the version before the migration.
  */
 export async function migrate(
   migrator: Migrator,
@@ -38,7 +38,7 @@ export async function migrate(
   for (const migration of migrations) {
     if (migration.version <= current.version) continue
     await migrator.runExclusive(async (sql) => {
-      // Another process may have been faster while this one waited for its turn.
+      // Another process may have migrated while this one waited for the lock.
       if ((await schemaVersion(sql)).version >= migration.version) return
       for (const [index, statement] of migration.statements(migrator.dialect).entries()) {
         await sql.run(statement)
@@ -54,7 +54,7 @@ export async function migrate(
   return current.version
 }
 
-/** The version of the tables as they are; 0 for a database without any. */
+/** The current version of the tables; 0 for an empty database. */
 export async function schemaVersion(sql: Sql): Promise<{ version: number; compatibleFrom: number }> {
   const newest = await sql.get(
     'SELECT version, compatible_from FROM schema_versions ORDER BY version DESC LIMIT 1',

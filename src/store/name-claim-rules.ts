@@ -1,60 +1,61 @@
-/** A listener that a public name is served on; https and tls share one. */
+/** A listener that serves a public name; https and tls share one. */
 export type NameListener = 'http' | 'https' | 'tcp'
 
-/** The session and bind that ask for a name. */
+/** A request of a session and bind to claim a name. */
 export interface NameClaimRequest {
   /** The host name with its labels reversed, or `tcp:<port>`. */
   readonly name: string
   readonly listener: NameListener
-  /** The id the tunnel gets; identifies the claim. */
+  /** The id of the tunnel; identifies the claim. */
   readonly tunnel: string
   readonly account: string
   readonly credential: string
-  /** Names the agent across its connections. */
+  /** Identifies the agent across its connections. */
   readonly client: string
   readonly session: string
-  /** The agent's own id of the bind. */
+  /** The id that the agent gave the bind. */
   readonly bind: string
   readonly proto: string
   readonly pooled: boolean
 }
 
-/** A claim as stored. */
+/** A stored claim. */
 export interface NameClaim extends NameClaimRequest {
-  /** Grows with every claim granted; of two claims on one name the lower fence is the stale one. */
+  /** Grows with every granted claim; of two claims on one name the one with the lower fence is stale. */
   readonly fence: number
   /** Wall-clock time of the last use; undefined while the name is held. */
   readonly releasedAt: number | undefined
-  /** After its release the name waits for its credential, since the session was lost. */
+  /** The session was lost: the released name is in its grace period, reserved for its credential. */
   readonly kept: boolean
 }
 
-/** How long a name stays out of reach after its last use. */
+/** How long a name stays reserved after its last use. */
 export interface NameSpans {
-  /** Of other credentials, after its session was lost. */
+  /** Against other credentials, after its session was lost. */
   readonly graceMs: number
-  /** Of other accounts. */
+  /** Against other accounts. */
   readonly cooldownMs: number
 }
 
 export type NameClaimOutcome =
   | { readonly granted: true; readonly fence: number }
-  /** `held`: online now, by these sessions. `kept`: waits for another credential. `cooldown`: another account's. */
+  /** `held`: online in these sessions. `kept`: in the grace period of another credential. `cooldown`: of another account. */
   | {
       readonly granted: false
       readonly because: 'held' | 'kept' | 'cooldown'
       readonly holders: readonly { readonly session: string; readonly credential: string }[]
     }
 
-/** What granting a claim replaces, or why it is refused. `claims` are those on the name, on any listener. */
+/** A granted claim with the claims it replaces, or the reason for its rejection. */
 export type NameClaimDecision =
   | { readonly granted: true; readonly replaced: readonly NameClaim[]; readonly fence: number | undefined }
   | Extract<NameClaimOutcome, { granted: false }>
 
 /**
- * Decides a claim. Other accounts are kept off the whole host name, on every listener, while it is held and until its
- * cooldown ends. Within the account the rules are those of one listener: the same agent replaces its own former
- * tunnel, pooled tunnels share, and a name whose session was lost waits for its credential.
+ * Decides a claim; `claims` are the claims on the same name, on any listener. Other accounts are excluded from the host
+ * name on every listener while it is held and until its cooldown ends. Within the account each listener is decided
+ * separately: an agent replaces its own previous tunnel, pooled tunnels share the name, and the name of a lost session is
+ * reserved for its credential during the grace period.
  */
 export function decideNameClaim(
   request: NameClaimRequest,
@@ -96,7 +97,7 @@ export function decideNameClaim(
   }
 }
 
-/** Whether a released name may not be used by other accounts yet. */
+/** Whether a name is still reserved against other accounts. */
 export function isUnavailableToOthers(
   { releasedAt, kept }: Pick<NameClaim, 'releasedAt' | 'kept'>,
   wallMs: number,
@@ -106,7 +107,7 @@ export function isUnavailableToOthers(
   return wallMs - releasedAt < Math.max(kept ? graceMs : 0, cooldownMs)
 }
 
-/** The same bind in the same session, or any of a former connection of the same agent. */
+/** The same bind in the same session, or any bind of a previous connection of the same agent. */
 function isReplacedBy(claim: NameClaim, request: NameClaimRequest): boolean {
   if (claim.session === request.session) return claim.bind === request.bind
   return claim.credential === request.credential && claim.client === request.client

@@ -39,7 +39,7 @@ const engines = {
 
 let count = 0
 
-/** A claim of an agent of its own, on one name, unless told otherwise. */
+/** A claim of a new agent on the same name, with changes. */
 function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
   count++
   return {
@@ -57,9 +57,9 @@ function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
   }
 }
 
-/** `granted`, or why not. */
-async function claim(rows: NameClaimRows, asked: NameClaimRequest, spans = SPANS, node = NODE) {
-  const { outcomes } = await rows.change(node, { claims: [asked], releases: [] }, spans)
+/** `granted`, or the reason of the rejection. */
+async function claim(rows: NameClaimRows, requested: NameClaimRequest, spans = SPANS, node = NODE) {
+  const { outcomes } = await rows.change(node, { claims: [requested], releases: [] }, spans)
   return outcomes[0]!.granted ? 'granted' : outcomes[0]!.because
 }
 
@@ -67,23 +67,23 @@ const release = (rows: NameClaimRows, { tunnel }: NameClaimRequest, kept = false
   rows.change(NODE, { claims: [], releases: [{ tunnel, kept }] }, SPANS)
 
 for (const [engine, create] of Object.entries(engines)) {
-  test(`${engine}: of many claims on one name, in one batch or several, one is granted`, async (t) => {
+  test(`${engine}: one of many claims on a name is granted, in one batch or several`, async (t) => {
     const { rows } = await create(t)
     const batch = () => Array.from({ length: 20 }, () => request({ credential: `cr_${++count}` }))
 
-    const answers = await Promise.all(
+    const results = await Promise.all(
       [NODE, OTHER, NODE, OTHER].map((node) => rows.change(node, { claims: batch(), releases: [] }, SPANS)),
     )
 
-    const granted = answers.flatMap(({ outcomes }) => outcomes).filter((outcome) => outcome.granted)
+    const granted = results.flatMap(({ outcomes }) => outcomes).filter((outcome) => outcome.granted)
     assert.equal(granted.length, 1)
   })
 
-  test(`${engine}: fences grow with every claim and stay with a claim that is made again`, async (t) => {
+  test(`${engine}: fences grow with every claim and stay the same for a repeated claim`, async (t) => {
     const { rows } = await create(t)
     const first = request({ name: 'test.adit.one' })
-    const fenceOf = async (asked: NameClaimRequest) => {
-      const { outcomes } = await rows.change(NODE, { claims: [asked], releases: [] }, SPANS)
+    const fenceOf = async (requested: NameClaimRequest) => {
+      const { outcomes } = await rows.change(NODE, { claims: [requested], releases: [] }, SPANS)
       return outcomes[0]!.granted ? outcomes[0]!.fence : 0
     }
 
@@ -94,7 +94,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await fenceOf(first), fence)
   })
 
-  test(`${engine}: the same agent takes its name back at once, also on another node`, async (t) => {
+  test(`${engine}: an agent reclaims its name immediately, also on another node`, async (t) => {
     const { rows } = await create(t)
     const before = request()
     await claim(rows, before)
@@ -104,10 +104,10 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, again, SPANS, OTHER), 'granted')
 
     await release(rows, before)
-    assert.equal(await claim(rows, request()), 'held', 'the release of the former tunnel frees nothing')
+    assert.equal(await claim(rows, request()), 'held', 'releasing the previous tunnel does not free the name')
   })
 
-  test(`${engine}: pooled tunnels of one account share a name, others do not`, async (t) => {
+  test(`${engine}: only pooled tunnels of one account share a name`, async (t) => {
     const { rows } = await create(t)
     const pooled = () => request({ pooled: true })
     await claim(rows, pooled())
@@ -118,7 +118,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, { ...pooled(), account: 'ac_2' }), 'held')
   })
 
-  test(`${engine}: pooling that ends with a change of the tunnel ends for those that come after`, async (t) => {
+  test(`${engine}: after a tunnel stops pooling, later claims on its name are rejected`, async (t) => {
     const { rows } = await create(t)
     const first = request({ pooled: true })
     await claim(rows, first)
@@ -128,7 +128,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, request({ pooled: true })), 'held')
   })
 
-  test(`${engine}: a name is out of reach of other accounts on every listener`, async (t) => {
+  test(`${engine}: a name is reserved against other accounts on every listener`, async (t) => {
     const { rows } = await create(t)
     await claim(rows, request())
 
@@ -136,7 +136,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, request({ account: 'ac_2', listener: 'http' })), 'held')
   })
 
-  test(`${engine}: a released name is its account's at once and another's after the cooldown`, async (t) => {
+  test(`${engine}: a released name is available to its account immediately and to others after the cooldown`, async (t) => {
     const { rows } = await create(t)
     const first = request()
     await claim(rows, first)
@@ -150,7 +150,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, { ...second, account: 'ac_2' }, NO_HOLD), 'granted')
   })
 
-  test(`${engine}: the name of a lost session waits for its credential`, async (t) => {
+  test(`${engine}: the name of a lost session is reserved for its credential`, async (t) => {
     const { rows } = await create(t)
     const lost = request()
     await claim(rows, lost)
@@ -163,7 +163,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'granted')
   })
 
-  test(`${engine}: names of a node whose lease ran out wait for their credentials`, async (t) => {
+  test(`${engine}: names of a node whose lease expired are reserved for their credentials`, async (t) => {
     const { rows } = await create(t)
     const dying = { id: 'node-c/1', leaseMs: 0 }
     await rows.join(dying, 'node-c/')
@@ -174,10 +174,14 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')
     assert.equal(await claim(rows, request()), 'granted')
     assert.deepEqual(await rows.renew(dying), { lost: true })
-    assert.equal(await claim(rows, held, SPANS, dying), 'held', 'what went to another is not taken back')
+    assert.equal(
+      await claim(rows, held, SPANS, dying),
+      'held',
+      'a name that went to another agent is not reclaimed',
+    )
   })
 
-  test(`${engine}: how long the names of a dead node wait does not begin anew with every claim`, async (t) => {
+  test(`${engine}: the grace period for the names of a dead node does not restart with every claim`, async (t) => {
     const { rows, store } = await create(t)
     const dying = { id: 'node-c/1', leaseMs: 0 }
     await rows.join(dying, 'node-c/')
@@ -191,7 +195,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'granted')
   })
 
-  test(`${engine}: a node that starts again finds what its former process held waiting for the credentials`, async (t) => {
+  test(`${engine}: names of the previous process of a restarted node are reserved for their credentials`, async (t) => {
     const { rows } = await create(t)
     await claim(rows, request())
 
@@ -201,7 +205,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, request()), 'granted')
   })
 
-  test(`${engine}: a node that leaves keeps nothing`, async (t) => {
+  test(`${engine}: a node that leaves releases all its names`, async (t) => {
     const { rows } = await create(t)
     await claim(rows, request())
 
@@ -210,7 +214,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.equal(await claim(rows, request(), SPANS, OTHER), 'granted')
   })
 
-  test(`${engine}: ports that the account had before are told from those it cannot have`, async (t) => {
+  test(`${engine}: free ports that the account used before are listed apart from unavailable ports`, async (t) => {
     const { rows } = await create(t)
     const port = (number: number, account: string) =>
       request({ name: `tcp:${number}`, listener: 'tcp', proto: 'tcp', account })
@@ -224,7 +228,7 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.deepEqual(others.sort(), [20_002, 20_003])
   })
 
-  test(`${engine}: sweeping leaves what is in use or in cooldown, and the newest of each account`, async (t) => {
+  test(`${engine}: a sweep keeps names in use or in cooldown, and the newest of each account`, async (t) => {
     const { rows, store } = await create(t)
     const batch = Array.from({ length: 30 }, (_, index) => request({ name: `test.adit.n${index}` }))
     await rows.change(NODE, { claims: batch, releases: [] }, SPANS)
@@ -238,18 +242,18 @@ for (const [engine, create] of Object.entries(engines)) {
         ),
       )
     }
-    const left = async () =>
+    const remaining = async () =>
       (await store.engine.reader.all('SELECT tunnel FROM name_claims')).map(({ tunnel }) => String(tunnel))
 
     await rows.sweep(SPANS, 100)
-    assert.equal((await left()).length, 30)
+    assert.equal((await remaining()).length, 30)
     await rows.sweep(SPANS, 5)
     assert.deepEqual(
-      new Set(await left()),
+      new Set(await remaining()),
       new Set(batch.slice(15).map(({ tunnel }) => tunnel)),
-      'the oldest beyond so many are gone',
+      'the oldest beyond the limit are deleted',
     )
     await rows.sweep(NO_HOLD, 5)
-    assert.equal((await left()).length, 10, 'those in use stay')
+    assert.equal((await remaining()).length, 10, 'names in use stay')
   })
 }

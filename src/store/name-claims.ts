@@ -11,46 +11,46 @@ import {
 } from './name-claim-rules.ts'
 import type { Dialect, MaybePromise, Sql, SqlRecord } from './sql.ts'
 
-/** A claim that is given back. */
+/** The release of a claim. */
 export interface NameRelease {
   readonly tunnel: string
-  /** Its session was lost: the name waits for its credential. */
+  /** The session was lost: the name is reserved for its credential during the grace period. */
   readonly kept: boolean
 }
 
-/** A node of this database and how long it counts as alive without renewing its lease. */
+/** A node of this database and the duration of its lease. */
 export interface NameNode {
   readonly id: string
   readonly leaseMs: number
 }
 
 /**
- * Which node holds which public name. A claim is one row; it counts while the lease of its node does, so that a node
- * renews all its claims with one row. Writers follow one another, so that a decision holds until its commit.
+ * Which node holds which public name. A claim is one row and is valid while the lease of its node is, so that a node renews
+ * all its claims with one row. Write transactions are serialised, so that a decision holds until its commit.
  */
 export interface NameClaimRows {
   /**
-   * Releases, then claims, in one transaction. `lost`: the lease of this node had run out, so that earlier claims may
-   * have gone to others.
+   * Releases, then claims, in one transaction. `lost`: the lease of this node had expired, so that other nodes may have
+   * taken its earlier claims.
    */
   change(
     node: NameNode,
     changes: { claims: readonly NameClaimRequest[]; releases: readonly NameRelease[] },
     spans: NameSpans,
   ): Promise<{ outcomes: readonly NameClaimOutcome[]; lost: boolean }>
-  /** Renews the lease of a node, and releases the names of nodes whose lease has run out. */
+  /** Renews the lease of a node, and releases the names of nodes whose lease has expired. */
   renew(node: NameNode): Promise<{ lost: boolean }>
-  /** Takes the lease of a node that starts; names that former processes of it, or nobody, held are released. */
+  /** Acquires the lease of a starting node; releases the names of its previous processes and of unknown nodes. */
   join(node: NameNode, formerPrefix: string): Promise<void>
-  /** Releases everything a node still holds, and its lease. */
+  /** Releases all claims of a node, and its lease. */
   leave(node: NameNode): Promise<void>
-  /** TCP ports that the account has used and nobody holds, and those that it cannot have now. */
+  /** `own`: TCP ports the account has used that are free now. `others`: ports that are unavailable to it. */
   ports(account: string, spans: NameSpans): Promise<{ own: number[]; others: number[] }>
-  /** Whether other tunnels of the account may share the name with this one. */
+  /** Sets whether other tunnels of the account may share the name. */
   setPooled(tunnel: string, pooled: boolean): Promise<void>
-  /** Names of a deleted credential wait for nobody. */
+  /** Ends the grace periods of a deleted credential. */
   forgetCredential(credential: string): Promise<void>
-  /** Deletes what is no longer out of anybody's reach, and the oldest beyond so many for each account. */
+  /** Deletes released claims after grace period and cooldown, and the oldest beyond `maxReleased` per account. */
   sweep(spans: NameSpans, maxReleased: number): Promise<void>
 }
 
@@ -73,11 +73,11 @@ const CLAIM_COLUMNS = [
   'kept',
 ]
 const CLAIM_LIST = CLAIM_COLUMNS.join(', ')
-/** The row of the table of leases that counts the fences of all claims. */
+/** The row of the table `leases` that counts the fences of all claims. */
 const FENCE_LEASE = 'naming.fence'
 const SWEEP_BATCH_SIZE = 2_000
 
-/** The claims in the tables of a store. */
+/** Opens the name claims of a store. */
 export function openNameClaims({ inTransaction, engine }: DurableStore): NameClaimRows {
   const { dialect } = engine
   const { unnest, wallClock } = dialect
@@ -93,7 +93,7 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     )
   }
 
-  /** Lets the names of nodes go that are not alive. */
+  /** Releases the names of nodes and deletes their leases. */
   async function releaseNodes(sql: ClaimSql, nodes: readonly string[]): Promise<void> {
     if (nodes.length === 0) return
     const dead = JSON.stringify(nodes)
@@ -117,7 +117,7 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     ])
   }
 
-  /** What a batch of claims is decided by. Nothing is read when there are none. */
+  /** Reads what a batch of claims is decided on; nothing when the batch is empty. */
   async function readClaims(sql: ClaimSql, requests: readonly NameClaimRequest[]) {
     if (requests.length === 0) return { wallMs: 0, rows: [], fence: 0 }
     const names = JSON.stringify([...new Set(requests.map(({ name }) => name))])
@@ -152,7 +152,7 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     ])
   }
 
-  /** The nodes by whether their lease counts now. */
+  /** The nodes, grouped by whether their lease is valid. */
   async function readNodes(sql: ClaimSql) {
     const [now, rows] = await Promise.all([
       sql.now(),
@@ -166,7 +166,7 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
   return {
     change: (node, { claims, releases }, spans) =>
       inTransaction(async (sql) => {
-        // Sent together: a connection answers in order, so that releases are seen by what is read after them.
+        // Pipelined: a connection executes in order, so the later reads see the releases.
         const [{ now, alive, dead }, , snapshot] = await Promise.all([
           readNodes(sql),
           release(sql, releases),
@@ -174,7 +174,7 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
         ])
         const existing = snapshot.rows.map((row) => toNameClaim(row, alive, snapshot.wallMs))
         const batch = decideBatch(claims, existing, { ...snapshot, spans })
-        // Before the claims, so that the time their names wait begins now and not anew with every claim.
+        // Before the claims, so that the grace period begins now and does not restart with every claim.
         await releaseNodes(
           sql,
           dead.filter((id) => id !== node.id),
@@ -272,16 +272,16 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
   }
 }
 
-/** Names to look at: these themselves, and all that begin with `below`. */
+/** The names to check: `names`, and all names that begin with `prefix`. */
 export interface NameUseQuery {
   readonly names?: readonly string[]
   readonly prefix?: string
-  /** Also those that the account itself holds now. */
+  /** Also the names that the account itself holds. */
   readonly includeHeld?: boolean
   readonly limit: number
 }
 
-/** Those of the names that another account holds, or keeps out of reach since its last use. */
+/** The names that another account holds, or that are in its grace period or cooldown. */
 export async function namesUsedByOthers(
   sql: Sql,
   { unnest, wallClock }: Pick<Dialect, 'unnest' | 'wallClock'>,
@@ -307,7 +307,7 @@ export async function namesUsedByOthers(
   return rows.map(({ name }) => String(name))
 }
 
-/** Notes that a reservation of the account held a name until now. */
+/** Records that a reservation of the account held a name until now. */
 export async function releaseName(
   sql: Sql,
   { wallClock }: Pick<Dialect, 'wallClock'>,
@@ -347,13 +347,13 @@ function toPort({ name }: NameClaim): number {
   return Number(name.slice('tcp:'.length))
 }
 
-/** What becomes of claims that are decided together, one after the other. */
+/** The decisions on a batch of claims. */
 interface Batch {
   readonly outcomes: readonly NameClaimOutcome[]
   readonly granted: readonly NameClaim[]
-  /** Tunnels whose claims go. */
+  /** Tunnels whose claims are deleted. */
   readonly replaced: readonly string[]
-  /** The last fence given out. */
+  /** The last fence assigned. */
   readonly fence: number
 }
 

@@ -28,7 +28,7 @@ const engines = {
 const TIMES = { ttlMs: 60_000, expire: true }
 
 for (const [engine, create] of Object.entries(engines)) {
-  test(`${engine}: nodes see each other, at the address they said last, until they leave`, async (t) => {
+  test(`${engine}: nodes see each other, at the latest address, until they leave`, async (t) => {
     const nodes = await create(t)
     await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, TIMES)
     await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, TIMES)
@@ -38,10 +38,10 @@ for (const [engine, create] of Object.entries(engines)) {
 
     assert.deepEqual(seen, [{ id: 'a', address: '192.0.2.1:2', agentAddress: undefined }])
     assert.deepEqual(await nodes.beat({ id: 'b', address: undefined }, TIMES), [])
-    assert.deepEqual(await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, TIMES), [], 'b offers nothing')
+    assert.deepEqual(await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, TIMES), [], 'b has no address')
   })
 
-  test(`${engine}: a node that has not been heard of for its time is gone`, async (t) => {
+  test(`${engine}: a node that does not renew its registration expires`, async (t) => {
     const nodes = await create(t)
     const others = () => nodes.beat({ id: 'b', address: undefined }, TIMES)
     await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, { ttlMs: 20, expire: true })
@@ -52,15 +52,15 @@ for (const [engine, create] of Object.entries(engines)) {
     assert.deepEqual(await others(), [])
   })
 
-  test(`${engine}: a node that could not say that it is alive counts until somebody may judge`, async (t) => {
+  test(`${engine}: an expired node stays listed until a heartbeat may expire nodes`, async (t) => {
     const nodes = await create(t)
     const agentAddress = 'one.example.com:4443'
     await nodes.beat({ id: 'a', address: '192.0.2.1:1', agentAddress }, { ttlMs: -1, expire: false })
 
-    const unjudged = await nodes.beat({ id: 'b', address: undefined }, { ...TIMES, expire: false })
-    const judged = await nodes.beat({ id: 'b', address: undefined }, TIMES)
+    const unexpired = await nodes.beat({ id: 'b', address: undefined }, { ...TIMES, expire: false })
+    const expired = await nodes.beat({ id: 'b', address: undefined }, TIMES)
 
-    assert.deepEqual(unjudged, [{ id: 'a', address: '192.0.2.1:1', agentAddress }])
-    assert.deepEqual(judged, [])
+    assert.deepEqual(unexpired, [{ id: 'a', address: '192.0.2.1:1', agentAddress }])
+    assert.deepEqual(expired, [])
   })
 }

@@ -1,37 +1,37 @@
 import type { DurableStore } from './durable-store.ts'
 import type { Sql } from './sql.ts'
 
-/** A process on this database, and where others reach the tunnels that it has. */
+/** A node of this database, and the address at which its peers reach its tunnels. */
 export interface NodeRecord {
   readonly id: string
   /** `host:port` */
   readonly address: string
-  /** `host:port` where agents reach it; undefined when it takes none. */
+  /** `host:port` at which agents reach it; undefined when it accepts none. */
   readonly agentAddress: string | undefined
 }
 
-/** Which processes are alive on this database. Time is the database's, so that no node's clock counts (P54). */
+/** The live nodes of this database. Time is the database's, so that the clocks of nodes do not matter (P54). */
 export interface Nodes {
   /**
-   * Says that a node is alive for this long, unless it has nothing to offer; answers with all the others that are. Only
-   * with `expire` are those that did not say so in time removed: after an outage nobody could.
+   * Registers a node with an address for `ttlMs` and returns all other live nodes. Expired nodes are removed only with
+   * `expire`: during a database outage no node could renew its registration.
    */
   beat(
     self: { id: string; address: string | undefined; agentAddress?: string | undefined },
     times: { ttlMs: number; expire: boolean },
   ): Promise<readonly NodeRecord[]>
-  /** Those that were last heard of, when the database cannot be told that this one is alive. */
+  /** The registered nodes, from the fallback copy while the database is unavailable. */
   lastKnown(): Promise<readonly NodeRecord[]>
   leave(id: string): Promise<void>
 }
 
-/** The list of nodes in the tables of a store. */
+/** Opens the node list of a store. */
 export function openNodes({ query, inTransaction }: DurableStore): Nodes {
   return {
     beat: ({ id, address, agentAddress = '' }, { ttlMs, expire }) =>
       inTransaction(async (sql) => {
         const now = await sql.now()
-        // An end further away than any node may ask for was written before the machine's clock began anew.
+        // An expiry further away than the TTL was written before a reboot, which resets the clock.
         if (expire)
           await sql.run('DELETE FROM nodes WHERE expires_at <= ? OR expires_at > ?', now, now + ttlMs)
         if (address !== undefined)

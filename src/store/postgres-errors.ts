@@ -1,9 +1,9 @@
 import { StoreUnavailable } from './store.ts'
 
-// SQLSTATE classes and codes that say the database cannot serve now, rather than that a statement is wrong.
+// SQLSTATE classes and codes for a database that cannot serve now, as opposed to a wrong statement.
 const UNAVAILABLE = /^(08|28|3D|53|57|58|XX|25006|25P02|25P03|40|55P03|42501)/
 
-/** Turns whatever means "not now" into `StoreUnavailable` with a sentence, and leaves mistakes of ours as they are. */
+/** Turns errors of an unavailable database into `StoreUnavailable`; other errors are bugs and stay as they are. */
 export function translateError(error: unknown): unknown {
   const { code, name } = error as { code?: unknown; name?: string }
   if (name === 'StoreUnavailable' || !isUnavailable(error, code)) return error
@@ -12,7 +12,7 @@ export function translateError(error: unknown): unknown {
   })
 }
 
-/** What went wrong, in words without the connection string. */
+/** The message of an error, without the connection string. */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
   return error instanceof Error ? error.message : String(error)
@@ -21,7 +21,7 @@ export function describeError(error: unknown): string {
 function isUnavailable(error: unknown, code: unknown): boolean {
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object))
     return UNAVAILABLE.test(code)
-  // Without a state from the server it is the driver or the network: refused, reset, timed out, ended.
+  // Without an SQLSTATE the error comes from the driver or the network: refused, reset, timed out, ended.
   return (
     error instanceof Error &&
     (code !== undefined || /connect|timeout|terminated|closed|queryable|pool/i.test(error.message))

@@ -15,7 +15,7 @@ import { DatabaseRefused, type DurableStore, openStore, StoreUnavailable } from 
 import { draft, put, recorder, storeContract, type TestDatabase } from './store.contract.ts'
 import { assertNothingLost, startWriters } from './writers.contract.ts'
 
-/** A fresh database on the server of this test run. */
+/** A new database on the server of this test run. */
 async function createDatabase(t: TestContext): Promise<TestDatabase> {
   const { url, dataDir: serverFiles } = await freshDatabase(t)
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
@@ -62,7 +62,9 @@ async function openAt(t: TestContext, url: string): Promise<DurableStore> {
   return store
 }
 
-test('postgres: a server that is stopped and started again ends nothing', { timeout: 60_000 }, async (t) => {
+test('postgres: a restart of the server does not end the store or its followers', {
+  timeout: 60_000,
+}, async (t) => {
   const server = await startPostgres()
   t.after(() => server.dispose())
   const store = await openAt(t, server.url)
@@ -84,15 +86,15 @@ test('postgres: a server that is stopped and started again ends nothing', { time
   for (const outcome of outcomes) {
     assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable)
   }
-  assert.ok(took < 3_000, `the refusal took ${took} ms`)
-  // No restart of ours and nothing to call: the next write goes through.
+  assert.ok(took < 3_000, `the rejection took ${took} ms`)
+  // The store recovers by itself: the next write succeeds.
   await put(store, draft({ id: 'th_after' }))
   await seen.until(() => seen.rows.has('th_after'))
   assert.deepEqual([...seen.rows.keys()].sort(), ['th_after', 'th_before'])
   assert.equal(seen.resets(), 1)
 })
 
-test('postgres: a server that hangs is given up on, and used again when it answers', {
+test('postgres: calls to a server that hangs time out, and succeed when it answers again', {
   timeout: 60_000,
 }, async (t) => {
   const { url } = await freshDatabase(t)
@@ -106,11 +108,11 @@ test('postgres: a server that hangs is given up on, and used again when it answe
   const took = performance.now() - started
   proxy.release()
 
-  assert.ok(took < 5_000, `the refusal took ${took} ms`)
+  assert.ok(took < 5_000, `the rejection took ${took} ms`)
   assert.ok(await store.get('thing', 'ac_one', 'th_before'))
 })
 
-test('postgres: a commit whose answer is lost is answered as what it became', {
+test('postgres: a commit whose response is lost settles with its real outcome', {
   timeout: 60_000,
 }, async (t) => {
   const { url } = await freshDatabase(t)
@@ -152,25 +154,25 @@ test('postgres: acknowledged writes survive a killed client', async (t) => {
   await assertNothingLost(store, acknowledged)
 })
 
-test('postgres: a server that may lose acknowledged writes is refused', async (t) => {
+test('postgres: a server that may lose acknowledged writes is rejected', async (t) => {
   const { url } = await freshDatabase(t)
   await execute(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
-  const careless = await startPostgres({ fsync: 'off' })
-  t.after(() => careless.dispose())
+  const withoutFsync = await startPostgres({ fsync: 'off' })
+  t.after(() => withoutFsync.dispose())
 
   await assert.rejects(openAt(t, url), (error) => {
     assert.ok(error instanceof DatabaseRefused)
     assert.match(error.message, /synchronous_commit=off/)
     return true
   })
-  await assert.rejects(openAt(t, careless.url), (error) => {
+  await assert.rejects(openAt(t, withoutFsync.url), (error) => {
     assert.ok(error instanceof DatabaseRefused)
     assert.match(error.message, /fsync=off/)
     return true
   })
 })
 
-test('postgres: an address nobody answers at, and a URL that is none, are refused with a sentence', async (t) => {
+test('postgres: an unreachable address and an unsupported URL are rejected with a clear error', async (t) => {
   await assert.rejects(openAt(t, 'postgres://adit:hunter2@127.0.0.1:1/adit'), (error) => {
     assert.ok(error instanceof StoreUnavailable)
     assert.match(error.message, /^The PostgreSQL database cannot be used: .*ECONNREFUSED/)
@@ -184,53 +186,53 @@ test('postgres: an address nobody answers at, and a URL that is none, are refuse
   })
 })
 
-/** A relay in front of the server that can hold everything back, or lose a connection at a chosen moment. */
+/** A proxy in front of the server that can hold all traffic, or drop a connection at a chosen moment. */
 async function startProxy(t: TestContext, url: string) {
   const target = new URL(url)
   let holding = false
   let cut: { text: string; when: string } | undefined
-  const held: (() => void)[] = []
+  const queued: (() => void)[] = []
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    let answerIsLast = false
-    const lose = () => {
+    let dropOnResponse = false
+    const drop = () => {
       client.destroy()
       upstream.destroy()
     }
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      socket.on('error', lose)
-      socket.on('close', lose)
+      socket.on('error', drop)
+      socket.on('close', drop)
     }
     client.on('data', (chunk) => {
       if (cut && chunk.includes(cut.text)) {
         const { when } = cut
         cut = undefined
-        if (when === 'before it reaches the server') return lose()
-        answerIsLast = true
+        if (when === 'before it reaches the server') return drop()
+        dropOnResponse = true
       }
-      const pass = () => upstream.write(chunk)
-      if (holding) held.push(pass)
-      else pass()
+      const forward = () => upstream.write(chunk)
+      if (holding) queued.push(forward)
+      else forward()
     })
-    upstream.on('data', (chunk) => (answerIsLast ? lose() : client.write(chunk)))
+    upstream.on('data', (chunk) => (dropOnResponse ? drop() : client.write(chunk)))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const own = new URL(url)
-  own.port = String((server.address() as AddressInfo).port)
+  const proxied = new URL(url)
+  proxied.port = String((server.address() as AddressInfo).port)
   return {
-    url: own.href,
+    url: proxied.href,
     hold() {
       holding = true
     },
     release() {
       holding = false
-      for (const pass of held.splice(0)) pass()
+      for (const forward of queued.splice(0)) forward()
     },
     cutAt(text: string, when: 'before it reaches the server' | 'after the server has answered') {
       cut = { text, when }

@@ -21,12 +21,12 @@ const MAX_RETRY_MS = 2_000
 const MAX_READERS = 8
 
 const CHANNEL = 'adit_changes'
-// Any number will do that no other program uses for its advisory locks on the same database.
+// An arbitrary number that no other program uses for advisory locks on the same database.
 const MIGRATION_LOCK = 4_080_424_277
 const MIN_SERVER_VERSION = 130_000
 const LOCK_HEAD = `${SELECT_HEAD.replace(' FROM', ', pg_current_xact_id()::text AS id FROM')} FOR UPDATE`
 
-/** PostgreSQL's words. */
+/** The dialect of PostgreSQL. */
 export const postgresDialect: Dialect = {
   text: 'TEXT COLLATE "C"',
   integer: 'BIGINT',
@@ -36,7 +36,7 @@ export const postgresDialect: Dialect = {
   unnest: 'SELECT json_array_elements_text(?::json) COLLATE "C"',
 }
 
-/** A PostgreSQL database: one connection that writes, a few that read, and one that hears of others' commits. */
+/** A PostgreSQL database: one write connection, a pool of read connections, and one that listens for commits of other processes. */
 export class PostgresEngine implements Engine, Migrator {
   readonly dialect = postgresDialect
   readonly reader: Sql
@@ -58,17 +58,15 @@ export class PostgresEngine implements Engine, Migrator {
     }
     this.#pool = new pg.Pool({ ...this.#config, max: MAX_READERS, query_timeout: READ_TIMEOUT_MS })
     // Without a listener a database restart would end this process (P8).
-    this.#pool.on('error', (error) =>
-      log.warn({ reason: describeError(error) }, 'a database connection was lost'),
-    )
+    this.#pool.on('error', (error) => log.warn({ reason: describeError(error) }, 'database connection lost'))
     this.reader = new PostgresSql(this.#pool, this.#texts)
   }
 
   async begin(): Promise<WriteTransaction> {
     const client = await this.#writerClient()
     try {
-      // Whoever has locked the head row is the only writer, so that revisions commit in their order. No prepared
-      // statements here: several in one text take one step.
+      // The lock on the head row makes this the only writer, so that revisions commit in order. No prepared statements
+      // here: several statements in one text take one round trip.
       const result = await command(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${LOCK_HEAD}`)
       const head = result.rows[0]
       return new PostgresTransaction(client, this.#texts, toHead(head), {
@@ -97,7 +95,7 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
-  /** Runs reads in the view of one moment, for as long as they take; writers are not held up. */
+  /** Runs reads in one snapshot, for as long as they take, without blocking writers. */
   async inSnapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#connect({ query_timeout: SNAPSHOT_TIMEOUT_MS })
     try {
@@ -110,7 +108,7 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
-  /** Listens for notifications, and looks by itself now and then, since a notification can be lost with a connection. */
+  /** Listens for notifications, and polls as well, since a notification can be lost with its connection. */
   watch(onCommit: () => void): { stop(): void } {
     const stopped = new AbortController()
     void this.#listen(onCommit, stopped.signal)
@@ -137,7 +135,7 @@ export class PostgresEngine implements Engine, Migrator {
         await this.#poll(client, onCommit, signal)
       } catch (error) {
         if (!signal.aborted)
-          this.#log.warn({ reason: describeError(error) }, 'waiting to hear of changes again')
+          this.#log.warn({ reason: describeError(error) }, 'change notifications interrupted')
       } finally {
         if (client) endClient(client)
       }
@@ -147,7 +145,7 @@ export class PostgresEngine implements Engine, Migrator {
     }
   }
 
-  /** Polls until the connection fails or watching ends; every query also shows that the connection still lives. */
+  /** Polls until the connection fails or watching ends; every query is also a liveness check of the connection. */
   async #poll(client: pg.Client, onCommit: () => void, signal: AbortSignal): Promise<void> {
     let lastHead: unknown
     while (!signal.aborted) {
@@ -172,7 +170,7 @@ export class PostgresEngine implements Engine, Migrator {
         pipeline: true,
         query_timeout: WRITE_TIMEOUT_MS,
         lock_timeout: LOCK_TIMEOUT_MS,
-        // A process that is stopped in the middle of a transaction must not keep the others from writing.
+        // A process suspended in the middle of a transaction must not block the other writers.
         idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       })
       const connected = client
@@ -190,7 +188,7 @@ export class PostgresEngine implements Engine, Migrator {
   async #connect(extra: pg.ClientConfig): Promise<pg.Client> {
     const client = new pg.Client({ ...this.#config, ...extra })
     client.on('error', (error) =>
-      this.#log.warn({ reason: describeError(error) }, 'a database connection was lost'),
+      this.#log.warn({ reason: describeError(error) }, 'database connection lost'),
     )
     try {
       await client.connect()
@@ -211,7 +209,7 @@ export class PostgresEngine implements Engine, Migrator {
     )
   }
 
-  /** What became of a transaction whose connection was lost while it was being committed. */
+  /** The outcome of a transaction whose connection was lost during the commit. */
   async #outcome(id: string): Promise<'committed' | 'aborted' | 'unknown'> {
     const deadline = performance.now() + OUTCOME_TIMEOUT_MS
     while (performance.now() < deadline) {
@@ -219,7 +217,7 @@ export class PostgresEngine implements Engine, Migrator {
         const row = await this.reader.get('SELECT pg_xact_status(?::xid8) AS status', id)
         if (row?.status === 'committed' || row?.status === 'aborted') return row.status
       } catch {
-        // The database is still away; the deadline decides how long that matters.
+        // The database is still unavailable: retry until the deadline.
       }
       await delay(MIN_RETRY_MS)
     }
@@ -258,7 +256,7 @@ class PostgresSql implements Sql {
     const [first, ...rest] = statements
     if (!first) return []
     if (rest.length === 0) return [await this.run(first.text, ...values)]
-    // One statement for all of them: they touch different tables, and each is counted by what it returns.
+    // One statement for all changes: they touch different tables, and RETURNING counts the rows of each.
     const parts = statements.map(({ text }, index) => `c${index} AS (${text} RETURNING 1)`)
     const counts = statements.map((_statement, index) => `(SELECT count(*) FROM c${index}) AS c${index}`)
     const row = await this.get(`WITH ${parts.join(', ')} SELECT ${counts.join(', ')}`, ...values)
@@ -277,11 +275,11 @@ class PostgresSql implements Sql {
   }
 }
 
-/** What a transaction needs of its engine when its connection fails. */
+/** What a transaction needs from its engine when its connection fails. */
 interface CommitRecovery {
-  /** What became of the transaction. */
+  /** Asks the database for the outcome of the transaction. */
   resolveOutcome(): Promise<'committed' | 'aborted' | 'unknown'>
-  /** Gives the connection up. */
+  /** Discards the connection. */
   drop(): void
 }
 
@@ -314,16 +312,16 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
     let reason: unknown = new Error('a statement before the commit failed')
     try {
       const result = await command(this.#client, changed ? `NOTIFY ${CHANNEL}; COMMIT` : 'COMMIT')
-      // After a failed statement the server answers a commit with a rollback.
+      // After a failed statement the server turns a commit into a rollback.
       if (result.command === 'COMMIT') return
     } catch (error) {
       reason = error
     }
     this.#recovery.drop()
-    // The answer may have been lost and not the commit: only the database knows, and only it is believed.
+    // The response may be lost although the commit took effect: only the database knows.
     const outcome = await this.#recovery.resolveOutcome()
     if (outcome === 'committed') return
-    const consequence = outcome === 'aborted' ? 'nothing was changed' : 'whether it took hold is not known'
+    const consequence = outcome === 'aborted' ? 'nothing was changed' : 'its outcome is not known'
     throw new StoreUnavailable(
       `The database failed during the commit and ${consequence}: ${describeError(reason)}.`,
       {
@@ -346,12 +344,12 @@ function toStatement(change: SqlChange): { text: string; values: readonly SqlVal
   const { table, columns, rows, conflict = '' } = change
   const names = columns.join(', ')
   const records = rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
-  // One text for any number of rows, so that it stays prepared; the table itself says what the values are.
+  // One text for any number of rows, so that it stays prepared; the row type of the table gives the value types.
   const text = `INSERT INTO ${table} (${names}) SELECT ${names} FROM json_populate_recordset(NULL::${table}, ?::json) ${conflict}`
   return { text, values: [JSON.stringify(records)] }
 }
 
-/** Gives each statement its PostgreSQL text and a name under which connections keep it prepared. */
+/** Caches the PostgreSQL text of each statement and the name under which connections prepare it. */
 class PreparedTexts {
   readonly #entries = new Map<string, { name: string; text: string }>()
 
@@ -372,18 +370,18 @@ class PreparedTexts {
   }
 }
 
-// PostgreSQL cannot hold a zero byte in text. Nothing stored has one, so a search for one finds nothing, as it should.
+// PostgreSQL text cannot hold a zero byte. No stored value has one, so a search for one correctly matches nothing.
 function replaceNul(value: SqlValue): SqlValue {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }
 
-// Revisions and times stay far below 2^53, so a number holds them exactly.
+// Revisions and times stay far below 2^53, so a number is exact.
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === pg.types.builtins.INT8) return Number
   return pg.types.getTypeParser(oid, format as 'text')
 }
 
-/** Refuses a server that would acknowledge what it can still lose (P2). */
+/** Rejects a server that may lose acknowledged writes (P2). */
 async function verifyDurability(client: pg.Client): Promise<void> {
   const names = ['fsync', 'synchronous_commit', 'server_version_num', 'server_encoding']
   const { rows } = await command(
@@ -410,12 +408,12 @@ async function verifyDurability(client: pg.Client): Promise<void> {
   }
 }
 
-/** The database answers, but must not be trusted with what we keep. */
+/** The database is reachable but cannot be used safely. */
 export class DatabaseRefused extends Error {
-  override name = 'DatabaseRefused'
+  override name = 'UnsupportedDatabase'
 }
 
-/** Sends a text that may hold several statements; answers with the result of the last. */
+/** Sends a text with one or more statements; returns the result of the last. */
 async function command(client: pg.Client, text: string): Promise<pg.QueryResult<SqlRecord>> {
   try {
     const result: pg.QueryResult<SqlRecord> | pg.QueryResult<SqlRecord>[] =

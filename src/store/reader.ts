@@ -12,7 +12,7 @@ const HOLDERS_BELOW =
 const REFERRERS =
   'SELECT account, kind, id, field, on_delete FROM refs WHERE target = ? ORDER BY id, field LIMIT ?'
 
-/** The reads that a request makes, each by an index, in the view of `sql`. */
+/** The reads of a request, each served by an index of the tables behind `sql`. */
 export function createReader(sql: Sql, vault: Vault): Reader {
   return {
     async get(kind, account, id) {
@@ -31,7 +31,7 @@ export function createReader(sql: Sql, vault: Vault): Reader {
       return record && { account: String(record.account), kind: String(record.kind), id: String(record.id) }
     },
     async holdersBelow(scope, prefix, limit) {
-      // Names are ASCII or at least valid Unicode, so nothing sorts between the prefix and its highest continuation.
+      // Names are valid Unicode, so nothing sorts above the prefix followed by the highest code point.
       const records = await sql.all(HOLDERS_BELOW, scope, prefix, `${prefix}\u{10ffff}`, limit)
       return records.map(({ account, kind, id }) => ({
         account: String(account),

@@ -5,8 +5,8 @@ import { StoreUnavailable } from './store.ts'
 const POLL_INTERVAL_MS = 500
 
 /**
- * An engine that cannot be opened now, and may come back. Each use tries again, and says why it cannot be used until one
- * succeeds; from then on it is that engine.
+ * Stands in for an engine that cannot be opened yet. Each use tries to open it and throws the reason until one succeeds;
+ * from then on every call is delegated to that engine.
  */
 export class ReconnectingEngine implements Engine, Migrator {
   readonly dialect: Dialect
@@ -42,7 +42,7 @@ export class ReconnectingEngine implements Engine, Migrator {
         watcher = this.#connect().watch(onCommit)
         clearInterval(timer)
       } catch {
-        // Whoever needs it is told why it cannot be used.
+        // Reads and writes report the reason.
       }
     }, POLL_INTERVAL_MS)
     timer.unref()

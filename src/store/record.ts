@@ -16,7 +16,7 @@ function resolvePath(
   return { holder, key: path.at(-1)! }
 }
 
-/** Takes the secrets out of a record, so that what is stored openly never holds one. */
+/** Separates the secrets from a record, so that plain columns never hold one. */
 function splitSecrets(
   record: JsonObject,
   paths: readonly string[],
@@ -34,7 +34,7 @@ function splitSecrets(
   return { open, secrets: Object.keys(secrets).length === 0 ? undefined : secrets }
 }
 
-/** Puts the secrets of a record back in their places. */
+/** Puts the secrets back into a record. */
 function joinSecrets(open: Readonly<JsonObject>, secrets: Readonly<Record<string, string>>): JsonObject {
   const record = structuredClone(open) as JsonObject
   for (const [path, value] of Object.entries(secrets)) {
@@ -44,7 +44,7 @@ function joinSecrets(open: Readonly<JsonObject>, secrets: Readonly<Record<string
   return record
 }
 
-/** What a request gives, with stored secrets in the places where it says null: so it read them, or means them unchanged. */
+/** The input of a request with stored secrets where it says null: null is how secrets read, and means unchanged. */
 export function withStoredSecrets(
   input: JsonObject,
   stored: JsonObject,
@@ -61,13 +61,13 @@ export function withStoredSecrets(
   return result
 }
 
-/** The claim by which a record of this account holds a unique name. */
+/** The claim for a unique name of a record in this account. */
 export function claimOf({ within, scope, name }: Omit<UniqueName, 'taken'>, account: string): Claim {
   if (within === 'each account') return { scope, name: `${name} ${account}` }
   return { scope: within === 'account' ? `${scope}@${account}` : scope, name }
 }
 
-/** Everything the store keeps for a record: the record itself, its secrets apart, its unique names and its references. */
+/** The draft of a record: its data, secrets, claims and references. */
 export function draftOf(resource: Resource, id: string, account: string, record: JsonObject): Draft {
   const { open, secrets } = splitSecrets(record, resource.sealed)
   const claims = resource.unique(record as Stock<Resource>).map((unique) => claimOf(unique, account))
@@ -77,7 +77,7 @@ export function draftOf(resource: Resource, id: string, account: string, record:
   return { kind: resource.kind, id, account, data: open, secrets, claims, references }
 }
 
-/** The record of a row, with its secrets back in their places. */
+/** The record of a row, including its secrets. */
 export function recordOf(row: Row): JsonObject {
   return row.secrets === undefined ? { ...row.data } : joinSecrets(row.data, row.secrets)
 }

@@ -9,9 +9,9 @@ import { settingSealContext, type Vault } from './vault.ts'
 const PAGE_SIZE = 500
 
 /**
- * Wraps every sealed value with a new master key while the store is in use, and takes the old key out of the file.
- * Killed on the way it can be run again: both keys stay in the file until nothing needs the old one. Where several
- * machines have a key file of their own, `addMasterKey` and copying the file come first.
+ * Rewraps every sealed value with a new master key while the store is in use, and removes the old key from the file. An
+ * interrupted rotation can be run again: both keys stay in the file until nothing needs the old one. Where several
+ * machines have their own key file, call `addMasterKey` and distribute the file first.
  */
 export async function rotateMasterKey(store: DurableStore): Promise<{ rewrapped: number }> {
   const { vault, engine } = store
@@ -20,9 +20,9 @@ export async function rotateMasterKey(store: DurableStore): Promise<{ rewrapped:
   const current = await vault.currentKey(engine.reader)
   if (keyring.keys.length === 1) addMasterKey(keyring.file)
   keyring.reload()
-  // The last key of the file is where rotation goes, also when an earlier one was cut short after switching to it.
+  // The last key of the file is the target, also when an interrupted rotation already switched to it.
   const target = keyring.keys.at(-1)!
-  // From this commit on every process seals with the new key, so that one pass over the rest finds all of it.
+  // From this commit on every process seals with the new key, so that one pass covers all older values.
   if (target.id !== current.id) await store.inTransaction((sql) => vault.setCurrentKey(sql, target))
   const rewrapped = (await rewrapRows(store, target)) + (await rewrapSettings(store, target))
   writeMasterKeys(keyring.file, [target])
@@ -30,7 +30,7 @@ export async function rotateMasterKey(store: DurableStore): Promise<{ rewrapped:
   return { rewrapped }
 }
 
-/** Puts a fresh key behind those in a file, for a rotation later. */
+/** Appends a new key to a file, for a later rotation. */
 export function addMasterKey(file: string): void {
   const keys = readMasterKeys(file)
   writeMasterKeys(file, [...keys, toMasterKey(randomBytes(32))])
@@ -51,7 +51,7 @@ async function rewrapRows(store: DurableStore, target: MasterKey): Promise<numbe
         let updated = 0
         for (const row of staleRows) {
           const { account, kind, id } = row as Record<'account' | 'kind' | 'id', string>
-          // A row written meanwhile is sealed with the new key already, and is left alone.
+          // A row written meanwhile is already sealed with the new key and is left alone.
           updated += await sql.run(
             'UPDATE resources SET sealed = ? WHERE account = ? AND kind = ? AND id = ? AND sealed = ?',
             rewrapValue(store.vault, target, secretsSealContext({ account, kind, id }), row),
@@ -66,7 +66,7 @@ async function rewrapRows(store: DurableStore, target: MasterKey): Promise<numbe
     }
     if (page.length < PAGE_SIZE) return count
     after = page.at(-1)!.id as string
-    // The embedded engine answers without waiting: others get their turn here.
+    // The embedded engine is synchronous: yields to the event loop.
     await new Promise(setImmediate)
   }
 }

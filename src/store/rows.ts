@@ -5,18 +5,18 @@ import type { Vault } from './vault.ts'
 /** The columns that `toRow` reads, in this order. */
 export const ROW_COLUMNS = 'account, kind, id, data, sealed, revision, created_at'
 
-/** What of a row is not known to whoever asks for it by its id. */
+/** The columns that a read by key does not already know. */
 export const ROW_VALUE_COLUMNS = 'data, sealed, revision, created_at'
 
-/** A stored row as the store gives it out. */
+/** Converts the values of `ROW_COLUMNS` to a row. */
 export function toRow(values: readonly SqlValue[], vault: Vault): Row {
   const key = { account: values[0] as string, kind: values[1] as string, id: values[2] as string }
   return buildRow(key, values, 3, vault)
 }
 
 /**
- * The same from its place and the values of `ROW_REST`, which begin at `from`. Secrets open when they are first looked
- * at: most readers never do, and one row that does not open must not keep others from being listed.
+ * Builds a row from its key and the values of `ROW_VALUE_COLUMNS`, which begin at `offset`. Secrets are decrypted on first
+ * access: most readers never need them, and one row that does not decrypt must not prevent others from being listed.
  */
 export function buildRow(
   { account, kind, id }: { account: string; kind: string; id: string },
@@ -47,12 +47,12 @@ export function buildRow(
   }
 }
 
-/** Where the secrets of a row are sealed. */
+/** The context that the secrets of a row are sealed with. */
 export function secretsSealContext(row: { account: string; kind: string; id: string }) {
   return { account: row.account, kind: row.kind, id: row.id, column: 'secrets' }
 }
 
-/** Rows that point at a row, as both engines keep them. */
+/** Converts a row of the table `refs`. */
 export function toReferrer(record: SqlRecord) {
   return {
     account: record.account as string,

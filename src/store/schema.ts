@@ -4,14 +4,14 @@ import type { Dialect } from './sql.ts'
 export interface Migration {
   readonly version: number
   /**
-   * The oldest release schema that still works on the tables after this step. Steps that only add keep it at the
-   * version before, so that the previous release can be started again (P7).
+   * The oldest release schema that still works on the tables after this step. Steps that only add keep the previous value,
+   * so that the previous release can be started again (P7).
    */
   readonly compatibleFrom: number
   statements(dialect: Dialect): readonly string[]
 }
 
-/** Every table, in the order in which one can be filled after the other; backups walk this list. */
+/** Every table in an order in which they can be filled; backups copy this list. */
 export const TABLES = [
   'resources',
   'claims',
@@ -30,7 +30,7 @@ export const TABLES = [
   'head',
 ] as const
 
-/** The tables, version by version. A released step is never edited: changes are new steps. */
+/** The migrations in order of version. A released step is never edited: changes are new steps. */
 export const migrations: readonly Migration[] = [
   {
     version: 1,

@@ -8,20 +8,20 @@ const key = toMasterKey(randomBytes(32))
 const find = (id: string) => (id === key.id ? key : undefined)
 const place = { account: 'ac_1', kind: 'thing', id: 'th_1', column: 'secrets' }
 
-test('what is sealed opens again, whatever the text', () => {
+test('any text is unsealed to what was sealed', () => {
   for (const text of ['', 'secret', 'ä\u0000\u{1f600}', 'x'.repeat(100_000)]) {
     assert.equal(unseal(find, place, seal(key, place, text)), text)
   }
 })
 
-test('the same text never looks the same twice', () => {
+test('the same text never seals to the same value', () => {
   const sealed = new Set(Array.from({ length: 100 }, () => seal(key, place, 'secret')))
 
   assert.equal(sealed.size, 100)
   assert.ok([...sealed].every((each) => !each.includes('secret')))
 })
 
-test('a sealed value opens in its own place alone', () => {
+test('a sealed value unseals only in its own context', () => {
   const sealed = seal(key, place, 'secret')
   const elsewhere = [
     { ...place, account: 'ac_2' },
@@ -34,14 +34,14 @@ test('a sealed value opens in its own place alone', () => {
   for (const other of elsewhere) assert.throws(() => unseal(find, other, sealed), UnsealError)
 })
 
-test('no damaged envelope opens or does worse than be refused', (t) => {
+test('every damaged envelope is rejected with UnsealError', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   const sealed = seal(key, place, 'secret')
 
   for (let round = 0; round < 1_000; round += 1) {
     const damaged = mutate(random, Buffer.from(sealed)).toString('latin1')
-    // Damage that decodes to the same bytes, such as a changed padding bit, is none.
+    // A mutation that decodes to the same bytes, such as a changed padding bit, is no damage.
     const decoded = (text: string) =>
       text
         .split('.')
@@ -51,7 +51,7 @@ test('no damaged envelope opens or does worse than be refused', (t) => {
   }
 })
 
-test('a value is wrapped with another key without being opened', () => {
+test('a value is rewrapped with another key without being decrypted', () => {
   const next = toMasterKey(randomBytes(32))
   const sealed = seal(key, place, 'secret')
 
@@ -66,7 +66,7 @@ test('a value is wrapped with another key without being opened', () => {
   assert.throws(() => unseal(find, place, wrapped), /master key .* is not in the key file/)
 })
 
-test('errors name the place and never the value', () => {
+test('errors name the context and never the value', () => {
   const sealed = seal(key, place, 'hunter2')
 
   assert.throws(

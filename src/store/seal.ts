@@ -6,7 +6,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const VERSION = 'v1'
 
-/** Where a sealed value lives. It is part of what is authenticated, so that a value moved elsewhere does not open. */
+/** The column a sealed value belongs to. It is authenticated as additional data, so that a value moved elsewhere does not unseal. */
 export interface SealContext {
   readonly account: string
   readonly kind: string
@@ -14,21 +14,21 @@ export interface SealContext {
   readonly column: string
 }
 
-/** A key that wraps data keys, with the public name by which envelopes refer to it. */
+/** A key that wraps data keys, with the public id that envelopes refer to. */
 export interface MasterKey {
   readonly id: string
   readonly bytes: Buffer
 }
 
-/** Gives the master key with an id; undefined when there is none. */
+/** Looks up a master key by id. */
 export type FindKey = (id: string) => MasterKey | undefined
 
-/** A sealed value does not open: it was changed, moved, or sealed with a key that is not here. */
+/** A sealed value cannot be unsealed: it was changed, moved, or sealed with a key that is not in the keyring. */
 export class UnsealError extends Error {
-  override name = 'SealBroken'
+  override name = 'UnsealError'
 }
 
-/** Gives key material its public name. */
+/** Derives the public id of key material. */
 export function toMasterKey(bytes: Buffer): MasterKey {
   if (bytes.length !== KEY_BYTES)
     throw new TypeError(`a master key has ${KEY_BYTES} bytes, not ${bytes.length}`)
@@ -36,7 +36,7 @@ export function toMasterKey(bytes: Buffer): MasterKey {
   return { id, bytes }
 }
 
-/** Seals text under a data key of its own, which in turn is wrapped by the master key. */
+/** Encrypts text with a new data key, which is wrapped by the master key (envelope encryption). */
 export function seal(key: MasterKey, context: SealContext, text: string): string {
   const dataKey = randomBytes(KEY_BYTES)
   const wrapped = encrypt(key.bytes, additionalData('key', context), dataKey)
@@ -44,14 +44,14 @@ export function seal(key: MasterKey, context: SealContext, text: string): string
   return [VERSION, key.id, wrapped.toString('base64url'), body.toString('base64url')].join('.')
 }
 
-/** Opens what `seal` made for the same place; throws `SealBroken` otherwise. */
+/** Decrypts a value sealed with the same context; throws `UnsealError` otherwise. */
 export function unseal(find: FindKey, context: SealContext, sealed: string): string {
   const envelope = parseEnvelope(sealed, context)
   const dataKey = unwrapDataKey(find, envelope, context)
   return decrypt(dataKey, additionalData('data', context), envelope.body, context).toString()
 }
 
-/** Wraps the data key anew with another master key; the value itself is neither opened nor changed. */
+/** Rewraps the data key with another master key; the value itself is neither decrypted nor changed. */
 export function rewrap(find: FindKey, to: MasterKey, context: SealContext, sealed: string): string {
   const envelope = parseEnvelope(sealed, context)
   const wrapped = encrypt(to.bytes, additionalData('key', context), unwrapDataKey(find, envelope, context))
@@ -82,7 +82,7 @@ function unwrapDataKey(find: FindKey, envelope: Envelope, context: SealContext):
   return decrypt(key.bytes, additionalData('key', context), envelope.wrapped, context)
 }
 
-// JSON keeps the parts apart: no two places give the same text.
+// JSON separates the parts unambiguously: no two contexts give the same text.
 function additionalData(purpose: 'key' | 'data', { account, kind, id, column }: SealContext): Buffer {
   return Buffer.from(JSON.stringify([VERSION, purpose, account, kind, id, column]))
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextIteration } from 'node:timers/promises'
 import { createRandom } from '../../test/support/random.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -29,7 +29,7 @@ async function openIn(
   return store
 }
 
-/** A database in a directory of its own, removed with the test. */
+/** A database in its own directory, removed with the test. */
 async function createDatabase(t: TestContext): Promise<TestDatabase> {
   const dataDir = createDirectory(t)
   const file = join(dataDir, 'adit.db')
@@ -44,8 +44,8 @@ async function createDatabase(t: TestContext): Promise<TestDatabase> {
         return database.prepare(statement).all(...values)
       } finally {
         database.close()
-        // What another connection commits is seen from the next turn of the event loop on.
-        await nextTurn()
+        // A commit of another connection is visible from the next iteration of the event loop on.
+        await nextIteration()
       }
     },
   }
@@ -74,7 +74,7 @@ test('sqlite: acknowledged writes survive twenty kills under four writers', asyn
   await assertNothingLost(await openIn(t, dataDir), acknowledged)
 })
 
-test('sqlite: a full disk refuses writes, leaves reads alone and heals by itself', async (t) => {
+test('sqlite: a full disk rejects writes, keeps reads working and recovers by itself', async (t) => {
   const store = await openIn(t, createDirectory(t))
   await put(store, draft({ id: 'th_before' }))
   const pages = (limit: string) =>
@@ -104,7 +104,7 @@ test('sqlite: a full disk refuses writes, leaves reads alone and heals by itself
   assert.equal(await store.verifyAudit('ac_one'), undefined)
 })
 
-test('sqlite: another process that holds the file delays writes without stopping this one', async (t) => {
+test('sqlite: another process that locks the file delays writes without blocking the event loop', async (t) => {
   const dataDir = createDirectory(t)
   const store = await openIn(t, dataDir)
   const other = new DatabaseSync(join(dataDir, 'adit.db'))
@@ -112,18 +112,18 @@ test('sqlite: another process that holds the file delays writes without stopping
   other.exec('BEGIN IMMEDIATE')
 
   const writing = put(store, draft({ id: 'th_1' }))
-  let turns = 0
-  for (const end = performance.now() + 50; performance.now() < end; turns += 1) await delay(1)
+  let ticks = 0
+  for (const end = performance.now() + 50; performance.now() < end; ticks += 1) await delay(1)
   const before = await store.get('thing', 'ac_one', 'th_1')
   other.exec('COMMIT')
   await writing
 
-  assert.ok(turns > 5, 'timers went on')
+  assert.ok(ticks > 5, 'timers kept firing')
   assert.equal(before, undefined)
   assert.ok(await store.get('thing', 'ac_one', 'th_1'))
 })
 
-test('sqlite: the write-ahead log stays below 64 MiB beside a reader that keeps coming back', async (t) => {
+test('sqlite: the write-ahead log stays below 64 MiB with a recurring reader', async (t) => {
   const dataDir = createDirectory(t)
   const store = await openIn(t, dataDir)
   const reader = new DatabaseSync(join(dataDir, 'adit.db'), { readOnly: true })
@@ -147,7 +147,7 @@ test('sqlite: the write-ahead log stays below 64 MiB beside a reader that keeps 
   assert.ok(largest < 64 * 1024 * 1024, `the log grew to ${largest} bytes`)
 })
 
-test('sqlite: the database and its log are open to their owner alone', async (t) => {
+test('sqlite: only the owner can access the database and its log', async (t) => {
   const dataDir = createDirectory(t)
   await put(await openIn(t, dataDir), draft())
 
@@ -156,7 +156,9 @@ test('sqlite: the database and its log are open to their owner alone', async (t)
   }
 })
 
-test('sqlite: a write that never ends is cut off and the next goes on', { timeout: 30_000 }, async (t) => {
+test('sqlite: a write that never ends times out and the next one proceeds', {
+  timeout: 30_000,
+}, async (t) => {
   const store = await openIn(t, createDirectory(t))
 
   const stuck = write(store, () => new Promise<never>(() => {}))

@@ -14,17 +14,17 @@ export const DATABASE_FILE = 'adit.db'
 
 const BUSY_TIMEOUT_MS = 5_000
 const POLL_INTERVAL_MS = 200
-// As much of the database as is used stays in memory, up to a million resources; most databases are a hundredth of that.
+// Holds the working set of a million resources; most databases are a hundredth of that.
 const WRITER_CACHE_KIB = 512 * 1024
-// This one reads while the other writes, and never for long.
+// The read connection only serves reads during a write transaction.
 const READER_CACHE_KIB = 64 * 1024
 const MAX_WAL_BYTES = 32 * 1024 * 1024
-// 16 MiB: often enough to bound the log, seldom enough that a page changed many times is moved once.
+// 16 MiB: small enough to bound the log, large enough that a page changed many times is checkpointed once.
 const CHECKPOINT_PAGES = 4_096
-// Less is full: the next group of writes may not fit any more.
+// Below this the next commit group may not fit.
 const MIN_FREE_BYTES = 1024 * 1024
 
-/** SQLite's words. */
+/** The dialect of SQLite. */
 export const sqliteDialect: Dialect = {
   text: 'TEXT',
   integer: 'INTEGER',
@@ -34,7 +34,7 @@ export const sqliteDialect: Dialect = {
   unnest: 'SELECT value FROM json_each(?)',
 }
 
-/** An embedded database in one file: a connection that writes and one that reads the latest commit beside it. */
+/** An embedded database in one file: one write connection, and one read connection for reads during a write. */
 export class SqliteEngine implements Engine, Migrator {
   readonly dialect = sqliteDialect
   readonly reader: Sql
@@ -46,13 +46,13 @@ export class SqliteEngine implements Engine, Migrator {
   #closed = false
   #viewOpen = false
 
-  /** Commits of what is not `durable` survive this process, but not always a power cut. */
+  /** Without `durable`, commits survive a crash of the process but not always a power failure. */
   constructor(file: string, log: Logger, { durable = true } = {}) {
     this.#file = file
     this.#log = log
     try {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-      // Made here rather than by SQLite, so that neither the file nor its log is ever open to others.
+      // Created here and not by SQLite, so that neither the file nor its log is ever readable by others.
       closeSync(openSync(file, 'a', 0o600))
       chmodSync(file, 0o600)
       this.#writeConnection = openWriteConnection(file, durable)
@@ -75,7 +75,7 @@ export class SqliteEngine implements Engine, Migrator {
     if (this.#closed) throw new StoreUnavailable('The store is closed.')
     await this.#beginImmediate()
     try {
-      // The write lock covers the whole database, so that reading is enough to be alone.
+      // The write lock covers the whole database, so reading the head is enough.
       return new SqliteTransaction(
         this.#writeConnection,
         toHead(this.#writeConnection.get(SELECT_HEAD)),
@@ -109,7 +109,7 @@ export class SqliteEngine implements Engine, Migrator {
         lastVersion = currentVersion
         onCommit()
       } catch (error) {
-        this.#log.warn({ err: error }, 'the database could not be looked at for changes')
+        this.#log.warn({ err: error }, 'polling the database for changes failed')
       }
     }, POLL_INTERVAL_MS)
     timer.unref()
@@ -118,7 +118,7 @@ export class SqliteEngine implements Engine, Migrator {
 
   async checkSpace(): Promise<void> {
     const { bfree, bavail, bsize } = await statfs(dirname(this.#file))
-    // Some blocks are kept for root.
+    // Some blocks are reserved for root.
     const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize
     if (free < MIN_FREE_BYTES)
       throw new StoreUnavailable(
@@ -136,9 +136,9 @@ export class SqliteEngine implements Engine, Migrator {
   }
 
   /**
-   * A connection that shows the latest commit. Between transactions that is the writing one, whose pages are in memory
-   * already; another would have to read them anew after every commit. All reads of one turn of the event loop share one
-   * view, since SQLite takes and gives back its locks, by calls of the system, for every view.
+   * A connection that reads the latest commit. Between transactions that is the write connection, whose page cache is
+   * warm; the read connection would reload its pages after every commit. All reads of one event loop iteration share one
+   * read transaction, since SQLite acquires and releases its file locks with system calls for each.
    */
   #openView(): SqliteConnection {
     if (this.#viewOpen) return this.#writeConnection
@@ -156,11 +156,11 @@ export class SqliteEngine implements Engine, Migrator {
     try {
       this.#writeConnection.run('COMMIT')
     } catch (error) {
-      this.#log.warn({ err: error }, 'a view of the database did not end in order')
+      this.#log.warn({ err: error }, 'ending a read transaction failed')
     }
   }
 
-  /** Waits for another process's transaction without holding up this process, as SQLite's own waiting would. */
+  /** Waits for the transaction of another process without blocking the event loop, as SQLite's busy timeout would. */
   async #beginImmediate(): Promise<void> {
     const deadline = performance.now() + BUSY_TIMEOUT_MS
     for (;;) {
@@ -176,8 +176,8 @@ export class SqliteEngine implements Engine, Migrator {
   }
 
   /**
-   * Moves the log into the file, and keeps the space of both the log and its index for the next start, which needs it also
-   * on a full disk. SQLite removes them with the last connection, unless that one may only read and has done so.
+   * Checkpoints the log, and keeps the log and its index allocated for the next start, which needs them even on a full
+   * disk. SQLite deletes them with the last connection, unless that connection is read-only and has been used.
    */
   #checkpoint(): void {
     try {
@@ -188,30 +188,30 @@ export class SqliteEngine implements Engine, Migrator {
     }
   }
 
-  /** SQLite moves the log into the file by itself, but never shortens it, and not past what others still read. */
+  /** SQLite checkpoints automatically, but never truncates the log, and not past pages that others still read. */
   #truncateWal(): void {
     try {
       if (statSync(`${this.#file}-wal`).size > MAX_WAL_BYTES)
         this.#writeConnection.get('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
-      this.#log.warn({ err: error }, 'the write-ahead log could not be shortened')
+      this.#log.warn({ err: error }, 'write-ahead log not truncated')
     }
   }
 }
 
 function openWriteConnection(file: string, durable: boolean): SqliteConnection {
-  // No time-out of SQLite's own: it would stop the whole process for as long (see #beginImmediate).
+  // No busy timeout: it would block the event loop (see #beginImmediate).
   const database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
   const connection = new SqliteConnection(database)
   try {
-    // Switching to the log for the first time needs the file alone, so here waiting is right.
+    // The first switch to WAL needs exclusive access to the file, so waiting is right here.
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     const journal = connection.get('PRAGMA journal_mode = WAL')?.journal_mode
     if (journal !== 'wal') throw new Error(`its journal mode is ${journal} and cannot be made wal`)
-    // What a savepoint may have to take back stays in memory: nothing is written outside of the data directory (P61).
+    // Savepoint journals stay in memory: nothing is written outside of the data directory (P61).
     database.exec(`PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -${WRITER_CACHE_KIB};
       PRAGMA journal_size_limit = ${MAX_WAL_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-    // Anything less may lose acknowledged writes when the power fails (P2).
+    // Anything less may lose acknowledged writes in a power failure (P2).
     const synchronous = connection.get('PRAGMA synchronous')?.synchronous
     if (synchronous !== 2) throw new Error(`it reports synchronous=${synchronous} instead of FULL`)
     if (!durable) database.exec(`PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${READER_CACHE_KIB}`)
@@ -330,13 +330,13 @@ class SqliteTransaction implements WriteTransaction {
     return this.#connection.apply(...changes)
   }
 
-  /** The machine's monotonic clock, which every process on this file shares and nobody can set (P54). */
+  /** The monotonic clock of the machine, which all processes on this file share and which cannot be set (P54). */
   now(): number {
     return Number(process.hrtime.bigint() / 1_000_000n)
   }
 
   savepoint(): void {
-    // One at a time: SQLite copies every page touched below a savepoint, for each savepoint that is open.
+    // One at a time: SQLite copies every page touched under a savepoint once for each open savepoint.
     if (this.#hasSavepoint) this.#connection.run('RELEASE call')
     this.#connection.run('SAVEPOINT call')
     this.#hasSavepoint = true
@@ -352,12 +352,12 @@ class SqliteTransaction implements WriteTransaction {
   }
 
   async rollback(): Promise<void> {
-    // A full disk or a failed read has ended the transaction already.
+    // A full disk or a failed read has already ended the transaction.
     if (!this.#connection.database.isTransaction) return
     try {
       this.#connection.run('ROLLBACK')
     } catch {
-      // SQLite takes it back by itself when the file is next opened for writing.
+      // SQLite rolls it back when the file is next opened for writing.
     }
   }
 }
@@ -397,13 +397,13 @@ function isBusy(error: unknown): boolean {
   return primaryResultCode(error) === BUSY
 }
 
-/** Whether something could not be written for want of space, to a database or to a plain file. */
+/** Whether a write to a database or a plain file failed because the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return primaryResultCode(error) === FULL || code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
 }
 
-/** Whether a failure is of the machine (memory, disk, permissions, locks) rather than of what the file holds. */
+/** Whether a failure comes from the machine (memory, disk, permissions, locks) and not from the content of the file. */
 export function isEnvironmentError(error: unknown): boolean {
   const code = primaryResultCode(error)
   return code !== undefined && code in UNAVAILABLE_REASONS && code !== CORRUPT && code !== NOT_A_DATABASE

@@ -30,22 +30,22 @@ import {
   type Transaction,
 } from './store.ts'
 
-/** A database of one test: stores can be opened on it, and it can be looked at and tampered with beside them. */
+/** The database of one test: stores can be opened on it, and tests can inspect it and tamper with it. */
 export interface TestDatabase {
   /** The SQLite file or the PostgreSQL URL. */
   readonly location: string
   readonly masterKeyFile: string
   open(overrides?: { clock?: Clock; masterKeyFile?: string }): Promise<DurableStore>
-  /** Runs a statement past the store. */
+  /** Runs a statement that bypasses the store. */
   execute(statement: string, ...values: (string | number | null)[]): Promise<Record<string, unknown>[]>
-  /** Directories with everything the engine has written; undefined when they cannot be reached. */
+  /** Directories with all files of the engine; undefined when they are not accessible. */
   readonly directories: readonly string[] | undefined
 }
 
 const ACCOUNT = 'ac_one'
 const OTHER = 'ac_two'
 
-/** An audit entry that says as little as possible. */
+/** A minimal audit entry. */
 export function entry(object?: string, account = ACCOUNT): AuditEntry {
   return {
     account,
@@ -60,7 +60,7 @@ export function entry(object?: string, account = ACCOUNT): AuditEntry {
   }
 }
 
-/** A draft with nothing special about it. */
+/** A minimal draft. */
 export function draft(overrides: Partial<Draft> = {}): Draft {
   return {
     kind: 'thing',
@@ -91,7 +91,7 @@ export function write<T>(store: DurableStore, work: (tx: Transaction) => Promise
   })
 }
 
-/** A follower that keeps what it is told. */
+/** A follower that records rows and revisions. */
 export function recorder() {
   const rows = new Map<string, Row>()
   const revisions: number[] = []
@@ -122,12 +122,12 @@ export function recorder() {
     rows,
     revisions,
     resets: () => resets,
-    /** Waits until the condition holds; looks after everything the follower is told. */
+    /** Waits until the condition holds; checks it after every notification. */
     async until(condition: () => boolean, ms = 10_000) {
       const deadline = performance.now() + ms
       while (!condition()) {
         const remainingMs = deadline - performance.now()
-        assert.ok(remainingMs > 0, 'the follower was not told in time')
+        assert.ok(remainingMs > 0, 'the follower was not notified in time')
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, remainingMs)
           waiters.push(() => {
@@ -141,7 +141,7 @@ export function recorder() {
   }
 }
 
-/** What both engines promise; each test gets a fresh database. */
+/** The contract of both engines; each test gets a new database. */
 export function storeContract(
   engine: string,
   createDatabase: (t: TestContext) => Promise<TestDatabase>,
@@ -155,7 +155,7 @@ export function storeContract(
       await body({ t, database, store: await database.open() })
     })
 
-  contract('a row is read back as it was written, also by another store', async ({ database, store }) => {
+  contract('a row is read back as written, also by another store', async ({ database, store }) => {
     const data = { text: 'ä\u0000\u{1f600}\ud800', list: [1, { deep: null }], empty: '' }
 
     const [written] = await put(store, draft({ id: 'th_1', data }))
@@ -167,7 +167,7 @@ export function storeContract(
     assert.equal(read?.secrets, undefined)
   })
 
-  contract('a row is found by its own account and kind alone', async ({ store }) => {
+  contract('a row is found only under its own account and kind', async ({ store }) => {
     await put(store, draft({ id: 'th_1' }))
 
     const answers = await Promise.all([
@@ -222,7 +222,7 @@ export function storeContract(
     },
   )
 
-  contract('an update of a row that is not there is refused', async ({ store }) => {
+  contract('an update of a missing row is rejected', async ({ store }) => {
     await assert.rejects(
       write(store, (tx) => tx.update(draft({ id: 'th_none' }))),
       NoSuchRow,
@@ -230,7 +230,7 @@ export function storeContract(
   })
 
   contract(
-    'a call that throws leaves nothing behind, and its neighbours in the same commit stay',
+    'a call that throws is rolled back, and other calls in the same commit stay',
     async ({ store }) => {
       const failing = write(store, async (tx) => {
         await tx.insert(draft({ id: 'th_bad', claims: [{ scope: 'name', name: 'bad' }] }))
@@ -258,7 +258,7 @@ export function storeContract(
     },
   )
 
-  contract('a call reads its own writes, and nobody else does before it commits', async ({ store }) => {
+  contract('a call reads its own writes, and no other reader does before the commit', async ({ store }) => {
     await put(store, draft({ id: 'th_1' }))
 
     await write(store, async (tx) => {
@@ -273,16 +273,16 @@ export function storeContract(
     assert.ok(await store.get('thing', ACCOUNT, 'th_2'))
   })
 
-  contract('a transaction cannot be used after its end', async ({ store }) => {
-    let kept: Transaction | undefined
+  contract('a transaction cannot be used after it has ended', async ({ store }) => {
+    let transaction: Transaction | undefined
     await write(store, async (tx) => {
-      kept = tx
+      transaction = tx
     })
 
-    await assert.rejects(async () => kept?.insert(draft()), /over/)
+    await assert.rejects(async () => transaction?.insert(draft()), /over/)
   })
 
-  contract('a call that changes rows makes exactly one audit record', async ({ store }) => {
+  contract('a call that changes rows writes exactly one audit record', async ({ store }) => {
     const none = store.write({}, (tx) => tx.insert(draft({ id: 'th_1' })))
     const two = store.write({}, async (tx) => {
       await tx.insert(draft({ id: 'th_2' }))
@@ -299,40 +299,43 @@ export function storeContract(
     assert.deepEqual(await store.auditLog(ACCOUNT, { limit: 10 }), [])
   })
 
-  contract('a name has one holder over all accounts, and is free again after it', async ({ store }) => {
-    const claims = [{ scope: 'domain', name: 'app.example.com' }]
-    await put(store, draft({ id: 'th_1', claims }))
+  contract(
+    'a name has one holder across all accounts, and is free after its holder is deleted',
+    async ({ store }) => {
+      const claims = [{ scope: 'domain', name: 'app.example.com' }]
+      await put(store, draft({ id: 'th_1', claims }))
 
-    await assert.rejects(put(store, draft({ id: 'th_2', account: OTHER, claims })), (error) => {
-      assert.ok(error instanceof NameTaken)
-      assert.deepEqual(error.claim, claims[0])
-      assert.deepEqual(error.holder, { account: ACCOUNT, kind: 'thing', id: 'th_1' })
-      return true
-    })
-    await put(store, draft({ id: 'th_3', claims: [{ scope: 'other', name: 'app.example.com' }] }))
-    await write(store, (tx) => tx.remove('thing', ACCOUNT, 'th_1'))
-    await put(store, draft({ id: 'th_2', account: OTHER, claims }))
+      await assert.rejects(put(store, draft({ id: 'th_2', account: OTHER, claims })), (error) => {
+        assert.ok(error instanceof NameTaken)
+        assert.deepEqual(error.claim, claims[0])
+        assert.deepEqual(error.holder, { account: ACCOUNT, kind: 'thing', id: 'th_1' })
+        return true
+      })
+      await put(store, draft({ id: 'th_3', claims: [{ scope: 'other', name: 'app.example.com' }] }))
+      await write(store, (tx) => tx.remove('thing', ACCOUNT, 'th_1'))
+      await put(store, draft({ id: 'th_2', account: OTHER, claims }))
 
-    assert.deepEqual(await store.holder('domain', 'app.example.com'), {
-      account: OTHER,
-      kind: 'thing',
-      id: 'th_2',
-    })
-  })
+      assert.deepEqual(await store.holder('domain', 'app.example.com'), {
+        account: OTHER,
+        kind: 'thing',
+        id: 'th_2',
+      })
+    },
+  )
 
-  contract('a call may go on with another name after one was taken', async ({ store }) => {
+  contract('a call can retry with another name after NameTaken', async ({ store }) => {
     await put(store, draft({ id: 'th_1', claims: [{ scope: 'domain', name: 'a' }] }))
 
     await write(store, async (tx) => {
-      const wanted = draft({
+      const conflicting = draft({
         id: 'th_2',
         claims: [
           { scope: 'domain', name: 'free' },
           { scope: 'domain', name: 'a' },
         ],
       })
-      await assert.rejects(tx.insert(wanted), NameTaken)
-      await tx.insert({ ...wanted, claims: [{ scope: 'domain', name: 'b' }] })
+      await assert.rejects(tx.insert(conflicting), NameTaken)
+      await tx.insert({ ...conflicting, claims: [{ scope: 'domain', name: 'b' }] })
     })
 
     assert.equal((await store.holder('domain', 'b'))?.id, 'th_2')
@@ -343,22 +346,25 @@ export function storeContract(
     )
   })
 
-  contract('of many calls for one name exactly one wins, over two stores', async ({ database, store }) => {
-    const second = await database.open()
-    const attempts = Array.from({ length: 20 }, (_, index) =>
-      put(index % 2 ? store : second, draft({ claims: [{ scope: 'domain', name: 'wanted' }] })),
-    )
+  contract(
+    'exactly one of many concurrent calls for a name wins, across two stores',
+    async ({ database, store }) => {
+      const second = await database.open()
+      const attempts = Array.from({ length: 20 }, (_, index) =>
+        put(index % 2 ? store : second, draft({ claims: [{ scope: 'domain', name: 'wanted' }] })),
+      )
 
-    const outcomes = await Promise.allSettled(attempts)
+      const outcomes = await Promise.allSettled(attempts)
 
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-    assert.ok(
-      outcomes.every((outcome) => outcome.status === 'fulfilled' || outcome.reason instanceof NameTaken),
-    )
-    assert.equal((await store.list('thing', ACCOUNT, { limit: 100 })).length, 1)
-  })
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+      assert.ok(
+        outcomes.every((outcome) => outcome.status === 'fulfilled' || outcome.reason instanceof NameTaken),
+      )
+      assert.equal((await store.list('thing', ACCOUNT, { limit: 100 })).length, 1)
+    },
+  )
 
-  contract('a reference to a missing row or another account is refused', async ({ store }) => {
+  contract('a reference to a missing row or to another account is rejected', async ({ store }) => {
     await put(store, draft({ id: 'th_foreign', account: OTHER }))
     const pointing = (target: string) =>
       draft({ id: 'th_1', references: [{ field: 'target', target, onDelete: 'restrict' }] })
@@ -380,7 +386,7 @@ export function storeContract(
     assert.equal((await store.referrers('th_1', 10)).length, 1)
   })
 
-  contract('a row that is still used is not deleted', async ({ store }) => {
+  contract('a row that is still referenced is not deleted', async ({ store }) => {
     await put(
       store,
       draft({ id: 'th_used' }),
@@ -401,7 +407,7 @@ export function storeContract(
     assert.equal(await write(store, (tx) => tx.remove('thing', ACCOUNT, 'th_used')), false)
   })
 
-  contract('cascading referrers go with their target, the deepest first', async ({ store }) => {
+  contract('cascading referrers are deleted with their target, the deepest first', async ({ store }) => {
     const cascade = (target: string) => [{ field: 'parent', target, onDelete: 'cascade' as const }]
     await put(
       store,
@@ -429,7 +435,7 @@ export function storeContract(
     )
   })
 
-  contract('a restricting reference from outside stops a cascade as a whole', async ({ store }) => {
+  contract('a restricting reference from outside blocks the whole cascade', async ({ store }) => {
     await put(
       store,
       draft({ id: 'th_root' }),
@@ -446,7 +452,7 @@ export function storeContract(
   })
 
   contract(
-    'pages run from newest to oldest by the bytes of the id, each row once under writes',
+    'pages are ordered by the bytes of the id, newest first, and list each row once during writes',
     async ({ store }) => {
       const ids = ['th_Z', 'th_a', 'th_0', 'th_B', 'th_9', 'th_z', 'th_A', 'th_\u00e9', 'th_aa']
       await put(store, ...ids.map((id) => draft({ id })), draft({ id: 'th_m', account: OTHER }))
@@ -457,7 +463,7 @@ export function storeContract(
       for (;;) {
         const page = await store.list('thing', ACCOUNT, { limit: 2, before })
         seen.push(...page.map(({ id }) => id))
-        // Newer rows do not move the pages that are still to come.
+        // Newer rows do not shift the following pages.
         await put(store, draft({ id: `th_\u00ff${seen.length}` }))
         if (page.length < 2) break
         before = page.at(-1)?.id
@@ -467,7 +473,7 @@ export function storeContract(
     },
   )
 
-  contract('a scan runs over all accounts by id upwards', async ({ store }) => {
+  contract('a scan covers all accounts in ascending order of id', async ({ store }) => {
     await put(store, draft({ id: 'th_2', account: OTHER }), draft({ id: 'th_1' }), draft({ id: 'th_3' }))
     await put(store, draft({ id: 'ot_1', kind: 'other' }))
 
@@ -481,7 +487,7 @@ export function storeContract(
   })
 
   contract(
-    'changes tell what was done, by whom, and the row at that moment without its secrets',
+    'changes record the operation, the author, and the row at that moment without its secrets',
     async ({ store }) => {
       const row = draft({ id: 'th_1', data: { n: 1 }, secrets: { token: 'hidden' } })
       await put(store, row)
@@ -508,7 +514,7 @@ export function storeContract(
     },
   )
 
-  contract('pruned changes are gone and later ones stay', async ({ store }) => {
+  contract('pruned changes are deleted and later ones stay', async ({ store }) => {
     for (let index = 0; index < 5; index += 1) await put(store, draft())
 
     await store.pruneChanges(3)
@@ -520,7 +526,7 @@ export function storeContract(
   })
 
   contract(
-    'a follower gets everything, then each change in order, of the kinds it named',
+    'a follower gets all rows and then each change in order, for its kinds only',
     async ({ t, store }) => {
       await put(store, draft({ id: 'th_1' }), draft({ id: 'ot_1', kind: 'other' }))
       const seen = recorder()
@@ -546,7 +552,7 @@ export function storeContract(
     },
   )
 
-  contract('a stopped follower is told nothing more', async ({ store }) => {
+  contract('a stopped follower gets no more changes', async ({ store }) => {
     const stopped = recorder()
     const other = recorder()
     const following = await store.follow(['thing'], stopped.follower)
@@ -559,14 +565,14 @@ export function storeContract(
     assert.equal(stopped.rows.size, 0)
   })
 
-  contract('a follower that throws is told the next change, and so are the others', async ({ store }) => {
+  contract('a follower that throws still gets the next change, and so do the others', async ({ store }) => {
     const failing = recorder()
     const other = recorder()
     await store.follow(['thing'], {
       reset: failing.follower.reset,
       change(changes) {
         failing.follower.change(changes)
-        throw new Error('a mistake of the follower')
+        throw new Error('a bug in the follower')
       },
     })
     await store.follow(['thing'], other.follower)
@@ -580,18 +586,18 @@ export function storeContract(
     assert.deepEqual([...failing.rows.keys()], ['th_1', 'th_2'])
   })
 
-  contract('followers on two stores lose nothing while both write', async ({ database, store }) => {
+  contract('followers on two stores miss nothing while both write', async ({ database, store }) => {
     const second = await database.open()
     const random = createRandom()
     const seen = [recorder(), recorder()]
     await store.follow(['thing'], seen[0]!.follower)
     await second.follow(['thing'], seen[1]!.follower)
-    const writer = async (own: DurableStore, name: string) => {
+    const writer = async (target: DurableStore, name: string) => {
       for (let index = 0; index < 40; index += 1) {
         const id = `th_${name}_${random.below(15)}`
-        await write(own, async (tx) => {
-          const found = await tx.get('thing', ACCOUNT, id)
-          if (!found) await tx.insert(draft({ id, data: { index } }))
+        await write(target, async (tx) => {
+          const existing = await tx.get('thing', ACCOUNT, id)
+          if (!existing) await tx.insert(draft({ id, data: { index } }))
           else if (random.below(3) === 0) await tx.remove('thing', ACCOUNT, id)
           else await tx.update(draft({ id, data: { index } }))
         })
@@ -613,13 +619,13 @@ export function storeContract(
     }
   })
 
-  contract('a follower that is too far behind is given everything again', async ({ database, store }) => {
+  contract('a follower that is too far behind is reset', async ({ database, store }) => {
     const seen = recorder()
     await store.follow(['thing'], seen.follower)
     await put(store, draft({ id: 'th_1' }))
     await seen.until(() => seen.rows.has('th_1'))
 
-    // What another process that was cut off for long would find: rows changed, and the changes pruned.
+    // The state after a long disconnection: rows changed, and their changes pruned.
     await database.execute("DELETE FROM resources WHERE id = 'th_1'")
     await database.execute('UPDATE head SET revision = 100, pruned = 100')
     await put(store, draft({ id: 'th_2' }))
@@ -629,7 +635,7 @@ export function storeContract(
     assert.equal(seen.resets(), 2)
   })
 
-  contract('many rows reach a follower whole', async ({ store }) => {
+  contract('a follower gets all of many rows', async ({ store }) => {
     const ids = Array.from({ length: 1_203 }, () => newId('th'))
     for (let start = 0; start < ids.length; start += 401) {
       await put(store, ...ids.slice(start, start + 401).map((id) => draft({ id })))
@@ -665,7 +671,7 @@ export function storeContract(
   })
 
   contract(
-    'an audit record that is edited, moved, added or removed is found',
+    'an audit record that is edited, moved, added or removed is detected',
     async ({ database, store }) => {
       for (let index = 0; index < 6; index += 1) await put(store, draft())
       const records = (await store.auditLog(ACCOUNT, { limit: 10 })).reverse()
@@ -675,7 +681,7 @@ export function storeContract(
         await database.execute('INSERT INTO audit SELECT * FROM audit_copy')
       }
       await database.execute('CREATE TABLE audit_copy AS SELECT * FROM audit')
-      const tampers: [statement: string, found: string | undefined][] = [
+      const tampers: [statement: string, detected: string | undefined][] = [
         [`UPDATE audit SET principal = 'usr_2' WHERE id = '${second}'`, second],
         [`UPDATE audit SET object = '' WHERE id = '${third}'`, third],
         [`UPDATE audit SET at = at + 1 WHERE id = '${last}'`, last],
@@ -685,9 +691,9 @@ export function storeContract(
         [`UPDATE audit SET account = '${OTHER}' WHERE id = '${first}'`, second],
       ]
 
-      for (const [statement, found] of tampers) {
+      for (const [statement, detected] of tampers) {
         await database.execute(statement)
-        assert.equal(await store.verifyAudit(ACCOUNT), found, statement)
+        assert.equal(await store.verifyAudit(ACCOUNT), detected, statement)
         await restoreAll()
       }
 
@@ -703,27 +709,30 @@ export function storeContract(
     assert.equal(await store.verifyAudit(ACCOUNT), undefined)
   })
 
-  contract('a lease has one holder, and its fence grows with each', async ({ database, store }) => {
-    const second = await database.open()
+  contract(
+    'a lease has one holder, and its fence grows with each acquisition',
+    async ({ database, store }) => {
+      const second = await database.open()
 
-    const first = await store.lease('job', 'node-1', 60_000)
-    const refused = await second.lease('job', 'node-2', 60_000)
-    const renewed = await first?.renew()
-    await first?.release()
-    const next = await second.lease('job', 'node-2', 60_000)
+      const first = await store.lease('job', 'node-1', 60_000)
+      const rejected = await second.lease('job', 'node-2', 60_000)
+      const renewed = await first?.renew()
+      await first?.release()
+      const next = await second.lease('job', 'node-2', 60_000)
 
-    assert.equal(first?.fence, 1)
-    assert.equal(refused, undefined)
-    assert.equal(renewed, true)
-    assert.equal(next?.fence, 2)
-    assert.equal(await first?.renew(), false)
-    await first?.release()
-    assert.equal(await next?.renew(), true, 'a late release must not end the lease of the next holder')
-  })
+      assert.equal(first?.fence, 1)
+      assert.equal(rejected, undefined)
+      assert.equal(renewed, true)
+      assert.equal(next?.fence, 2)
+      assert.equal(await first?.renew(), false)
+      await first?.release()
+      assert.equal(await next?.renew(), true, 'a late release must not release the lease of the next holder')
+    },
+  )
 
-  contract('a lease that ran out goes to another holder, and the late one is refused', async ({ store }) => {
-    const late = await store.lease('job', 'node-1', 40)
-    assert.ok(late)
+  contract('an expired lease goes to another holder, and the stale holder is rejected', async ({ store }) => {
+    const stale = await store.lease('job', 'node-1', 40)
+    assert.ok(stale)
 
     let next = await store.lease('job', 'node-2', 60_000)
     for (const deadline = performance.now() + 5_000; !next && performance.now() < deadline; ) {
@@ -731,19 +740,19 @@ export function storeContract(
     }
 
     assert.ok(next)
-    assert.ok(next.fence > late.fence)
-    assert.equal(await late.renew(), false)
+    assert.ok(next.fence > stale.fence)
+    assert.equal(await stale.renew(), false)
     const write = (lease: { name: string; fence: number }) =>
       store.write({}, async (tx) => {
         await tx.requireLease(lease)
         await tx.insert(draft({ id: 'th_late' }))
         await tx.audit(entry())
       })
-    await assert.rejects(write(late), LeaseLost)
+    await assert.rejects(write(stale), LeaseLost)
     await write(next)
   })
 
-  contract('leases do not follow the wall clock of a process', async ({ database }) => {
+  contract('leases do not depend on the wall clock of a process', async ({ database }) => {
     let now = Date.now()
     const store = await database.open({ clock: { ...systemClock, now: () => now } })
     const lease = await store.lease('job', 'node-1', 60_000)
@@ -755,7 +764,7 @@ export function storeContract(
     assert.equal(await lease?.renew(), true)
   })
 
-  contract('settings are kept, and sealed when they are secret', async ({ database, store }) => {
+  contract('settings are stored, and sealed when they are secret', async ({ database, store }) => {
     await store.putSetting('cursor', '42')
     await store.putSetting('cursor', '43')
     await store.putSetting('host_key', 'very secret', { secret: true })
@@ -769,8 +778,8 @@ export function storeContract(
     assert.doesNotMatch(String(stored[0]?.value), /secret/)
   })
 
-  contract('planted secrets are in no file of the database', async ({ t, database, store }) => {
-    if (!database.directories) return t.skip('the files of this server cannot be reached')
+  contract('no file of the database contains a secret in plain text', async ({ t, database, store }) => {
+    if (!database.directories) return t.skip('the files of this server are not accessible')
     const secrets = Array.from({ length: 20 }, () => `canary${randomBytes(18).toString('hex')}`)
     for (const [index, secret] of secrets.entries()) {
       const row = draft({ id: `th_${index}`, secrets: { token: secret } })
@@ -791,7 +800,7 @@ export function storeContract(
   })
 
   contract(
-    'a sealed value that was changed, cut or moved does not open, and harms no other',
+    'a sealed value that was changed, truncated or moved does not unseal, and others still do',
     async ({ database, store }) => {
       await put(
         store,
@@ -805,8 +814,8 @@ export function storeContract(
       const broken = [String(second?.sealed), '', 'v1', 'v1...', good.replace('v1', 'v2'), `${good}.x`]
       for (let index = 0; index < 40; index += 1) {
         broken.push(good.slice(0, random.below(good.length - 1)))
-        const at = good.lastIndexOf('.') - 20 - random.below(40)
-        broken.push(good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1))
+        const position = good.lastIndexOf('.') - 20 - random.below(40)
+        broken.push(good.slice(0, position) + (good[position] === 'A' ? 'B' : 'A') + good.slice(position + 1))
       }
 
       for (const sealed of broken) {
@@ -852,7 +861,7 @@ export function storeContract(
       ...Array.from({ length: 50 }, (_, n) => draft({ id: `th_${n}`, secrets: { n: String(n) } })),
     )
     await store.putSetting('host_key', 'kept', { secret: true })
-    const early = await other.get('thing', ACCOUNT, 'th_7')
+    const readBefore = await other.get('thing', ACCOUNT, 'th_7')
 
     let writing = true
     const writer = (async () => {
@@ -876,14 +885,14 @@ export function storeContract(
     assert.deepEqual((await reopened.get('thing', ACCOUNT, 'th_new'))?.secrets, { n: 'new' })
     assert.equal(await reopened.setting('host_key'), 'kept')
     assert.equal(await reopened.verifyAudit(ACCOUNT), undefined)
-    assert.deepEqual(early?.secrets, { n: '7' }, 'a row read before the rotation still opens')
+    assert.deepEqual(readBefore?.secrets, { n: '7' }, 'a row read before the rotation still unseals')
   })
 
-  contract('a rotation that was cut short is finished by the next', async ({ database, store }) => {
+  contract('an interrupted rotation is finished by the next', async ({ database, store }) => {
     await put(store, draft({ id: 'th_1', secrets: { token: 'old' } }))
     addMasterKey(database.masterKeyFile)
     const next = new Keyring(database.masterKeyFile).keys.at(-1)!
-    // As a process leaves it that dies right after the switch: the new key is current, and nothing is wrapped anew.
+    // The state after a crash right after the switch: the new key is current, and nothing is rewrapped.
     await store.inTransaction((sql) => store.vault.setCurrentKey(sql, next))
     await put(store, draft({ id: 'th_2', secrets: { token: 'new' } }))
 
@@ -897,7 +906,7 @@ export function storeContract(
   })
 
   contract(
-    'a newer schema is refused, unless it says that this release still fits',
+    'a newer schema is rejected unless it is compatible with this release',
     async ({ database, store }) => {
       await store.close()
 
@@ -914,13 +923,13 @@ export function storeContract(
   )
 
   contract(
-    'a migration killed after any statement is taken back or gone on from',
+    'a migration killed after any statement is rolled back or continued',
     async ({ t, database, store }) => {
       await put(store, draft({ id: 'th_1', secrets: { token: 'kept' } }))
       const empty = await createDatabase(t)
       const [first, newest] = [migrations[0]!, migrations.at(-1)!]
       const last = first.statements(store.engine.dialect).length - 1
-      const deaths: [place: string, version: number, statement: number][] = [
+      const kills: [place: string, version: number, statement: number][] = [
         [empty.location, first.version, 0],
         [empty.location, first.version, Math.floor(last / 2)],
         [empty.location, first.version, last],
@@ -929,7 +938,7 @@ export function storeContract(
         [database.location, newest.version + 1, 2],
       ]
 
-      for (const [place, atVersion, statement] of deaths) {
+      for (const [place, atVersion, statement] of kills) {
         const script = fileURLToPath(new URL('./migration-victim.fixture.ts', import.meta.url))
         const child = spawn(process.execPath, [script, place, String(atVersion), String(statement)], {
           stdio: 'inherit',
@@ -962,12 +971,12 @@ export function storeContract(
     },
   )
 
-  contract('a closed store refuses with a clear error and can be closed again', async ({ store }) => {
+  contract('a closed store rejects calls with a clear error and can be closed again', async ({ store }) => {
     const last = put(store, draft({ id: 'th_1' }))
     await store.close()
     await store.close()
 
-    assert.equal((await last).length, 1, 'a write under way is finished first')
+    assert.equal((await last).length, 1, 'a write in flight is finished first')
     await assert.rejects(put(store, draft()), StoreUnavailable)
     await assert.rejects(store.get('thing', ACCOUNT, 'th_1'), StoreUnavailable)
     await assert.rejects(store.check(), StoreUnavailable)

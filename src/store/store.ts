@@ -1,7 +1,7 @@
 import type { NameListener, NameSpans } from './name-claim-rules.ts'
 import type { NameUseQuery } from './name-claims.ts'
 
-/** One stored resource. `data` is its record without secrets; `secrets` is what the store keeps sealed at rest. */
+/** One stored resource. `data` is its record without secrets; `secrets` are sealed at rest. */
 export interface Row {
   readonly kind: string
   readonly id: string
@@ -11,7 +11,7 @@ export interface Row {
   /** Milliseconds since 1970; never changes. */
   readonly createdAt: number
   readonly data: Readonly<Record<string, unknown>>
-  /** Opened when first looked at, which throws `SealBroken` if what is stored was tampered with. */
+  /** Decrypted on first access; throws `UnsealError` if the stored value was tampered with. */
   readonly secrets: Readonly<Record<string, string>> | undefined
 }
 
@@ -28,7 +28,7 @@ export interface Reference {
   readonly onDelete: 'restrict' | 'cascade'
 }
 
-/** What is written for a row: everything the store keeps in step with it, in one transaction. */
+/** A row to write, with the claims and references that change with it in the same transaction. */
 export interface Draft {
   readonly kind: string
   readonly id: string
@@ -39,12 +39,12 @@ export interface Draft {
   readonly references: readonly Reference[]
 }
 
-/** Who changed what, for the audit log: one record for each mutating call. */
+/** An entry of the audit log: one for each mutating call. */
 export interface AuditEntry {
   readonly account: string
-  /** User or bot acting, undefined for the operator's own commands. */
+  /** The acting user or bot; undefined for commands of the operator. */
   readonly principal: string | undefined
-  /** The API key or other credential that proved it. */
+  /** The API key or other credential that authenticated the principal. */
   readonly credential: string | undefined
   readonly source: string | undefined
   readonly requestId: string
@@ -53,18 +53,18 @@ export interface AuditEntry {
   readonly kind: string
   readonly object: string | undefined
   readonly outcome: 'done' | 'refused'
-  /** A short reason when refused; where it was done when not by a call with an API key. */
+  /** A short reason for a rejected call; the origin of a call made without an API key. */
   readonly detail?: string | undefined
 }
 
-/** An audit entry as kept: numbered, timed and chained by digest to the one before it, so that tampering shows. */
+/** A stored audit entry: numbered, timestamped and chained by digest to its predecessor, so that tampering shows. */
 export interface AuditRecord extends AuditEntry {
   readonly id: string
   readonly at: number
   readonly hash: string
 }
 
-/** One committed change. `row` is the row after it (before it, for a deletion), as it was at that moment and without secrets. */
+/** One committed change. `data` is the row after it (before it, for a deletion), without secrets. */
 export interface Change {
   readonly revision: number
   readonly at: number
@@ -78,92 +78,92 @@ export interface Change {
   readonly credential: string | undefined
 }
 
-/** Reads, in the view of one transaction or of the latest commit. */
+/** Reads in the snapshot of one transaction or of the latest commit. */
 export interface Reader {
   get(kind: string, account: string, id: string): Promise<Row | undefined>
-  /** Newest first: ids below `before`, at most `limit`. */
+  /** Newest first: ids below `before`, up to `limit`. */
   list(kind: string, account: string, page: { limit: number; before?: string | undefined }): Promise<Row[]>
-  /** Whoever holds a unique name. */
+  /** The row that holds a unique name. */
   holder(scope: string, name: string): Promise<{ account: string; kind: string; id: string } | undefined>
-  /** Whoever holds names that start with this prefix, by name upwards. */
+  /** The rows that hold names with this prefix, in ascending order of name. */
   holdersBelow(
     scope: string,
     prefix: string,
     limit: number,
   ): Promise<{ account: string; kind: string; id: string }[]>
-  /** Rows that point at this id, oldest first, at most `limit`. */
+  /** Rows that reference this id, oldest first, up to `limit`. */
   referrers(
     id: string,
     limit: number,
   ): Promise<{ account: string; kind: string; id: string; field: string; onDelete: 'restrict' | 'cascade' }[]>
 }
 
-/** A transaction: all of it commits, or none. */
+/** An atomic transaction. */
 export interface Transaction extends Reader {
-  /** Throws `NameTaken` when a claim is held by another row, `NoSuchTarget` when a referenced row is not in the same account. */
+  /** Throws `NameTaken` when another row holds a claim, `NoSuchTarget` when a referenced row is not in the same account. */
   insert(draft: Draft): Promise<Row>
   /** Replaces data, secrets, claims and references of an existing row. */
   update(draft: Draft): Promise<Row>
-  /** Throws `StillReferenced` while a `restrict` reference points here; deletes cascading referrers first. False when there was no such row. */
+  /** Deletes a row after its cascading referrers; false when it does not exist. Throws `StillReferenced` while a `restrict` reference points to it. */
   remove(kind: string, account: string, id: string): Promise<boolean>
-  /** Adds the call's audit record; every write transaction makes exactly one. */
+  /** Adds the audit record of the call; every write transaction has exactly one. */
   audit(entry: AuditEntry): Promise<void>
-  /** Those of these names that a tunnel of another account has, or had so lately that they are still out of reach. */
+  /** The names that a tunnel of another account uses, or used so recently that they are still in cooldown. */
   namesUsedByOthers(account: string, query: NameUseQuery, spans: NameSpans): Promise<string[]>
-  /** Keeps a name that a deleted reservation held out of reach of other accounts from now on. */
+  /** Starts the cooldown of a name whose reservation was deleted. */
   releaseName(account: string, released: { name: string; listener: NameListener; id: string }): Promise<void>
-  /** Throws `LeaseLost` unless the lease is still held under this fence: keeps a worker that slept from writing late. */
+  /** Throws `LeaseLost` unless the lease is still held under this fence: a stalled worker cannot write late. */
   requireLease(lease: { readonly name: string; readonly fence: number }): Promise<void>
 }
 
-/** What a follower is given: first everything, then each change; again everything if it fell too far behind. */
+/** Receives all rows first, then each change; all rows again after falling too far behind. */
 export interface Follower {
   reset(rows: readonly Row[], revision: number): void
-  /** Rows as they are now; `undefined` row means deleted. In order of revision. */
+  /** Current rows in order of revision; `undefined` means deleted. */
   change(changes: readonly { kind: string; id: string; row: Row | undefined; revision: number }[]): void
 }
 
-/** A lease held by one process at a time; `fence` grows with each new holder, so that a late writer can be refused. */
+/** A lease held by one process at a time. `fence` grows with each acquisition, so that a stale holder is rejected. */
 export interface Lease {
   readonly name: string
   readonly fence: number
-  /** Extends the lease; false when it was lost. Judged by the database's clock. */
+  /** Extends the lease; false when it was lost. Time is the database's (P54). */
   renew(): Promise<boolean>
   release(): Promise<void>
 }
 
 /** All durable state, on either engine. */
 export interface Store extends Reader {
-  /** Runs `work` in one durable transaction. `author` names who acts, for the change entries. */
+  /** Runs `work` in one durable transaction. `author` is recorded in the change entries. */
   write<T>(
     author: { principal?: string | undefined; credential?: string | undefined },
     work: (tx: Transaction) => Promise<T>,
   ): Promise<T>
   /**
-   * Follows the rows of these kinds, of all accounts. Resolves once `reset` has been called; while the database is away
-   * that is with what was last known of it.
+   * Follows the rows of these kinds in all accounts. Resolves after the first `reset`, which reads the fallback copy while
+   * the database is unavailable.
    */
   follow(kinds: readonly string[], follower: Follower): Promise<{ stop(): void }>
   /**
-   * The same reads for whoever has to go on while the database is away: what it says, or else what was last known of it
-   * here, which may lack its very last changes (P8).
+   * The same reads, answered by the fallback copy while the database is unavailable. The copy may lack the most recent
+   * changes (P8).
    */
   readonly lastKnown: Reader & Pick<Store, 'scan'>
-  /** All rows of a kind over all accounts, by id upwards: for background work, not for requests. */
+  /** All rows of a kind in all accounts, in ascending order of id: for background jobs, not for requests. */
   scan(kind: string, page: { limit: number; after?: string | undefined }): Promise<Row[]>
   /** Committed changes above a revision, oldest first: the outbox of resource events. */
   changes(page: { after: number; limit: number }): Promise<Change[]>
-  /** Forgets changes up to a revision that nobody needs any more. */
+  /** Deletes changes up to a revision. */
   pruneChanges(upTo: number): Promise<void>
   auditLog(account: string, page: { limit: number; before?: string | undefined }): Promise<AuditRecord[]>
-  /** Checks the audit chain of an account; answers with the id of the first record that does not fit, if any. */
+  /** Verifies the audit chain of an account; returns the id of the first record that does not match, if any. */
   verifyAudit(account: string): Promise<string | undefined>
-  /** Small durable values of the platform itself (cursors, host keys); sealed when `secret`. */
+  /** Small durable values of the platform (cursors, host keys); sealed when `secret`. */
   setting(key: string): Promise<string | undefined>
   putSetting(key: string, value: string, options?: { secret?: boolean }): Promise<void>
   lease(name: string, holder: string, ttlMs: number): Promise<Lease | undefined>
   revision(): Promise<number>
-  /** Answers, or throws why not: for readiness. */
+  /** Readiness check: throws when the database cannot be read. */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -181,7 +181,7 @@ export class NameTaken extends Error {
   }
 }
 
-/** A reference points at nothing in this account. */
+/** The target of a reference does not exist in the account. */
 export class NoSuchTarget extends Error {
   override name = 'NoSuchTarget'
   readonly reference: Reference
@@ -192,7 +192,7 @@ export class NoSuchTarget extends Error {
   }
 }
 
-/** The row that was to be updated is not there. */
+/** The row to update does not exist. */
 export class NoSuchRow extends Error {
   override name = 'NoSuchRow'
 
@@ -201,7 +201,7 @@ export class NoSuchRow extends Error {
   }
 }
 
-/** The lease has run out or belongs to another holder by now. */
+/** The lease has expired or has another holder. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost'
 
@@ -210,7 +210,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Something still points at the row that was to be deleted. */
+/** Another row still references the row to delete. */
 export class StillReferenced extends Error {
   override name = 'StillReferenced'
   readonly by: { kind: string; id: string; field: string }
@@ -221,7 +221,7 @@ export class StillReferenced extends Error {
   }
 }
 
-/** The database could not make the write durable, or cannot be reached; nothing was changed. */
+/** The database is unreachable or could not make the write durable; nothing changed. */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable'
 }

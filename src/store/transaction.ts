@@ -24,13 +24,13 @@ import {
 } from './store.ts'
 import type { Vault } from './vault.ts'
 
-/** What the calls of one group have in common, and hand on to the next call when they succeed. */
+/** State shared by the calls of one group commit; each successful call passes it on to the next. */
 export interface CommitGroup {
-  /** The last revision given out. */
+  /** The last revision assigned. */
   revision: number
-  /** How many audit records there are, with those of this group. */
+  /** The number of audit records, including those of this group. */
   auditCount: number
-  /** Where the chains of accounts end, as far as they have been looked at. */
+  /** Heads of the audit chains read so far, by account. */
   readonly chains: Map<string, ChainHead | undefined>
   readonly changes: PendingChange[]
   readonly audits: AuditRecord[]
@@ -46,7 +46,7 @@ export interface TransactionContext {
   readonly dialect: Pick<Dialect, 'unnest' | 'wallClock'>
 }
 
-/** One call's writes. Rows are written as it goes; changes and the audit record join the group when it succeeds. */
+/** The writes of one call. Rows are written immediately; changes and the audit record join the group when the call succeeds. */
 export class CallTransaction implements Transaction {
   readonly #context: TransactionContext
   readonly #reader: Reader
@@ -92,7 +92,7 @@ export class CallTransaction implements Transaction {
     failpoint('store.insert.applied')
     const claimedCount = claims.length > 0 ? counts.at(-1)! : 0
     if (claimedCount < claims.length) {
-      // Taken back here as well, so that the call may go on with another name.
+      // Deleted here too, so that the call can retry with another name.
       await this.#deleteRow(draft)
       await this.#checkClaims(draft, claims)
     }
@@ -134,7 +134,7 @@ export class CallTransaction implements Transaction {
   async remove(kind: string, account: string, id: string): Promise<boolean> {
     const row = await this.get(kind, account, id)
     if (!row) return false
-    // Referrers are found breadth first, so that the reverse order deletes each before what it points at.
+    // Breadth first, so that the reverse order deletes each referrer before its target.
     const deletions = new Map([[id, { account, kind, id }]])
     const restrictions: { id: string; referrer: ReturnType<typeof toReferrer> }[] = []
     for (const target of deletions.keys()) {
@@ -184,7 +184,7 @@ export class CallTransaction implements Transaction {
     await requireLease(this.#context.sql, lease)
   }
 
-  /** Hands what the call did to the group; nothing may fail between this and the next call. */
+  /** Merges the call into the group; nothing may fail between this and the next call. */
   finish(): void {
     const { group } = this.#context
     if (this.#changes.length > 0 && !this.#audit)

@@ -5,15 +5,14 @@ import type { Sql } from './sql.ts'
 const KEY_CHECK_SETTING = 'store.master_key'
 const KEY_CHECK_TEXT = 'sealed by the current master key'
 
-/** Where the value of a setting is sealed. */
+/** The context that the value of a setting is sealed with. */
 export function settingSealContext(name: string): SealContext {
   return { account: '', kind: 'settings', id: name, column: 'value' }
 }
 
 /**
- * Seals and opens what the store keeps secret. Which master key is current is written in the database, as a value
- * sealed with it, and read again by every transaction that seals: after a rotation no process can go on with the old
- * key, however long it has been running.
+ * Seals and unseals the secrets of the store. The database records the current master key, as a value sealed with it,
+ * and every transaction that seals reads it again: after a rotation no process can keep using the old key.
  */
 export class Vault {
   readonly #keyring: Keyring
@@ -47,7 +46,7 @@ export class Vault {
     return key
   }
 
-  /** Makes a key of the file the current one. */
+  /** Makes a key of the keyring the current one. */
   async setCurrentKey(sql: Sql, key: MasterKey): Promise<void> {
     await sql.run(
       `INSERT INTO settings (name, value, sealed) VALUES (?, ?, 1)
@@ -59,8 +58,8 @@ export class Vault {
 }
 
 /**
- * Opens the vault of a database, inside a write transaction. Only a database that has never had a key may be given
- * a fresh one; with any other, a missing or foreign key ends the start.
+ * Opens the vault of a database, inside a write transaction. Only a database that has never had a key gets a new one; for
+ * any other database, a missing or wrong key fails the start.
  */
 export async function openVault(sql: Sql, keyFile: string): Promise<Vault> {
   const check = await sql.get('SELECT value FROM settings WHERE name = ?', KEY_CHECK_SETTING)

@@ -20,7 +20,7 @@ const CALL_TIMEOUT_MS = 5_000
 const MAX_QUEUED_CALLS = 10_000
 const MAX_CACHED_CHAINS = 1_000
 
-/** What a call may use: statements that end with it, and the group it joins. */
+/** The body of a call: gets statements that are valid until it ends, and the group it joins. */
 export type CallBody<T> = (sql: CallSql, group: CommitGroup) => Promise<T>
 
 interface Call {
@@ -30,9 +30,9 @@ interface Call {
 }
 
 /**
- * Runs write calls one after the other and lets those that wait together share one commit, and so one flush to disk.
- * Each call has a savepoint of its own: a call that throws takes back its own writes alone. Nobody gets an answer,
- * not even a refusal, before the group is durable, since a refusal may rest on what an earlier call has written.
+ * Group commit: runs write calls in sequence, and calls that are queued together share one commit and so one flush to
+ * disk. Each call has its own savepoint: a call that throws rolls back its own writes only. No call is settled before its
+ * group is durable, not even a rejected one, since a rejection may depend on the writes of an earlier call.
  */
 export class WriteQueue {
   readonly #engine: Engine
@@ -48,7 +48,7 @@ export class WriteQueue {
     this.#onCommit = onCommit
   }
 
-  /** Why the last group could not be made durable; undefined once one was. */
+  /** Why the last group could not be made durable; undefined after the next durable one. */
   get failure(): StoreUnavailable | undefined {
     return this.#failure
   }
@@ -66,7 +66,7 @@ export class WriteQueue {
     })
   }
 
-  /** Refuses new calls and waits for those under way. */
+  /** Rejects new calls and waits for those in flight. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#drainTask
@@ -74,7 +74,7 @@ export class WriteQueue {
 
   async #drain(): Promise<void> {
     while (this.#pending.length > 0) {
-      // Whoever was just answered, or has arrived on a socket meanwhile, may still join the next group.
+      // Callers just settled, and requests arriving on sockets, can still join the next group.
       await new Promise(setImmediate)
       await this.#runGroup()
     }
@@ -112,21 +112,21 @@ export class WriteQueue {
     } catch (error) {
       await transaction.rollback()
       this.#lastGroup = undefined
-      // Whoever finds the database unusable speaks for the whole group: nothing of it remains.
+      // A database failure in one call rolls back the whole group.
       this.#failure = toUnavailable(error)
       for (const call of calls) call.reject(this.#failure)
       return
     }
     failpoint('store.group.committed')
     this.#lastGroup = group
-    // A commit of reads alone proves nothing.
+    // A commit without writes proves nothing.
     if (wrote) this.#failure = undefined
     for (const reply of replies) reply()
     failpoint('store.group.answered')
     if (group.changes.length > 0) this.#onCommit()
   }
 
-  /** A group begins with the chain ends the last one left, as long as nobody else has written in between. */
+  /** A group reuses the chain heads of the previous one unless another process has written in between. */
   #beginGroup({ revision, audits }: Head): CommitGroup {
     const lastGroup = this.#lastGroup
     const soleWriter =
@@ -143,7 +143,7 @@ export class WriteQueue {
   }
 }
 
-/** Runs one call; tells how to answer it once the group is durable. Throws only when the database fails. */
+/** Runs one call; returns how to settle it once the group is durable. Throws only when the database fails. */
 async function runCall(
   transaction: WriteTransaction,
   group: CommitGroup,
@@ -163,7 +163,7 @@ async function runCall(
   }
 }
 
-/** Writes what the calls have gathered and commits, in one go where the engine can. */
+/** Writes the collected changes and audit records and commits, in one round trip where the engine can. */
 async function finishGroup(transaction: WriteTransaction, group: CommitGroup): Promise<void> {
   const { changes, audits, revision, auditCount } = group
   const writes: SqlChange[] = []
@@ -173,7 +173,7 @@ async function finishGroup(transaction: WriteTransaction, group: CommitGroup): P
     writes.push({ text: 'UPDATE head SET revision = ?, audits = ?', values: [revision, auditCount] })
   }
   const applied = transaction.apply(...writes)
-  // The commit speaks for what was sent before it, also when the answers are lost on the way.
+  // A failure of these statements also fails the commit.
   if (applied instanceof Promise) applied.catch(() => {})
   failpoint('store.group.gathered')
   await transaction.commit(revision > transaction.head.revision)
@@ -198,12 +198,12 @@ function toUnavailable(error: unknown): StoreUnavailable {
   })
 }
 
-/** The statements of one call: marks where it began before its first change, and refuses use after its end. */
+/** The statements of one call: sets a savepoint before its first change, and rejects use after the call has ended. */
 export class CallSql implements Sql {
   readonly #transaction: WriteTransaction
   #hasSavepoint = false
   #ended = false
-  /** Set once the database itself has failed, whatever the call makes of the error. */
+  /** Set once the database itself has failed, even if the call swallows the error. */
   failure: StoreUnavailable | undefined
 
   constructor(transaction: WriteTransaction) {
@@ -257,7 +257,7 @@ export class CallSql implements Sql {
     if (this.#hasSavepoint) return
     this.#hasSavepoint = true
     const savepoint = this.#transaction.savepoint()
-    // The statement that follows on the same connection fails if this one does, and tells.
+    // If this fails, the next statement on the same connection fails too and reports it.
     if (savepoint instanceof Promise) savepoint.catch(() => {})
   }
 

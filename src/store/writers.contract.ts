@@ -7,14 +7,14 @@ import type { DurableStore } from './durable-store.ts'
 
 const STATES = ['created', 'updated', 'deleted']
 
-/** Processes that write until they are killed, and what they were told is safe. */
+/** A process that writes until it is killed, and its acknowledged writes. */
 export interface Writers {
   /** The last acknowledged state by id. */
   readonly acknowledged: ReadonlyMap<string, string>
   kill(): Promise<void>
 }
 
-/** Starts writers in a process of their own; resolves with the first acknowledged write. */
+/** Starts writers in a separate process; resolves with the first acknowledged write. */
 export async function startWriters(dataDir: string, url: string | undefined, run: string): Promise<Writers> {
   const script = fileURLToPath(new URL('./writers.fixture.ts', import.meta.url))
   const child = spawn(process.execPath, [script, dataDir, url ?? '', run], {
@@ -26,7 +26,7 @@ export async function startWriters(dataDir: string, url: string | undefined, run
   const ended = once(lines, 'close')
   lines.on('line', (line) => {
     const [id, state] = line.split(' ')
-    // The kill may cut the last line short; an id is acknowledged with its whole line only.
+    // The kill may truncate the last line; only a complete line acknowledges an id.
     if (id && state && STATES.includes(state)) acknowledged.set(id, state)
   })
   await Promise.race([
@@ -42,7 +42,7 @@ export async function startWriters(dataDir: string, url: string | undefined, run
   }
 }
 
-/** Checks that every acknowledged write is there, and that of every pair there are both halves or none. */
+/** Checks that every acknowledged write is stored, and both rows of every pair or none. */
 export async function assertNothingLost(
   store: DurableStore,
   acknowledged: ReadonlyMap<string, string>,
@@ -59,7 +59,7 @@ export async function assertNothingLost(
     after = page.at(-1)?.id
   }
   for (const [id, state] of acknowledged) {
-    // A write that was not acknowledged any more may have taken hold, so the state may be one further.
+    // The last write may have been committed without being acknowledged, so the state may be one step ahead.
     const actual = stored.get(id) ?? 'deleted'
     const stepsAhead = STATES.indexOf(actual) - STATES.indexOf(state)
     assert.ok(stepsAhead === 0 || stepsAhead === 1, `${id} was acknowledged as ${state} and is ${actual}`)

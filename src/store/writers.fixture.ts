@@ -1,5 +1,5 @@
-// Run as a process of its own by tests that kill it: four writers create, change and delete pairs of rows, and say on
-// standard output what has been acknowledged. Arguments: data directory, database URL or nothing, name of the run.
+// Run by tests as a separate process that they kill: four writers create, change and delete pairs of rows, and print
+// each acknowledged write to standard output. Arguments: data directory, database URL or nothing, name of the run.
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openStore } from './index.ts'
