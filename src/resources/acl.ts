@@ -1,13 +1,13 @@
 import { parseDomain } from '../base/domain.ts'
 
-/** One rule of a credential's list: what it may bind. */
+/** One rule of the ACL of a credential: what it may bind. */
 export type AclRule =
   | { readonly kind: 'any'; readonly text: string }
   | { readonly kind: 'domain'; readonly pattern: string; readonly text: string }
   | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly text: string }
   | { readonly kind: 'label'; readonly key: string; readonly value: string; readonly text: string }
 
-/** Reads `*`, `bind:*`, `bind:<domain>`, `bind:<host:port>` or `bind:<key>=<value>`; says what is wrong otherwise. */
+/** Parses `*`, `bind:*`, `bind:<domain>`, `bind:<host:port>` or `bind:<key>=<value>`; throws with the reason otherwise. */
 export function parseAclRule(rule: string): AclRule {
   const text = rule.trim()
   if (text === '*' || text === 'bind:*') return { kind: 'any', text }

@@ -3,7 +3,7 @@ import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain } from './formats.ts'
 import { list, nullable, required, text } from './value.ts'
 
-/** A domain of the account's own through which agents connect. */
+/** A domain of the account through which its agents connect. */
 export const AgentIngress = defineResource({
   name: 'agent ingress',
   path: '/agent_ingresses',

@@ -1,14 +1,14 @@
 import { defineResource, editable, identity } from './define.ts'
 import { flag, name, required } from './value.ts'
 
-/** A user that is a program: an owner of credentials that outlive the people who made them. */
+/** A service user: owns credentials that outlive the people who created them. */
 export const BotUser = defineResource({
   name: 'bot user',
   path: '/bot_users',
   prefix: 'bot',
   listKey: 'bot_users',
   event: 'bot_user',
-  // Decision 19: reading it tells who has access.
+  // Decision 19: reading it reveals who has access.
   roles: { read: 'admin', change: 'admin' },
   fields: {
     ...identity,

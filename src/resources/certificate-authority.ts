@@ -1,7 +1,7 @@
 import { assigned, common, defineResource, fixed } from './define.ts'
 import { list, required, text } from './value.ts'
 
-/** An uploaded authority that client certificates are checked against. */
+/** An uploaded authority that client certificates are verified against. */
 export const CertificateAuthority = defineResource({
   name: 'certificate authority',
   path: '/certificate_authorities',

@@ -15,10 +15,10 @@ import {
   writtenSchema,
 } from './value.ts'
 
-/** Who sets and who sees a field. */
+/** Who can set and read a field. */
 export type Access = 'assigned' | 'fixed' | 'editable' | 'writeOnly' | 'shownOnce' | 'hidden'
 
-/** A value with its access. A `live` field is worked out for each answer and never stored. */
+/** A value with its access. A `live` field is computed for each response and never stored. */
 export interface Field<V extends Value = Value, A extends Access = Access, L extends boolean = boolean> {
   readonly access: A
   readonly live: L
@@ -31,37 +31,37 @@ export const assigned = <V extends Value>(value: V): Field<V, 'assigned', false>
   live: false,
   value,
 })
-/** Worked out by the service for each answer. */
+/** Computed by the service for each response. */
 export const live = <V extends Value>(value: V): Field<V, 'assigned', true> => ({
   access: 'assigned',
   live: true,
   value,
 })
-/** Given at creation and never changed. */
+/** Set at creation and never changed. */
 export const fixed = <V extends Value>(value: V): Field<V, 'fixed', false> => ({
   access: 'fixed',
   live: false,
   value,
 })
-/** Given at creation or later. */
+/** Set at creation or later. */
 export const editable = <V extends Value>(value: V): Field<V, 'editable', false> => ({
   access: 'editable',
   live: false,
   value,
 })
-/** Given at creation, stored, and never shown again. */
+/** Set at creation, stored, and never returned. */
 export const writeOnly = <V extends Value>(value: V): Field<V, 'writeOnly', false> => ({
   access: 'writeOnly',
   live: false,
   value,
 })
-/** In the answer to creation and null ever after. */
+/** Returned once in the response to the creation, null afterwards. */
 export const shownOnce = <V extends Value>(value: V): Field<V, 'shownOnce', true> => ({
   access: 'shownOnce',
   live: true,
   value,
 })
-/** Stored and never shown. */
+/** Stored and never returned. */
 export const hidden = <V extends Value>(value: V): Field<V, 'hidden', false> => ({
   access: 'hidden',
   live: false,
@@ -71,14 +71,14 @@ export const hidden = <V extends Value>(value: V): Field<V, 'hidden', false> => 
 export const description = text(255)
 export const metadata = text(4096)
 
-/** What identifies and times every resource. */
+/** The fields that identify every resource. */
 export const identity = {
   id: live(plain<string>(Type.String(), '')),
   uri: live(plain<string>(Type.String(), '')),
   created_at: live(plain<string>(Type.String({ format: 'date-time' }), '')),
 }
 
-/** The fields nearly every resource has. */
+/** The fields of nearly every resource. */
 export const common = {
   ...identity,
   description: editable(description),
@@ -96,18 +96,18 @@ type VisibleNames<F extends ResourceFields> = {
   [N in keyof F]: F[N]['access'] extends 'hidden' | 'writeOnly' ? never : N
 }[keyof F]
 
-/** What the store keeps of a resource: every stored field under the name it is written with. */
+/** The stored record of a resource: every stored field under its write name. */
 export type RecordOf<F extends ResourceFields> = {
   [N in StoredNames<F> as KeyOf<F, N>]: Written<F[N]['value']>
 }
-/** What an answer shows of a resource. */
+/** A resource as responses return it. */
 export type ViewOf<F extends ResourceFields> = { [N in VisibleNames<F>]: Read<F[N]['value']> }
 
-/** A name that must be unique, with the sentence to refuse a second one. */
+/** A name that must be unique, with the message that rejects a duplicate. */
 export interface UniqueName {
   /**
-   * Unique among all accounts, or only within the record's own; `each account` is the latter for names that are looked
-   * up without knowing the account, so that a refusal never tells what other accounts hold.
+   * Unique across all accounts, or within the account of the record. `each account` is the latter for names that are
+   * looked up without knowing the account, so that a rejection never reveals what other accounts hold.
    */
   readonly within: 'platform' | 'account' | 'each account'
   readonly scope: string
@@ -118,60 +118,60 @@ export interface UniqueName {
 export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
 
 export interface Declaration<F extends ResourceFields> {
-  /** What people call it, such as `IP policy rule`. */
+  /** Human-readable name, such as `IP policy rule`. */
   readonly name: string
-  /** Collection path; a part in braces is a parent's id, such as `/edges/https/{edge_id}/routes`. */
+  /** Collection path; a segment in braces is the id of a parent, such as `/edges/https/{edge_id}/routes`. */
   readonly path: string
   readonly prefix: string
   readonly listKey: string
   readonly fields: F
   readonly operations?: readonly Operation[]
-  /** Kept in the sessions' registry, not in the store. */
+  /** Lives in the session registry, not in the store. */
   readonly online?: boolean
-  /** Who may read and change it: everybody reads and developers change unless said otherwise. */
+  /** The roles that may read and change it; by default `read_only` reads and `developer` changes. */
   readonly roles?: { readonly read?: Role; readonly change?: Role; readonly guard?: Guard }
   /** Stem of its event types, such as `ip_policy_rule` for `ip_policy_rule_created.v0`. */
   readonly event?: string
   /** `uri` without the base address. */
   readonly relativeUri?: boolean
-  /** Unique names a record holds. */
+  /** The unique names of a record. */
   readonly unique?: (record: RecordOf<F>) => UniqueName[]
-  /** Rules over several fields; returns the offending field and a sentence. */
+  /** Validates several fields together; returns the offending field and a message. */
   readonly rule?: (record: RecordOf<F>) => { field: string; message: string } | undefined
 }
 
-/** A declared resource and everything that follows from its declaration. */
+/** A declared resource and everything derived from its declaration. */
 export interface Resource<F extends ResourceFields = ResourceFields> {
   readonly name: string
   readonly path: string
   readonly prefix: string
   readonly listKey: string
-  /** The name rows are stored under: the path without slashes and parents, such as `edges_https_routes`. */
+  /** The kind of its rows in the store: the path without slashes and parents, such as `edges_https_routes`. */
   readonly kind: string
   readonly fields: F
   readonly operations: readonly Operation[]
   readonly online: boolean
-  /** The roles that reading and changing it need. */
+  /** The roles required to read and change it. */
   readonly roles: { readonly read: RequiredRole; readonly change: RequiredRole }
   readonly event: string | undefined
   readonly relativeUri: boolean
   /** Parent ids in the path, such as `edge_id`. */
   readonly parents: readonly string[]
-  /** Fields that are modules, each with routes of its own. */
+  /** Fields that are modules, each with its own API routes. */
   readonly modules: readonly string[]
   /** Dotted paths of the record's secrets. */
   readonly sealed: readonly string[]
-  /** Those of them that answers show; reading them leaves an audit record. */
+  /** The secrets that responses return; reading them writes an audit record. */
   readonly revealed: readonly string[]
   readonly createSchema: TSchema
   readonly updateSchema: TSchema
   readonly viewSchema: TSchema
   readonly listSchema: TSchema
-  /** A complete record from a creation's body; assigned fields hold their fallback until the API fills them. */
+  /** Parses the body of a creation into a complete record; assigned fields have their fallback until the API sets them. */
   parseCreate(body: Record<string, unknown>): RecordOf<F>
-  /** The fields an update names, checked; absent and null mean unchanged. */
+  /** Parses the fields of an update; absent and null mean unchanged. */
   parseUpdate(body: Record<string, unknown>): Partial<RecordOf<F>>
-  /** Rules over the whole record, after creation or update. */
+  /** Validates the whole record after a creation or update. */
   verify(record: RecordOf<F>): void
   show(record: RecordOf<F>, liveValues: Record<string, unknown>, context: Showing): ViewOf<F>
   pointers(record: RecordOf<F>): Pointer[]
@@ -181,7 +181,7 @@ export interface Resource<F extends ResourceFields = ResourceFields> {
 export type View<R> = R extends Resource<infer F> ? ViewOf<F> : never
 export type Stock<R> = R extends Resource<infer F> ? RecordOf<F> : never
 
-/** Marks a value as an edge module, which gives it routes of its own under the resource. */
+/** Marks a value as an edge module, which gets its own API routes under the resource. */
 export const moduleMark = Symbol('module')
 
 function pickFields(fields: ResourceFields, predicate: (field: Field) => boolean): Fields {
@@ -201,7 +201,7 @@ function requiredRoles({
   }
 }
 
-/** Declares a resource once: types, validation, routes, OpenAPI, storage and the contract test follow from it. */
+/** Declares a resource once: types, validation, routes, OpenAPI, storage and the contract test are derived from it. */
 export function defineResource<const F extends ResourceFields>(declaration: Declaration<F>): Resource<F> {
   const { fields, path } = declaration
   const createFields = pickFields(
@@ -213,7 +213,7 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
   const visibleFields = Object.entries(fields).filter(
     ([, { access }]) => access !== 'hidden' && access !== 'writeOnly',
   )
-  // Worked out once: answers to lists ask it a thousand times.
+  // Computed once: a list response renders a thousand records.
   const viewFields = visibleFields.map(([name, { access, live, value }]) => ({
     name,
     key: value.key ?? name,

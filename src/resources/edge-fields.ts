@@ -3,10 +3,10 @@ import { reversed } from '../base/domain.ts'
 import type { UniqueName } from './define.ts'
 import { plain } from './value.ts'
 
-/** `policies` of edges: present and null in every answer, as the documents show it. */
+/** `policies` of edges: null in every response, as the API documents. */
 export const noPolicies = plain<null>(Type.Null(), null)
 
-/** A hostport is served by one edge at a time. */
+/** The unique names of an edge: one edge at a time serves a hostport. */
 export function hostportClaims(hostports: readonly string[] | null): UniqueName[] {
   return (hostports ?? []).map((name) => ({
     within: 'platform',

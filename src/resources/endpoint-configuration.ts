@@ -1,7 +1,7 @@
 import { common, defineResource, fixed } from './define.ts'
 import { choice, required } from './value.ts'
 
-/** A record that reserved names may refer to; kept for callers that still attach one. */
+/** A record that reserved domains and addresses may reference; kept for compatibility. */
 export const EndpointConfiguration = defineResource({
   name: 'endpoint configuration',
   path: '/endpoint_configurations',

@@ -1,7 +1,7 @@
 import { defineResource, live } from './define.ts'
 import { flag, integer, list, nullable, reference, text } from './value.ts'
 
-/** A public address that answers now: of a tunnel, or of an edge. */
+/** A public address that is online now: of a tunnel or of an edge. */
 export const Endpoint = defineResource({
   name: 'endpoint',
   path: '/endpoints',

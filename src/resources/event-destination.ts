@@ -4,11 +4,11 @@ import { flag, integer, nullable, object, required, secret, text } from './value
 
 const nonEmpty = (value: string) => (value === '' ? 'must not be empty.' : undefined)
 
-/** Partition and region become parts of the host name that is called. */
+/** Partition and region become part of the host name of the request. */
 const PARTITION = /^aws(-[a-z]{1,16})*$/
 const REGION = /^[a-z0-9-]{0,32}$/
 
-/** A resource name of the cloud, such as `arn:aws:kinesis:us-east-1:123456789012:stream/name`. */
+/** An AWS resource name, such as `arn:aws:kinesis:us-east-1:123456789012:stream/name`. */
 function arn(service: string, resource: RegExp, example: string) {
   return required(
     text(2048, (value) => {
@@ -52,7 +52,7 @@ const auth = required(
   ),
 )
 
-/** Where events go: one member is set, the others are null. */
+/** The target of a destination: one member is set, the others are null. */
 export const eventTarget = object(
   {
     firehose: nullable(
@@ -115,7 +115,7 @@ export const eventTarget = object(
   },
 )
 
-/** A sink of the account's own that receives events, once a subscription names it. */
+/** A sink of the account that receives the events of the subscriptions that name it. */
 export const EventDestination = defineResource({
   name: 'event destination',
   path: '/event_destinations',

@@ -14,7 +14,7 @@ const sourceFields = {
   uri: byService(text(2048)),
 } satisfies Fields
 
-/** One kind of event a subscription asks for; traffic events name the fields they want. */
+/** One event type of a subscription; traffic events also select fields. */
 export const eventSource = object(sourceFields, {
   rule({ type, fields, filter }) {
     const allowed = TRAFFIC_FIELDS[type]

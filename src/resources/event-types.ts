@@ -85,7 +85,7 @@ export const TRAFFIC_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   'tcp_connection_closed.v0': new Set(TCP_FIELDS),
 }
 
-/** Every event type a subscription can ask for. */
+/** Every event type a subscription can name. */
 export const EVENT_TYPES: ReadonlySet<string> = new Set([
   ...RESOURCE_EVENTS,
   ...SESSION_EVENTS,

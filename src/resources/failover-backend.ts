@@ -2,7 +2,7 @@ import { common, defineResource, editable } from './define.ts'
 import { BACKEND_PREFIXES } from './modules/backend.ts'
 import { idOf, list } from './value.ts'
 
-/** Passes traffic to the first of its backends that can take it. */
+/** Sends traffic to the first of its backends that is available. */
 export const FailoverBackend = defineResource({
   name: 'failover backend',
   path: '/backends/failover',

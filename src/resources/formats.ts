@@ -17,16 +17,16 @@ import {
   withDefault,
 } from './value.ts'
 
-/** Regions of the documents; `--region` names the one this server is in. */
+/** The regions of the API documents; `--region` sets the one of this server. */
 export const REGIONS = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
 export const region = emptyAsUnset(choice(REGIONS, 'us'))
 
 export const cidr = parsed(64, (value) => parseCidr(value).text)
 
-/** A DNS name that somebody could own: not an address, and with labels that stand for the characters they claim. */
+/** A DNS name that can be registered: not an IP address, and with valid punycode labels. */
 function parseOwnableDomain(text: string): string {
   const name = parseDomain(text)
-  // RFC 3696 section 2: no top-level domain is a number, so that addresses can be told from names.
+  // RFC 3696 section 2: no top-level domain is numeric, which distinguishes names from addresses.
   if (/(^|\.)[0-9]+$/.test(name)) throw new Error(`"${text}" is an address, not a domain name.`)
   const invalidLabel = name.split('.').find((label) => label.startsWith('xn--') && !isPunycode(label))
   if (invalidLabel !== undefined)
@@ -34,7 +34,7 @@ function parseOwnableDomain(text: string): string {
   return name
 }
 
-/** True when the label can be decoded, and what it stands for is written so. */
+/** Whether the label decodes, and encodes back to the same label. */
 function isPunycode(label: string): boolean {
   const characters = domainToUnicode(label)
   return characters !== label && domainToASCII(characters) === label
@@ -42,7 +42,7 @@ function isPunycode(label: string): boolean {
 
 export const domain = parsed(255, parseOwnableDomain)
 
-/** `host:port`, unique in its list. */
+/** A list of unique `host:port` values. */
 export const hostports = nullable(
   list(
     parsed(300, (value) => {
@@ -67,17 +67,17 @@ const RFC3339 =
 const FIRST_YEAR = Date.parse('0000-01-01T00:00:00Z')
 const AFTER_LAST_YEAR = Date.UTC(10_000, 0)
 
-/** Milliseconds of an RFC 3339 time, which names its offset and a day that exists; NaN for anything else. */
+/** Parses an RFC 3339 time with an offset and a valid day to milliseconds; NaN for anything else. */
 function parseRfc3339(text: string): number {
   const [, date = '', time = '', offset = ''] = RFC3339.exec(text) ?? []
-  // The 31st of a short month would silently become a day of the next one.
+  // Date would silently turn the 31st of a short month into a day of the next month.
   if (date === '' || new Date(`${date}T00:00:00Z`).toISOString().slice(0, 10) !== date) return Number.NaN
   const milliseconds = Date.parse(`${date}T${time}${offset.toUpperCase()}`)
-  // An offset can carry the edge years out of the four digits that the format has.
+  // An offset can move times of the first and last year beyond four digits.
   return milliseconds >= FIRST_YEAR && milliseconds < AFTER_LAST_YEAR ? milliseconds : Number.NaN
 }
 
-/** RFC 3339, kept in UTC with whole seconds. */
+/** An RFC 3339 time, stored in UTC with whole seconds. */
 export const rfc3339 = plain<string>(Type.String({ maxLength: 64 }), '', (value, path) => {
   const milliseconds = parseRfc3339(value)
   if (Number.isNaN(milliseconds))
@@ -95,10 +95,10 @@ function httpUrlError(value: string): string | undefined {
     : `"${value}" is not an http or https address.`
 }
 
-/** An http or https address. */
+/** An http or https URL. */
 export const httpUrl = (maxBytes: number) => text(maxBytes, httpUrlError)
 
-/** The same where there may be none, which is empty text. */
+/** An http or https URL, or empty text for none. */
 export const httpUrlOrNone = (maxBytes: number) =>
   text(maxBytes, (value) => (value === '' ? undefined : httpUrlError(value)))
 
@@ -110,7 +110,7 @@ export const certificatePolicy = object({
 
 const time = text(64)
 
-/** Where certificate management stands: the state is read from what is null, the error code and the times. */
+/** The status of certificate management; the state follows from the null fields, the error code and the times. */
 export const certificateStatus = object({
   renews_at: nullable(time),
   provisioning_job: nullable(
@@ -123,7 +123,7 @@ export const certificateStatus = object({
   ),
 })
 
-/** PEM text with its final newline. */
+/** PEM text, normalized to end with one newline. */
 export const pem = (maxBytes: number) =>
   withDefault(
     parsed(maxBytes, (value) => `${value.trim()}\n`),
@@ -132,14 +132,14 @@ export const pem = (maxBytes: number) =>
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 
-/** The name of a header field, in lower case. */
+/** Validates a header field name and returns it in lower case. */
 export function headerName(name: string, path: string): string {
   const lower = name.toLowerCase()
   if (!HEADER_NAME.test(lower)) throw new InvalidValue(path, `${path}: "${name}" is not a header name.`)
   return lower
 }
 
-/** RFC 9110 section 5.5: of the control characters a header value may only hold tabs. */
+/** RFC 9110 section 5.5: tab is the only control character allowed in a header value. */
 export const headerValue = text(4096, (value) =>
   /[\x00-\x08\x0a-\x1f\x7f]/.test(value)
     ? 'must not hold control characters, which a header value cannot carry.'

@@ -4,7 +4,7 @@ import { integer, map, nullable, text, type Value } from './value.ts'
 
 const headers = map(headerValue, { maxItems: 100, name: headerName })
 
-/** The documents show null for no headers, however they were left out. */
+/** The API documents null for no headers, whether absent or empty. */
 function emptyAsNull<V extends Value<Record<string, string> | null>>(value: V): V {
   return {
     ...value,
@@ -15,7 +15,7 @@ function emptyAsNull<V extends Value<Record<string, string> | null>>(value: V): 
   }
 }
 
-/** Answers every request with the same response. */
+/** Sends the same response to every request. */
 export const HttpResponseBackend = defineResource({
   name: 'HTTP response backend',
   path: '/backends/http_response',

@@ -14,7 +14,7 @@ import { WebhookVerification } from './modules/webhook-verification.ts'
 import { WebsocketTcpConverter } from './modules/websocket-tcp-converter.ts'
 import { choice, idOf, required, text } from './value.ts'
 
-/** A path on an HTTPS edge, with the modules a request passes and the backend that answers it. */
+/** A path on an HTTPS edge, with the modules that process a request and the backend that responds. */
 export const HttpsRoute = defineResource({
   name: 'HTTPS edge route',
   path: '/edges/https/{edge_id}/routes',

@@ -1,3 +1,9 @@
+/**
+ * The declarations of every resource and module: one file for each resource, and one for each module shape in `modules/`.
+ * Types, validation, API routes, OpenAPI, storage and event types are derived from them; there are no sockets and no SQL
+ * here. Uses `base` only. Begin with `define.ts` (`defineResource`), then `value.ts` (the kinds of values) and one
+ * resource such as `ip-policy-rule.ts`; `resources` below lists them all.
+ */
 import { AgentIngress } from './agent-ingress.ts'
 import { ApiKey } from './api-key.ts'
 import { BotUser } from './bot-user.ts'
@@ -31,7 +37,7 @@ import { TunnelSession } from './tunnel-session.ts'
 import { User } from './user.ts'
 import { WeightedBackend } from './weighted-backend.ts'
 
-/** Everything the management API holds, in the order the documents and the reference name it. */
+/** Every resource of the management API, in the order of the API documents. */
 export const resources = {
   api_keys: ApiKey,
   credentials: TunnelCredential,
@@ -68,7 +74,7 @@ export const resources = {
 
 export type ResourceKind = keyof typeof resources
 
-/** The same list, for code that treats all alike. */
+/** The same resources as a list, for code that treats all alike. */
 export const allResources: readonly Resource[] = Object.values(
   resources,
 ) as unknown as readonly Resource<ResourceFields>[]

@@ -3,7 +3,7 @@ import { common, defineResource, editable, fixed } from './define.ts'
 import { cidr } from './formats.ts'
 import { choice, reference, required } from './value.ts'
 
-/** One line of an IP policy: a range of addresses, and whether it is let in or kept out. */
+/** One rule of an IP policy: a range of addresses to allow or deny. */
 export const IpPolicyRule = defineResource({
   name: 'IP policy rule',
   path: '/ip_policy_rules',

@@ -1,6 +1,6 @@
 import { common, defineResource } from './define.ts'
 
-/** A named set of address rules that modules and restrictions refer to. */
+/** A set of IP rules that modules and restrictions reference. */
 export const IpPolicy = defineResource({
   name: 'IP policy',
   path: '/ip_policies',

@@ -1,7 +1,7 @@
 import { common, defineResource, editable, fixed } from './define.ts'
 import { choice, flag, references, required } from './value.ts'
 
-/** Which addresses may use a part of the account at all. */
+/** Restricts the dashboard, API, agents or endpoints of an account to the addresses of its IP policies. */
 export const IpRestriction = defineResource({
   name: 'IP restriction',
   path: '/ip_restrictions',

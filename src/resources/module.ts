@@ -10,16 +10,16 @@ import {
   type WrittenObject,
 } from './value.ts'
 
-/** The shape of an edge module: what requests write, records keep and answers show. Its behaviour lives in the edge. */
+/** The shape of an edge module: what requests write, records store and responses return. Its behaviour is in `src/edge/modules`. */
 export interface ModuleShape<N extends string = string, F extends Fields = Fields> {
   readonly name: N
-  /** The module alone, as its own routes write and read it. */
+  /** The module by itself, as its own API routes write and read it. */
   readonly value: Value<WrittenObject<F>, ReadObject<F>, undefined, false>
 }
 
 const enabled = { enabled: flag(true) }
 
-/** Declares a module; every module has `enabled`, true unless said otherwise. */
+/** Declares a module; every module has `enabled`, true by default. */
 export function defineModule<const N extends string, F extends Fields>(
   name: N,
   fields: F,
@@ -39,5 +39,5 @@ export function module<F extends Fields>(shape: ModuleShape<string, F>) {
   return { ...nullable(shape.value), [moduleMark]: true }
 }
 
-/** Settings of a module as records keep them. */
+/** The settings of a module as records store them. */
 export type Settings<S> = S extends ModuleShape<string, infer F> ? WrittenObject<F> : never

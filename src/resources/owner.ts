@@ -1,4 +1,4 @@
 import { idOf } from './value.ts'
 
-/** The user or bot a credential belongs to; whoever calls, unless an administrator names another. */
+/** The user or bot that owns a credential; the caller by default, or another one named by an administrator. */
 export const owner = idOf(['usr', 'bot'])

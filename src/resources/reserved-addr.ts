@@ -2,7 +2,7 @@ import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { region } from './formats.ts'
 import { nullable, reference, text } from './value.ts'
 
-/** A public TCP address that stays the account's own. */
+/** A public TCP address reserved for the account. */
 export const ReservedAddr = defineResource({
   name: 'reserved address',
   path: '/reserved_addrs',

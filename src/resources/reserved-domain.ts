@@ -3,7 +3,7 @@ import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './formats.ts'
 import { nullable, reference, required, text } from './value.ts'
 
-/** A host name that stays the account's own, with its certificate. */
+/** A host name reserved for the account, with its certificate. */
 export const ReservedDomain = defineResource({
   name: 'reserved domain',
   path: '/reserved_domains',

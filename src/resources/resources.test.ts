@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allResources, EVENT_TYPES, InvalidValue, resources } from './index.ts'
 
-test('every resource stands in the list under the kind its rows are stored as', () => {
+test('every resource is listed under the kind of its rows', () => {
   for (const [kind, resource] of Object.entries(resources)) assert.equal(resource.kind, kind)
 })
 
@@ -27,17 +27,17 @@ test('text limits count bytes, not characters', () => {
   assert.throws(() => parseCreate({ metadata: '🙂'.repeat(1025) }), { field: 'metadata' })
 })
 
-test('a record is complete: what a creation does not give has its default', () => {
+test('a created record is complete: fields missing from the request have their default', () => {
   const record = resources.credentials.parseCreate({})
 
   assert.deepEqual(record, { description: '', metadata: '', acl: [], owner_id: '', token_digest: '' })
 })
 
-test('an update holds only the fields it names', () => {
+test('an update contains only the fields of the request', () => {
   assert.deepEqual(resources.credentials.parseUpdate({ metadata: 'x', description: null }), { metadata: 'x' })
 })
 
-test('references are written as ids and read as addresses', () => {
+test('references are written as ids and read as Refs', () => {
   const id = 'ipp_000000000000000000000000000'
   const record = resources.ip_policy_rules.parseCreate({
     cidr: '10.0.0.0/8',
@@ -58,7 +58,7 @@ test('references are written as ids and read as addresses', () => {
   ])
 })
 
-test('secrets inside modules are known by their path', () => {
+test('secrets inside modules are listed by path', () => {
   assert.ok(resources.edges_https_routes.sealed.includes('oidc.client_secret'))
   assert.ok(
     resources.event_destinations.sealed.includes('target.firehose.auth.creds.cloud_secret_access_key'),
@@ -66,7 +66,7 @@ test('secrets inside modules are known by their path', () => {
   assert.ok(resources.tls_certificates.sealed.includes('private_key_pem'))
 })
 
-test('times are RFC 3339 with an offset, of days that exist, and are kept in UTC', () => {
+test('times are RFC 3339 with an offset and a valid day, and are stored in UTC', () => {
   const parse = (valid_until: string) =>
     resources.ssh_user_certificates.parseCreate({
       public_key: 'k',
@@ -77,7 +77,7 @@ test('times are RFC 3339 with an offset, of days that exist, and are kept in UTC
   assert.equal(parse('2030-01-31T12:00:00Z'), '2030-01-31T12:00:00Z')
   assert.equal(parse('2030-01-31T12:00:00.999+02:00'), '2030-01-31T10:00:00Z')
   for (const invalid of [
-    '2030-01-31T12:00:00', // no offset: whose midnight?
+    '2030-01-31T12:00:00', // no offset
     '2030-02-30T12:00:00Z',
     '2030-01-31T24:00:00Z',
     '2030-01-31 12:00:00Z',
@@ -90,7 +90,7 @@ test('times are RFC 3339 with an offset, of days that exist, and are kept in UTC
     assert.throws(() => parse(invalid), { field: 'valid_until' }, invalid)
 })
 
-test('a map checks the value of every key, whatever characters the key has', () => {
+test('a map validates the value of every key, whatever characters the key has', () => {
   const schema = resources.backends_tunnel_group.createSchema as unknown as {
     properties: { labels: { additionalProperties: { type: string } } }
   }
@@ -98,25 +98,25 @@ test('a map checks the value of every key, whatever characters the key has', () 
   assert.equal(schema.properties.labels.additionalProperties.type, 'string')
 })
 
-test('children of a weighted backend are named by their place', () => {
+test('references of a weighted backend have the path of their entry', () => {
   const child = 'bkdhr_000000000000000000000000000'
   const record = resources.backends_weighted.parseCreate({ backends: { [child]: 1 } })
 
   assert.equal(resources.backends_weighted.pointers(record)[0]?.at, `backends.${child}`)
 })
 
-test('no headers are null, whether left out or empty', () => {
+test('headers are null when absent or empty', () => {
   assert.equal(resources.backends_http_response.parseCreate({}).headers, null)
   assert.equal(resources.backends_http_response.parseCreate({ headers: {} }).headers, null)
   assert.deepEqual(resources.backends_http_response.parseUpdate({ headers: {} }), { headers: null })
 })
 
-test('names that must be unique hold no control characters', () => {
+test('unique names must not contain control characters', () => {
   assert.throws(() => resources.bot_users.parseCreate({ name: 'a\0b' }), { field: 'name' })
   assert.throws(() => resources.users.parseCreate({ email: 'a\0@example.com' }), { field: 'email' })
 })
 
-test('the cookie prefix is the name of the service unless another is given', () => {
+test('the cookie prefix defaults to the name of the service', () => {
   const oidc = { issuer: 'https://id.example.com', client_id: 'a', client_secret: 'b' }
   const route = (settings: object) =>
     resources.edges_https_routes.parseUpdate({ oidc: settings }).oidc?.cookie_prefix
@@ -127,7 +127,7 @@ test('the cookie prefix is the name of the service unless another is given', () 
   assert.throws(() => route({ ...oidc, cookie_prefix: '__Host-x' }), { field: 'oidc.cookie_prefix' })
 })
 
-test('an address that is required is not empty', () => {
+test('a required URL must not be empty', () => {
   const oidc = { issuer: '', client_id: 'a', client_secret: 'b' }
   const webhook = { url: '', secret: 's' }
 
@@ -149,7 +149,7 @@ test('a static backend has a port from 1 to 65535, whatever its host is', () => 
   }
 })
 
-test('text is well-formed Unicode wherever it stands', () => {
+test('all text is well-formed Unicode', () => {
   const half = 'a\ud800b'
   const certificate = {
     public_key: 'k',
@@ -171,7 +171,7 @@ test('text is well-formed Unicode wherever it stands', () => {
   assert.equal(resources.ip_policies.parseCreate({ metadata: '🙂' }).metadata, '🙂')
 })
 
-test('header values hold no control characters but tabs', () => {
+test('header values must not contain control characters other than tabs', () => {
   const backend = (value: string) =>
     resources.backends_http_response.parseCreate({ headers: { 'X-One': value } })
   const route = (module: string, value: string) =>
@@ -185,7 +185,7 @@ test('header values hold no control characters but tabs', () => {
   assert.deepEqual(backend('a\tb → ü').headers, { 'x-one': 'a\tb → ü' })
 })
 
-test('a domain is a name that somebody could own', () => {
+test('a domain is a name that can be registered', () => {
   const parse = (domain: string) => resources.reserved_domains.parseCreate({ domain }).domain
 
   for (const name of ['app.example.com', '*.xn--mnchen-3ya.de', 'xn--p1ai', '1.example.com', '1a.2b'])

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { rfc3339 } from './formats.ts'
 import { InvalidValue, list, nullable, plain, text } from './value.ts'
 
-/** Sizes of RSA keys that authorities may have. */
+/** Allowed RSA key sizes of authorities. */
 export const keySize = plain<number>(Type.Enum([2048, 4096]), 2048)
 
 export const principals = list(
@@ -14,7 +14,7 @@ export const principals = list(
 
 const UNIX_EPOCH = '1970-01-01T00:00:00Z'
 
-/** A time of a certificate, which counts seconds from 1970. It may be left open at creation; the service fills it in. */
+/** A validity time of a certificate, which counts seconds from 1970. Null at creation lets the service choose. */
 export const optionalRfc3339 = nullable({
   ...rfc3339,
   check(value: string, path: string) {

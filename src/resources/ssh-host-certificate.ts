@@ -2,7 +2,7 @@ import { assigned, common, defineResource, fixed } from './define.ts'
 import { optionalRfc3339, principals } from './ssh-formats.ts'
 import { idOf, required, text } from './value.ts'
 
-/** A signed certificate with which a host proves itself to SSH clients. */
+/** A signed certificate that authenticates a host to SSH clients. */
 export const SshHostCertificate = defineResource({
   name: 'SSH host certificate',
   path: '/ssh_host_certificates',

@@ -2,10 +2,10 @@ import { assigned, common, defineResource, fixed } from './define.ts'
 import { optionalRfc3339, principals } from './ssh-formats.ts'
 import { idOf, map, nullable, required, text } from './value.ts'
 
-/** What a certificate carries when nothing is said. */
+/** The extensions of a certificate by default. */
 export const DEFAULT_EXTENSIONS = { 'permit-pty': '', 'permit-user-rc': '' }
 
-/** A signed certificate with which a person signs in over SSH. */
+/** A signed certificate that authenticates a user over SSH. */
 export const SshUserCertificate = defineResource({
   name: 'SSH user certificate',
   path: '/ssh_user_certificates',

@@ -3,7 +3,7 @@ import { parseDomainPort } from '../base/domain.ts'
 import { common, defineResource, editable } from './define.ts'
 import { flag, object, parsed, required } from './value.ts'
 
-/** `host:port` where the host may also be an address, IPv6 in brackets. */
+/** Parses `host:port`; the host may be an IP address, IPv6 in brackets. */
 function upstreamAddress(text: string): string {
   const literal = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):([0-9]{1,5})$/.exec(text.trim())
   if (literal !== null) {
@@ -17,7 +17,7 @@ function upstreamAddress(text: string): string {
   return `${host}:${port}`
 }
 
-/** Passes traffic to a fixed address the server itself can reach. */
+/** Sends traffic to a fixed address that the server can reach. */
 export const StaticBackend = defineResource({
   name: 'static backend',
   path: '/backends/static',

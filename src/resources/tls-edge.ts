@@ -25,7 +25,7 @@ export const TlsEdge = defineResource({
   },
   unique: ({ hostports }) => hostportClaims(hostports),
   rule({ mutual_tls, tls_termination }) {
-    // Without the module TLS passes through untouched, so nobody here could check a client's certificate.
+    // Without the module TLS passes through, so the edge cannot verify a client certificate.
     const passesThrough =
       tls_termination === null || !tls_termination.enabled || tls_termination.terminate_at === 'upstream'
     if (mutual_tls?.enabled && passesThrough)

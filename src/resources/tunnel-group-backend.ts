@@ -11,7 +11,7 @@ const labels = map(labelPart, {
   },
 })
 
-/** Passes traffic to all tunnels online whose labels hold these. */
+/** Distributes traffic over all online tunnels whose labels include these. */
 export const TunnelGroupBackend = defineResource({
   name: 'tunnel group backend',
   path: '/backends/tunnel_group',

@@ -1,7 +1,7 @@
 import { defineResource, live } from './define.ts'
 import { reference, text } from './value.ts'
 
-/** One connection of an agent, or of an SSH client, that is online now. */
+/** A session of an agent or SSH client that is online now. */
 export const TunnelSession = defineResource({
   name: 'tunnel session',
   path: '/tunnel_sessions',

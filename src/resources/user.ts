@@ -9,7 +9,7 @@ export const User = defineResource({
   prefix: 'usr',
   listKey: 'users',
   event: 'user',
-  // Decision 19: reading it tells who has access.
+  // Decision 19: reading it reveals who has access.
   roles: { read: 'admin', change: 'admin' },
   fields: {
     ...identity,

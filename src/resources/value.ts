@@ -2,8 +2,8 @@ import { type TProperties, type TSchema, Type } from 'typebox'
 import { prefixOf } from '../base/id.ts'
 
 /**
- * A value that fits its JSON Schema but breaks a rule beyond it; `field` is the dotted path a caller can find, and
- * undefined when the whole body is meant.
+ * A value that matches its JSON Schema but violates a rule beyond it. `field` is the dotted path in the request body;
+ * undefined for the body as a whole.
  */
 export class InvalidValue extends Error {
   override name = 'InvalidValue'
@@ -15,32 +15,32 @@ export class InvalidValue extends Error {
   }
 }
 
-/** What answers need to know beyond the record itself. */
+/** What rendering a response needs beyond the record. */
 export interface Showing {
-  /** Absolute address of the resource with this id. */
+  /** Absolute URI of the resource with this id. */
   uriOf(id: string): string
-  /** Whether secrets that the documents show are shown; null stands in their place otherwise. */
+  /** Whether to include the secrets that the API documents as readable; they are null otherwise. */
   readonly secrets: boolean
 }
 
-/** A resource pointed at, as answers show it. */
+/** A referenced resource in a response. */
 export interface Ref {
   id: string
   uri: string
 }
 
-/** An id found inside a value, and what its deletion does. */
+/** A reference inside a value, and the effect of deleting its target. */
 export interface Pointer {
   readonly target: string
   readonly prefixes: readonly string[]
   readonly onDelete: 'restrict' | 'cascade'
-  /** Where it stands inside the value; empty for the value itself. */
+  /** Path inside the value; empty for the value itself. */
   readonly at: string
 }
 
 /**
- * One kind of value, said once: how requests write it (`W`, which is also how records keep it), how answers read it
- * (`R`), and the name it is written under where that differs (`K`).
+ * The declaration of a value: how requests write it and records store it (`W`), how responses return it (`R`), and its
+ * write name where that differs (`K`).
  */
 export interface Value<
   W = unknown,
@@ -51,16 +51,16 @@ export interface Value<
   readonly written: TSchema
   readonly read: TSchema
   readonly key: K
-  /** Required at creation; otherwise `fallback` stands in for what is not given. */
+  /** Required at creation; otherwise `fallback` is the default. */
   readonly required: Q
   readonly fallback: W
-  /** Set by the service, not by requests: `shown` in answers or `unseen`. */
+  /** Set by the service, not by requests: `shown` in responses or `unseen`. */
   readonly byService?: 'shown' | 'unseen'
-  /** Dotted paths of secrets inside the value, kept sealed at rest; the empty path is the value itself. */
+  /** Dotted paths of secrets inside the value, sealed at rest; the empty path is the value itself. */
   readonly sealed: readonly string[]
-  /** Those of them that answers show all the same, because the documents say so. */
+  /** The secrets that responses return nevertheless, as the API documents. */
   readonly revealed?: readonly string[]
-  /** Checks what JSON Schema cannot and brings the value into its one normal form. */
+  /** Validates what JSON Schema cannot, and normalizes the value. */
   check(value: W, path: string): W
   show(value: W, context: Showing): R
   pointers(value: W): Pointer[]
@@ -69,7 +69,7 @@ export interface Value<
 export type Written<V> = V extends Value<infer W, unknown> ? W : never
 export type Read<V> = V extends Value<never, infer R> ? R : V extends Value<infer _W, infer R> ? R : never
 
-/** The schema, with null allowed too: as a second type where there is one, so that complaints stay readable. */
+/** The schema with null allowed: as a second type where possible, so that validation errors stay readable. */
 export function orNull(schema: TSchema): TSchema {
   const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] }
   if (values !== undefined) return { ...schema, enum: [...values, null] }
@@ -77,7 +77,7 @@ export function orNull(schema: TSchema): TSchema {
   return Type.Union([schema, Type.Null()])
 }
 
-/** A value that is read as it is written. */
+/** A value that reads as it is written. */
 export function plain<T>(
   schema: TSchema,
   fallback: T,
@@ -96,14 +96,14 @@ export function plain<T>(
   }
 }
 
-/** The same value, which a creation must give. */
+/** The same value, required at creation. */
 export function required<W, R, K extends string | undefined>(
   value: Value<W, R, K, boolean>,
 ): Value<W, R, K, true> {
   return { ...value, required: true }
 }
 
-/** The same value, null while it is not set. */
+/** The same value, null while unset. */
 export function nullable<W, R, K extends string | undefined>(
   value: Value<W, R, K, boolean>,
 ): Value<W | null, R | null, K, false> {
@@ -118,17 +118,17 @@ export function nullable<W, R, K extends string | undefined>(
   }
 }
 
-/** The same value, set by the service: requests cannot write it, and answers show it unless it is `unseen`. */
+/** The same value, set by the service: requests cannot write it, and responses return it unless it is `unseen`. */
 export function byService<V extends Value>(value: V, visibility: 'shown' | 'unseen' = 'shown'): V {
   return { ...value, byService: visibility }
 }
 
-/** The same text, with the words that are known to fit, for forms and documents to offer. */
+/** The same text with valid examples for forms and documentation. */
 export function withExamples<V extends Value>(value: V, examples: Iterable<string>): V {
   return { ...value, written: { ...value.written, examples: [...examples] } }
 }
 
-/** The same word; empty text in its place, as samples of the documents show it, means that it is not given. */
+/** The same value; empty text means unset, as in the samples of the API documents. */
 export function emptyAsUnset<V extends Value>(value: V): V {
   return { ...value, written: { ...value.written, 'x-empty-means-unset': true } }
 }
@@ -141,13 +141,13 @@ export function withDefault<W, R, K extends string | undefined>(
   return { ...value, required: false, fallback }
 }
 
-/** JSON can spell half a character (`"\ud800"`), which no UTF-8 carries: it would be kept as something else. */
+/** JSON can express a lone surrogate (`"\ud800"`), which UTF-8 cannot encode: it would be stored as something else. */
 function requireWellFormed(value: string, path: string): void {
   if (!value.isWellFormed())
     throw new InvalidValue(path, `${path} is not valid Unicode: it holds one half of a surrogate pair alone.`)
 }
 
-/** Text of at most so many bytes: what people see counts characters, what we store and promise counts bytes. */
+/** Text with a maximum size in bytes, not characters: storage and the documented limits count bytes. */
 export function text(maxBytes: number, rule?: (value: string) => string | undefined) {
   return plain<string>(Type.String({ maxLength: maxBytes }), '', (value, path) => {
     const bytes = Buffer.byteLength(value)
@@ -160,14 +160,14 @@ export function text(maxBytes: number, rule?: (value: string) => string | undefi
   })
 }
 
-/** A name people see and the store keeps unique: control characters would make two names look like one. */
+/** A visible unique name without control characters, which would make two names look alike. */
 export function name(maxBytes: number, rule: (value: string) => string | undefined = () => undefined) {
   return text(maxBytes, (value) =>
     /[\p{Cc}\p{Cs}]/u.test(value) ? 'must not hold control characters.' : rule(value),
   )
 }
 
-/** Text brought into a normal form by `parse`, which throws a plain Error saying what is wrong. */
+/** Text normalized by `parse`, which throws an Error with the reason. */
 export function parsed(maxBytes: number, parse: (value: string) => string) {
   const base = text(maxBytes)
   return {
@@ -184,8 +184,8 @@ export function parsed(maxBytes: number, parse: (value: string) => string) {
 }
 
 /**
- * A secret: sealed at rest; `shown` where the documents say so, to callers that may change it, and null otherwise. Null
- * in an update leaves a shown one as it is stored, so that what was read can be sent back.
+ * A secret, sealed at rest. A `shown` secret is returned to callers that may change it, as the API documents, and is null
+ * otherwise. Null in an update keeps the stored secret, so that a response can be sent back.
  */
 export function secret<W extends string | null, K extends string | undefined, Q extends boolean>(
   value: Value<W, W, K, Q>,
@@ -205,19 +205,19 @@ export function integer(minimum: number, maximum: number, fallback: number) {
   return plain<number>(Type.Integer({ minimum, maximum }), fallback)
 }
 
-/** A 32-bit unsigned number, as the documents type seconds. */
+/** A 32-bit unsigned integer, the type of durations in seconds in the API documents. */
 export const uint32 = (fallback: number) => integer(0, 4_294_967_295, fallback)
 
 export function fraction(fallback: number) {
   return plain<number>(Type.Number({ minimum: 0, maximum: 1 }), fallback)
 }
 
-/** One of these words. */
+/** One of these values. */
 export function choice<const T extends string>(values: readonly T[], fallback: NoInfer<T>) {
   return plain<T>(Type.Enum([...values]) as TSchema, fallback)
 }
 
-/** A list; `maxItems` bounds what one request can make us hold. */
+/** A list; `maxItems` bounds the memory of one request. */
 export function list<W, R>(
   item: Value<W, R>,
   options: { maxItems?: number; minItems?: number; rule?: (items: W[]) => string | undefined } = {},
@@ -245,14 +245,14 @@ export function list<W, R>(
   }
 }
 
-/** A map from text to values. `name` checks a key and may bring it into normal form. */
+/** A map from text to values. `name` validates and normalizes a key. */
 export function map<W>(
   item: Value<W, W>,
   options: { maxItems?: number; name?: (key: string, path: string) => string } = {},
 ): Value<Record<string, W>, Record<string, W>, undefined, false> {
   const { maxItems = 1000, name = (key) => key } = options
   return {
-    // Not Type.Record, whose pattern leaves keys with line ends unchecked.
+    // Not Type.Record, whose pattern does not check keys with line breaks.
     written: Type.Object({}, { additionalProperties: item.written, maxProperties: maxItems }),
     read: Type.Object({}, { additionalProperties: item.read }),
     key: undefined,
@@ -287,12 +287,12 @@ function checkId(id: string, prefixes: readonly string[], path: string): string 
   return id
 }
 
-/** The schema of an id; forms offer the resources whose ids have one of these prefixes. */
+/** The schema of an id; forms list the resources whose ids have one of these prefixes. */
 export function idSchema(prefixes: readonly string[]): TSchema {
   return Type.String({ 'x-refers-to': [...prefixes] })
 }
 
-/** An id shown as plain text. */
+/** An id returned as plain text. */
 export function idOf(prefixes: readonly string[], onDelete: 'restrict' | 'cascade' = 'restrict') {
   return {
     ...plain<string>(idSchema(prefixes), '', (id, path) => checkId(id, prefixes, path)),
@@ -300,7 +300,7 @@ export function idOf(prefixes: readonly string[], onDelete: 'restrict' | 'cascad
   }
 }
 
-/** One resource pointed at: written as an id under `key`, read as a Ref. */
+/** A reference to one resource: written as an id under `key`, read as a Ref. */
 export function reference<K extends string>(
   prefixes: readonly string[],
   key: K,
@@ -315,7 +315,7 @@ export function reference<K extends string>(
   }
 }
 
-/** Several resources pointed at: written as ids under `key`, read as Refs. */
+/** References to several resources: written as ids under `key`, read as Refs. */
 export function references<K extends string>(
   prefixes: readonly string[],
   key: K,
@@ -339,7 +339,7 @@ export type KeyIn<F extends Fields, N extends keyof F> = F[N]['key'] extends str
 export type WrittenObject<F extends Fields> = { [N in keyof F as KeyIn<F, N>]: Written<F[N]> }
 export type ReadObject<F extends Fields> = { [N in keyof F]: Read<F[N]> }
 
-/** The request schema of these values: required ones must be there, the rest may be absent or null. */
+/** The request schema of these values: required ones must be present, the others may be absent or null. */
 export function writtenSchema(fields: Fields, options: { partial?: boolean } = {}) {
   const properties: TProperties = {}
   for (const [name, value] of Object.entries(fields)) {
@@ -358,7 +358,7 @@ function isShownSecret({ revealed = [] }: Value): boolean {
   return revealed.includes('')
 }
 
-/** What a creation takes when nothing is given, where that is more than nothing. */
+/** The default for the schema, if the fallback is not empty. */
 function defaultOf({ fallback }: Value): { default?: unknown } {
   const hasDefault = typeof fallback === 'boolean' || typeof fallback === 'number' || isText(fallback)
   return hasDefault ? { default: fallback } : {}
@@ -366,7 +366,7 @@ function defaultOf({ fallback }: Value): { default?: unknown } {
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** Checks an object's values, filling in what is not given. */
+/** Validates the values of an object and fills in defaults. */
 export function checkObject(
   fields: Fields,
   input: Record<string, unknown>,
@@ -384,7 +384,7 @@ export function checkObject(
   return checked
 }
 
-/** Dotted paths inside these values, from the paths inside each of them. */
+/** Joins the paths inside each of these values to dotted paths. */
 export function pathsOf(fields: Fields, inner: (value: Value) => readonly string[]): string[] {
   return Object.entries(fields).flatMap(([name, value]) => {
     const key = value.key ?? name
@@ -392,7 +392,7 @@ export function pathsOf(fields: Fields, inner: (value: Value) => readonly string
   })
 }
 
-/** What is wrong with an object: a sentence about all of it, or one about the field to correct. */
+/** A violated rule of an object: a message about the whole object or about one field. */
 export type RuleViolation = string | { readonly field: string; readonly message: string }
 
 function toInvalidValue(path: string, violation: RuleViolation): InvalidValue {
@@ -404,7 +404,7 @@ function toInvalidValue(path: string, violation: RuleViolation): InvalidValue {
     : new InvalidValue(fieldPath, `${fieldPath}: ${message}`)
 }
 
-/** An object made of named values; `rule` looks at them together. */
+/** An object of named values; `rule` validates them together. */
 export function object<F extends Fields>(
   fields: F,
   options: { name?: string; rule?: (value: WrittenObject<F>) => RuleViolation | undefined } = {},

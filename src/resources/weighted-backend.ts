@@ -26,7 +26,7 @@ const weights = {
     })),
 }
 
-/** Shares traffic among backends by weight. */
+/** Distributes traffic over backends by weight. */
 export const WeightedBackend = defineResource({
   name: 'weighted backend',
   path: '/backends/weighted',

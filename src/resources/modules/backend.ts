@@ -1,10 +1,10 @@
 import { defineModule } from '../module.ts'
 import { reference, required } from '../value.ts'
 
-/** Prefixes of everything that can answer traffic. */
+/** The id prefixes of all backends. */
 export const BACKEND_PREFIXES = ['bkdhr', 'bkdtg', 'bkdwd', 'bkdfo', 'bkdsc'] as const
 
-/** What answers the traffic. */
+/** The backend that traffic goes to. */
 export const Backend = defineModule('backend', {
   backend: required(reference(BACKEND_PREFIXES, 'backend_id')),
 })

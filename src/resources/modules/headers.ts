@@ -2,7 +2,7 @@ import { headerName, headerValue } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { InvalidValue, list, map, text } from '../value.ts'
 
-/** Fields that frame a message or belong to one connection: the edge writes them itself. */
+/** Hop-by-hop and framing fields: the edge writes them itself. */
 const FRAMING =
   /^(?:connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/
 

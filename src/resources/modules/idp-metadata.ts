@@ -2,7 +2,7 @@ import { scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts
 
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata'
 
-/** How much of the description of an identity provider is read. */
+/** Limits for the metadata of an identity provider. */
 export const METADATA_LIMITS: XmlLimits = {
   maxBytes: 262_144,
   maxDepth: 32,
@@ -12,16 +12,16 @@ export const METADATA_LIMITS: XmlLimits = {
   maxSections: 1000,
 }
 
-/** The namespace of an element, as far as it declares it itself. */
+/** The namespace of an element, if the element declares it. */
 function declaredNamespace({ name, attributes }: XmlElement): string | undefined {
   const colon = name.indexOf(':')
   return attributes.get(colon === -1 ? 'xmlns' : `xmlns:${name.slice(0, colon)}`)
 }
 
 /**
- * Says what is wrong with the description of an identity provider. Only what could never be one is refused: whether it
- * holds all that a sign-in needs shows where it is used. It goes through the text once and builds no document, because
- * it does so on the event loop.
+ * Returns what is wrong with the metadata of an identity provider. It rejects only what cannot be metadata at all; whether
+ * everything a sign-in needs is present is checked on use. It scans the text once and builds no document, because it runs
+ * on the event loop.
  */
 export function metadataError(xml: string): string | undefined {
   try {

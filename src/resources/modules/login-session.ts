@@ -1,6 +1,6 @@
 import { flag, text, uint32, withDefault } from '../value.ts'
 
-// RFC 6265 token characters. The __Host- and __Secure- prefixes are promises of the browser that we make ourselves.
+// RFC 6265 token characters. The edge sets the __Host- and __Secure- prefixes itself, since browsers enforce them.
 const COOKIE_PREFIX = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]*$/
 
 // Document 2: the service's own name followed by a period.

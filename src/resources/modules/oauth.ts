@@ -43,7 +43,7 @@ const github = nullable(
   object({ ...credentials, teams: names, organizations: names }, { rule: missingCredential }),
 )
 
-/** The providers with a known log-in; the rest can be reached through oidc. */
+/** The providers with a built-in log-in; others work through oidc. */
 export const OAUTH_PROVIDERS = [
   'amazon',
   'facebook',
@@ -55,7 +55,7 @@ export const OAUTH_PROVIDERS = [
   'twitch',
 ] as const
 
-/** Asks visitors to sign in with an account they have elsewhere. */
+/** Requires clients to sign in at an OAuth provider. */
 export const Oauth = defineModule('oauth', {
   ...loginSession,
   auth_check_interval: uint32(0),

@@ -3,7 +3,7 @@ import { defineModule } from '../module.ts'
 import { list, required, secret, text } from '../value.ts'
 import { loginSession } from './login-session.ts'
 
-/** Asks visitors to sign in at an OpenID provider. */
+/** Requires clients to sign in at an OpenID provider. */
 export const Oidc = defineModule('oidc', {
   ...loginSession,
   issuer: required(httpUrl(255)),

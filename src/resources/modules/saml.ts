@@ -4,7 +4,7 @@ import { byService, choice, flag, list, secret, text } from '../value.ts'
 import { metadataError } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
 
-/** Name identifier formats we can ask for and check. */
+/** The supported name identifier formats. */
 export const NAMEID_FORMATS = [
   'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
   'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
@@ -12,7 +12,7 @@ export const NAMEID_FORMATS = [
   'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
 ] as const
 
-/** Asks visitors to sign in at a SAML identity provider. */
+/** Requires clients to sign in at a SAML identity provider. */
 export const Saml = defineModule(
   'saml',
   {

@@ -3,7 +3,7 @@ import { choice, nullable } from '../value.ts'
 
 const minVersion = nullable(choice(['1.0', '1.1', '1.2', '1.3'], '1.2'))
 
-/** Where TLS ends on a TLS edge, and from which version on. */
+/** Where a TLS edge terminates TLS, and the minimum version. */
 export const TlsTermination = defineModule(
   'tls_termination',
   { terminate_at: choice(['edge', 'upstream'], 'upstream'), min_version: minVersion },
@@ -19,7 +19,7 @@ export const TlsTermination = defineModule(
   },
 )
 
-/** The same on an HTTPS edge, which always terminates itself. */
+/** The same for an HTTPS edge, which always terminates TLS itself. */
 export const HttpsTlsTermination = defineModule('tls_termination', {
   terminate_at: choice(['edge'], 'edge'),
   min_version: minVersion,

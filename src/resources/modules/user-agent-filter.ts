@@ -11,7 +11,7 @@ const pattern = text(512, (value) => {
   }
 })
 
-/** Admits requests by their User-Agent. */
+/** Allows or denies requests by their User-Agent. */
 export const UserAgentFilter = defineModule('user_agent_filter', {
   allow: list(pattern, { maxItems: 50 }),
   deny: list(pattern, { maxItems: 50 }),

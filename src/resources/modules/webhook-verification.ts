@@ -1,7 +1,7 @@
 import { defineModule } from '../module.ts'
 import { required, secret, text, withExamples } from '../value.ts'
 
-/** Services whose webhook signatures can be checked. */
+/** The services whose webhook signatures can be verified. */
 export const WEBHOOK_PROVIDERS = new Set(
   `aftership airship alchemy autodesk bitbucket bolt box brex buildkite calendly castle chargify circleci clearbit clerk
   coinbase contentful docusign dropbox facebook_graph_api facebook_messenger frameio github gitlab go1 graphcms heroku
@@ -12,7 +12,7 @@ export const WEBHOOK_PROVIDERS = new Set(
   ),
 )
 
-/** Admits only webhooks signed by the service they claim to come from. */
+/** Admits only webhooks with a valid signature of the provider. */
 export const WebhookVerification = defineModule(
   'webhook_verification',
   {

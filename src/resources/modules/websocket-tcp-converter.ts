@@ -1,4 +1,4 @@
 import { defineModule } from '../module.ts'
 
-/** Turns WebSocket connections into plain TCP towards the upstream. */
+/** Converts WebSocket connections to plain TCP towards the upstream. */
 export const WebsocketTcpConverter = defineModule('websocket_tcp_converter', {})
