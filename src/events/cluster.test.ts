@@ -9,7 +9,7 @@ import { IpPolicy } from '../resources/index.ts'
 import { ACCOUNT, createTestEvents, createWriter, openTestStore, until } from './testing/platform.ts'
 import { startSink } from './testing/sink.ts'
 
-test('on PostgreSQL two processes deliver every event as one, and either goes on without the other', async (t) => {
+test('on PostgreSQL two processes deliver every event once, and one continues after the other stops', async (t) => {
   const { url } = await freshDatabase(t)
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-cluster-'))
   const store = await openTestStore(t, systemClock, { url, dataDir })

@@ -13,9 +13,9 @@ import { startSink } from './testing/sink.ts'
 
 const EVENTS = 10_000
 const KILLS = 5
-const PATIENCE = 120_000
+const TIMEOUT_MS = 120_000
 
-test(`of ${EVENTS} events none is lost, with a receiver that fails 30 % and ${KILLS} kills of ours`, async (t) => {
+test(`none of ${EVENTS} events is lost with a receiver that fails 30 % and ${KILLS} kills of the process`, async (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   const received = new Map<string, Set<string>>()
@@ -35,11 +35,11 @@ test(`of ${EVENTS} events none is lost, with a receiver that fails 30 % and ${KI
   let committed = 0
   let numbered = 0
   for (let life = 0; life <= KILLS; life++) {
-    const left = EVENTS - committed
+    const remaining = EVENTS - committed
     const child = fork(join(import.meta.dirname, 'testing/deliverer.fixture.ts'), [
       dataDir,
       String(numbered),
-      String(numbered + left),
+      String(numbered + remaining),
     ])
     t.after(() => child.kill('SIGKILL'))
     child.on('message', (number: number) => {
@@ -47,19 +47,19 @@ test(`of ${EVENTS} events none is lost, with a receiver that fails 30 % and ${KI
       numbered = Math.max(numbered, number + 1)
     })
     if (life < KILLS) {
-      // At any moment: while changes are made, while events are sent, while what became of them is written down.
-      const share = left / (KILLS + 1 - life)
+      // At any moment: while changes are committed, events are sent, or results are settled.
+      const share = remaining / (KILLS + 1 - life)
       const killAt = committed + 1 + random.below(share)
-      await until(() => committed >= killAt, PATIENCE)
+      await until(() => committed >= killAt, TIMEOUT_MS)
       child.kill('SIGKILL')
       await once(child, 'exit')
     } else {
-      await until(() => committed >= EVENTS, PATIENCE)
+      await until(() => committed >= EVENTS, TIMEOUT_MS)
       await until(async () => {
         await operator.replay(destination)
         const state = (await operator.states())[0]
         return state?.queued === 0 && state.dead === 0 && received.size >= EVENTS
-      }, PATIENCE)
+      }, TIMEOUT_MS)
     }
   }
 
@@ -69,7 +69,7 @@ test(`of ${EVENTS} events none is lost, with a receiver that fails 30 % and ${KI
     rows.filter((id) => !received.has(id)),
     [],
   )
-  // Sent more than once, perhaps, but always as the same event.
+  // Possibly sent more than once, but always with the same event id.
   assert.deepEqual(
     [...received.values()].filter((ids) => ids.size !== 1),
     [],

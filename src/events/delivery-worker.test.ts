@@ -31,15 +31,15 @@ function createBuffer(limit = 100): TrafficBuffer {
   return new TrafficBuffer({ bytesLeft: 100_000 }, limit)
 }
 
-test('what was delivered is not sent again when writing that down fails at first', async () => {
+test('a delivered event is not sent again when settling fails at first', async () => {
   const clock = new ManualClock()
   const buffer = createBuffer()
-  let outOfOrder = true
+  let storeUnavailable = true
   const queue: DeliveryQueue = {
     goneRevision: undefined,
     take: (limits, now) => buffer.take(limits, now),
     async settle(settled) {
-      if (outOfOrder) throw new Error('the store is out of order')
+      if (storeUnavailable) throw new Error('the store is unavailable')
       await buffer.settle(settled)
     },
   }
@@ -54,7 +54,7 @@ test('what was delivered is not sent again when writing that down fails at first
   await until(() => sent.length === 1 && !worker.idle)
   buffer.push(outboundEvent('ev_2', clock.now()))
   clock.advance(1000)
-  outOfOrder = false
+  storeUnavailable = false
 
   worker.wake()
 
@@ -65,7 +65,7 @@ test('what was delivered is not sent again when writing that down fails at first
   assert.deepEqual(sent, ['ev_1', 'ev_2'])
 })
 
-test('of a batch that is taken in part only the rest is sent again, as one batch', async () => {
+test('only the failed events of a batch are sent again, as one batch', async () => {
   const clock = new ManualClock()
   const buffer = createBuffer()
   const batches: string[][] = []
@@ -91,7 +91,7 @@ test('of a batch that is taken in part only the rest is sent again, as one batch
   ])
 })
 
-test('a receiver that wants nothing more is left alone for a quarter of an hour', async () => {
+test('a receiver that answered 410 is not tried for a quarter of an hour', async () => {
   const clock = new ManualClock()
   const buffer = createBuffer()
   const sent: string[] = []
@@ -116,7 +116,7 @@ test('a receiver that wants nothing more is left alone for a quarter of an hour'
   assert.deepEqual(sent, ['ev_1', 'ev_3'])
 })
 
-test('a delivery cut short by our own end counts neither as delivered nor as failed', async () => {
+test('a delivery aborted by our own shutdown counts neither as delivered nor as failed', async () => {
   const clock = new ManualClock()
   const buffer = createBuffer()
   const { worker, settlements } = createWorker(
@@ -134,13 +134,13 @@ test('a delivery cut short by our own end counts neither as delivered nor as fai
   await worker.stop(0)
 
   assert.deepEqual(
-    settlements.map(({ delivered: done, failed }) => ({ done, failed })),
-    [{ done: [], failed: [] }],
+    settlements.map(({ delivered: deliveredIds, failed }) => ({ deliveredIds, failed })),
+    [{ deliveredIds: [], failed: [] }],
   )
   assert.equal(buffer.size, 1)
 })
 
-test('a buffer takes no more than it may and counts the rest; batches wait for a moment or to be full', async () => {
+test('a buffer drops and counts events over its limit; batches wait to be full or for a timeout', async () => {
   const clock = new ManualClock()
   const budget = { bytesLeft: 100 }
   const buffer = new TrafficBuffer(budget, 20)
@@ -171,7 +171,7 @@ test('a buffer takes no more than it may and counts the rest; batches wait for a
   })
 })
 
-test('a sink that takes nothing is left alone for a while, however much waits', async () => {
+test('a sink that accepts nothing gets backoff, however many events are queued', async () => {
   const clock = new ManualClock()
   const buffer = createBuffer()
   let attempts = 0
@@ -179,7 +179,7 @@ test('a sink that takes nothing is left alone for a while, however much waits', 
     attempts += 1
     return batch.map(() => ({ delivered: false, error: 'down' }))
   })
-  const pokeAfter = async (ms: number) => {
+  const wakeAfter = async (ms: number) => {
     clock.advance(ms)
     worker.wake()
     await until(() => worker.idle)
@@ -187,8 +187,8 @@ test('a sink that takes nothing is left alone for a while, however much waits', 
   }
   for (let index = 0; index < 50; index++) buffer.push(outboundEvent(`ev_${index}`, clock.now()))
 
-  const made = [await pokeAfter(1000), await pokeAfter(999), await pokeAfter(1), await pokeAfter(1999)]
+  const counts = [await wakeAfter(1000), await wakeAfter(999), await wakeAfter(1), await wakeAfter(1999)]
 
-  assert.deepEqual(made, [1, 1, 2, 2])
-  assert.equal(await pokeAfter(1), 3)
+  assert.deepEqual(counts, [1, 1, 2, 2])
+  assert.equal(await wakeAfter(1), 3)
 })

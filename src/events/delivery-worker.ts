@@ -12,15 +12,15 @@ import {
   toFailure,
 } from './targets/target.ts'
 
-/** An event in a lane, with the attempts made so far, if there were any. */
+/** An event of a queue with its number of attempts so far, if any. */
 export type QueuedDelivery = OutboundEvent & Partial<Pick<PendingEvent, 'attempts'>>
 
-/** What became of one batch, for the queue it came from. */
+/** The result of one batch, for its queue. */
 export type BatchResult = Omit<Settlement, 'destination' | 'account'>
 
-/** Where a lane takes its events from. */
+/** The queue that a worker takes its events from. */
 export interface DeliveryQueue {
-  /** The revision of the destination at which its receiver wanted nothing more. */
+  /** The revision of the destination at which its receiver answered 410 Gone. */
   readonly goneRevision: number | undefined
   /** The next batch; empty when there is none yet. */
   take(limits: BatchLimits, now: number): Promise<readonly QueuedDelivery[]>
@@ -29,7 +29,7 @@ export interface DeliveryQueue {
 
 export interface DeliveryWorkerOptions {
   readonly queue: DeliveryQueue
-  /** As it is configured now; undefined when it is gone. */
+  /** The current configuration; undefined when the destination is deleted. */
   readonly destination: () => Destination | undefined
   readonly clock: Clock
   readonly random: () => number
@@ -37,8 +37,8 @@ export interface DeliveryWorkerOptions {
   readonly onSettled: (result: BatchResult) => void
 }
 
-// A sink that takes nothing at all is left alone for a moment that doubles, however much waits for it: trying each event in
-// turn would cost more than serving the traffic that they tell of.
+// A sink that accepts nothing at all gets exponential backoff, however many events are queued: trying each event in turn
+// would cost more than serving the traffic that the events describe.
 const MIN_BACKOFF_MS = 1_000
 const MAX_BACKOFF_MS = 16_000
 const NO_BACKOFF = { ms: 0, until: Number.NEGATIVE_INFINITY, revision: 0 }
@@ -51,8 +51,8 @@ const FALLBACK_LIMITS: BatchLimits = {
 }
 
 /**
- * Delivers the events of one queue to one destination, batch after batch. Each lane works by itself, so that a
- * destination which is slow or stuck holds up nobody else.
+ * Delivers the events of one queue to one destination, batch by batch. Workers are independent, so that a slow or stuck
+ * destination delays no other.
  */
 export class DeliveryWorker {
   readonly #options: DeliveryWorkerOptions
@@ -66,12 +66,12 @@ export class DeliveryWorker {
     this.#options = options
   }
 
-  /** True when nothing is under way and nothing is left to be written down. */
+  /** True when no batch is in flight and no result is waiting to be settled. */
   get idle(): boolean {
     return this.#runTask === undefined && this.#pendingResult === undefined
   }
 
-  /** Looks for something to deliver, unless it is delivering already. */
+  /** Starts delivering unless a delivery is already running. */
   wake(): void {
     if (this.#stopping) return
     this.#runTask ??= this.#run().finally(() => {
@@ -79,7 +79,7 @@ export class DeliveryWorker {
     })
   }
 
-  /** Takes no further batch, and gives the one under way this long to end. */
+  /** Takes no further batch, and aborts the one in flight after the grace period. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     const timer = setTimeout(() => this.#abort.abort(), graceMs)
@@ -87,7 +87,7 @@ export class DeliveryWorker {
     clearTimeout(timer)
   }
 
-  /** Delivers what there is, within this time, and stops. */
+  /** Delivers the remaining events within the grace period and stops. */
   async drain(graceMs: number): Promise<void> {
     const timer = setTimeout(() => this.#abort.abort(), graceMs)
     await this.#runTask
@@ -102,7 +102,7 @@ export class DeliveryWorker {
     const { queue, destination: current, clock, log } = this.#options
     try {
       do {
-        // Kept while the store is out of order: sending again what was delivered would be worse than waiting.
+        // The result is kept while the store is unavailable: waiting is better than delivering events twice.
         await this.#settle()
         const destination = current()
         if (destination === undefined || this.#isBackingOff(destination)) return
@@ -113,7 +113,7 @@ export class DeliveryWorker {
         await this.#settle()
       } while (!this.#stopping && !this.#abort.signal.aborted)
     } catch (error) {
-      log.warn({ reason: (error as Error).message }, 'a delivery is held up and will be tried again')
+      log.warn({ reason: (error as Error).message }, 'event delivery interrupted, retrying')
     }
   }
 
@@ -143,7 +143,7 @@ export class DeliveryWorker {
     const now = clock.now()
     for (const [index, event] of sent.entries()) {
       const outcome = outcomes[index] ?? toFailure(new DeliveryFailed('The target gave no answer.'))
-      // What was cut short by our own end says nothing about the receiver.
+      // A delivery aborted by our own shutdown says nothing about the receiver.
       if (outcome.delivered || !this.#abort.signal.aborted) result.add(event, outcome, now)
     }
     const batchResult = result.build(now)
@@ -159,7 +159,7 @@ export class DeliveryWorker {
       : NO_BACKOFF
   }
 
-  /** Whoever changes a destination does not wait to see whether that helped. */
+  /** A changed destination is tried immediately. */
   #isBackingOff({ revision }: Destination): boolean {
     return revision === this.#backoff.revision && this.#options.clock.monotonic() < this.#backoff.until
   }
@@ -187,20 +187,20 @@ async function deliver(
   }
 }
 
-/** Why sending an event would be in vain. */
+/** Why an event can never be delivered; undefined when it can be tried. */
 function permanentFailure(
   event: OutboundEvent,
   { maxEventBytes }: BatchLimits,
   gone: boolean,
 ): string | undefined {
   if (gone) return 'The receiver answered 410: it wants no more events until the destination is changed.'
-  // A character takes six bytes at most, so that most events need no counting.
+  // A character takes at most six bytes, so most events need no exact count.
   const size = event.size ?? event.body.length
   const large = size * 6 > maxEventBytes && Buffer.byteLength(event.body) > maxEventBytes
   return large ? `The event is larger than the ${maxEventBytes} bytes that the target takes.` : undefined
 }
 
-/** Sorts outcomes; events that share a fate share the time of their next attempt, and so their next batch. */
+/** Groups outcomes: events with the same failure get the same time for their next attempt, and so the same batch. */
 class BatchResultBuilder {
   readonly #revision: number
   readonly #random: () => number

@@ -3,16 +3,16 @@ import { recordOf } from '../store/index.ts'
 import { createTarget } from './targets/kinds.ts'
 import type { DeliveryTarget, TargetContext, TargetSettings } from './targets/target.ts'
 
-/** One destination as it is configured now. */
+/** One destination in its current configuration. */
 export interface Destination {
   readonly id: string
   readonly account: string
   readonly revision: number
-  /** Made when first asked for; throws when the settings cannot be used. */
+  /** Created on first use; throws when the settings are invalid. */
   target(): DeliveryTarget
 }
 
-/** All destinations by id; the target of each is made once for every revision. */
+/** All destinations by id; each revision creates its target once. */
 export class Destinations {
   readonly #context: Omit<TargetContext, 'accountId' | 'destinationId'>
   readonly #destinations = new Map<string, Destination>()

@@ -27,8 +27,8 @@ interface ServedDestination {
 }
 
 /**
- * The work that one process does for all: turns changes into events and delivers what is queued, a lane for each
- * destination. Whoever holds the lease is that process.
+ * The work of the one process that holds the lease: turns changes into events and delivers queued events, with one worker
+ * for each destination.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions
@@ -40,7 +40,7 @@ export class Dispatcher {
     this.#options = options
   }
 
-  /** Whether this is the process that does the work now. */
+  /** Whether this process holds the lease. */
   get owning(): boolean {
     return this.#owning
   }
@@ -106,7 +106,7 @@ export class Dispatcher {
     return served
   }
 
-  /** Another process does the work now, or nobody can: batches under way end by themselves. */
+  /** Called when the lease is lost or cannot be renewed: batches in flight finish by themselves. */
   #stepDown(): void {
     if (!this.#owning) return
     this.#owning = false

@@ -2,7 +2,7 @@ import type { EventQueue, SinkState } from '../store/index.ts'
 import type { BatchResult, DeliveryQueue, QueuedDelivery } from './delivery-worker.ts'
 import type { BatchLimits } from './targets/target.ts'
 
-/** The events of one destination that wait in the store. */
+/** The events of one destination that are queued in the store. */
 export class DurableQueue implements DeliveryQueue {
   readonly #queue: EventQueue
   readonly #destination: string
@@ -22,7 +22,7 @@ export class DurableQueue implements DeliveryQueue {
     return this.#state.goneRevision
   }
 
-  /** Notes how the store stands; answers whether it is worth a look for events that are due. */
+  /** Updates the state; returns whether events may be due. */
   observe(state: SinkState, now: number): boolean {
     this.#state = state
     return state.queued > 0 && (now >= this.#wakeAt || state.enqueued !== this.#seenEnqueued)

@@ -1,6 +1,6 @@
 import type { TargetEndpoints } from './targets/target.ts'
 
-/** The endpoints that the environment names, by the variables the cloud's own tools read, and one for monitoring. */
+/** Reads the endpoints from the environment: the variables that AWS tools use, and one for monitoring. */
 export function endpointsFrom(environment: Readonly<Record<string, string | undefined>>): TargetEndpoints {
   const cloud = (service: string) =>
     environment[`AWS_ENDPOINT_URL_${service}`] || environment.AWS_ENDPOINT_URL || undefined

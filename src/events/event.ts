@@ -3,7 +3,7 @@ import type { RunningIds } from '../base/sequential-ids.ts'
 import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
 import type { Change } from '../store/index.ts'
 
-/** Who caused an event. */
+/** The principal that caused an event. */
 export interface EventPrincipal {
   readonly id: string
   /** Email address or name. */
@@ -12,7 +12,7 @@ export interface EventPrincipal {
   readonly credential: { readonly id: string; readonly uri: string } | null
 }
 
-/** What every event says beside its object. */
+/** The content of an event before it is serialized. */
 export interface EventInput {
   readonly type: string
   readonly accountId: string
@@ -24,7 +24,7 @@ export interface EventInput {
   readonly principal: EventPrincipal | null
 }
 
-/** An event with its id and the JSON that is delivered. */
+/** An event with its id and the JSON to deliver. */
 export interface SerializedEvent {
   readonly id: string
   readonly type: string
@@ -32,7 +32,7 @@ export interface SerializedEvent {
   readonly body: string
 }
 
-/** Gives an event its id and writes it down, for good: every attempt sends these bytes. */
+/** Assigns an id to an event and serializes it once: every attempt sends the same bytes. */
 export function serializeEvent(ids: RunningIds, input: EventInput): SerializedEvent {
   const { type, accountId, at, sequence, object, principal } = input
   const id = ids.next(at)
@@ -48,14 +48,14 @@ export function serializeEvent(ids: RunningIds, input: EventInput): SerializedEv
   return { id, type, at, body }
 }
 
-/** The address of a resource, from its id alone. */
+/** The URI of a resource, from its id alone. */
 export function uriOf(apiUrl: string, id: string): string {
   const resource = resourceOfPrefix(id.slice(0, id.indexOf('_')))
   if (resource === undefined || resource.parents.length > 0) return ''
   return `${resource.relativeUri ? '' : apiUrl}${resource.path}/${id}`
 }
 
-/** The API object of a change as it was at that moment; its secrets never were in the change. */
+/** Renders the API object of a change as of that revision; changes never contain secrets. */
 export function renderObject(resource: Resource, { id, data, createdAt }: Change, apiUrl: string): unknown {
   const path = resource.path.replace(/\{([a-z_]+)\}/g, (_, parent: string) => String(data[parent] ?? ''))
   return resource.show(

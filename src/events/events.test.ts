@@ -25,7 +25,7 @@ const HTTP = 'http_request_complete.v0'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-interface Delivered {
+interface EventBody {
   event_id: string
   event_type: string
   event_timestamp: string
@@ -37,9 +37,9 @@ interface Delivered {
   principal: any
 }
 
-const bodies = (sink: Sink) => sink.arrivals.map(({ body }) => JSON.parse(body.toString()) as Delivered)
+const bodies = (sink: Sink) => sink.arrivals.map(({ body }) => JSON.parse(body.toString()) as EventBody)
 
-async function platform(t: TestContext, options: Partial<EventsOptions> = {}) {
+async function createHarness(t: TestContext, options: Partial<EventsOptions> = {}) {
   const clock = new ManualClock()
   const store = await openTestStore(t, clock)
   const writer = createWriter(store)
@@ -47,14 +47,14 @@ async function platform(t: TestContext, options: Partial<EventsOptions> = {}) {
   return { clock, store, writer, events }
 }
 
-function answering(t: TestContext, ...answers: number[]): Promise<Sink> {
-  const given = answers.map((status): SinkResponse => ({ status }))
-  return startSink(t, () => (given.length > 1 ? given.shift()! : given[0]!))
+function startSinkWith(t: TestContext, ...statuses: number[]): Promise<Sink> {
+  const responses = statuses.map((status): SinkResponse => ({ status }))
+  return startSink(t, () => (responses.length > 1 ? responses.shift()! : responses[0]!))
 }
 
-test('a created, updated and deleted resource reaches the webhook with who did it and its order', async (t) => {
-  const { clock, store, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('events of a created, updated and deleted resource reach the webhook with principal and sequence', async (t) => {
+  const { clock, store, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const owner = 'usr_000000000000000000000000001'
   const writer = createWriter(store, { principal: owner, credential: 'ak_000000000000000000000000001' })
   await writer.user('ann@example.com', owner)
@@ -68,9 +68,9 @@ test('a created, updated and deleted resource reaches the webhook with who did i
 
   await until(() => sink.arrivals.length === 3)
   const [created, updated, deleted] = bodies(sink).sort((a, b) => a.sequence - b.sequence) as [
-    Delivered,
-    Delivered,
-    Delivered,
+    EventBody,
+    EventBody,
+    EventBody,
   ]
   assert.deepEqual(
     [created, updated, deleted].map(({ event_type, object }) => [event_type, object.description]),
@@ -95,9 +95,9 @@ test('a created, updated and deleted resource reaches the webhook with who did i
   })
 })
 
-test('what somebody does in the dashboard says so, and names no credential', async (t) => {
-  const { store, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('an event caused in the dashboard has this source and no credential', async (t) => {
+  const { store, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const owner = 'usr_000000000000000000000000001'
   const writer = createWriter(store, { principal: owner, credential: 'das_000000000000000000000000001' })
   await writer.user('ann@example.com', owner)
@@ -115,9 +115,9 @@ test('what somebody does in the dashboard says so, and names no credential', asy
   })
 })
 
-test('no secret is part of an event', async (t) => {
-  const { writer, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('events contain no secrets', async (t) => {
+  const { writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.create(EventDestination, {
     target: { webhook: { url: sink.url, secret: 'canary' } },
   })
@@ -133,9 +133,9 @@ test('no secret is part of an event', async (t) => {
   for (const { body } of sink.arrivals) assert.doesNotMatch(body.toString(), /canary|token_digest/)
 })
 
-test('changes made while nobody delivered are delivered later, to the subscriptions there were', async (t) => {
-  const { store, writer, events, clock } = await platform(t)
-  const sink = await answering(t, 200)
+test('changes made while no process delivered are delivered later, to the subscriptions of their time', async (t) => {
+  const { store, writer, events, clock } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.webhook(sink.url)
   await writer.create(IpPolicy, { description: 'before' })
   const subscription = await writer.subscribe([destination], CREATED)
@@ -156,13 +156,13 @@ test('changes made while nobody delivered are delivered later, to the subscripti
   )
 })
 
-test('an event that fails is tried again with the same id, later and later, and is dead in the end', async (t) => {
-  const { clock, writer, events } = await platform(t)
-  const sink = await answering(t, 500)
+test('a failed event is retried with the same id and growing delays, and becomes a dead letter', async (t) => {
+  const { clock, writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 500)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], CREATED)
-  // Shows that due events have been looked for since the clock was moved.
-  const healthy = await answering(t, 200)
+  // Proves that due events have been checked since the clock was advanced.
+  const healthy = await startSinkWith(t, 200)
   await writer.subscribe([await writer.webhook(healthy.url)], 'http_response_backend_created.v0')
   await events.start()
   const start = clock.now()
@@ -208,9 +208,9 @@ test('an event that fails is tried again with the same id, later and later, and 
   }
 })
 
-test('dead events are listed, replayed and forgotten after 30 days', async (t) => {
-  const { clock, writer, events } = await platform(t)
-  const sink = await answering(t, 410, 410, 200)
+test('dead letters are listed, replayed and purged after 30 days', async (t) => {
+  const { clock, writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 410, 410, 200)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], CREATED)
   await events.start()
@@ -238,9 +238,9 @@ test('dead events are listed, replayed and forgotten after 30 days', async (t) =
   await until(async () => (await events.status(ACCOUNT, destination)).dead === 0)
 })
 
-test('a destination that was told to stop starts again when it is changed', async (t) => {
-  const { writer, events } = await platform(t)
-  const sink = await answering(t, 410)
+test('a destination disabled by 410 is tried again after it is changed', async (t) => {
+  const { writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 410)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], CREATED)
   await events.start()
@@ -256,8 +256,8 @@ test('a destination that was told to stop starts again when it is changed', asyn
   assert.equal(arrival.path, '/new')
 })
 
-test('a receiver that names a time is left alone for as long', async (t) => {
-  const { clock, writer, events } = await platform(t)
+test('a receiver that sends Retry-After is not called earlier', async (t) => {
+  const { clock, writer, events } = await createHarness(t)
   const sink = await startSink(t, () => ({ status: 503, headers: { 'retry-after': '600' } }))
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], CREATED)
@@ -265,7 +265,7 @@ test('a receiver that names a time is left alone for as long', async (t) => {
   await writer.create(IpPolicy, {})
   await until(async () => (await events.states())[0]?.failed === 1)
   clock.advance(599_999)
-  await writer.subscribe([await writer.webhook((await answering(t, 200)).url)], 'api_key_created.v0')
+  await writer.subscribe([await writer.webhook((await startSinkWith(t, 200)).url)], 'api_key_created.v0')
   await writer.create(ApiKey, {})
   await until(async () => (await events.states()).some(({ delivered }) => delivered === 1))
   assert.equal(sink.arrivals.length, 1)
@@ -275,10 +275,10 @@ test('a receiver that names a time is left alone for as long', async (t) => {
   await until(() => sink.arrivals.length === 2)
 })
 
-test('a destination that is stuck holds up no other', async (t) => {
-  const { writer, events } = await platform(t)
+test('a stuck destination delays no other', async (t) => {
+  const { writer, events } = await createHarness(t)
   const stuck = await startSink(t, () => 'never')
-  const healthy = await answering(t, 200)
+  const healthy = await startSinkWith(t, 200)
   const [one, two] = [await writer.webhook(stuck.url), await writer.webhook(healthy.url)]
   await writer.subscribe([one, two], CREATED)
   await events.start()
@@ -290,9 +290,9 @@ test('a destination that is stuck holds up no other', async (t) => {
   assert.equal((await events.status(ACCOUNT, one)).last_success_at, null)
 })
 
-test('what is over the limit of a queue is counted', async (t) => {
-  const { writer, events } = await platform(t, { limits: { queue: 3 } })
-  const sink = await answering(t, 500)
+test('events over the limit of a queue are counted as dropped', async (t) => {
+  const { writer, events } = await createHarness(t, { limits: { queue: 3 } })
+  const sink = await startSinkWith(t, 500)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], CREATED)
   await events.start()
@@ -300,15 +300,15 @@ test('what is over the limit of a queue is counted', async (t) => {
   for (let index = 0; index < 5; index++) await writer.create(IpPolicy, {})
 
   const status = await until(async () => {
-    const found = await events.status(ACCOUNT, destination)
-    return found.dropped === 2 && found
+    const current = await events.status(ACCOUNT, destination)
+    return current.dropped === 2 && current
   })
   assert.equal(status.backlog, 3)
 })
 
-test('an event too large for its target is dead at once and holds up nothing', async (t) => {
-  const { store, writer, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('an event too large for its target becomes a dead letter immediately and blocks nothing', async (t) => {
+  const { store, writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], 'tunnel_start.v0')
   await events.start()
@@ -324,9 +324,9 @@ test('an event too large for its target is dead at once and holds up nothing', a
   await store.check()
 })
 
-test('a session that starts and stops is told to whoever asked, in the order of its sequence', async (t) => {
-  const { clock, writer, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('the start and stop of a session reach its subscribers with their sequence', async (t) => {
+  const { clock, writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], 'agent_session_start.v0', 'agent_session_stop.v0', 'tunnel_stop.v0')
   await events.start()
@@ -365,30 +365,30 @@ test('a session that starts and stops is told to whoever asked, in the order of 
   events.onLive({ what: 'session_stopped', session, error: 'The connection was lost.' })
 
   await until(() => sink.arrivals.length === 3)
-  const found = bodies(sink).sort((a, b) => a.event_type.localeCompare(b.event_type))
+  const received = bodies(sink).sort((a, b) => a.event_type.localeCompare(b.event_type))
   assert.deepEqual(
-    found.map(({ event_type, sequence }) => [event_type, sequence]),
+    received.map(({ event_type, sequence }) => [event_type, sequence]),
     [
       ['agent_session_start.v0', 1],
       ['agent_session_stop.v0', 2],
       ['tunnel_stop.v0', 2],
     ],
   )
-  assert.deepEqual(found[0]?.object.session, { id: 'ts_1', uri: 'http://api.test/tunnel_sessions/ts_1' })
-  assert.equal(found[0]?.object.stopped_at, null)
-  const { agent_ip, ingress_server_ip, ingress_hostname, user_agent, arch } = found[0]!.object
+  assert.deepEqual(received[0]?.object.session, { id: 'ts_1', uri: 'http://api.test/tunnel_sessions/ts_1' })
+  assert.equal(received[0]?.object.stopped_at, null)
+  const { agent_ip, ingress_server_ip, ingress_hostname, user_agent, arch } = received[0]!.object
   assert.deepEqual(
     [agent_ip, ingress_server_ip, ingress_hostname, user_agent, arch],
     ['192.0.2.7', '192.0.2.1', 'connect.example.com', 'adit/1.0.0', 'x64'],
   )
-  const endOf = ({ object: { expires_at, deprecated, error } }: (typeof found)[number]) => [
+  const endOf = ({ object: { expires_at, deprecated, error } }: (typeof received)[number]) => [
     expires_at,
     deprecated,
     error,
   ]
-  assert.deepEqual(endOf(found[0]!), [null, null, null])
-  assert.deepEqual(endOf(found[1]!), [null, null, 'The connection was lost.'])
-  assert.equal(found[2]?.object.public_url, 'https://a.adit.localhost')
+  assert.deepEqual(endOf(received[0]!), [null, null, null])
+  assert.deepEqual(endOf(received[1]!), [null, null, 'The connection was lost.'])
+  assert.equal(received[2]?.object.public_url, 'https://a.adit.localhost')
 })
 
 const request = {
@@ -415,9 +415,9 @@ const request = {
   notes: {},
 }
 
-test('requests are told with the chosen fields, if the filter lets them pass, and only if wanted', async (t) => {
-  const { clock, writer, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('request events have the selected fields, match the filter, and exist only for subscribers', async (t) => {
+  const { clock, writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.webhook(sink.url)
   await events.start()
   assert.equal(events.observer.wantsRequests(ACCOUNT), false)
@@ -443,11 +443,11 @@ test('requests are told with the chosen fields, if the filter lets them pass, an
   assert.equal(events.observer.wantsConnections(ACCOUNT), false)
 })
 
-test('a subscription that fails on an event keeps no other from being told of it', async (t) => {
-  const { clock, writer, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('a subscription that throws on an event does not affect the others', async (t) => {
+  const { clock, writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.webhook(sink.url)
-  // Filters fail like fields do; the one in the middle is the one that throws.
+  // Filters throw like fields do; the field in the middle throws.
   for (const field of ['conn.client_ip', 'tls.version', 'conn.server_port'])
     await writer.subscribe([destination], { type: HTTP, fields: [field] })
   await writer.subscribe([destination], { type: HTTP, filter: 'ev.tls.version == "TLSv1.3"' })
@@ -469,10 +469,10 @@ test('a subscription that fails on an event keeps no other from being told of it
   )
 })
 
-test('traffic that a dead sink does not take is bounded, counted and shown', async (t) => {
+test('traffic for a dead sink is bounded, counted and reported', async (t) => {
   const metrics = new Registry()
-  const { clock, writer, events } = await platform(t, { limits: { buffer: 100 }, metrics })
-  const sink = await answering(t, 500)
+  const { clock, writer, events } = await createHarness(t, { limits: { buffer: 100 }, metrics })
+  const sink = await startSinkWith(t, 500)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], HTTP)
   await events.start()
@@ -482,13 +482,13 @@ test('traffic that a dead sink does not take is bounded, counted and shown', asy
   clock.advance(5000)
 
   const status = await until(async () => {
-    const found = await events.status(ACCOUNT, destination)
-    return found.dropped === 50 && found
+    const current = await events.status(ACCOUNT, destination)
+    return current.dropped === 50 && current
   })
   assert.equal(status.backlog, 100)
   const text = await until(async () => {
-    const found = await metrics.metrics()
-    return found.includes(`adit_events_dropped_total{destination="${destination}"} 50`) && found
+    const exposition = await metrics.metrics()
+    return exposition.includes(`adit_events_dropped_total{destination="${destination}"} 50`) && exposition
   })
   assert.match(text, new RegExp(`adit_event_backlog\\{destination="${destination}"\\} 100`))
   sink.respond = () => ({ status: 200 })
@@ -498,9 +498,9 @@ test('traffic that a dead sink does not take is bounded, counted and shown', asy
   })
 })
 
-test('traffic that waits for a full batch is sent when the process ends', async (t) => {
-  const { writer, events } = await platform(t)
-  const sink = await answering(t, 200)
+test('buffered traffic is sent at shutdown without waiting for a full batch', async (t) => {
+  const { writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], HTTP)
   await events.start()
@@ -511,9 +511,9 @@ test('traffic that waits for a full batch is sent when the process ends', async 
   assert.equal(sink.arrivals.length, 1)
 })
 
-test('a test event is sent at once and says what went wrong', async (t) => {
-  const { writer, events } = await platform(t)
-  const sink = await answering(t, 200, 401)
+test('a test event is sent immediately and reports the error', async (t) => {
+  const { writer, events } = await createHarness(t)
+  const sink = await startSinkWith(t, 200, 401)
   const destination = await writer.webhook(sink.url)
 
   const { event_id } = await events.sendTest(ACCOUNT, destination)
@@ -531,9 +531,9 @@ test('a test event is sent at once and says what went wrong', async (t) => {
   await assert.rejects(events.sendTest('ac_other', destination), /no event_destinations/)
 })
 
-test('events for a bucket wait for a file that is old or large enough', async (t) => {
-  const sink = await answering(t, 200)
-  const { clock, writer, events } = await platform(t, {
+test('events for a bucket wait until the file is old or large enough', async (t) => {
+  const sink = await startSinkWith(t, 200)
+  const { clock, writer, events } = await createHarness(t, {
     endpoints: { s3: sink.url },
   })
   const destination = await writer.create(EventDestination, {
@@ -561,10 +561,10 @@ test('events for a bucket wait for a file that is old or large enough', async (t
   assert.equal(sink.arrivals[0]?.body.toString().trim().split('\n').length, 1)
 })
 
-test('of two processes one delivers, and the other goes on when it ends', async (t) => {
-  const { clock, store, writer, events } = await platform(t)
+test('one of two processes delivers, and the other takes over when it stops', async (t) => {
+  const { clock, store, writer, events } = await createHarness(t)
   const other = createTestEvents(t, store, clock)
-  const sink = await answering(t, 200)
+  const sink = await startSinkWith(t, 200)
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], CREATED)
   await events.start()

@@ -35,17 +35,17 @@ import { TrafficWorkers } from './traffic-workers.ts'
 const DESTINATIONS = 'event_destinations'
 const SUBSCRIPTIONS = 'event_subscriptions'
 
-/** Bounds and times; the defaults are those that docs/events.md promises. */
+/** Limits and timeouts; the defaults are documented in docs/events.md. */
 export interface EventLimits {
-  /** Events that may wait in the store for one destination. */
+  /** Maximum number of events queued in the store for one destination. */
   readonly queue: number
-  /** Traffic events that may wait in memory for one destination. */
+  /** Maximum number of traffic events buffered in memory for one destination. */
   readonly buffer: number
-  /** How long one request to a sink may take. */
+  /** Timeout of one request to a sink. */
   readonly attemptMs: number
   readonly leaseMs: number
   readonly tickMs: number
-  /** How long deliveries under way may take when the process ends. */
+  /** Grace period for deliveries in flight at shutdown. */
   readonly graceMs: number
 }
 
@@ -62,81 +62,81 @@ export interface EventsOptions {
   readonly store: DurableStore
   readonly outbound: Pick<Outbound, 'fetch'>
   readonly log: Logger
-  /** Base address shown in `uri`; known once the API listens. */
+  /** Base URL for `uri`; known once the API listens. */
   readonly apiUrl: () => string
   readonly clock?: Clock
   readonly random?: () => number
   readonly metrics?: Registry
-  /** Whether this process may deliver what is queued; only one of them does so at a time. */
+  /** Whether this process may deliver queued events; only one process does so at a time. */
   readonly jobs?: boolean
-  /** The same for each start of one process, so that it need not wait for its own lease after a crash. */
+  /** The lease holder: stable across restarts, so that a process need not wait for its own lease after a crash. */
   readonly node?: string
   readonly endpoints?: TargetEndpoints
   readonly cloudIdentity?: CloudIdentity
   readonly limits?: Partial<EventLimits>
 }
 
-/** An event of something that lives outside the store. */
+/** An event of an object outside the store. */
 export interface EmittedEvent {
   readonly type: string
   readonly accountId: string
   readonly object: unknown
-  /** Its place in the order of the object's events. */
+  /** Its position among the events of the object. */
   readonly sequence: number
 }
 
-/** How the deliveries to a destination stand, as the API shows it. */
+/** The delivery status of a destination, as the API returns it. */
 export interface DestinationStatus {
   readonly last_success_at: string | null
   readonly last_error_at: string | null
   readonly last_error: string | null
-  /** Events that wait to be delivered. */
+  /** Events waiting for delivery. */
   readonly backlog: number
-  /** Events that were given up and can be replayed. */
+  /** Dead letters, which can be replayed. */
   readonly dead: number
-  /** Events for which there was no room. */
+  /** Events dropped because the queue was full. */
   readonly dropped: number
-  /** True once the receiver has answered that it wants nothing more. */
+  /** True once the receiver has answered 410 Gone. */
   readonly disabled: boolean
 }
 
-/** A test event that the destination did not take; the message says why. */
+/** The destination did not accept a test event; the message is the reason. */
 export class TestEventFailed extends Error {
   override name = 'TestEventFailed'
 }
 
-/** What happens on the platform, on its way to the sinks of its users. */
+/** The events part: delivers the events of the platform to the destinations of its accounts. */
 export interface Events {
   start(): Promise<void>
   stop(): Promise<void>
-  /** Whether anybody wants events of this type: two look-ups in memory. */
+  /** Whether the account has a subscription for this type: two map lookups. */
   wants(type: string, accountId: string): boolean
-  /** Queues an event of something that lives outside the store. */
+  /** Queues an event of an object outside the store. */
   emit(event: EmittedEvent): void
-  /** Told by the registry of sessions. */
+  /** Called by the session registry. */
   onLive(event: SessionLifecycleEvent): void
-  /** Told by the edge. */
+  /** Called by the edge. */
   readonly observer: {
     wantsRequests(accountId: string): boolean
     onRequest(request: FinishedRequest): void
     wantsConnections(accountId: string): boolean
     onConnection(connection: FinishedConnection): void
   }
-  /** Sends one event now, past the queue. Throws `TestEventFailed`, or `NoSuchRow` when there is no such destination. */
+  /** Sends a test event immediately, bypassing the queue. Throws `TestEventFailed`, or `NoSuchRow` for an unknown destination. */
   sendTest(accountId: string, destinationId: string): Promise<{ event_id: string }>
   status(accountId: string, destinationId: string): Promise<DestinationStatus>
-  /** Every destination that has ever had an event, for the operator. */
+  /** The states of all destinations that ever had an event, for the operator. */
   states(): Promise<SinkState[]>
-  /** Events that were given up, newest first. */
+  /** Dead letters of a destination, newest first. */
   deadLetters(
     destinationId: string,
     page: { limit: number; before?: string | undefined },
   ): Promise<DeadLetter[]>
-  /** Queues dead events again, all of a destination or these; answers how many. */
+  /** Queues dead letters again, all of a destination or these ids; returns how many. */
   replay(destinationId: string, ids?: readonly string[]): Promise<number>
 }
 
-/** Makes the events part. Sending tests, reading the status and replaying work without starting it. */
+/** Creates the events part. Test events, status and replay work without starting it. */
 export function createEvents(options: EventsOptions): Events {
   const { store, outbound, apiUrl, clock = systemClock, random = Math.random, jobs = true } = options
   const log = options.log.child({ part: 'events' })
@@ -181,7 +181,7 @@ export function createEvents(options: EventsOptions): Events {
   let tickTask: Promise<void> | undefined
   let degraded = false
 
-  /** Shown by the process that delivers, and for its own buffers by any other. */
+  /** The owner reports all destinations; other processes report their own buffers only. */
   async function gauges() {
     const states = dispatcher.owning ? await queue.states() : []
     const reported = new Set(states.map(({ destination }) => destination))
@@ -197,9 +197,9 @@ export function createEvents(options: EventsOptions): Events {
   async function tick(): Promise<void> {
     const work = [inbox.flush(), traffic.tick(), ...(jobs ? [dispatcher.tick()] : [])]
     const failure = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected')
-    // Once for each disturbance, not four times a second.
+    // Logged once per outage, not on every tick.
     if (failure !== undefined && !degraded)
-      log.warn({ reason: String(failure.reason) }, 'events are held up and will be tried again')
+      log.warn({ reason: String(failure.reason) }, 'event processing interrupted, retrying')
     degraded = failure !== undefined
   }
 
@@ -236,7 +236,7 @@ export function createEvents(options: EventsOptions): Events {
   }
 
   function onCaptureError(error: unknown): void {
-    log.error({ err: error }, 'traffic event failed')
+    log.error({ err: error }, 'capturing a traffic event failed')
   }
 
   return {
@@ -272,8 +272,7 @@ export function createEvents(options: EventsOptions): Events {
       await tickTask
       const shutdowns = [inbox.flush(), traffic.stop(limits.graceMs), dispatcher.stop(limits.graceMs)]
       for (const result of await Promise.allSettled(shutdowns))
-        if (result.status === 'rejected')
-          log.warn({ reason: String(result.reason) }, 'events did not end in order')
+        if (result.status === 'rejected') log.warn({ reason: String(result.reason) }, 'event shutdown failed')
     },
 
     wants: (type, accountId) => subscriptions.wants(type, accountId),

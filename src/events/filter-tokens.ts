@@ -1,4 +1,4 @@
-/** A filter that cannot be used, with a sentence saying what is wrong and where. */
+/** An invalid filter; the message says what is wrong and where. */
 export class FilterProblem extends Error {
   override name = 'FilterError'
   /** Counted from 1. */
@@ -10,7 +10,7 @@ export class FilterProblem extends Error {
   }
 }
 
-/** One word of a filter: an operator or mark, a name, or a literal with its value. */
+/** One token of a filter: an operator or punctuation mark, a name, or a literal with its value. */
 export interface Token {
   readonly kind: 'mark' | 'name' | 'literal' | 'end'
   readonly text: string
@@ -36,7 +36,7 @@ const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
   '?': '?',
 }
 
-/** The words of a filter, ended by one of kind `end`. */
+/** Splits a filter into tokens; the last one has the kind `end`. */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = []
   let position = 0
@@ -77,7 +77,7 @@ export function tokenize(source: string): Token[] {
     }
     const name = next(NAME)
     if (name === undefined)
-      throw new FilterProblem(`${JSON.stringify(source[position])} cannot stand here`, position)
+      throw new FilterProblem(`${JSON.stringify(source[position])} is not allowed here`, position)
     if (name === 'true' || name === 'false')
       tokens.push({ kind: 'literal', text: name, value: name === 'true', position: start })
     else tokens.push({ kind: name === 'in' ? 'mark' : 'name', text: name, position: start })

@@ -15,7 +15,7 @@ const fields = new Set([...Object.keys(event), 'oauth.user.name'])
 const getterOf = (field: string) => (fields.has(field) ? () => event[field] : undefined)
 const passes = (source: string) => parseFilter(source, getterOf)(undefined)
 
-const truths: [source: string, passes: boolean][] = [
+const cases: [source: string, expected: boolean][] = [
   ['', true],
   ['true', true],
   ['ev.http.response.status_code >= 500', true],
@@ -35,13 +35,13 @@ const truths: [source: string, passes: boolean][] = [
   ['"\\x41\\u0042\\"" == "AB\\""', true],
 ]
 
-for (const [source, expected] of truths) {
-  test(`the filter ${source || '(empty)'} is ${expected} of the sample`, () => {
+for (const [source, expected] of cases) {
+  test(`the filter ${source || '(empty)'} is ${expected} for the sample`, () => {
     assert.equal(passes(source), expected)
   })
 }
 
-test('what is not there, or is of another type, decides nothing and lets nothing pass by itself', () => {
+test('a comparison with an absent field or another type is unknown, and unknown does not match', () => {
   assert.equal(passes('ev.oauth.user.name == "ann"'), false)
   assert.equal(passes('ev.oauth.user.name != "ann"'), false)
   assert.equal(passes('!(ev.oauth.user.name == "ann")'), false)
@@ -50,29 +50,29 @@ test('what is not there, or is of another type, decides nothing and lets nothing
   assert.equal(passes('ev.conn.client_ip'), false)
 })
 
-const refused: [source: string, sentence: RegExp][] = [
+const invalid: [source: string, message: RegExp][] = [
   ['ev.conn.colour == 1', /no field "conn\.colour" \(at character 1\)/],
   ['ev == 1', /no field ""/],
   ['ev.conn.client_ip == ', /value was expected instead of the end/],
-  ['ev.conn.client_ip = "x"', /"=" cannot stand here/],
+  ['ev.conn.client_ip = "x"', /"=" is not allowed here/],
   ['(true', /\) was expected/],
   ['true true', /true was not expected/],
   ['size(ev.conn.client_ip) > 1', /size is not known/],
   ['ev.conn.client_ip.startsWith("1")', /Functions are not supported/],
   ['1 < 2 < 3', /< was not expected/],
-  ['"open', /cannot stand here/],
+  ['"open', /is not allowed here/],
   ['"\\q" == "q"', /not a known escape/],
-  ['-"x" == "x"', /before numbers only/],
+  ['-"x" == "x"', /only allowed before a number/],
   ['[1, 2', /\] was expected/],
   [`${'('.repeat(500)}true${')'.repeat(500)}`, /nested too deeply/],
   [`${'!'.repeat(4000)}true`, /nested too deeply/],
 ]
 
-for (const [source, sentence] of refused) {
-  test(`the filter ${source.slice(0, 40)} is refused with a reason`, () => {
+for (const [source, message] of invalid) {
+  test(`the filter ${source.slice(0, 40)} is rejected with a reason`, () => {
     assert.throws(
       () => passes(source),
-      (error) => error instanceof FilterProblem && sentence.test(error.message),
+      (error) => error instanceof FilterProblem && message.test(error.message),
     )
   })
 }

@@ -3,18 +3,18 @@ import { FilterProblem, type Token, tokenize } from './filter-tokens.ts'
 /** Reads one field of an event; undefined when the event does not have it. */
 export type Getter<E> = (event: E) => unknown
 
-/** How to read a field such as `conn.client_ip`; undefined when events of the type do not have it. */
+/** Looks up the getter of a field such as `conn.client_ip`; undefined when events of the type do not have it. */
 export type GetterOf<E> = (field: string) => Getter<E> | undefined
 
-/** Whether an event passes. */
+/** Whether an event matches. */
 export type Filter<E> = (event: E) => boolean
 
 const MAX_DEPTH = 64
 
 /**
  * Compiles a filter: a subset of CEL over `ev` with `! && || < <= == != >= > in`, parentheses, lists, literals and
- * fields. An event passes when the filter is true; a filter that cannot be told, because a field is absent, is not.
- * Throws `FilterProblem` for anything else, so that a mistake is refused when it is written and not when it is used.
+ * fields. An event matches when the filter is true; a filter that is unknown, because a field is absent, does not match.
+ * Throws `FilterError` for anything else, so that a mistake is rejected when the filter is written and not when it runs.
  */
 export function parseFilter<E>(source: string, getterOf: GetterOf<E>): Filter<E> {
   if (source.trim() === '') return () => true
@@ -23,7 +23,7 @@ export function parseFilter<E>(source: string, getterOf: GetterOf<E>): Filter<E>
   return (event) => evaluate(event) === true
 }
 
-// In what follows undefined stands for "cannot be told": a field that is not there, or values that do not compare.
+// Three-valued logic: undefined means unknown, for an absent field or values that cannot be compared.
 class Parser<E> {
   readonly #tokens: readonly Token[]
   readonly #getterOf: GetterOf<E>
@@ -100,7 +100,7 @@ class Parser<E> {
     if (this.#accept('-')) {
       const { kind, value, position } = this.#peek()
       if (kind !== 'literal' || typeof value !== 'number')
-        throw new FilterProblem('- stands before numbers only', position)
+        throw new FilterProblem('- is only allowed before a number', position)
       this.#next += 1
       return () => -value
     }
@@ -149,7 +149,7 @@ class Parser<E> {
   }
 }
 
-/** `||` when `by` is true, `&&` when it is false: as soon as one part says `by` the others do not matter. */
+/** `||` when `decisive` is true, `&&` when it is false: the first part with that value decides. */
 function combine<E>(parts: readonly Getter<E>[], decisive: boolean): Getter<E> {
   return (event) => {
     let outcome: boolean | undefined = !decisive

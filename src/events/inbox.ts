@@ -3,7 +3,7 @@ import type { EventQueue, QueuedEvent } from '../store/index.ts'
 
 const MAX_PENDING = 10_000
 
-/** Live events on their way into the durable queue: written together, and kept while the store is out of order. */
+/** Buffers session events for the durable queue: written in batches, and kept while the store is unavailable. */
 export class Inbox {
   readonly #queue: EventQueue
   readonly #clock: Clock

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** What metrics show of a destination at the moment they are read. */
+/** The gauges of a destination at the time of a scrape. */
 export interface SinkGauges {
   readonly destination: string
   readonly backlog: number
@@ -8,25 +8,25 @@ export interface SinkGauges {
   readonly overflowed: number
 }
 
-/** Counts deliveries, and shows how each destination stands when the metrics are read. */
+/** Registers the counters of deliveries and the gauges of each destination, which are collected on each scrape. */
 export function createEventMetrics(registry: Registry, gauges: () => Promise<SinkGauges[]>) {
   const registers = [registry]
   const labelNames = ['destination'] as const
   const delivered = new Counter({
     name: 'adit_events_delivered_total',
-    help: 'Events that a destination has taken.',
+    help: 'Events accepted by a destination.',
     labelNames,
     registers,
   })
   const failed = new Counter({
     name: 'adit_event_attempts_failed_total',
-    help: 'Events that a destination did not take when tried.',
+    help: 'Events that a destination did not accept in an attempt.',
     labelNames,
     registers,
   })
   const dropped = new Counter({
     name: 'adit_events_dropped_total',
-    help: 'Traffic events for which there was no room, or that were given up.',
+    help: 'Traffic events dropped because the buffer was full or all attempts failed.',
     labelNames,
     registers,
   })
@@ -42,8 +42,8 @@ export function createEventMetrics(registry: Registry, gauges: () => Promise<Sin
         for (const state of states) this.set({ destination: state.destination }, value(state))
       },
     })
-  gauge('adit_event_backlog', 'Events that wait for a destination.', ({ backlog }) => backlog)
-  gauge('adit_event_dead', 'Events that were given up and can be replayed.', ({ dead }) => dead)
-  gauge('adit_event_overflow', 'Events that found no room in the queue.', ({ overflowed }) => overflowed)
+  gauge('adit_event_backlog', 'Events waiting for a destination.', ({ backlog }) => backlog)
+  gauge('adit_event_dead', 'Dead letters, which can be replayed.', ({ dead }) => dead)
+  gauge('adit_event_overflow', 'Events dropped because the queue was full.', ({ overflowed }) => overflowed)
   return { delivered, failed, dropped }
 }

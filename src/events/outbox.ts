@@ -8,18 +8,18 @@ import { type EventPrincipal, renderObject, serializeEvent, uriOf } from './even
 import { Subscriptions } from './subscriptions.ts'
 
 const PAGE_SIZE = 200
-// Followers that fall further behind than this start over from the rows themselves.
+// Followers further behind than this are reset from the rows.
 const RETAINED_CHANGES = 10_000
 const SUBSCRIPTIONS = 'event_subscriptions'
 
-/** What the ids of sessions in the dashboard begin with. */
+/** The id prefix of dashboard sessions. */
 const BROWSER_SESSION_PREFIX = 'das'
 
 const byKind = new Map(allResources.map((resource) => [resource.kind, resource]))
 
 /**
- * Turns committed changes into queued events. It keeps subscriptions of its own, built from the very changes it reads:
- * so each change meets the subscriptions as they were when it was made, however late it is looked at.
+ * Turns committed changes into queued events. It keeps its own subscriptions, built from the same changes, so that each
+ * change is matched against the subscriptions of its time, however late it is processed.
  */
 export class Outbox {
   readonly #store: Store
@@ -52,7 +52,7 @@ export class Outbox {
     this.#subscriptions = new Subscriptions(options.log)
   }
 
-  /** Takes over whatever has been committed; answers how many events that made. */
+  /** Processes all committed changes; returns the number of events queued. */
   async advance(lease: Lease): Promise<number> {
     if (!this.#loaded) await this.#load()
     let eventCount = 0
@@ -71,12 +71,12 @@ export class Outbox {
     }
   }
 
-  /** Starts over from the store the next time: another process may have gone on meanwhile. */
+  /** Reloads the state from the store on the next call: another process may have advanced the cursor. */
   reset(): void {
     this.#loaded = false
   }
 
-  /** Lets the store forget changes that have become events. */
+  /** Deletes changes that have become events. */
   async prune(): Promise<void> {
     if (this.#cursor !== undefined && this.#cursor > RETAINED_CHANGES)
       await this.#store.pruneChanges(this.#cursor - RETAINED_CHANGES)
@@ -85,7 +85,7 @@ export class Outbox {
   async #load(): Promise<void> {
     this.#subscriptions.clear()
     this.#cursor = await this.#queue.cursor()
-    // Before the first cursor all changes are still there, and they bring the subscriptions with them.
+    // Before the first cursor no change has been pruned, so the changes include all subscriptions.
     let after: string | undefined
     while (this.#cursor !== undefined) {
       const rows = await this.#store.scan(SUBSCRIPTIONS, { limit: PAGE_SIZE, after })
@@ -133,14 +133,14 @@ export class Outbox {
     return [...destinations].map((destination) => ({ ...event, destination, account }))
   }
 
-  /** One record that cannot be shown must not hold up all events after it. */
+  /** A record that fails to render must not block the events after it. */
   #renderObject(resource: Resource, change: Change): unknown {
     try {
       return renderObject(resource, change, this.#apiUrl())
     } catch (error) {
       this.#log.error(
         { err: error, kind: change.kind, id: change.id },
-        'an object cannot be shown in its event',
+        'rendering the object of an event failed',
       )
       return { id: change.id }
     }
@@ -157,7 +157,7 @@ export class Outbox {
       id,
       subject: String(owner?.data.email ?? owner?.data.name ?? ''),
       source: inBrowser ? 'Dashboard' : 'API',
-      // Who works in a browser has proved it there; the session is nobody's credential.
+      // A dashboard session is not a credential.
       credential:
         credential === undefined || inBrowser
           ? null

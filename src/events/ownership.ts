@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Lease, Store } from '../store/index.ts'
 
-/** Keeps a lease for as long as this process lives, so that one process at a time does the work behind it. */
+/** Holds a lease while this process lives, so that one process at a time does the work behind it. */
 export class Ownership {
   readonly #store: Store
   readonly #clock: Clock
@@ -20,7 +20,7 @@ export class Ownership {
     this.#ttlMs = options.ttlMs
   }
 
-  /** The lease while it is ours. Renews it, or tries to take it, when it is time; in between it asks nobody. */
+  /** The lease while it is held. Renews or acquires it every third of its TTL, without a query in between. */
   async hold(): Promise<Lease | undefined> {
     const now = this.#clock.monotonic()
     if (now - this.#checkedAt < this.#ttlMs / 3) return this.#lease
@@ -31,7 +31,7 @@ export class Ownership {
       else if (!(await this.#lease.renew())) this.#lease = undefined
       this.#expiresAt = now + this.#ttlMs
     } catch (error) {
-      // The database may be back before the lease runs out.
+      // The database may be back before the lease expires.
       if (this.#clock.monotonic() > this.#expiresAt) this.#lease = undefined
       if (this.#lease === undefined) throw error
     }

@@ -13,18 +13,18 @@ function attemptTimes(random: () => number): number[] {
   }
 }
 
-test('attempts begin seconds apart and go on for at least 72 hours', () => {
-  const soonest = attemptTimes(() => 0)
+test('attempts start seconds apart and continue for at least 72 hours', () => {
+  const earliest = attemptTimes(() => 0)
   const latest = attemptTimes(() => 1)
 
-  assert.equal(soonest.length, MAX_ATTEMPTS)
-  assert.equal(soonest[1], 5_000)
-  assert.ok(soonest.at(-1)! >= 72 * HOUR)
+  assert.equal(earliest.length, MAX_ATTEMPTS)
+  assert.equal(earliest[1], 5_000)
+  assert.ok(earliest.at(-1)! >= 72 * HOUR)
   assert.ok(latest.at(-1)! <= 96 * HOUR)
-  for (const [index, at] of soonest.slice(1).entries()) assert.ok(latest[index + 1]! > at)
+  for (const [index, time] of earliest.slice(1).entries()) assert.ok(latest[index + 1]! > time)
 })
 
-test('a receiver that asks for time gets it, up to a day', () => {
+test('Retry-After delays the next attempt, up to a day', () => {
   assert.equal(
     nextAttempt(1, 100, 60_000, () => 0),
     60_100,

@@ -2,7 +2,7 @@ const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 
-// The schedule of Standard Webhooks, with one step more near its start; 75 hours and 35 minutes in all (P52).
+// The schedule of Standard Webhooks with one additional early step; 75 hours and 35 minutes in total (P52).
 const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -18,12 +18,12 @@ const RETRY_DELAYS_MS = [
 const JITTER = 0.2
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 
-/** How often an event is tried before it is dead. */
+/** The number of attempts before an event becomes a dead letter. */
 export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1
 
 /**
- * When to try again after so many failed attempts; undefined when that was the last. The random part only ever adds, so
- * that the whole never takes less time than promised, and a receiver that names a time is not called before it.
+ * The time of the next attempt after a number of failed ones; undefined after the last. Jitter is only added, so that the
+ * total never falls below the documented time, and a receiver that sends Retry-After is not called earlier.
  */
 export function nextAttempt(
   attempts: number,

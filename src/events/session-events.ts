@@ -1,6 +1,6 @@
 import { timestamp } from '../base/clock.ts'
 
-/** A session, as the registry of sessions tells of it. */
+/** A session, as the session registry reports it. */
 export interface SessionDetails {
   readonly id: string
   readonly accountId: string
@@ -10,7 +10,7 @@ export interface SessionDetails {
   readonly os: string
   readonly arch?: string
   readonly userAgent?: string
-  /** The name the client dialled and the address it reached. */
+  /** The host name that the agent dialled and the address it reached. */
   readonly ingressHostname?: string
   readonly ingressIp?: string
   readonly ip: string
@@ -19,7 +19,7 @@ export interface SessionDetails {
   readonly startedAt: number
 }
 
-/** A tunnel, as the registry of sessions tells of it. */
+/** A tunnel, as the session registry reports it. */
 export interface TunnelDetails {
   readonly id: string
   readonly accountId: string
@@ -33,13 +33,13 @@ export interface TunnelDetails {
   readonly startedAt: number
 }
 
-/** A session or tunnel came or went. */
+/** The start or stop of a session or tunnel. */
 export type SessionLifecycleEvent =
   | { readonly what: 'session_started'; readonly session: SessionDetails }
   | { readonly what: 'session_stopped'; readonly session: SessionDetails; readonly error: string | undefined }
   | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelDetails }
 
-/** The events of sessions and tunnels, with their place in the order of their object. */
+/** The event types of sessions and tunnels, with their sequence number. */
 export const lifecycleEvents = {
   session_started: { type: 'agent_session_start.v0', sequence: 1 },
   session_stopped: { type: 'agent_session_stop.v0', sequence: 2 },
@@ -47,12 +47,12 @@ export const lifecycleEvents = {
   tunnel_stopped: { type: 'tunnel_stop.v0', sequence: 2 },
 } as const satisfies Record<SessionLifecycleEvent['what'], { type: string; sequence: number }>
 
-/** The account that an event of a session or tunnel belongs to. */
+/** The account of a session or tunnel. */
 export function accountOfLifecycleEvent(event: SessionLifecycleEvent): string {
   return 'session' in event ? event.session.accountId : event.tunnel.accountId
 }
 
-/** What an event says of a session or tunnel. */
+/** The object of an event of a session or tunnel. */
 export function lifecycleObject(
   event: SessionLifecycleEvent,
   now: number,
@@ -78,7 +78,7 @@ export function lifecycleObject(
       transport,
       started_at: timestamp(startedAt),
       stopped_at,
-      // Sessions here last as long as they are wanted, and no version of an agent is on its way out.
+      // Sessions do not expire, and no agent version is deprecated.
       expires_at: null,
       deprecated: null,
       error: ('error' in event && event.error) || null,

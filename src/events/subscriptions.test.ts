@@ -8,7 +8,7 @@ const HTTP = 'http_request_complete.v0'
 const CREATED = 'ip_policy_created.v0'
 const source = (type: string, rest = {}) => ({ type, filter: '', fields: [], ...rest })
 
-test('an event is wanted by the accounts whose subscriptions name it and a destination', () => {
+test('an account wants an event if a subscription names its type and a destination', () => {
   const subscriptions = new Subscriptions(silentLog)
 
   subscriptions.set('esb_1', 'ac_1', { sources: [source(HTTP)], destination_ids: ['ed_1'] })
@@ -19,7 +19,7 @@ test('an event is wanted by the accounts whose subscriptions name it and a desti
   assert.equal(subscriptions.wants(CREATED, 'ac_1'), false)
 })
 
-test('a changed or deleted subscription takes effect for its own types alone', () => {
+test('a changed or deleted subscription affects its own types only', () => {
   const subscriptions = new Subscriptions(silentLog)
   subscriptions.set('esb_1', 'ac_1', { sources: [source(HTTP)], destination_ids: ['ed_1'] })
   subscriptions.set('esb_2', 'ac_1', { sources: [source(HTTP)], destination_ids: ['ed_2'] })
@@ -37,7 +37,7 @@ test('a changed or deleted subscription takes effect for its own types alone', (
   assert.equal(subscriptions.wants(CREATED, 'ac_1'), false)
 })
 
-test('a traffic source without fields has them all, and one with an unusable filter none', () => {
+test('a traffic source without fields selects all of them, and one with an invalid filter has no route', () => {
   const subscriptions = new Subscriptions(silentLog)
 
   subscriptions.set('esb_1', 'ac_1', {

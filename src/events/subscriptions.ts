@@ -4,7 +4,7 @@ import { type Filter, parseFilter } from './filter.ts'
 import { type TrafficKind, trafficGetters, trafficKinds } from './traffic.ts'
 import { TrafficRecorder } from './traffic-event.ts'
 
-/** What a subscription's row holds. */
+/** The data of a subscription row. */
 interface SubscriptionData {
   readonly sources: readonly { type: string; filter: string; fields: readonly string[] }[]
   readonly destination_ids: readonly string[]
@@ -13,13 +13,13 @@ interface SubscriptionData {
 /** One source of one subscription. */
 export interface EventRoute {
   readonly destinations: readonly string[]
-  /** For events of the edge: which of them pass, and what is told of them. */
+  /** For traffic events: the filter, and the recorder of the selected fields. */
   readonly traffic?: { readonly matches: Filter<unknown>; readonly recorder: TrafficRecorder<unknown> }
 }
 
 const NO_ROUTES: readonly EventRoute[] = []
 
-/** All subscriptions, compiled: whether anybody wants an event is two look-ups, and nothing else when nobody does. */
+/** All subscriptions, compiled: checking for subscribers costs two map lookups. */
 export class Subscriptions {
   readonly #log: Logger
   readonly #owners = new Map<string, string>()
@@ -83,7 +83,7 @@ export class Subscriptions {
           routes.set(type, { destinations, traffic: { matches, recorder } })
         } catch (error) {
           const reason = (error as Error).message
-          this.#log.error({ subscription: id, type, reason }, 'a filter cannot be used')
+          this.#log.error({ subscription: id, type, reason }, 'invalid event filter')
         }
       }
     }
@@ -103,7 +103,7 @@ export class Subscriptions {
   }
 }
 
-/** Throws `FilterProblem`, with a sentence that says what is wrong, for a filter that events of this type cannot have. */
+/** Throws `FilterError` with the reason when a filter is invalid for events of this type. */
 export function checkFilter(type: string, filter: string): void {
   parseFilter(filter, trafficGetters(type))
 }

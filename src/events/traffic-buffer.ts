@@ -1,12 +1,12 @@
 import type { BatchResult, DeliveryQueue, QueuedDelivery } from './delivery-worker.ts'
 import type { BatchLimits, OutboundEvent } from './targets/target.ts'
 
-/** Memory that all buffers of a process share. */
+/** The memory budget that all buffers of a process share. */
 export interface MemoryBudget {
   bytesLeft: number
 }
 
-/** What has come of buffered events since it was last asked. */
+/** Counts since the last call of `takeCounts`. */
 export interface BufferCounts {
   delivered: number
   failed: number
@@ -15,10 +15,10 @@ export interface BufferCounts {
   goneRevision: number | undefined
 }
 
-/** An event whose values are at hand and whose text is written when it is asked for. */
+/** An event that holds its values and is serialized on demand. */
 type LazyEvent = OutboundEvent & Required<Pick<OutboundEvent, 'quoted' | 'size'>>
 
-/** An event that was tried before: other buffers may hold the same one, with a fate of its own. */
+/** A failed event to retry. It wraps the event, because other buffers may hold the same one with other attempts. */
 class RetryEvent implements QueuedDelivery, LazyEvent {
   readonly event: LazyEvent
   readonly attempts: number
@@ -55,23 +55,23 @@ class RetryEvent implements QueuedDelivery, LazyEvent {
   }
 }
 
-// A batch of traffic is worth waiting a moment for.
+// Minimum time to wait for a batch of traffic to fill.
 const MIN_LINGER_MS = 1000
-// A receiver that wanted nothing more is asked again now and then: nobody tells this process that it does.
+// A receiver that answered 410 is tried again after this time: this process does not see a replay or test elsewhere.
 const GONE_RETRY_MS = 15 * 60 * 1000
 
 /**
- * Traffic events of one destination, in memory alone: too many to be written down, and dropped, and counted, when the
- * sink does not take them for so long that there is no more room.
+ * The traffic events of one destination, in memory only because of their number. When the sink accepts too few and the
+ * buffer is full, events are dropped and counted.
  */
 export class TrafficBuffer implements DeliveryQueue {
   readonly #budget: MemoryBudget
   readonly #limit: number
-  /** Not tried yet, oldest first: taken from the front, which `#next` marks, in whole batches. */
+  /** Events before their first attempt, oldest first; `#next` is the index of the first one not taken. */
   #untried: LazyEvent[] = []
   #next = 0
   #retries: RetryEvent[] = []
-  /** The batch under way: a lane has one at a time. */
+  /** The batch in flight: a worker has one at a time. */
   #inFlight: readonly (LazyEvent | RetryEvent)[] = []
   #bytes = 0
   #goneRevision: number | undefined
@@ -92,26 +92,26 @@ export class TrafficBuffer implements DeliveryQueue {
     return this.#goneRevision
   }
 
-  /** Whether there is room for one more; when not, it counts as dropped, before any work was spent on it. */
+  /** Whether there is room for one more event; otherwise counts it as dropped, before any work is spent on it. */
   admit(): boolean {
     if (this.size < this.#limit && this.#budget.bytesLeft > 0) return true
     this.#counts.dropped += 1
     return false
   }
 
-  /** Adds an event that was admitted; answers how many now wait for their first attempt. */
+  /** Adds an admitted event; returns the number of events before their first attempt. */
   push(event: LazyEvent): number {
     this.#charge(maxBytesOf(event))
     this.#untried.push(event)
     return this.#untriedCount
   }
 
-  /** From now on batches are not waited for: the process ends. */
+  /** Stops waiting for full batches, for shutdown. */
   flush(): void {
     this.#flushing = true
   }
 
-  /** Drops what is left. */
+  /** Drops all remaining events. */
   discard(): void {
     const remaining = [...this.#untried.slice(this.#next), ...this.#retries, ...this.#inFlight]
     for (const event of remaining) this.#drop(event)
@@ -121,7 +121,7 @@ export class TrafficBuffer implements DeliveryQueue {
     this.#inFlight = []
   }
 
-  /** What happened since the last time; undefined when nothing did. */
+  /** Returns and resets the counts; undefined when all are zero. */
   takeCounts(): BufferCounts | undefined {
     const counts = this.#counts
     if (counts.delivered + counts.failed + counts.dropped === 0) return undefined
@@ -159,7 +159,7 @@ export class TrafficBuffer implements DeliveryQueue {
     }
     const failures = new Map(failed.flatMap((failure) => failure.ids.map((id) => [id, failure] as const)))
     const deliveredIds = new Set(delivered)
-    // Cut short by our own end.
+    // Aborted by our own shutdown.
     const unresolved: (LazyEvent | RetryEvent)[] = []
     for (const event of this.#inFlight) {
       const failure = failures.get(event.id)
@@ -183,7 +183,7 @@ export class TrafficBuffer implements DeliveryQueue {
     return this.#untried.length - this.#next
   }
 
-  /** Whether a batch of fresh events is full, or has been waited for long enough. */
+  /** Whether a batch of untried events is full, or has waited long enough. */
   #isReady({ maxEvents, maxBytes, lingerMs }: BatchLimits, now: number): boolean {
     const oldest = this.#untried[this.#next]
     if (oldest === undefined) return false
@@ -191,7 +191,7 @@ export class TrafficBuffer implements DeliveryQueue {
     return now - oldest.at >= Math.max(lingerMs, MIN_LINGER_MS)
   }
 
-  /** Takes the events whose next attempt is due out of those that failed. */
+  /** Removes the events that are due from the retries. */
   #dueRetries({ maxEvents, maxBytes }: BatchLimits, now: number): RetryEvent[] {
     const batch: RetryEvent[] = []
     const notDue: RetryEvent[] = []
@@ -225,7 +225,7 @@ function toRetry(event: LazyEvent | RetryEvent, dueAt: number): RetryEvent {
     : new RetryEvent(event, 1, dueAt)
 }
 
-/** As much as the text takes at most; counting exactly would cost more than it is worth. */
+/** An upper bound for the size of the text; an exact count would cost more than it is worth. */
 function maxBytesOf({ size }: LazyEvent): number {
   return size * 2
 }

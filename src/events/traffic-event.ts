@@ -9,9 +9,9 @@ interface FieldTree {
 }
 
 /**
- * How events with these fields are told: `conn.client_ip` becomes `{"conn":{"client_ip":…}}`. All that is the same in
- * every event is text made here once. An event that passes by costs its values alone; it is written down when its batch
- * leaves, many at a time, which takes a third of the time, and not at all when it is dropped.
+ * Records events with these fields: `conn.client_ip` becomes `{"conn":{"client_ip":…}}`. The constant text of all events is
+ * built once. Capturing an event only copies its values; it is serialized when its batch is sent, many at a time, which
+ * takes a third of the time, and not at all when it is dropped.
  */
 export class TrafficRecorder<E> {
   readonly #type: string
@@ -33,7 +33,7 @@ export class TrafficRecorder<E> {
     this.#textLength = texts.reduce((sum, text) => sum + text.length, 0)
   }
 
-  /** Takes from something that came to pass on the edge what is to be told of it. */
+  /** Captures the values of the selected fields. */
   capture(ids: RunningIds, event: E, at: number): TrafficEvent {
     const getters = this.#getters
     const values: unknown[] = new Array(getters.length)
@@ -54,7 +54,7 @@ interface EventTemplates {
   readonly quoted: EventTemplate
 }
 
-/** A traffic event: its values, which are written down anew, and always alike, whenever somebody asks. */
+/** A traffic event: its captured values, serialized to the same text on every access. */
 export class TrafficEvent implements OutboundEvent {
   readonly type: string
   readonly at: number
@@ -94,16 +94,16 @@ export class TrafficEvent implements OutboundEvent {
   }
 }
 
-/** How a piece of JSON is spelled where it is to stand. */
+/** Encodes JSON for its context: as it is, or inside a JSON string. */
 type Encoding = (json: string) => string
 
 const identity: Encoding = (json) => json
 const escapeForString: Encoding = (json) => JSON.stringify(json).slice(1, -1)
 
-// Strings with nothing to escape are most of them, and need no more than their quotation marks.
+// Most strings have nothing to escape and only need quotation marks.
 const NEEDS_ESCAPING = /["\\\x00-\x1f\x7f-\uffff]/
 
-/** Writes events in one spelling. */
+/** Serializes events in one encoding. */
 class EventTemplate {
   readonly #texts: readonly string[]
   readonly #renderers: readonly (Render | undefined)[]
@@ -143,7 +143,7 @@ class EventTemplate {
   }
 }
 
-/** The fields in the order in which they are written, and the text before each of them and after the last. */
+/** The fields in output order, and the constant text before each of them and after the last. */
 function buildLayout(
   type: string,
   accountId: string,
@@ -170,7 +170,7 @@ function buildLayout(
   }
 }
 
-/** The fields as a tree, in the order in which they were named. */
+/** The fields as a tree, in their given order. */
 function buildFieldTree(fields: readonly string[]): FieldTree {
   const root: FieldTree = {}
   for (const field of fields) {

@@ -22,13 +22,13 @@ export interface TrafficWorkersOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly log: Logger
-  /** Events that may wait for one destination. */
+  /** Maximum number of events buffered for one destination. */
   readonly limit: number
   readonly onSettled: (destination: string, result: BatchResult) => void
   readonly onDropped: (destination: string, count: number) => void
 }
 
-/** Delivers traffic events from the process in which they arise: a buffer and a lane for each destination. */
+/** Delivers traffic events from the process that serves the traffic: a buffer and a worker for each destination. */
 export class TrafficWorkers {
   readonly #options: TrafficWorkersOptions
   readonly #budget: MemoryBudget = { bytesLeft: MAX_BUFFERED_BYTES }
@@ -39,7 +39,7 @@ export class TrafficWorkers {
     this.#options = options
   }
 
-  /** How many events wait for a destination here. */
+  /** The number of events that this process buffers for a destination. */
   size(destination: string): number {
     return this.#buffers.get(destination)?.buffer.size ?? 0
   }
@@ -48,13 +48,13 @@ export class TrafficWorkers {
     for (const [destination, { buffer }] of this.#buffers) yield { destination, size: buffer.size }
   }
 
-  /** Whether a destination has room for an event; one that has not counts as dropped. */
+  /** Whether the buffer of a destination has room for an event; otherwise counts it as dropped. */
   admit(destinationId: string): boolean {
     const destination = this.#options.destinations.get(destinationId)
     return destination !== undefined && this.#ensureBuffer(destination).buffer.admit()
   }
 
-  /** Adds an event that was admitted. */
+  /** Adds an admitted event. */
   push(destinationId: string, event: TrafficEvent): void {
     const { buffer, worker } = this.#buffers.get(destinationId)!
     if (buffer.push(event) % WAKE_EVERY_EVENTS === 0) worker.wake()
@@ -68,7 +68,7 @@ export class TrafficWorkers {
     this.#removeDeleted()
   }
 
-  /** Sends what is there without waiting for full batches; what is not taken within the time is dropped. */
+  /** Sends the buffered events without waiting for full batches; drops what is not accepted within the grace period. */
   async stop(graceMs: number): Promise<void> {
     await Promise.all(
       [...this.#buffers.values()].map(async ({ buffer, worker }) => {
@@ -98,7 +98,7 @@ export class TrafficWorkers {
     return entry
   }
 
-  /** Adds what has happened here to what the store knows of each destination, for all processes to see. */
+  /** Adds the counts of this process to the state of each destination in the store. */
   async #flushCounts(): Promise<void> {
     const { queue, clock, onDropped } = this.#options
     for (const [destination, { buffer, account }] of this.#buffers) {

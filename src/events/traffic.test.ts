@@ -39,15 +39,15 @@ function serializeTraffic(type: string, fields: readonly string[], event: unknow
   const recorder = new TrafficRecorder<never>(type, 'ac_1', fields, trafficKinds[type]!)
   const parcel = recorder.capture(new RunningIds('ev'), event as never, Date.UTC(2026, 0, 2, 1))
   const { body } = parcel
-  assert.equal(parcel.body, body, 'written alike every time')
+  assert.equal(parcel.body, body, 'serialized identically every time')
   assert.equal(JSON.parse(parcel.quoted!), body)
-  assert.ok(body.length <= parcel.size! * 2, 'no larger than was reckoned with')
+  assert.ok(body.length <= parcel.size! * 2, 'no larger than the estimate')
   return JSON.parse(body)
 }
 
 const everyField = (type: string) => [...TRAFFIC_FIELDS[type]!]
 
-test('a request is told by the fields that a subscription names', () => {
+test('a request event has the fields that a subscription selects', () => {
   const fields = [
     'conn.client_ip',
     'http.request.url.path',
@@ -69,7 +69,7 @@ test('a request is told by the fields that a subscription names', () => {
   })
 })
 
-test('headers come as lists by lower-case name, and credentials never', () => {
+test('headers are lists by lower-case name, without credentials', () => {
   const { object } = serializeTraffic(HTTP_REQUEST, everyField(HTTP_REQUEST), request)
 
   assert.deepEqual(object.http.request.headers, {
@@ -86,7 +86,7 @@ test('headers come as lists by lower-case name, and credentials never', () => {
   assert.match(everything, /"raw":"https:\/\/shop.example.com:8443\/a\?b=1\?2"/)
 })
 
-test('a raw connection is told with its bytes and times', () => {
+test('a connection event has its bytes and times', () => {
   const closed = {
     accountId: 'ac_1',
     connection,

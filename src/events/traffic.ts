@@ -2,7 +2,7 @@ import { trimOws } from '../base/optional-white-space.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import type { Getter, GetterOf } from './filter.ts'
 
-/** What is known of a visitor's connection. */
+/** The client connection of a request, as the edge reports it. */
 export interface ClientConnectionInfo {
   readonly scheme: string
   readonly remoteAddress: string
@@ -19,7 +19,7 @@ export interface ClientConnectionInfo {
   readonly startedAt: number
 }
 
-/** A finished request, as the edge tells of it. */
+/** A finished request, as the edge reports it. */
 export interface FinishedRequest {
   readonly accountId: string
   readonly connection: ClientConnectionInfo
@@ -35,11 +35,11 @@ export interface FinishedRequest {
   readonly responseFields: string
   readonly responseBodyLength: number
   readonly connectionReused: boolean
-  /** What modules have decided, under the names of the event's fields. */
+  /** Decisions of modules, by the field names of the event. */
   readonly notes: Readonly<Record<string, string | number>>
 }
 
-/** A finished raw connection, as the edge tells of it. */
+/** A finished TCP or TLS connection, as the edge reports it. */
 export interface FinishedConnection {
   readonly accountId: string
   readonly connection: ClientConnectionInfo
@@ -92,7 +92,7 @@ interface FinishedTraffic {
   readonly notes: Readonly<Record<string, string | number>>
 }
 
-/** What some values become when they are told. That costs more than to keep them, so it is done as late as possible. */
+/** Renderers of captured values that are expensive to convert: they run when the event is serialized. */
 const renderers: Readonly<Record<string, (taken: never) => unknown>> = {
   'conn.start_ts': formatTime,
   'conn.end_ts': formatTime,
@@ -101,20 +101,20 @@ const renderers: Readonly<Record<string, (taken: never) => unknown>> = {
   'http.response.headers': parseFields,
 }
 
-/** One field of an event: what is taken from it at once, and how that is told later. */
+/** One field of an event: how it is captured, and how the captured value is rendered later. */
 export interface TrafficField<E> {
   readonly read: Getter<E>
   readonly render: ((value: unknown) => unknown) | undefined
 }
 
-/** Something that can be told of the edge's traffic. */
+/** A type of traffic event. */
 export interface TrafficKind<E> {
   field(name: string): TrafficField<E> | undefined
-  /** The characters in memory that values taken from an event may keep there. */
+  /** The number of characters that the captured values of an event may retain in memory. */
   retainedSize(event: E): number
 }
 
-/** Fields are looked up once, when a subscription is made; what remains for each event is a call. */
+/** Fields are resolved once, when a subscription is compiled; each event only costs a call. */
 function createTrafficKind<E extends FinishedTraffic>(
   type: string,
   typeFields: Readonly<Record<string, Getter<E>>>,
@@ -123,7 +123,7 @@ function createTrafficKind<E extends FinishedTraffic>(
   const fields = new Map<string, TrafficField<E>>()
   for (const name of TRAFFIC_FIELDS[type] ?? []) {
     const clientField = clientFields[name]
-    // What is neither told by the edge itself nor by the connection was noted by a module, if at all.
+    // Fields that belong neither to the event type nor to the connection come from the notes of modules.
     const read: Getter<E> =
       typeFields[name] ??
       (clientField ? ({ connection }) => clientField(connection) : ({ notes }) => notes[name])
@@ -134,7 +134,7 @@ function createTrafficKind<E extends FinishedTraffic>(
 
 /** The kinds of traffic events by their type. */
 export const trafficKinds: Readonly<Record<string, TrafficKind<never>>> = {
-  // Whatever is taken from a request's head is part of one text.
+  // Values of a request head are slices of one string and retain all of it.
   [HTTP_REQUEST]: createTrafficKind(
     HTTP_REQUEST,
     httpFields,
@@ -145,7 +145,7 @@ export const trafficKinds: Readonly<Record<string, TrafficKind<never>>> = {
   [TCP_CONNECTION]: createTrafficKind(TCP_CONNECTION, tcpFields, () => 0),
 }
 
-/** How filters read the fields of a type of event: as they are told. */
+/** The getters that filters use for the fields of an event type: the rendered values. */
 export function trafficGetters(type: string): GetterOf<unknown> {
   return (name) => {
     const field = (trafficKinds[type] as TrafficKind<unknown> | undefined)?.field(name)
@@ -155,12 +155,12 @@ export function trafficGetters(type: string): GetterOf<unknown> {
   }
 }
 
-// What they hold lets others in, so that it must not lie about in logs (P43).
+// These fields carry credentials, which must not end up in logs (P43).
 const REDACTED_FIELDS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
 
-/** Field lines as a map from lower-case names to values. */
+/** Parses field lines to a map from lower-case names to values. */
 function parseFields(lines: string): Record<string, string[]> {
-  // Without a prototype: names come from visitors.
+  // Without a prototype: names come from clients.
   const fields: Record<string, string[]> = Object.create(null)
   for (const line of lines.split('\r\n')) {
     const colon = line.indexOf(':')

@@ -1,4 +1,4 @@
-/** The parts of a resource name of the cloud that calls need; its form was checked when it was written. */
+/** Parses the parts of an ARN that requests need; its form was validated when it was written. */
 export function parseArn(arn: string): { region: string; resource: string } {
   const [, , , region = '', , ...rest] = arn.split(':')
   return { region, resource: rest.join(':') }

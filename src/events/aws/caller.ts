@@ -5,12 +5,12 @@ import { createAwsHandler } from './handler.ts'
 
 export type CloudAuth = SettingsOf<'kinesis'>['auth']
 
-/** What every client of the SDK is made with. */
+/** The configuration of every SDK client. */
 export interface ClientConfig {
   readonly region: string
   readonly credentials: () => Promise<Credentials>
   readonly requestHandler: ReturnType<typeof createAwsHandler>
-  /** One: the queue decides when to try again, and counts. */
+  /** One: the queue decides about retries and counts them. */
   readonly maxAttempts: 1
   readonly endpoint?: string
 }
@@ -25,8 +25,8 @@ interface Credentials {
 const EXPIRED_TOKEN_ERRORS = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired'])
 
 /**
- * Makes calls with a destination's own access. The client is made when first used, since the SDK is large and most
- * servers never need it; and made anew, once a call, when the service finds its credentials expired.
+ * Creates a function that makes calls with the credentials of a destination. The client is created on first use, since the
+ * SDK is large and most servers never need it, and replaced once per call when its credentials have expired.
  */
 export function createAwsCaller<C>(options: {
   auth: CloudAuth
@@ -86,7 +86,7 @@ async function resolveCredentials(
     new AssumeRoleCommand({
       RoleArn: role!.role_arn,
       RoleSessionName: 'adit-events',
-      // Keeps one account from naming a role that trusts the platform on behalf of another account.
+      // Prevents an account from using a role that trusts the platform on behalf of another account.
       ExternalId: accountId,
     }),
   )
@@ -108,7 +108,7 @@ function isTimeout(error: unknown): boolean {
   return ['TimeoutError', 'AbortError'].includes((error as Error).name)
 }
 
-/** The SDK's errors carry the request; what is kept and shown is their name and message alone (P43). */
+/** SDK errors include the request; only their name and message are stored and returned (P43). */
 function toDeliveryError(error: unknown, { clock }: TargetContext): Error {
   if (error instanceof DeliveryFailed || isTimeout(error)) return error as Error
   const { name, message, $response } = error as SdkError

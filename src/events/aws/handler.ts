@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 
-/** What the SDK hands over to be sent. */
+/** A request of the SDK. */
 interface SdkRequest {
   readonly method: string
   readonly protocol: string
@@ -13,11 +13,11 @@ interface SdkRequest {
   readonly body?: unknown
 }
 
-// Worked out anew from URL and body, or not for us to send; none of them is part of what the SDK signs, except the
-// host, which the URL gives the same value.
+// Derived again from URL and body, or hop-by-hop; the SDK signs none of them except the host, which has the same value in
+// the URL.
 const SKIPPED_HEADERS = new Set(['host', 'content-length', 'connection', 'expect', 'transfer-encoding'])
 
-/** Sends the SDK's requests through the guarded client; the SDK's own handlers would go past it (P45). */
+/** Sends the requests of the SDK through the guarded outbound client, which the SDK's own handlers would bypass (P45). */
 export function createAwsHandler(outbound: Pick<Outbound, 'fetch'>) {
   return {
     metadata: { handlerProtocol: 'http/1.1' },

@@ -9,12 +9,12 @@ import {
   toFailure,
 } from './target.ts'
 
-// The service takes 1 MiB at a time and counts 26 bytes more for each event.
+// The service accepts 1 MiB per request and adds 26 bytes for each event.
 const MAX_EVENTS = 5000
 const MAX_BYTES = 1024 * 1024 - 26 * MAX_EVENTS
 const MAX_BATCH_SPAN_MS = 23 * 60 * 60 * 1000
 
-/** A CloudWatch log group; events go to a log stream named after the destination. */
+/** A CloudWatch log group; events go to a log stream with the id of the destination. */
 export const cloudwatchLogs: TargetFactory<'cloudwatch_logs'> = ({ auth, log_group_arn }, context) => {
   const { region, resource } = parseArn(log_group_arn)
   const stream = {
@@ -46,7 +46,7 @@ export const cloudwatchLogs: TargetFactory<'cloudwatch_logs'> = ({ auth, log_gro
         } catch (error) {
           if ((error as Error).name !== 'ResourceNotFoundException') throw error
         }
-        // Another node may have made the stream meanwhile; a missing group is told by this call.
+        // Another node may have created the stream meanwhile; this call fails if the group is missing.
         await client
           .send(new CreateLogStreamCommand(stream), { abortSignal: attemptSignal(signal, context) })
           .catch((error) => {
@@ -79,7 +79,7 @@ export const cloudwatchLogs: TargetFactory<'cloudwatch_logs'> = ({ auth, log_gro
   }
 }
 
-/** The service wants the events of a request in order of time, and from less than a day. */
+/** The service requires the events of a request in order of time and within a day. */
 function splitBySpan(batch: readonly OutboundEvent[]): OutboundEvent[][] {
   const groups: OutboundEvent[][] = []
   for (const event of batch.toSorted((a, b) => a.at - b.at)) {

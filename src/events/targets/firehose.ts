@@ -2,7 +2,7 @@ import { parseArn } from '../aws/arn.ts'
 import { createAwsCaller } from '../aws/caller.ts'
 import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from './target.ts'
 
-/** A Firehose delivery stream, one record an event, each ended by a line end: Firehose joins records as they are. */
+/** A Firehose delivery stream, one record per event with a trailing newline: Firehose concatenates records. */
 export const firehose: TargetFactory<'firehose'> = ({ auth, delivery_stream_arn }, context) => {
   const { region, resource } = parseArn(delivery_stream_arn)
   const call = createAwsCaller({
@@ -27,7 +27,7 @@ export const firehose: TargetFactory<'firehose'> = ({ auth, delivery_stream_arn 
           { abortSignal: attemptSignal(signal, context) },
         ),
       )
-      // The service answers 200 although some records were not taken.
+      // The service answers 200 even if it rejected some records.
       return batch.map((_, index): DeliveryOutcome => {
         const record = RequestResponses[index]
         if (record?.RecordId !== undefined && record.ErrorCode === undefined) return delivered

@@ -6,7 +6,7 @@ import { s3 } from './s3.ts'
 import type { DeliveryTarget, TargetContext, TargetFactory, TargetKind, TargetSettings } from './target.ts'
 import { webhook } from './webhook.ts'
 
-/** Every kind of target; a declared kind without a maker does not compile. */
+/** Every kind of target; a declared kind without a factory does not compile. */
 export const targetKinds = {
   firehose,
   kinesis,
@@ -16,7 +16,7 @@ export const targetKinds = {
   webhook,
 } satisfies { [K in TargetKind]: TargetFactory<K> }
 
-/** The kind of target that a destination has. */
+/** The kind of target of a destination. */
 export function targetKind(settings: TargetSettings): TargetKind {
   const kinds = Object.keys(targetKinds) as TargetKind[]
   const kind = kinds.find((each) => (settings[each] ?? null) !== null)
@@ -24,7 +24,7 @@ export function targetKind(settings: TargetSettings): TargetKind {
   return kind
 }
 
-/** Makes the target that a destination asks for. */
+/** Creates the target of a destination. */
 export function createTarget(settings: TargetSettings, context: TargetContext): DeliveryTarget {
   const kind = targetKind(settings)
   const make = targetKinds[kind] as TargetFactory<typeof kind>

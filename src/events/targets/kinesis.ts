@@ -2,7 +2,7 @@ import { parseArn } from '../aws/arn.ts'
 import { createAwsCaller } from '../aws/caller.ts'
 import { attemptSignal, type DeliveryOutcome, delivered, type TargetFactory } from './target.ts'
 
-/** A Kinesis data stream, one record an event. */
+/** A Kinesis data stream, one record per event. */
 export const kinesis: TargetFactory<'kinesis'> = ({ auth, stream_arn }, context) => {
   const { region, resource } = parseArn(stream_arn)
   const call = createAwsCaller({
@@ -27,7 +27,7 @@ export const kinesis: TargetFactory<'kinesis'> = ({ auth, stream_arn }, context)
           { abortSignal: attemptSignal(signal, context) },
         ),
       )
-      // The service answers 200 although some records were not taken.
+      // The service answers 200 even if it rejected some records.
       return batch.map((_, index): DeliveryOutcome => {
         const record = Records[index]
         if (record?.SequenceNumber !== undefined && record.ErrorCode === undefined) return delivered

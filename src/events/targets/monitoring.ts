@@ -1,14 +1,14 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { ByteText } from '../../base/byte-text.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { attemptSignal, DeliveryFailed, delivered, type OutboundEvent, type TargetFactory } from './target.ts'
 
 const DEFAULT_SITE = 'datadoghq.com'
-// The intake takes 1,000 entries and 5 MB at a time; the rest of the room is for what each entry is wrapped in.
+// The intake accepts 1,000 entries and 5 MB per request; the rest is for the envelope of each entry.
 const MAX_EVENTS = 1000
 const MAX_BYTES = 3 * 1024 * 1024
 const TYPICAL_ENTRY_BYTES = 600
-// Visitors come first: so many are written at a time, between their requests.
+// Entries written before yielding to the event loop: traffic comes first.
 const SLICE_SIZE = 32
 const STATUS_REASONS: Readonly<Record<number, string>> = {
   400: 'the request was refused as malformed',
@@ -18,10 +18,10 @@ const STATUS_REASONS: Readonly<Record<number, string>> = {
   429: 'too many requests',
 }
 
-// Kept for the next batch of whoever comes first: memory that is given back each time is what makes the collector run.
+// Reused by the next batch of any destination: allocating a buffer for each batch causes garbage collection.
 let spareBuffer: ByteText | undefined
 
-/** The log intake of the monitoring provider (v2 of its HTTP interface). */
+/** The log intake of the monitoring provider (v2 of its HTTP API). */
 export const monitoring: TargetFactory<'monitoring'> = ({ api_key, ddtags, service, ddsite }, context) => {
   const { outbound, clock, endpoints } = context
   const site = ddsite === '' ? DEFAULT_SITE : ddsite
@@ -31,7 +31,7 @@ export const monitoring: TargetFactory<'monitoring'> = ({ api_key, ddtags, servi
     ...(ddtags === '' ? {} : { ddtags }),
     ...(service === '' ? {} : { service }),
   })
-  // All that is the same in every entry is text made once: there may be one for each request of a visitor.
+  // The constant text of an entry is built once: there may be one entry for each client request.
   const entryPrefix = `${labels.slice(0, -1)},"message":`
   return {
     limits: { maxEvents: MAX_EVENTS, maxBytes: MAX_BYTES, maxEventBytes: 900_000, lingerMs: 0 },
@@ -57,7 +57,7 @@ export const monitoring: TargetFactory<'monitoring'> = ({ api_key, ddtags, servi
   }
 }
 
-/** Writes a list with an entry for each event. */
+/** Writes a JSON array with one entry per event. */
 async function writeEntries(
   text: ByteText,
   batch: readonly OutboundEvent[],
@@ -66,7 +66,7 @@ async function writeEntries(
   for (const [index, event] of batch.entries()) {
     const separator = index === 0 ? '[' : ','
     text.add(`${separator}${entryPrefix}${event.quoted ?? JSON.stringify(event.body)}}`)
-    if (index % SLICE_SIZE === SLICE_SIZE - 1) await nextTurn()
+    if (index % SLICE_SIZE === SLICE_SIZE - 1) await yieldToEventLoop()
   }
   text.add(']')
 }

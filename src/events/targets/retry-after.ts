@@ -1,4 +1,4 @@
-/** Milliseconds a `Retry-After` header asks for: seconds or a date (RFC 9110 section 10.2.3). */
+/** Parses a `Retry-After` header, seconds or a date, to milliseconds (RFC 9110 section 10.2.3). */
 export function parseRetryAfter(header: string | null | undefined, now: number): number | undefined {
   if (header === null || header === undefined) return undefined
   const text = header.trim()

@@ -5,7 +5,7 @@ import { createAwsCaller } from '../aws/caller.ts'
 import { attemptSignal, delivered, type OutboundEvent, type TargetFactory } from './target.ts'
 
 const compress = promisify(gzip)
-// A file is put together in memory, whatever size the destination would allow.
+// A file is assembled in memory, so this limit applies whatever the destination allows.
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 const MAX_FILE_EVENTS = 20_000
 
@@ -16,7 +16,7 @@ export const s3: TargetFactory<'s3'> = (settings, context) => {
   const endpoint = context.endpoints.s3
   const call = createAwsCaller({
     auth,
-    // A bucket's name does not tell its region: the client learns it from the first answer.
+    // The name of a bucket does not contain its region: the client learns it from the first response.
     region: process.env.AWS_REGION ?? 'us-east-1',
     endpoint,
     context,
@@ -58,7 +58,7 @@ export const s3: TargetFactory<'s3'> = (settings, context) => {
   }
 }
 
-/** Sorted by time, and the same when the same batch is sent again. */
+/** Sorts by time, and is the same when the same batch is sent again. */
 function fileName({ id, at }: OutboundEvent): string {
   const [date = '', time = ''] = new Date(at).toISOString().split('T')
   return `${date.replaceAll('-', '/')}/${time.slice(0, 2)}/${id}.ndjson`

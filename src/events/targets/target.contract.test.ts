@@ -52,14 +52,14 @@ const S3 = {
   max_file_age: 60,
 }
 
-/** How each kind of sink is reached and spoken to. */
+/** How to configure, start and read a sink of one kind. */
 interface Case {
   settings(sink: Sink, auth?: typeof KEYS | typeof ROLE): Partial<TargetSettings>
   start(t: TestContext): Promise<Sink>
-  /** The events of one arrival, read from the wire. */
+  /** The events of one received request. */
   read(arrival: ReceivedRequest): unknown[]
   throttle: SinkResponse
-  /** Answers so that only the events at odd places are taken. */
+  /** A response that accepts only the events at odd indexes. */
   partial?(arrival: ReceivedRequest): SinkResponse
 }
 
@@ -124,13 +124,15 @@ const cases: Record<TargetKind, Case> = {
       cloudwatch_logs: { auth, log_group_arn: 'arn:aws:logs:eu-west-1:123456789012:log-group:ours:*' },
     }),
     start: (t) => {
-      let made = false
+      let created = false
       return startCloud(t, (operation, { body }) => {
         if (operation === 'PutLogEvents')
-          return made ? json({}) : problem(400, 'ResourceNotFoundException', 'There is no such log stream.')
+          return created
+            ? json({})
+            : problem(400, 'ResourceNotFoundException', 'There is no such log stream.')
         assert.equal(operation, 'CreateLogStream')
         assert.deepEqual(JSON.parse(body.toString()), { logGroupName: 'ours', logStreamName: 'ed_sample' })
-        made = true
+        created = true
         return json({})
       })
     },
@@ -230,7 +232,7 @@ const numbers = (events: unknown[]) => events.map((event) => (event as { number:
 const failures = (outcomes: readonly DeliveryOutcome[]) => outcomes.map((outcome) => !outcome.delivered)
 
 for (const [kind, sample] of Object.entries(cases)) {
-  test(`${kind}: every event of a batch arrives as it was written`, async (t) => {
+  test(`${kind}: every event of a batch arrives as serialized`, async (t) => {
     const sink = await sample.start(t)
     const target = createTestTarget(t, sample.settings(sink), sink)
     const batch = outboundEvents(5)
@@ -239,8 +241,8 @@ for (const [kind, sample] of Object.entries(cases)) {
 
     assert.deepEqual(failures(outcomes), [false, false, false, false, false])
     const arrived = sink.arrivals.flatMap((arrival) => sample.read(arrival))
-    const wanted = batch.map(({ body }) => JSON.parse(body))
-    for (const event of wanted)
+    const expected = batch.map(({ body }) => JSON.parse(body))
+    for (const event of expected)
       assert.deepEqual(
         arrived.find((each) => (each as typeof event).number === event.number),
         event,
@@ -248,7 +250,7 @@ for (const [kind, sample] of Object.entries(cases)) {
     if ('unsigned' in sink) assert.deepEqual(sink.unsigned, [])
   })
 
-  test(`${kind}: a throttled batch fails whole, to be tried again`, async (t) => {
+  test(`${kind}: a throttled batch fails completely and can be retried`, async (t) => {
     const sink = await sample.start(t)
     sink.respond = () => sample.throttle
     const target = createTestTarget(t, sample.settings(sink), sink)
@@ -261,7 +263,7 @@ for (const [kind, sample] of Object.entries(cases)) {
     if (sample.throttle.headers?.['retry-after']) assert.equal(outcome.retryAfterMs, 30_000)
   })
 
-  test(`${kind}: a sink that never answers fails when the time of an attempt is over`, async (t) => {
+  test(`${kind}: a sink that never responds fails after the attempt timeout`, async (t) => {
     const sink = await sample.start(t)
     sink.respond = () => 'never'
     const target = createTestTarget(t, sample.settings(sink), { url: sink.url, attemptMs: 50 })
@@ -271,7 +273,7 @@ for (const [kind, sample] of Object.entries(cases)) {
     assert.equal(!outcome.delivered && outcome.error, 'There was no answer in time.')
   })
 
-  test(`${kind}: a sink that is not there fails with a sentence`, async (t) => {
+  test(`${kind}: an unreachable sink fails with a clear error`, async (t) => {
     const sink = await sample.start(t)
     const target = createTestTarget(t, sample.settings(sink), sink)
     await sink.close()
@@ -281,7 +283,7 @@ for (const [kind, sample] of Object.entries(cases)) {
     assert.match(!outcome.delivered ? outcome.error : '', /could not be called/)
   })
 
-  test(`${kind}: an address that the operator does not allow is never called`, async (t) => {
+  test(`${kind}: an address that the operator does not allow is never contacted`, async (t) => {
     const sink = await sample.start(t)
     const target = createTestTarget(t, sample.settings(sink), { url: sink.url, allow: [] })
 
@@ -293,7 +295,7 @@ for (const [kind, sample] of Object.entries(cases)) {
 
   const { partial } = sample
   if (partial !== undefined)
-    test(`${kind}: of a batch taken in part only the rest counts as failed`, async (t) => {
+    test(`${kind}: only the rejected events of a batch count as failed`, async (t) => {
       const sink = await sample.start(t)
       sink.respond = partial
       const target = createTestTarget(t, sample.settings(sink), sink)
@@ -305,7 +307,7 @@ for (const [kind, sample] of Object.entries(cases)) {
 }
 
 for (const kind of ['firehose', 'kinesis', 'cloudwatch_logs', 's3'] as const) {
-  test(`${kind}: a role is assumed for the account, and again when its credentials have expired`, async (t) => {
+  test(`${kind}: a role is assumed for the account, and again after its credentials have expired`, async (t) => {
     const cloud = (await cases[kind].start(t)) as Awaited<ReturnType<typeof startCloud>>
     const target = createTestTarget(t, cases[kind].settings(cloud, ROLE), cloud)
     await target.deliver(outboundEvents(1), never)
@@ -318,7 +320,7 @@ for (const kind of ['firehose', 'kinesis', 'cloudwatch_logs', 's3'] as const) {
     assert.deepEqual(cloud.assumed, Array(2).fill({ role: ROLE.role.role_arn, externalId: 'ac_sample' }))
   })
 
-  test(`${kind}: wrong keys fail with what the service says`, async (t) => {
+  test(`${kind}: wrong keys fail with the error of the service`, async (t) => {
     const cloud = await cases[kind].start(t)
     const wrong = { role: null, creds: { ...KEYS.creds, cloud_secret_access_key: 'another' } }
     const target = createTestTarget(t, cases[kind].settings(cloud, wrong), cloud)
@@ -329,7 +331,7 @@ for (const kind of ['firehose', 'kinesis', 'cloudwatch_logs', 's3'] as const) {
   })
 }
 
-test('kinesis: a real implementation of the stream gives the events back', async (t) => {
+test('kinesis: events can be read back from a Kinesis emulator', async (t) => {
   const server: Server = kinesalite({ createStreamMs: 0 })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -364,7 +366,7 @@ test('kinesis: a real implementation of the stream gives the events back', async
   assert.deepEqual(numbers(Records.map(({ Data }) => JSON.parse(Buffer.from(Data!).toString()))), [0, 1, 2])
 })
 
-test('s3: a compressed file says so and holds the same lines', async (t) => {
+test('s3: a compressed file has Content-Encoding gzip and the same lines', async (t) => {
   const cloud = await startCloud(t, () => ({ status: 200 }))
   const target = createTestTarget(t, { s3: { ...S3, compression: true } }, cloud)
 
@@ -376,14 +378,14 @@ test('s3: a compressed file says so and holds the same lines', async (t) => {
   assert.equal(gunzipSync(body).toString().trim().split('\n').length, 3)
 })
 
-test('s3: files close at the size and age that the destination names', (t) => {
+test('s3: files close at the configured size and age', (t) => {
   const target = createTestTarget(t, { s3: S3 }, { url: 'http://127.0.0.1:1' })
 
   assert.equal(target.limits.maxBytes, 1_000_000)
   assert.equal(target.limits.lingerMs, 60_000)
 })
 
-test('cloudwatch_logs: events of different days go in order and in requests of their own', async (t) => {
+test('cloudwatch_logs: events of different days are sent in order and in separate requests', async (t) => {
   const cloud = await startCloud(t, () => json({}))
   const target = createTestTarget(t, cases.cloudwatch_logs.settings(cloud), cloud)
   const day = 24 * 60 * 60 * 1000
@@ -402,7 +404,7 @@ test('cloudwatch_logs: events of different days go in order and in requests of t
   )
 })
 
-test('cloudwatch_logs: what the log group finds too old is given up, what it finds too new is not', async (t) => {
+test('cloudwatch_logs: events that are too old fail for good, events that are too new are retried', async (t) => {
   const cloud = await startCloud(t, () =>
     json({ rejectedLogEventsInfo: { tooOldLogEventEndIndex: 1, tooNewLogEventStartIndex: 2 } }),
   )
@@ -417,7 +419,7 @@ test('cloudwatch_logs: what the log group finds too old is given up, what it fin
   )
 })
 
-test('webhook: an endpoint that answers 410 wants nothing more', async (t) => {
+test('webhook: a 410 response marks the endpoint as gone', async (t) => {
   const sink = await startSink(t, () => ({ status: 410 }))
   const target = createTestTarget(t, cases.webhook.settings(sink), sink)
 
@@ -426,7 +428,7 @@ test('webhook: an endpoint that answers 410 wants nothing more', async (t) => {
   assert.equal(!outcome.delivered && outcome.gone, true)
 })
 
-test('webhook: a redirect is not followed and not a success', async (t) => {
+test('webhook: a redirect is a failure and is not followed', async (t) => {
   const inner = await startSink(t, () => ({ status: 200 }))
   const sink = await startSink(t, () => ({ status: 307, headers: { location: inner.url } }))
   const target = createTestTarget(t, cases.webhook.settings(sink), sink)
@@ -448,7 +450,7 @@ async function firstOutcome(target: DeliveryTarget): Promise<DeliveryOutcome> {
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('It did not come to pass within 10 s.')
+    if (performance.now() > deadline) throw new Error('The condition was not met within 10 s.')
     await new Promise(setImmediate)
   }
 }

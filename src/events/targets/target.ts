@@ -2,39 +2,39 @@ import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { EventDestination, Stock } from '../../resources/index.ts'
 
-/** One event on its way to one destination; every attempt sends the same bytes. */
+/** One event for one destination; every attempt sends the same bytes. */
 export interface OutboundEvent {
-  /** The event's id, the same at every attempt: receivers recognise repetitions by it. */
+  /** The id of the event, the same in every attempt: receivers use it to deduplicate. */
   readonly id: string
   readonly type: string
-  /** When it happened, in milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   readonly at: number
-  /** The event as JSON, without a line end. */
+  /** The event as JSON, without a newline. */
   readonly body: string
-  /** The body as a JSON string, where writing that is cheaper than making it from the body. */
+  /** The body as a JSON string, where that is cheaper than encoding the body. */
   readonly quoted?: string
-  /** For a body that is written when asked for: what it and all that is kept for it take, in characters. */
+  /** For a body that is serialized on demand: the characters that it and its captured values take. */
   readonly size?: number
 }
 
-/** What became of one parcel. */
+/** The outcome of one event. */
 export type DeliveryOutcome =
   | { readonly delivered: true }
   | {
       readonly delivered: false
-      /** Shown to the owner of the destination. */
+      /** Returned to the owner of the destination. */
       readonly error: string
-      /** How long the receiver asked to be left alone. */
+      /** The delay that the receiver requested. */
       readonly retryAfterMs?: number | undefined
       /** No further attempt can succeed. */
       readonly final?: boolean
-      /** The receiver wants nothing more at all. */
+      /** The receiver answered 410 Gone. */
       readonly gone?: boolean
     }
 
 export const delivered: DeliveryOutcome = { delivered: true }
 
-/** A delivery that failed for one reason that every parcel of the batch shares. */
+/** A delivery that failed for the same reason for every event of the batch. */
 export class DeliveryFailed extends Error {
   override name = 'DeliveryFailed'
   readonly retryAfterMs: number | undefined
@@ -45,30 +45,30 @@ export class DeliveryFailed extends Error {
   }
 }
 
-/** The outcome of parcels whose delivery threw. */
+/** The outcome of events whose delivery threw. */
 export function toFailure(error: unknown): DeliveryOutcome {
   const { name, message, retryAfterMs } = error as DeliveryFailed
   const timedOut = /^(Timeout|Abort)Error$/.test(name)
   return { delivered: false, error: timedOut ? 'There was no answer in time.' : message, retryAfterMs }
 }
 
-/** How much goes into one batch, and how long to wait for it to fill. */
+/** The size of one batch, and how long to wait for it to fill. */
 export interface BatchLimits {
   readonly maxEvents: number
   readonly maxBytes: number
-  /** What the service takes of one event; a larger one is not sent, so that it cannot hold up the rest. */
+  /** Maximum size of one event; a larger one is not sent, so that it cannot block the rest. */
   readonly maxEventBytes: number
   readonly lingerMs: number
 }
 
-/** A sink of one kind. Every target fulfils `target.contract.test.ts`. */
+/** A sink of one kind. Every target satisfies `target.contract.test.ts`. */
 export interface DeliveryTarget {
   readonly limits: BatchLimits
-  /** One attempt. Answers for each parcel in order, or throws when all of them failed for one reason. */
+  /** Makes one attempt. Returns the outcome of each event in order, or throws when all failed for the same reason. */
   deliver(batch: readonly OutboundEvent[], signal: AbortSignal): Promise<readonly DeliveryOutcome[]>
 }
 
-/** Addresses to use instead of the providers' own: for their local stand-ins and compatible services. */
+/** Endpoints that replace those of the providers: for local emulators and compatible services. */
 export interface TargetEndpoints {
   readonly firehose?: string | undefined
   readonly kinesis?: string | undefined
@@ -78,23 +78,23 @@ export interface TargetEndpoints {
   readonly monitoring?: string | undefined
 }
 
-/** The cloud identity that assumes the roles of destinations. */
+/** The AWS identity that assumes the roles of destinations. */
 export interface CloudIdentity {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
 }
 
-/** What targets are made with. */
+/** What a target factory gets. */
 export interface TargetContext {
   readonly accountId: string
   readonly destinationId: string
   readonly outbound: Pick<Outbound, 'fetch'>
   readonly clock: Clock
   readonly endpoints: TargetEndpoints
-  /** How long one request may take. */
+  /** Timeout of one request. */
   readonly attemptMs: number
-  /** The SDK's own search (environment, profile, instance) when not given. */
+  /** When undefined, the SDK searches the environment, profile and instance. */
   readonly cloudIdentity?: CloudIdentity | undefined
 }
 
@@ -102,12 +102,12 @@ export type TargetSettings = Stock<typeof EventDestination>['target']
 export type TargetKind = keyof TargetSettings
 export type SettingsOf<K extends TargetKind> = NonNullable<TargetSettings[K]>
 
-/** Ends with the time of one request, or earlier with the whole delivery. */
+/** Aborts after the timeout of one request, or earlier with the whole delivery. */
 export function attemptSignal(signal: AbortSignal, { attemptMs }: TargetContext): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(attemptMs)])
 }
 
-/** Makes a target from what a destination says of it. */
+/** Creates a target from the settings of a destination. */
 export type TargetFactory<K extends TargetKind> = (
   settings: SettingsOf<K>,
   context: TargetContext,

@@ -11,7 +11,7 @@ import {
 
 const MAX_CONCURRENT_REQUESTS = 16
 
-/** An HTTP endpoint of the user's own, one request an event, signed as Standard Webhooks 1.0 says. */
+/** An HTTP endpoint of the user, one request per event, signed according to Standard Webhooks 1.0. */
 export const webhook: TargetFactory<'webhook'> = ({ url, secret }, context) => {
   const { outbound, clock } = context
   const key = signingKey(secret)
@@ -59,7 +59,7 @@ export const webhook: TargetFactory<'webhook'> = ({ url, secret }, context) => {
   }
 }
 
-/** Standard Webhooks writes keys as `whsec_` and base64; any other text is taken as the key itself. */
+/** Standard Webhooks encodes keys as `whsec_` and base64; any other text is the key itself. */
 function signingKey(secret: string): Buffer {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1]
   return encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, 'base64')

@@ -4,25 +4,25 @@ import { SignatureV4 } from '@smithy/signature-v4'
 import type { SourceData } from '@smithy/types'
 import { type ReceivedRequest, type Sink, type SinkResponse, startSink } from './sink.ts'
 
-/** Keys that the cloud's stand-in knows. */
+/** The keys that the fake cloud accepts. */
 export const LONG_TERM = { accessKeyId: 'AKIDLONGTERM', secretAccessKey: 'long-term-secret' }
 
-/** A stand-in for the cloud: checks the signature of each request and lets the test answer by operation. */
+/** A fake cloud: verifies the signature of each request and lets the test respond by operation. */
 export interface Cloud extends Sink {
   /** Signatures that did not match, with the reason. */
   readonly unsigned: string[]
-  /** Session tokens that the services do not accept any more. */
+  /** Session tokens that have expired. */
   readonly expiredTokens: Set<string>
   /** Roles assumed, with the external id of each. */
   readonly assumed: { role: string; externalId: string }[]
 }
 
-/** Answers an operation, such as `PutRecords`. */
+/** Handles an operation, such as `PutRecords`. */
 export type OperationHandler = (operation: string, arrival: ReceivedRequest) => SinkResponse
 
 const SESSION_SECRET = 'session-secret'
 
-/** Starts the stand-in; assuming roles it answers by itself. */
+/** Starts the fake cloud, which handles AssumeRole itself. */
 export async function startCloud(t: TestContext, serve: OperationHandler): Promise<Cloud> {
   const extras = {
     unsigned: [] as string[],
@@ -67,7 +67,7 @@ export function problem(status: number, type: string, message: string): SinkResp
   }
 }
 
-/** An answer as the JSON services write it. */
+/** A response as the JSON services write it. */
 export function json(value: unknown): SinkResponse {
   return {
     status: 200,
@@ -97,7 +97,7 @@ function assumeRole({ body }: ReceivedRequest, assumed: Cloud['assumed']): SinkR
   }
 }
 
-/** The digest in the form the signer takes: plain, or keyed when given a secret. */
+/** The digest interface of the signer: plain, or keyed with a secret. */
 class Sha256 {
   readonly #digest: Hash | Hmac
 
@@ -120,7 +120,7 @@ class Sha256 {
 const AUTHORIZATION =
   /Credential=([^/]+)\/\d+\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=/
 
-/** Signs what arrived once more and compares: whatever was changed on the way after signing shows. */
+/** Signs the received request again and compares: detects any change after signing. */
 async function signatureError(request: ReceivedRequest): Promise<string | undefined> {
   const { headers, method, path, query, body } = request
   const match = AUTHORIZATION.exec(headers.authorization ?? '')

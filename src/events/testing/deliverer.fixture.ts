@@ -5,7 +5,7 @@ import { openStore } from '../../store/index.ts'
 import { createEvents } from '../index.ts'
 import { createWriter } from './platform.ts'
 
-// Run as a process of its own, to be killed: changes resources and delivers their events at the same time. Its clock
+// Run as a separate process that the test kills: changes resources and delivers their events at the same time. Its clock
 // runs fast, so that hours of retries pass in seconds.
 const [dataDir = '', from = '0', to = '0'] = process.argv.slice(2)
 const SPEED = 20_000
@@ -23,7 +23,7 @@ const events = createEvents({
   limits: { tickMs: 10 },
 })
 await events.start()
-// Lives until it is killed, or the test with it.
+// Runs until it is killed, or the test ends.
 process.channel?.ref()
 process.once('disconnect', () => process.exit())
 

@@ -11,7 +11,7 @@ import { EventDestination, EventSubscription, type Resource, User } from '../../
 import { type DurableStore, draftOf, openStore, type Transaction } from '../../store/index.ts'
 import { createEvents, type Events, type EventsOptions } from '../index.ts'
 
-/** A clock that stands until it is moved. */
+/** A clock that only moves when a test advances it. */
 export class ManualClock implements Clock {
   #now = Date.UTC(2026, 0, 2, 3, 4, 5)
 
@@ -30,7 +30,7 @@ export class ManualClock implements Clock {
 
 export const ACCOUNT = 'ac_000000000000000000000000001'
 
-/** Opens a store in a directory; made anew and removed with the test when none is given. */
+/** Opens a store in a directory, by default a new one; the directory is removed with the test. */
 export async function openTestStore(
   t: TestContext,
   clock: Clock,
@@ -125,7 +125,7 @@ export function createTestEvents(
   return events
 }
 
-/** Waits for something to come to pass, up to a deadline. */
+/** Waits until the check returns a value, up to a deadline. */
 export async function until<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
   milliseconds = 10_000,
@@ -134,7 +134,7 @@ export async function until<T>(
   for (;;) {
     const result = await check()
     if (result !== undefined && result !== false) return result
-    if (performance.now() > deadline) throw new Error(`It did not come to pass in time: ${check}`)
+    if (performance.now() > deadline) throw new Error(`The condition was not met in time: ${check}`)
     await delay(2)
   }
 }

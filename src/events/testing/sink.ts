@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** A request as it arrived. */
+/** A request that a sink received. */
 export interface ReceivedRequest {
   readonly method: string
   readonly path: string
@@ -12,18 +12,18 @@ export interface ReceivedRequest {
   readonly body: Buffer
 }
 
-/** How a sink answers. */
+/** The response of a sink. */
 export interface SinkResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
 }
 
-/** A local server standing in for a receiver of events: keeps what arrives, and answers as the test says. */
+/** A local server that fakes a receiver of events: records requests, and responds as the test says. */
 export interface Sink {
   readonly url: string
   readonly arrivals: readonly ReceivedRequest[]
-  /** `never` leaves requests without an answer until the test ends. */
+  /** `never` leaves a request without a response until the test ends. */
   respond: (request: ReceivedRequest) => SinkResponse | 'never' | Promise<SinkResponse | 'never'>
   close(): Promise<void>
 }
