@@ -26,7 +26,7 @@ test('on PostgreSQL two processes deliver every event once, and one continues af
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], 'ip_policy_created.v0', 'tunnel_start.v0')
   await Promise.all([one.start(), two.start()])
-  await until(() => two.wants('tunnel_start.v0', ACCOUNT))
+  await until(() => two.hasSubscribers('tunnel_start.v0', ACCOUNT))
 
   for (let index = 0; index < 50; index++) await writer.create(IpPolicy, {})
   for (const [name, events] of [

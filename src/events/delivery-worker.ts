@@ -193,7 +193,7 @@ function permanentFailure(
   { maxEventBytes }: BatchLimits,
   gone: boolean,
 ): string | undefined {
-  if (gone) return 'The receiver answered 410: it wants no more events until the destination is changed.'
+  if (gone) return 'The receiver answered 410 Gone: it gets no more events until the destination is changed.'
   // A character takes at most six bytes, so most events need no exact count.
   const size = event.size ?? event.body.length
   const large = size * 6 > maxEventBytes && Buffer.byteLength(event.body) > maxEventBytes

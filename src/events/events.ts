@@ -110,7 +110,7 @@ export interface Events {
   start(): Promise<void>
   stop(): Promise<void>
   /** Whether the account has a subscription for this type: two map lookups. */
-  wants(type: string, accountId: string): boolean
+  hasSubscribers(type: string, accountId: string): boolean
   /** Queues an event of an object outside the store. */
   emit(event: EmittedEvent): void
   /** Called by the session registry. */
@@ -275,21 +275,21 @@ export function createEvents(options: EventsOptions): Events {
         if (result.status === 'rejected') log.warn({ reason: String(result.reason) }, 'event shutdown failed')
     },
 
-    wants: (type, accountId) => subscriptions.wants(type, accountId),
+    hasSubscribers: (type, accountId) => subscriptions.hasRoutes(type, accountId),
     emit,
 
     onLive(event) {
       const { type, sequence } = lifecycleEvents[event.what]
       const accountId = accountOfLifecycleEvent(event)
-      if (!subscriptions.wants(type, accountId)) return
+      if (!subscriptions.hasRoutes(type, accountId)) return
       const object = lifecycleObject(event, clock.now(), (id) => uriOf(apiUrl(), id))
       emit({ type, accountId, sequence, object })
     },
 
     observer: {
-      wantsRequests: (accountId) => subscriptions.wants(HTTP_REQUEST, accountId),
+      wantsRequests: (accountId) => subscriptions.hasRoutes(HTTP_REQUEST, accountId),
       onRequest: (request) => emitTraffic(HTTP_REQUEST, request.accountId, request.endedAt, request),
-      wantsConnections: (accountId) => subscriptions.wants(TCP_CONNECTION, accountId),
+      wantsConnections: (accountId) => subscriptions.hasRoutes(TCP_CONNECTION, accountId),
       onConnection: (closed) => emitTraffic(TCP_CONNECTION, closed.accountId, closed.endedAt, closed),
     },
 

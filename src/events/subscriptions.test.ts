@@ -14,9 +14,9 @@ test('an account wants an event if a subscription names its type and a destinati
   subscriptions.set('esb_1', 'ac_1', { sources: [source(HTTP)], destination_ids: ['ed_1'] })
   subscriptions.set('esb_2', 'ac_1', { sources: [source(CREATED)], destination_ids: [] })
 
-  assert.equal(subscriptions.wants(HTTP, 'ac_1'), true)
-  assert.equal(subscriptions.wants(HTTP, 'ac_2'), false)
-  assert.equal(subscriptions.wants(CREATED, 'ac_1'), false)
+  assert.equal(subscriptions.hasRoutes(HTTP, 'ac_1'), true)
+  assert.equal(subscriptions.hasRoutes(HTTP, 'ac_2'), false)
+  assert.equal(subscriptions.hasRoutes(CREATED, 'ac_1'), false)
 })
 
 test('a changed or deleted subscription affects its own types only', () => {
@@ -31,10 +31,10 @@ test('a changed or deleted subscription affects its own types only', () => {
     [['ed_2']],
   )
   subscriptions.remove('esb_2')
-  assert.equal(subscriptions.wants(HTTP, 'ac_1'), false)
-  assert.equal(subscriptions.wants(CREATED, 'ac_1'), true)
+  assert.equal(subscriptions.hasRoutes(HTTP, 'ac_1'), false)
+  assert.equal(subscriptions.hasRoutes(CREATED, 'ac_1'), true)
   subscriptions.clear()
-  assert.equal(subscriptions.wants(CREATED, 'ac_1'), false)
+  assert.equal(subscriptions.hasRoutes(CREATED, 'ac_1'), false)
 })
 
 test('a traffic source without fields selects all of them, and one with an invalid filter has no route', () => {
@@ -52,5 +52,5 @@ test('a traffic source without fields selects all of them, and one with an inval
     0,
   )
   assert.equal(JSON.parse(body).object.conn.bytes_in, 7)
-  assert.equal(subscriptions.wants(HTTP, 'ac_1'), false)
+  assert.equal(subscriptions.hasRoutes(HTTP, 'ac_1'), false)
 })

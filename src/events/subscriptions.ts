@@ -30,7 +30,7 @@ export class Subscriptions {
     this.#log = log
   }
 
-  wants(type: string, account: string): boolean {
+  hasRoutes(type: string, account: string): boolean {
     return this.#routes.get(type)?.has(account) ?? false
   }
 

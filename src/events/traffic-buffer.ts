@@ -61,8 +61,8 @@ const MIN_LINGER_MS = 1000
 const GONE_RETRY_MS = 15 * 60 * 1000
 
 /**
- * The traffic events of one destination, in memory only because of their number. When the sink accepts too few and the
- * buffer is full, events are dropped and counted.
+ * The traffic events of one destination, in memory only (decision 52). When the sink accepts too few and the buffer is
+ * full, events are dropped and counted.
  */
 export class TrafficBuffer implements DeliveryQueue {
   readonly #budget: MemoryBudget

@@ -37,11 +37,11 @@ const request: FinishedRequest = {
 
 function serializeTraffic(type: string, fields: readonly string[], event: unknown) {
   const recorder = new TrafficRecorder<never>(type, 'ac_1', fields, trafficKinds[type]!)
-  const parcel = recorder.capture(new RunningIds('ev'), event as never, Date.UTC(2026, 0, 2, 1))
-  const { body } = parcel
-  assert.equal(parcel.body, body, 'serialized identically every time')
-  assert.equal(JSON.parse(parcel.quoted!), body)
-  assert.ok(body.length <= parcel.size! * 2, 'no larger than the estimate')
+  const captured = recorder.capture(new RunningIds('ev'), event as never, Date.UTC(2026, 0, 2, 1))
+  const { body } = captured
+  assert.equal(captured.body, body, 'serialized identically every time')
+  assert.equal(JSON.parse(captured.quoted!), body)
+  assert.ok(body.length <= captured.size! * 2, 'no larger than the estimate')
   return JSON.parse(body)
 }
 

@@ -30,7 +30,7 @@ export interface ChainHead {
 
 /**
  * Creates the record after `head` in an account's chain. Its digest covers the previous digest and is keyed with a secret
- * that is sealed in the database, so that neither an edited record nor a rewritten chain verifies.
+ * that is sealed in the database, so that neither an edited record nor a rewritten chain verifies (decision 27).
  */
 export function nextRecord(
   key: Buffer,

@@ -117,7 +117,7 @@ async function writeAtomically(file: string, write: (tempFile: string) => Promis
   } catch (error) {
     if (isDiskFull(error))
       throw new BackupRefused(
-        `${file} cannot be written: the disk is full. Free some space, or name another place.`,
+        `${file} cannot be written: the disk is full. Free some space, or choose another path.`,
       )
     throw error
   } finally {

@@ -45,14 +45,14 @@ export interface FallbackCopyOptions {
 /**
  * A local replica of the database, slightly behind it and with the same sealed values: it lets a node start and accept
  * agents while the database is unavailable (P8). Only replicated changes are written to it, and it is copied again in full
- * whenever changes cannot bring it up to date.
+ * whenever changes cannot bring it up to date (decision 98).
  */
 export class FallbackCopy {
   readonly #copy: SqliteEngine
   readonly #source: string
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #closed = new AbortController()
+  readonly #abort = new AbortController()
   #usable = false
   #unavailable = false
 
@@ -102,7 +102,7 @@ export class FallbackCopy {
 
   /** Does not wait for a database that may be unavailable: replication in flight fails on the closed copy and ends. */
   async close(): Promise<void> {
-    this.#closed.abort()
+    this.#abort.abort()
     await this.#copy.close()
   }
 
@@ -113,7 +113,7 @@ export class FallbackCopy {
     // While this process was down, a shared database may have been restored to an earlier state and written to since.
     let inSync = this.#usable && !shared
     let interrupted = false
-    while (!this.#closed.signal.aborted) {
+    while (!this.#abort.signal.aborted) {
       try {
         // This process may have started without the database. The embedded one is migrated when it is opened.
         if (!migrated && shared) await migrate(database, migrations)
@@ -128,13 +128,13 @@ export class FallbackCopy {
         retryMs = SYNC_INTERVAL_MS
         interrupted = false
       } catch (error) {
-        if (this.#closed.signal.aborted) return
+        if (this.#abort.signal.aborted) return
         // Logged once per outage.
         if (!interrupted) this.#log.warn({ err: error }, 'fallback copy replication interrupted')
         interrupted = true
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
       }
-      await delay(retryMs, undefined, { ref: false, signal: this.#closed.signal }).catch(() => {})
+      await delay(retryMs, undefined, { ref: false, signal: this.#abort.signal }).catch(() => {})
     }
   }
 

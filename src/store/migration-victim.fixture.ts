@@ -6,10 +6,10 @@ import { PostgresEngine } from './postgres.ts'
 import { type Migration, migrations } from './schema.ts'
 import { SqliteEngine } from './sqlite.ts'
 
-const [place, version, statement] = process.argv.slice(2) as [string, string, string]
-const engine = place.startsWith('postgres:')
-  ? new PostgresEngine(place, silentLog)
-  : new SqliteEngine(place, silentLog)
+const [location, version, statement] = process.argv.slice(2) as [string, string, string]
+const engine = location.startsWith('postgres:')
+  ? new PostgresEngine(location, silentLog)
+  : new SqliteEngine(location, silentLog)
 const next: Migration = {
   version: migrations.at(-1)!.version + 1,
   compatibleFrom: 1_000,

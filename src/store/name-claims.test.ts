@@ -100,8 +100,8 @@ for (const [engine, create] of Object.entries(engines)) {
     await claim(rows, before)
 
     assert.equal(await claim(rows, request(), SPANS, OTHER), 'held')
-    const again = request({ client: before.client })
-    assert.equal(await claim(rows, again, SPANS, OTHER), 'granted')
+    const reconnected = request({ client: before.client })
+    assert.equal(await claim(rows, reconnected, SPANS, OTHER), 'granted')
 
     await release(rows, before)
     assert.equal(await claim(rows, request()), 'held', 'releasing the previous tunnel does not free the name')
@@ -152,9 +152,9 @@ for (const [engine, create] of Object.entries(engines)) {
 
   test(`${engine}: the name of a lost session is reserved for its credential`, async (t) => {
     const { rows } = await create(t)
-    const lost = request()
-    await claim(rows, lost)
-    await release(rows, lost, true)
+    const disconnected = request()
+    await claim(rows, disconnected)
+    await release(rows, disconnected, true)
 
     const noCooldown = { ...SPANS, cooldownMs: 0 }
     assert.equal(await claim(rows, request({ credential: 'cr_2' })), 'kept')

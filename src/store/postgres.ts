@@ -318,7 +318,7 @@ class PostgresTransaction extends PostgresSql implements WriteTransaction {
       reason = error
     }
     this.#recovery.drop()
-    // The response may be lost although the commit took effect: only the database knows.
+    // Decision 29: the response may be lost although the commit took effect; only the database knows.
     const outcome = await this.#recovery.resolveOutcome()
     if (outcome === 'committed') return
     const consequence = outcome === 'aborted' ? 'nothing was changed' : 'its outcome is not known'

@@ -6,28 +6,28 @@ import { rewrap, seal, sealedKeyId, toMasterKey, UnsealError, unseal } from './s
 
 const key = toMasterKey(randomBytes(32))
 const find = (id: string) => (id === key.id ? key : undefined)
-const place = { account: 'ac_1', kind: 'thing', id: 'th_1', column: 'secrets' }
+const context = { account: 'ac_1', kind: 'thing', id: 'th_1', column: 'secrets' }
 
 test('any text is unsealed to what was sealed', () => {
   for (const text of ['', 'secret', 'ä\u0000\u{1f600}', 'x'.repeat(100_000)]) {
-    assert.equal(unseal(find, place, seal(key, place, text)), text)
+    assert.equal(unseal(find, context, seal(key, context, text)), text)
   }
 })
 
 test('the same text never seals to the same value', () => {
-  const sealed = new Set(Array.from({ length: 100 }, () => seal(key, place, 'secret')))
+  const sealed = new Set(Array.from({ length: 100 }, () => seal(key, context, 'secret')))
 
   assert.equal(sealed.size, 100)
   assert.ok([...sealed].every((each) => !each.includes('secret')))
 })
 
 test('a sealed value unseals only in its own context', () => {
-  const sealed = seal(key, place, 'secret')
+  const sealed = seal(key, context, 'secret')
   const elsewhere = [
-    { ...place, account: 'ac_2' },
-    { ...place, kind: 'other' },
-    { ...place, id: 'th_2' },
-    { ...place, column: 'other' },
+    { ...context, account: 'ac_2' },
+    { ...context, kind: 'other' },
+    { ...context, id: 'th_2' },
+    { ...context, column: 'other' },
     { account: 'ac_1","thing', kind: 'th_1', id: 'secrets', column: '' },
   ]
 
@@ -37,7 +37,7 @@ test('a sealed value unseals only in its own context', () => {
 test('every damaged envelope is rejected with UnsealError', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
-  const sealed = seal(key, place, 'secret')
+  const sealed = seal(key, context, 'secret')
 
   for (let round = 0; round < 1_000; round += 1) {
     const damaged = mutate(random, Buffer.from(sealed)).toString('latin1')
@@ -47,30 +47,30 @@ test('every damaged envelope is rejected with UnsealError', (t) => {
         .split('.')
         .map((part, index) => (index < 2 ? part : Buffer.from(part, 'base64url').toString('hex')))
     if (decoded(damaged).join() === decoded(sealed).join()) continue
-    assert.throws(() => unseal(find, place, damaged), UnsealError, damaged)
+    assert.throws(() => unseal(find, context, damaged), UnsealError, damaged)
   }
 })
 
 test('a value is rewrapped with another key without being decrypted', () => {
   const next = toMasterKey(randomBytes(32))
-  const sealed = seal(key, place, 'secret')
+  const sealed = seal(key, context, 'secret')
 
-  const wrapped = rewrap(find, next, place, sealed)
+  const wrapped = rewrap(find, next, context, sealed)
 
   assert.equal(
-    unseal((id) => (id === next.id ? next : undefined), place, wrapped),
+    unseal((id) => (id === next.id ? next : undefined), context, wrapped),
     'secret',
   )
   assert.equal(sealedKeyId(wrapped), next.id)
   assert.equal(wrapped.split('.')[3], sealed.split('.')[3])
-  assert.throws(() => unseal(find, place, wrapped), /master key .* is not in the key file/)
+  assert.throws(() => unseal(find, context, wrapped), /master key .* is not in the key file/)
 })
 
 test('errors name the context and never the value', () => {
-  const sealed = seal(key, place, 'hunter2')
+  const sealed = seal(key, context, 'hunter2')
 
   assert.throws(
-    () => unseal(find, { ...place, id: 'th_2' }, sealed),
+    () => unseal(find, { ...context, id: 'th_2' }, sealed),
     (error: Error) => /secrets of thing th_2/.test(error.message) && !/hunter2/.test(String(error.stack)),
   )
 })

@@ -105,7 +105,7 @@ function decrypt(key: Buffer, aad: Buffer, box: Buffer, context: SealContext): B
     const body = box.subarray(NONCE_BYTES, box.length - TAG_BYTES)
     return Buffer.concat([decipher.update(body), decipher.final()])
   } catch {
-    throw unsealError(context, 'it was changed, or belongs to another place')
+    throw unsealError(context, 'it was changed, or belongs to another row')
   }
 }
 

@@ -14,7 +14,7 @@ export const DATABASE_FILE = 'adit.db'
 
 const BUSY_TIMEOUT_MS = 5_000
 const POLL_INTERVAL_MS = 200
-// Holds the working set of a million resources; most databases are a hundredth of that.
+// Decision 95: holds the working set of a million resources; most databases are a hundredth of that.
 const WRITER_CACHE_KIB = 512 * 1024
 // The read connection only serves reads during a write transaction.
 const READER_CACHE_KIB = 64 * 1024
@@ -138,7 +138,7 @@ export class SqliteEngine implements Engine, Migrator {
   /**
    * A connection that reads the latest commit. Between transactions that is the write connection, whose page cache is
    * warm; the read connection would reload its pages after every commit. All reads of one event loop iteration share one
-   * read transaction, since SQLite acquires and releases its file locks with system calls for each.
+   * read transaction, since SQLite acquires and releases its file locks with system calls for each (decision 95).
    */
   #openView(): SqliteConnection {
     if (this.#viewOpen) return this.#writeConnection
@@ -177,7 +177,8 @@ export class SqliteEngine implements Engine, Migrator {
 
   /**
    * Checkpoints the log, and keeps the log and its index allocated for the next start, which needs them even on a full
-   * disk. SQLite deletes them with the last connection, unless that connection is read-only and has been used.
+   * disk (decision 140). SQLite deletes them with the last connection, unless that connection is read-only and has been
+   * used.
    */
   #checkpoint(): void {
     try {

@@ -170,7 +170,7 @@ export function storeContract(
   contract('a row is found only under its own account and kind', async ({ store }) => {
     await put(store, draft({ id: 'th_1' }))
 
-    const answers = await Promise.all([
+    const rows = await Promise.all([
       store.get('thing', OTHER, 'th_1'),
       store.get('other', ACCOUNT, 'th_1'),
       store.get('thing', ACCOUNT, 'th_2'),
@@ -178,7 +178,7 @@ export function storeContract(
       store.get('thing', ACCOUNT, "'; --"),
     ])
 
-    assert.deepEqual(answers, [undefined, undefined, undefined, undefined, undefined])
+    assert.deepEqual(rows, [undefined, undefined, undefined, undefined, undefined])
   })
 
   contract(
@@ -535,16 +535,16 @@ export function storeContract(
       assert.deepEqual([...seen.rows.keys()], ['th_1'])
       assert.deepEqual(seen.revisions, [2])
 
-      await put(store, draft({ id: 'th_2', secrets: { token: 'told' } }))
+      await put(store, draft({ id: 'th_2', secrets: { token: 'secret' } }))
       await put(store, draft({ id: 'ot_2', kind: 'other' }))
       await write(store, (tx) => tx.update(draft({ id: 'th_1', data: { description: 'new' } })))
       await write(store, (tx) => tx.remove('thing', ACCOUNT, 'th_2'))
-      await put(store, draft({ id: 'th_3', secrets: { token: 'told' } }))
+      await put(store, draft({ id: 'th_3', secrets: { token: 'secret' } }))
       await seen.until(() => seen.rows.has('th_3'))
 
       assert.deepEqual([...seen.rows.keys()].sort(), ['th_1', 'th_3'])
       assert.deepEqual(seen.rows.get('th_1')?.data, { description: 'new' })
-      assert.deepEqual(seen.rows.get('th_3')?.secrets, { token: 'told' })
+      assert.deepEqual(seen.rows.get('th_3')?.secrets, { token: 'secret' })
       assert.deepEqual(
         seen.revisions,
         [...seen.revisions].sort((a, b) => a - b),
@@ -790,12 +790,12 @@ export function storeContract(
     }
     await put(store, draft({ data: { description: 'findable text' } }))
 
-    const found = new Set<string>()
+    const leaked = new Set<string>()
     for (const bytes of filesIn(database.directories)) {
-      for (const text of [...secrets, 'findable text']) if (bytes.includes(text)) found.add(text)
+      for (const text of [...secrets, 'findable text']) if (bytes.includes(text)) leaked.add(text)
     }
 
-    assert.deepEqual([...found], ['findable text'])
+    assert.deepEqual([...leaked], ['findable text'])
     assert.equal((await store.get('thing', ACCOUNT, 'th_0'))?.secrets?.token, secrets[0])
   })
 
@@ -929,7 +929,7 @@ export function storeContract(
       const empty = await createDatabase(t)
       const [first, newest] = [migrations[0]!, migrations.at(-1)!]
       const last = first.statements(store.engine.dialect).length - 1
-      const kills: [place: string, version: number, statement: number][] = [
+      const kills: [location: string, version: number, statement: number][] = [
         [empty.location, first.version, 0],
         [empty.location, first.version, Math.floor(last / 2)],
         [empty.location, first.version, last],
@@ -938,9 +938,9 @@ export function storeContract(
         [database.location, newest.version + 1, 2],
       ]
 
-      for (const [place, atVersion, statement] of kills) {
+      for (const [location, atVersion, statement] of kills) {
         const script = fileURLToPath(new URL('./migration-victim.fixture.ts', import.meta.url))
-        const child = spawn(process.execPath, [script, place, String(atVersion), String(statement)], {
+        const child = spawn(process.execPath, [script, location, String(atVersion), String(statement)], {
           stdio: 'inherit',
         })
         assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL'])

@@ -97,7 +97,7 @@ export class CallTransaction implements Transaction {
       await this.#checkClaims(draft, claims)
     }
     this.#recordChange('created', draft, data, now)
-    return toDraftedRow(draft, revision, now)
+    return draftToRow(draft, revision, now)
   }
 
   async update(draft: Draft): Promise<Row> {
@@ -128,7 +128,7 @@ export class CallTransaction implements Transaction {
       draft.id,
     )
     failpoint('store.update.applied')
-    return toDraftedRow(draft, revision, createdAt)
+    return draftToRow(draft, revision, createdAt)
   }
 
   async remove(kind: string, account: string, id: string): Promise<boolean> {
@@ -313,7 +313,7 @@ function referenceRows({ account, kind, id }: Draft, references: readonly Refere
   }
 }
 
-function toDraftedRow(draft: Draft, revision: number, createdAt: number): Row {
+function draftToRow(draft: Draft, revision: number, createdAt: number): Row {
   const { kind, id, account, data, secrets } = draft
   return { kind, id, account, revision, createdAt, data, secrets }
 }

@@ -32,7 +32,7 @@ interface Call {
 /**
  * Group commit: runs write calls in sequence, and calls that are queued together share one commit and so one flush to
  * disk. Each call has its own savepoint: a call that throws rolls back its own writes only. No call is settled before its
- * group is durable, not even a rejected one, since a rejection may depend on the writes of an earlier call.
+ * group is durable, not even a rejected one, since a rejection may depend on the writes of an earlier call (decision 25).
  */
 export class WriteQueue {
   readonly #engine: Engine

@@ -11,7 +11,7 @@ const TYPICAL_ENTRY_BYTES = 600
 // Entries written before yielding to the event loop: traffic comes first.
 const SLICE_SIZE = 32
 const STATUS_REASONS: Readonly<Record<number, string>> = {
-  400: 'the request was refused as malformed',
+  400: 'the request was rejected as malformed',
   401: 'the API key is not accepted',
   403: 'the API key is not accepted',
   413: 'the batch is too large',

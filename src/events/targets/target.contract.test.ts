@@ -389,8 +389,8 @@ test('cloudwatch_logs: events of different days are sent in order and in separat
   const cloud = await startCloud(t, () => json({}))
   const target = createTestTarget(t, cases.cloudwatch_logs.settings(cloud), cloud)
   const day = 24 * 60 * 60 * 1000
-  const batch = outboundEvents(3).map((parcel, index) => ({
-    ...parcel,
+  const batch = outboundEvents(3).map((event, index) => ({
+    ...event,
     at: BASE_TIME + [2 * day, 0, 1000][index]!,
   }))
 
