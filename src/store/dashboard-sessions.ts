@@ -17,7 +17,7 @@ export interface DashboardSession {
 /** Browser sessions by the digest of their token. They are not resources: they are not followed or listed. */
 export interface DashboardSessions {
   find(digest: string): Promise<DashboardSession | undefined>
-  /** Adds a session; deletes expired sessions, and the owner's oldest beyond `max`. */
+  /** Adds a session; deletes expired sessions, and the owner's oldest beyond `keep`. */
   add(
     digest: string,
     session: DashboardSession,

@@ -10,16 +10,20 @@ export interface LoginRevocation {
   readonly until: number
 }
 
+/** A page of revocations; `number` is the cursor for the next one. */
+interface RevocationPage {
+  readonly endings: readonly LoginRevocation[]
+  readonly number: number
+  readonly more: boolean
+}
+
 /** Log-in state that nodes share: used one-time values and revocations. Rows expire, and none is a resource. */
 export interface LoginRecords {
   /** True for the first use of an id on any node until it expires. */
   use(id: string, options: { now: number; until: number }): Promise<boolean>
   end(revocation: LoginRevocation): Promise<void>
   /** Revocations after a number, oldest first; starts over when the database was restored to before that number. */
-  endingsAfter(
-    number: number,
-    limit: number,
-  ): Promise<{ endings: readonly LoginRevocation[]; number: number; more: boolean }>
+  endingsAfter(number: number, limit: number): Promise<RevocationPage>
   purge(now: number): Promise<void>
 }
 
@@ -59,7 +63,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
       }),
 
     endingsAfter: (number, limit) =>
-      query(async (sql) => {
+      query(async (sql): Promise<RevocationPage> => {
         const after = (await lastRevocationNumber(sql)) < number ? 0 : number
         const rows = await sql.all(
           'SELECT place, subject, at, expires_at, number FROM login_endings WHERE number > ? ORDER BY number LIMIT ?',

@@ -63,8 +63,11 @@ export function decideNameClaim(
   wallMs: number,
   spans: NameSpans,
 ): NameClaimDecision {
-  const reject = (reason: 'held' | 'kept' | 'cooldown', holders: readonly NameClaim[] = []) => ({
-    granted: false as const,
+  const reject = (
+    reason: 'held' | 'kept' | 'cooldown',
+    holders: readonly NameClaim[] = [],
+  ): Extract<NameClaimOutcome, { granted: false }> => ({
+    granted: false,
     because: reason,
     holders: holders.map(({ session, credential }) => ({ session, credential })),
   })
