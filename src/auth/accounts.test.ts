@@ -9,17 +9,17 @@ const { fresh } = await shareApi()
 test('an account comes with an administrator, a key and an authtoken that work', async () => {
   const api = await fresh()
 
-  const made = await createAccount(api.store, {
+  const account = await createAccount(api.store, {
     name: 'third',
     email: 'third@example.com',
     clock: systemClock,
   })
 
-  const call = api.client(made.apiKey.reveal())
+  const call = api.client(account.apiKey.reveal())
   const { body } = await call('GET', '/users')
   assert.deepEqual(
     body.users.map(({ id, email, role }: Record<string, string>) => [id, email, role]),
-    [[made.userId, 'third@example.com', 'admin']],
+    [[account.userId, 'third@example.com', 'admin']],
   )
   assert.equal((await call('GET', '/api_keys')).body.keys[0].token, null)
   assert.equal((await call('GET', '/credentials')).body.credentials.length, 1)
@@ -27,12 +27,12 @@ test('an account comes with an administrator, a key and an authtoken that work',
 
 test('the name of an account is its own', async () => {
   const api = await fresh()
-  const again = { name: 'ACCOUNT-1', email: 'x@example.com', clock: systemClock }
-  const before = await api.store.revision()
+  const duplicate = { name: 'ACCOUNT-1', email: 'x@example.com', clock: systemClock }
+  const revision = await api.store.revision()
 
-  await assert.rejects(createAccount(api.store, again), { name: 'NameTaken' })
+  await assert.rejects(createAccount(api.store, duplicate), { name: 'NameTaken' })
 
-  assert.equal(await api.store.revision(), before)
+  assert.equal(await api.store.revision(), revision)
 })
 
 test('the first account is found again', async () => {

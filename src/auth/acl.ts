@@ -16,30 +16,30 @@ export interface Acl {
  * allows nothing, but keeps its list from counting as empty.
  */
 export function compileAcl(rules: readonly string[]): Acl {
-  const parsed = rules.map(read)
-  const open = rules.length === 0 || parsed.some((rule) => rule?.kind === 'any')
+  const parsed = rules.map(parseRule)
+  const unrestricted = rules.length === 0 || parsed.some((rule) => rule?.kind === 'any')
   const patterns = parsed.flatMap((rule) => (rule?.kind === 'domain' ? [rule.pattern] : []))
   const addresses = parsed.flatMap((rule) => (rule?.kind === 'address' ? [`${rule.host}:${rule.port}`] : []))
   const labels = parsed.flatMap((rule) => (rule?.kind === 'label' ? [rule] : []))
 
   return {
     allowsName(host) {
-      const name = normal(host)
-      return name !== undefined && (open || patterns.some((pattern) => covers(pattern, name)))
+      const name = normalizeHost(host)
+      return name !== undefined && (unrestricted || patterns.some((pattern) => covers(pattern, name)))
     },
     allowsAddress(host, port) {
-      const name = normal(host)
-      return name !== undefined && (open || addresses.includes(`${name}:${port}`))
+      const name = normalizeHost(host)
+      return name !== undefined && (unrestricted || addresses.includes(`${name}:${port}`))
     },
-    allowsAnyAddress: () => open,
+    allowsAnyAddress: () => unrestricted,
     allowsLabel(key, value) {
-      if (open) return true
+      if (unrestricted) return true
       return labels.some((rule) => matches(rule.key, key) && matches(rule.value, value))
     },
   }
 }
 
-function read(rule: string): AclRule | undefined {
+function parseRule(rule: string): AclRule | undefined {
   try {
     return parseAclRule(rule)
   } catch {
@@ -47,7 +47,7 @@ function read(rule: string): AclRule | undefined {
   }
 }
 
-function normal(host: string): string | undefined {
+function normalizeHost(host: string): string | undefined {
   try {
     return parseDomain(host)
   } catch {

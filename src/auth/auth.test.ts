@@ -77,7 +77,7 @@ test('a deleted key is refused at once where it was deleted, and elsewhere withi
 test('what was read while a key was being revoked is not remembered', async () => {
   const { api } = await start()
   const { id, token } = await api.call.create('/api_keys', {})
-  const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()
   let reading = () => {}
   const started = new Promise<void>((resolve) => {
     reading = resolve
@@ -87,11 +87,11 @@ test('what was read while a key was being revoked is not remembered', async () =
       ...api.store,
       lastKnown: {
         ...api.store.lastKnown,
-        async get(...asked) {
-          const row = await api.store.lastKnown.get(...asked)
-          if (asked[0] === 'api_keys') {
+        async get(...args) {
+          const row = await api.store.lastKnown.get(...args)
+          if (args[0] === 'api_keys') {
             reading()
-            await held
+            await gate
           }
           return row
         },
@@ -103,7 +103,7 @@ test('what was read while a key was being revoked is not remembered', async () =
 
   await api.call('DELETE', `/api_keys/${id}`)
   slow.forget(id)
-  letGo()
+  openGate()
   await looking
 
   assert.equal(await slow.apiKey(token), undefined)

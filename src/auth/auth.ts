@@ -44,30 +44,30 @@ export interface Auth {
 }
 
 // A revoked key may live this long on other nodes (P41 allows 5 s); on the node that revoked it, `forget` ends it at once.
-const REMEMBER_MS = 2000
-const REMEMBER_AT_MOST = 10_000
+const CACHE_TTL_MS = 2000
+const MAX_CACHED = 10_000
 
 // Accounts are made by the operator: more than these hold the same key only in error.
 const MAX_KEY_HOLDERS = 1000
-const NAMES_A_HOLDER = /^(ac|sshcr)_[0-9A-Za-z]{27}$/
+const HOLDER_ID = /^(ac|sshcr)_[0-9A-Za-z]{27}$/
 
 type Holder = Awaited<ReturnType<Reader['holder']>>
 /** Looks a credential up, in the database or in its local copy. */
 type FindHolder = (reader: Reader) => Promise<Holder>
 
 /** The holder of an SSH key that a user name selects. Ids grow with time, so a later account never displaces an earlier one. */
-function namedHolder(holders: NonNullable<Holder>[], userName: string): Holder {
-  if (NAMES_A_HOLDER.test(userName))
+function selectHolder(holders: NonNullable<Holder>[], userName: string): Holder {
+  if (HOLDER_ID.test(userName))
     return holders.find(({ account, id }) => account === userName || id === userName)
   return holders.toSorted((one, other) => (one.id < other.id ? -1 : 1))[0]
 }
 
 /** Recognises credentials by the digest of their token. */
 export function createAuth({ store, clock = systemClock }: { store: Store; clock?: Clock }): Auth {
-  const remembered = new Map<string, { principal: Principal; until: number }>()
-  let forgotten = 0
+  const cache = new Map<string, { principal: Principal; until: number }>()
+  let currentGeneration = 0
 
-  async function ownerOf(
+  async function findOwner(
     accountId: string,
     ownerId: string,
     reader: Reader = store,
@@ -87,18 +87,18 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
    * say that a token is unknown, since an agent gives up on that. Until it is back such a token is refused as
    * unavailable.
    */
-  async function credentialRow(kind: string, find: FindHolder): Promise<Row | undefined> {
+  async function findCredential(kind: string, find: FindHolder): Promise<Row | undefined> {
     const { lastKnown } = store
     const holder = (await find(lastKnown)) ?? (await find(store))
     if (holder === undefined || holder.kind !== kind) return undefined
     return lastKnown.get(kind, holder.account, holder.id)
   }
 
-  async function tunnelPrincipal(kind: string, find: FindHolder): Promise<TunnelPrincipal | undefined> {
-    const row = await credentialRow(kind, find)
+  async function toTunnelPrincipal(kind: string, find: FindHolder): Promise<TunnelPrincipal | undefined> {
+    const row = await findCredential(kind, find)
     if (row === undefined) return undefined
     const ownerId = row.data.owner_id as string
-    if (!(await ownerOf(row.account, ownerId, store.lastKnown)).active) return undefined
+    if (!(await findOwner(row.account, ownerId, store.lastKnown)).active) return undefined
     return { accountId: row.account, credentialId: row.id, ownerId, acl: row.data.acl as string[] }
   }
 
@@ -106,47 +106,47 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
     async apiKey(token) {
       if (!isTokenShaped(token)) return undefined
       const digest = tokenDigest(token)
-      const known = remembered.get(digest)
-      if (known !== undefined && known.until > clock.monotonic()) return known.principal
+      const cached = cache.get(digest)
+      if (cached !== undefined && cached.until > clock.monotonic()) return cached.principal
 
-      remembered.delete(digest)
-      const asOf = forgotten
-      const row = await credentialRow('api_keys', (reader) => reader.holder('api_token', digest))
+      cache.delete(digest)
+      const startGeneration = currentGeneration
+      const row = await findCredential('api_keys', (reader) => reader.holder('api_token', digest))
       if (row === undefined) return undefined
       const ownerId = row.data.owner_id as string
       const principal = {
         accountId: row.account,
         credentialId: row.id,
         ownerId,
-        ...(await ownerOf(row.account, ownerId, store.lastKnown)),
+        ...(await findOwner(row.account, ownerId, store.lastKnown)),
       }
       // What was read while something was being revoked may be what was revoked.
-      if (asOf !== forgotten) return principal
-      if (remembered.size >= REMEMBER_AT_MOST) remembered.clear()
-      remembered.set(digest, { principal, until: clock.monotonic() + REMEMBER_MS })
+      if (startGeneration !== currentGeneration) return principal
+      if (cache.size >= MAX_CACHED) cache.clear()
+      cache.set(digest, { principal, until: clock.monotonic() + CACHE_TTL_MS })
       return principal
     },
 
     async authtoken(token) {
       if (!isTokenShaped(token)) return undefined
       const digest = tokenDigest(token)
-      return tunnelPrincipal('credentials', (reader) => reader.holder('authtoken', digest))
+      return toTunnelPrincipal('credentials', (reader) => reader.holder('authtoken', digest))
     },
 
-    owner: (accountId, ownerId) => ownerOf(accountId, ownerId),
+    owner: (accountId, ownerId) => findOwner(accountId, ownerId),
 
-    generation: () => forgotten,
+    generation: () => currentGeneration,
 
     sshKey: (fingerprint, userName) =>
-      tunnelPrincipal('ssh_credentials', async (reader) =>
-        namedHolder(await reader.holdersBelow('ssh_key', fingerprint, MAX_KEY_HOLDERS), userName),
+      toTunnelPrincipal('ssh_credentials', async (reader) =>
+        selectHolder(await reader.holdersBelow('ssh_key', fingerprint, MAX_KEY_HOLDERS), userName),
       ),
 
     forget(credentialId) {
-      forgotten += 1
-      for (const [digest, { principal }] of remembered)
+      currentGeneration += 1
+      for (const [digest, { principal }] of cache)
         if (principal.credentialId === credentialId || principal.ownerId === credentialId)
-          remembered.delete(digest)
+          cache.delete(digest)
     },
   }
 }

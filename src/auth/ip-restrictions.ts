@@ -19,7 +19,7 @@ export function createIpRestrictions({ store }: { store: Store }): IpRestriction
   const rows = new Map<string, Row>()
   const byAccount = new Map<string, Set<string>>()
   let compiled = new Map<string, Map<string, Admits>>()
-  let following: { stop(): void } | undefined
+  let subscription: { stop(): void } | undefined
 
   function put(row: Row): void {
     rows.set(row.id, row)
@@ -53,16 +53,16 @@ export function createIpRestrictions({ store }: { store: Store }): IpRestriction
   }
 
   function compile(accountId: string): Map<string, Admits> {
-    const own = [...(byAccount.get(accountId) ?? [])].map((id) => rows.get(id)!)
-    const rules = own.filter(({ kind }) => kind === 'ip_policy_rules')
+    const accountRows = [...(byAccount.get(accountId) ?? [])].map((id) => rows.get(id)!)
+    const rules = accountRows.filter(({ kind }) => kind === 'ip_policy_rules')
     const restrictions = new Map<string, Admits>()
-    for (const { kind, data } of own) {
+    for (const { kind, data } of accountRows) {
       if (kind !== 'ip_restrictions' || data.enforced !== true) continue
       const policies = data.ip_policy_ids as string[]
-      const chosen = rules.filter((rule) => policies.includes(rule.data.ip_policy_id as string))
+      const policyRules = rules.filter((rule) => policies.includes(rule.data.ip_policy_id as string))
       restrictions.set(
         data.type as string,
-        compileRules(chosen.map((rule) => rule.data as unknown as IpRule)),
+        compileRules(policyRules.map((rule) => rule.data as unknown as IpRule)),
       )
     }
     return restrictions
@@ -70,9 +70,9 @@ export function createIpRestrictions({ store }: { store: Store }): IpRestriction
 
   return {
     async start() {
-      following = await store.follow(KINDS, follower)
+      subscription = await store.follow(KINDS, follower)
     },
-    stop: () => following?.stop(),
+    stop: () => subscription?.stop(),
     admits(accountId, use, address) {
       let restrictions = compiled.get(accountId)
       if (restrictions === undefined) {

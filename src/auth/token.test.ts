@@ -10,8 +10,8 @@ test('a token begins with its id and carries 256 random bits', () => {
   const tokens = Array.from({ length: 1000 }, () => mintToken(id).reveal())
 
   for (const token of tokens) {
-    const [own, secret = ''] = token.split('_')
-    assert.equal(`ak_${own}`, id)
+    const [prefix, secret = ''] = token.split('_')
+    assert.equal(`ak_${prefix}`, id)
     assert.ok(Math.log2(62 ** secret.length) >= 256)
     assert.ok(isTokenShaped(token))
   }

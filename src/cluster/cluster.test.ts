@@ -7,10 +7,10 @@ import { eventually } from '../../test/support/eventually.ts'
 import { call, MuxSession, typeBytes } from '../protocol/index.ts'
 import type { Visitor } from '../sessions/index.ts'
 import { NODE_NAME } from './link.ts'
-import { ca, session, startNode, tunnelAt } from './testing/node.ts'
+import { ca, session, startNode, tunnelSpec } from './testing/node.ts'
 import { PeerStream } from './wire.ts'
 
-const spec = tunnelAt('a')
+const spec = tunnelSpec('a')
 
 /** The list of nodes, without a database. */
 function createNodes() {
@@ -24,7 +24,11 @@ function createNodes() {
       if (address !== undefined) listed.set(id, this.via.get(id) ?? address)
       return [...listed]
         .filter(([other]) => other !== id && !this.hidden.has(other))
-        .map(([other, at]) => ({ id: other, address: at, agentAddress: `${other}.example.com:4443` }))
+        .map(([other, address]) => ({
+          id: other,
+          address,
+          agentAddress: `${other}.example.com:4443`,
+        }))
     },
     lastKnown: async () => [],
     async leave(id: string) {
@@ -36,9 +40,9 @@ function createNodes() {
 test('a node that starts knows at once what is online elsewhere, with the ids it has there', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
-  const own = session('ts_1')
-  first.registry.addSession(own)
-  const tunnel = first.registry.bind(own, spec)
+  const agentSession = session('ts_1')
+  first.registry.addSession(agentSession)
+  const tunnel = first.registry.bind(agentSession, spec)
 
   const { registry } = await startNode(t, nodes, 'two')
 
@@ -53,12 +57,12 @@ test('a tunnel whose description is longer than the window of a stream is known 
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   const second = await startNode(t, nodes, 'two')
-  const own = session('ts_1')
+  const agentSession = session('ts_1')
   const metadata = 'm'.repeat(600 * 1024)
-  first.registry.addSession(own)
+  first.registry.addSession(agentSession)
 
-  first.registry.bind(own, { ...spec, metadata })
-  first.registry.bind(own, tunnelAt('b'))
+  first.registry.bind(agentSession, { ...spec, metadata })
+  first.registry.bind(agentSession, tunnelSpec('b'))
 
   await eventually(
     () => second.registry.find('http', 'b.example.com') !== undefined,
@@ -80,10 +84,10 @@ for (const [what, fences] of Object.entries({
     second.registry.addSession({ ...other, accountId: 'ac_2', credentialId: 'cr_2' })
     const [lower, higher] = fences as [number, number]
     // Both bind before either has heard of the other.
-    const older = first.registry.bind(one, { ...spec, known: { id: 'tn_1', startedAt: 1 }, fence: lower })
+    const older = first.registry.bind(one, { ...spec, identity: { id: 'tn_1', startedAt: 1 }, fence: lower })
     const newer = second.registry.bind(second.registry.session('ac_2', 'ts_2')!, {
       ...spec,
-      known: { id: 'tn_2', startedAt: 2 },
+      identity: { id: 'tn_2', startedAt: 2 },
       fence: higher,
     })
     const winner = higher > lower ? newer : older
@@ -93,8 +97,8 @@ for (const [what, fences] of Object.entries({
         () => registry.find('http', 'a.example.com')?.id === winner.id,
         'both nodes agree on the winner',
       )
-    const left = [...first.registry.tunnelsIn(one), ...second.registry.tunnelsOf('ac_2')]
-    assert.ok(left.every(({ id }) => id === winner.id))
+    const remaining = [...first.registry.tunnelsIn(one), ...second.registry.tunnelsOf('ac_2')]
+    assert.ok(remaining.every(({ id }) => id === winner.id))
   })
 
 test('what comes and goes is followed, and told to nobody a second time', async (t) => {
@@ -102,13 +106,13 @@ test('what comes and goes is followed, and told to nobody a second time', async 
   const first = await startNode(t, nodes, 'one')
   const second = await startNode(t, nodes, 'two')
   const third = await startNode(t, nodes, 'three')
-  const own = session('ts_1')
+  const agentSession = session('ts_1')
   const served = () => [second, third].map(({ registry }) => registry.tunnelsOf('ac_1').length).join()
 
-  first.registry.addSession(own)
-  first.registry.bind(own, spec)
+  first.registry.addSession(agentSession)
+  first.registry.bind(agentSession, spec)
   await eventually(() => served() === '1,1', 'both show it')
-  first.registry.removeSession(own, 'orderly')
+  first.registry.removeSession(agentSession, 'orderly')
 
   await eventually(() => served() === '0,0', 'both forget it')
   assert.deepEqual(second.registry.sessionsOf('ac_1'), [])
@@ -117,11 +121,11 @@ test('what comes and goes is followed, and told to nobody a second time', async 
 test('a stream to a tunnel that cannot be opened ends as broken', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
-  const own = session('ts_1')
-  first.registry.addSession(own)
-  first.registry.bind(own, spec)
+  const agentSession = session('ts_1')
+  first.registry.addSession(agentSession)
+  first.registry.bind(agentSession, spec)
   const { registry } = await startNode(t, nodes, 'two')
-  const visitor: Visitor = {
+  const client: Visitor = {
     clientAddress: '192.0.2.9:1',
     serverAddress: '192.0.2.1:80',
     proto: 'http',
@@ -129,7 +133,7 @@ test('a stream to a tunnel that cannot be opened ends as broken', async (t) => {
     passthroughTls: false,
   }
 
-  const stream = registry.find('http', 'a.example.com')!.open(visitor)
+  const stream = registry.find('http', 'a.example.com')!.open(client)
   const ended = new Promise<Error | undefined>((resolve) => {
     stream.sink = { onData() {}, onEnd() {}, onDrain() {}, onClose: resolve }
   })
@@ -148,7 +152,7 @@ test('a process that does not know the secret of the database sees and opens not
   await once(socket, 'secureConnect')
   const link = new MuxSession(socket, { role: 'client', onStream() {}, onClose() {} })
 
-  const refused = await call(link, PeerStream.Hello, { secret: 'bm8=' }, 2000)
+  const response = await call(link, PeerStream.Hello, { secret: 'bm8=' }, 2000)
   const watch = link.open(typeBytes(PeerStream.Watch))
   const ended = new Promise<Error | undefined>((resolve) => {
     watch.sink = {
@@ -159,7 +163,7 @@ test('a process that does not know the secret of the database sees and opens not
     }
   })
 
-  assert.match(String(refused.Error), /secret/)
+  assert.match(String(response.Error), /secret/)
   assert.ok((await ended) instanceof Error)
   assert.deepEqual(stranger.registry.sessionsOf('ac_1'), [])
 })
@@ -184,13 +188,13 @@ test('a node that the list forgets for a while keeps its link, and is linked onc
   const nodes = createNodes()
   const limits = { silenceMs: 1000 }
   const first = await startNode(t, nodes, 'one', { limits })
-  const own = session('ts_1')
-  first.registry.addSession(own)
-  first.registry.bind(own, spec)
+  const agentSession = session('ts_1')
+  first.registry.addSession(agentSession)
+  first.registry.bind(agentSession, spec)
   const second = await startNode(t, nodes, 'two', { limits })
-  const shown = () => second.registry.find('http', 'a.example.com')
-  await eventually(() => shown() !== undefined, 'the tunnel is shown')
-  const tunnel = shown()
+  const remoteTunnel = () => second.registry.find('http', 'a.example.com')
+  await eventually(() => remoteTunnel() !== undefined, 'the tunnel is shown')
+  const tunnel = remoteTunnel()
   const beats = countBeats(nodes)
 
   nodes.hidden.add('one')
@@ -198,8 +202,8 @@ test('a node that the list forgets for a while keeps its link, and is linked onc
   nodes.hidden.clear()
   await beats.more(300)
 
-  assert.equal(shown(), tunnel, 'the same mirror, over the same link')
-  assert.deepEqual(own.ended, [])
+  assert.equal(remoteTunnel(), tunnel, 'the same mirror, over the same link')
+  assert.deepEqual(agentSession.ended, [])
 })
 
 test('a node that has gone is forgotten once the list has been without it for long enough', async (t) => {
@@ -217,22 +221,22 @@ test('a node that has gone is forgotten once the list has been without it for lo
 test('a node that is restarted at its address is linked once, under its new id', async (t) => {
   const nodes = createNodes()
   const second = await startNode(t, nodes, 'two')
-  const before = await startNode(t, nodes, 'one')
-  const port = portOf(before.cluster.address!)
-  await before.stop()
+  const firstRun = await startNode(t, nodes, 'one')
+  const port = portOf(firstRun.cluster.address!)
+  await firstRun.stop()
   // As after a crash: its row is still there.
   await nodes.beat({ id: 'one', address: `127.0.0.1:${port}` })
-  const after = await startNode(t, nodes, 'one again', { port })
-  const own = session('ts_1')
-  after.registry.addSession(own)
-  after.registry.bind(own, spec)
+  const secondRun = await startNode(t, nodes, 'one again', { port })
+  const agentSession = session('ts_1')
+  secondRun.registry.addSession(agentSession)
+  secondRun.registry.bind(agentSession, spec)
   await eventually(() => second.registry.find('http', 'a.example.com') !== undefined, 'it is linked')
   const tunnel = second.registry.find('http', 'a.example.com')
 
   await countBeats(nodes).more(100)
 
   assert.equal(second.registry.find('http', 'a.example.com'), tunnel)
-  assert.deepEqual(own.ended, [])
+  assert.deepEqual(agentSession.ended, [])
 })
 
 test('nodes that cannot reach each other for a while end nothing, and link again', async (t) => {
@@ -243,10 +247,10 @@ test('nodes that cannot reach each other for a while end nothing, and link again
     nodes.via.set(id, `127.0.0.1:${relay.port}`)
     const node = await startNode(t, nodes, id, { limits })
     relay.target = portOf(node.cluster.address!)
-    const own = session(`ts_${id}`)
-    node.registry.addSession(own)
-    node.registry.bind(own, tunnelAt(id))
-    return { ...node, own, relay }
+    const agentSession = session(`ts_${id}`)
+    node.registry.addSession(agentSession)
+    node.registry.bind(agentSession, tunnelSpec(id))
+    return { ...node, agentSession, relay }
   }
   const started = [await startCutOff('one'), await startCutOff('two')]
   const routes = () =>
@@ -261,7 +265,7 @@ test('nodes that cannot reach each other for a while end nothing, and link again
 
   await eventually(() => routes() === 4, 'both serve both again', 20_000)
   assert.deepEqual(
-    started.flatMap(({ own }) => own.ended),
+    started.flatMap(({ agentSession }) => agentSession.ended),
     [],
   )
 })
@@ -303,9 +307,9 @@ function countBeats(nodes: ReturnType<typeof createNodes>) {
     return beat.call(this, self)
   }
   return {
-    async more(wanted: number) {
-      const end = count + wanted
-      await eventually(() => count >= end, `${wanted} beats`, 20_000)
+    async more(expected: number) {
+      const end = count + expected
+      await eventually(() => count >= end, `${expected} beats`, 20_000)
     },
   }
 }

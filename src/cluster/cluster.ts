@@ -9,7 +9,7 @@ import type { Secret } from '../base/secret.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
 import { Offers } from './registry-publisher.ts'
-import { Settling } from './settling.ts'
+import { StabilityWindow } from './settling.ts'
 
 /** A node as the list has it. */
 interface ListedNode extends Peer {
@@ -64,7 +64,7 @@ export interface ClusterLimits {
 const MAX_LINKS = 256
 
 /** How long last words may take. */
-const CLOSE_MS = 1000
+const CLOSE_TIMEOUT_MS = 1000
 
 const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, introductionMs: 3000 }
 
@@ -76,32 +76,32 @@ export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
   const { beatMs, silenceMs, drainMs, introductionMs } = { ...LIMITS, ...options.limits }
   const secret = options.secret.reveal()
-  const offers = new Offers({ id, silenceMs, secret, clock, log, released: options.released })
+  const publisher = new Offers({ id, silenceMs, secret, clock, log, released: options.released })
   const links = new Map<string, Link>()
-  const settling = new Settling(clock, silenceMs)
+  const stability = new StabilityWindow(clock, silenceMs)
   let listed: readonly ListedNode[] = []
   const sockets = new Set<TLSSocket>()
   /** Every connection there is, also those that never get as far as TLS. */
-  const arriving = new Set<Socket>()
+  const rawSockets = new Set<Socket>()
   let server: Server | undefined
   let address: string | undefined
   let timer: NodeJS.Timeout | undefined
-  let beating: Promise<void> = Promise.resolve()
+  let currentBeat: Promise<void> = Promise.resolve()
   let stopped = true
-  let leaving = false
-  let interrupted = false
+  let signedOff = false
+  let listUnavailable = false
 
   async function open(): Promise<void> {
     if (options.listen === undefined) return
     server = createServer(
       {
-        SNICallback: (_name, answer) => answer(null, options.secureContext()),
+        SNICallback: (_name, callback) => callback(null, options.secureContext()),
         minVersion: 'TLSv1.3',
         handshakeTimeout: silenceMs,
       },
       (socket) => {
         socket.on('error', (error) => log.debug({ err: error }, 'peer connection failed'))
-        offers.serve(socket)
+        publisher.serve(socket)
       },
     )
     server.on('tlsClientError', (error, socket) => {
@@ -112,8 +112,8 @@ export function createCluster(options: ClusterOptions) {
     server.on('connection', (raw) => {
       if (!admission.admit(raw)) return
       raw.setNoDelay(true)
-      arriving.add(raw)
-      raw.once('close', () => arriving.delete(raw))
+      rawSockets.add(raw)
+      raw.once('close', () => rawSockets.delete(raw))
     })
     server.on('secureConnection', (socket) => {
       sockets.add(socket)
@@ -128,67 +128,67 @@ export function createCluster(options: ClusterOptions) {
   /** Says that this node is alive, and links with those that are. */
   async function beat(): Promise<readonly Promise<void>[]> {
     const self = { id, address, agentAddress: options.agentAddress?.() }
-    const expire = settling.settled
+    const expire = stability.isStable
     const peers = await nodes.beat(self, { ttlMs: silenceMs, expire })
     // Judged again: a beat that hung says as little about the others as one that failed.
-    const complete = expire && settling.settled
-    settling.beat()
-    return link(peers, complete)
+    const complete = expire && stability.isStable
+    stability.recordHeartbeat()
+    return reconcileLinks(peers, complete)
   }
 
   /** Keeps one link to each peer. A list that is not known to be complete ends none. */
-  function link(peers: readonly ListedNode[], complete: boolean): readonly Promise<void>[] {
+  function reconcileLinks(peers: readonly ListedNode[], complete: boolean): readonly Promise<void>[] {
     const ids = new Set(peers.map((peer) => peer.id))
     const missing = listed.filter((peer) => !ids.has(peer.id))
     listed = complete ? peers : [...peers, ...missing]
-    if (complete) for (const peer of missing) links.get(peer.id)?.unlisted()
+    if (complete) for (const peer of missing) links.get(peer.id)?.markUnlisted()
     return peers.map((peer) => {
-      const known = links.get(peer.id)
-      known?.listed(peer.address)
-      return (known ?? follow(peer)).introduced
+      const existing = links.get(peer.id)
+      existing?.markListed(peer.address)
+      return (existing ?? createLink(peer)).synced
     })
   }
 
-  function follow(peer: Peer): Link {
+  function createLink(peer: Peer): Link {
     const link = new Link(peer, {
       ...{ registry, secret, beatMs, silenceMs, clock, log },
       authorityPem: options.authorityPem,
-      onGone: () => links.delete(peer.id),
+      onRemoved: () => links.delete(peer.id),
     })
     links.set(peer.id, link)
     return link
   }
 
-  function plan(): void {
+  function scheduleBeat(): void {
     timer = setTimeout(() => {
-      beating = beat()
+      currentBeat = beat()
         .then(
           () => {
-            interrupted = false
+            listUnavailable = false
           },
           (error) => {
             // Links stay as they are: without the database nobody can say who has gone.
-            if (!interrupted) log.warn({ err: error }, 'node list unavailable')
-            interrupted = true
+            if (!listUnavailable) log.warn({ err: error }, 'node list unavailable')
+            listUnavailable = true
           },
         )
         .then(() => {
-          if (!leaving) plan()
+          if (!signedOff) scheduleBeat()
         })
     }, beatMs)
     timer.unref()
   }
 
   async function signOff(): Promise<void> {
-    leaving = true
+    signedOff = true
     clearTimeout(timer)
-    await beating
+    await currentBeat
     await nodes.leave(id).catch((error) => log.debug({ err: error }, 'this node could not sign off'))
   }
 
   return {
     /** A session or tunnel of this node came or went. */
-    onLive: (event: LiveEvent) => offers.onLive(event),
+    onLive: (event: LiveEvent) => publisher.onLive(event),
 
     /** Where others reach this node. */
     get address() {
@@ -210,22 +210,22 @@ export function createCluster(options: ClusterOptions) {
       stopped = false
       await open()
       // A node that comes up while the database is away goes to those who were there before.
-      const introductions = await beat().catch(async (error) => {
+      const syncs = await beat().catch(async (error) => {
         log.warn({ err: error }, 'node list unavailable')
-        return link(await nodes.lastKnown(), false)
+        return reconcileLinks(await nodes.lastKnown(), false)
       })
-      const late = new Promise((resolve) => {
+      const timeout = new Promise((resolve) => {
         setTimeout(resolve, introductionMs).unref()
       })
-      await Promise.race([Promise.all(introductions), late])
-      plan()
+      await Promise.race([Promise.all(syncs), timeout])
+      scheduleBeat()
     },
 
     /** Signs off, and lets visitors of other nodes finish. */
     async drain(): Promise<void> {
       if (stopped) return
       await signOff()
-      await offers.idle(drainMs)
+      await publisher.drain(drainMs)
     },
 
     async stop(): Promise<void> {
@@ -234,16 +234,16 @@ export function createCluster(options: ClusterOptions) {
       stopped = true
       for (const link of links.values()) link.close()
       links.clear()
-      offers.close()
+      publisher.close()
       if (server === undefined) return
       const closed = once(server, 'close')
       server.close()
       for (const socket of sockets) socket.destroySoon()
-      const over = setTimeout(() => {
-        for (const socket of arriving) socket.destroy()
-      }, CLOSE_MS)
+      const closeTimer = setTimeout(() => {
+        for (const socket of rawSockets) socket.destroy()
+      }, CLOSE_TIMEOUT_MS)
       await closed
-      clearTimeout(over)
+      clearTimeout(closeTimer)
     },
   }
 }

@@ -8,13 +8,13 @@ const SYN = 2
 
 test('lines are read however they are cut, and what follows the last goes to the next sink', async (t) => {
   const lines: unknown[] = []
-  const rest: string[] = []
+  const remaining: string[] = []
   const wire = createWire(t, 'server', true, (stream) => {
     stream.sink = new LineReader(stream, (line) => {
       lines.push(line)
       if (lines.length < 3) return
       stream.sink = {
-        onData: (chunk) => void rest.push(chunk.toString()),
+        onData: (chunk) => void remaining.push(chunk.toString()),
         onEnd() {},
         onDrain() {},
         onClose() {},
@@ -25,10 +25,10 @@ test('lines are read however they are cut, and what follows the last goes to the
   wire.send(frame(1, SYN, 3, Buffer.from('{"a":1}\n{"b"')))
   for (const byte of Buffer.from(':2}\n{"c":')) wire.send(frame(1, 0, 3, Buffer.from([byte])))
   wire.send(frame(1, 0, 3, Buffer.from('3}\nrest')))
-  await eventually(() => rest.length > 0, 'the rest')
+  await eventually(() => remaining.length > 0, 'the rest')
 
   assert.deepEqual(lines, [{ a: 1 }, { b: 2 }, { c: 3 }])
-  assert.deepEqual(rest, ['rest'])
+  assert.deepEqual(remaining, ['rest'])
 })
 
 test('a line that was begun and is not completed in time ends its stream', async (t) => {

@@ -17,9 +17,9 @@ export class LineReader<T> implements StreamSink {
   readonly #onLine: (value: T) => void
   readonly #onClose: (error?: Error) => void
   readonly #timeoutMs: number
-  readonly #held = new ByteQueue()
+  readonly #buffer = new ByteQueue()
   /** Ends a line that was begun. */
-  #late: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
 
   constructor(
     stream: MuxStream,
@@ -34,11 +34,11 @@ export class LineReader<T> implements StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    const searched = this.#held.length
+    const bufferedBytes = this.#buffer.length
     // Granted as soon as it is held: a line may be longer than the window of the stream.
-    let granted = searched
-    let bytes = this.#held.join(chunk)
-    for (let end = bytes.indexOf(LINE_END, searched); end !== -1; end = bytes.indexOf(LINE_END)) {
+    let consumedBytes = bufferedBytes
+    let bytes = this.#buffer.join(chunk)
+    for (let end = bytes.indexOf(LINE_END, bufferedBytes); end !== -1; end = bytes.indexOf(LINE_END)) {
       let value: T
       try {
         value = JSON.parse(bytes.toString('utf8', 0, end))
@@ -46,12 +46,12 @@ export class LineReader<T> implements StreamSink {
         this.#stream.reset(error as Error)
         return
       }
-      this.#stream.consumed(end + 1 - granted)
-      granted = 0
-      clearTimeout(this.#late)
-      this.#late = undefined
+      this.#stream.consumed(end + 1 - consumedBytes)
+      consumedBytes = 0
+      clearTimeout(this.#timer)
+      this.#timer = undefined
       // The queue lets go of its memory, which `bytes` goes on using.
-      this.#held.take()
+      this.#buffer.take()
       bytes = bytes.subarray(end + 1)
       this.#onLine(value)
       if (this.#stream.sink !== this) {
@@ -61,9 +61,9 @@ export class LineReader<T> implements StreamSink {
     }
     if (bytes.length > MAX_LINE_BYTES) this.#stream.reset(new RangeError('A line is too long.'))
     else if (bytes.length > 0) {
-      this.#held.keep(bytes)
-      this.#stream.consumed(bytes.length - granted)
-      this.#late ??= setTimeout(
+      this.#buffer.keep(bytes)
+      this.#stream.consumed(bytes.length - consumedBytes)
+      this.#timer ??= setTimeout(
         () => this.#stream.reset(new Error('A line was not completed in time.')),
         this.#timeoutMs,
       )
@@ -77,8 +77,8 @@ export class LineReader<T> implements StreamSink {
   onDrain(): void {}
 
   onClose(error?: Error): void {
-    clearTimeout(this.#late)
-    this.#held.clear()
+    clearTimeout(this.#timer)
+    this.#buffer.clear()
     this.#onClose(error)
   }
 }

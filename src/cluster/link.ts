@@ -1,7 +1,7 @@
 import { connect, type TLSSocket } from 'node:tls'
 import { parseHostPort } from '../base/hostport.ts'
 import type { Logger } from '../base/log.ts'
-import { Mirror, type MirrorOptions } from './remote-registry.ts'
+import { RemoteRegistry, type RemoteRegistryOptions } from './remote-registry.ts'
 
 /** The name on the certificates that nodes show each other; no visitor can ask for it. */
 export const NODE_NAME = 'node.adit.internal'
@@ -13,11 +13,11 @@ export interface Peer {
   readonly address: string
 }
 
-export interface LinkOptions extends Omit<MirrorOptions, 'peerId' | 'onComplete' | 'onClose'> {
+export interface LinkOptions extends Omit<RemoteRegistryOptions, 'peerId' | 'onSynced' | 'onClose'> {
   readonly authorityPem: string
   readonly log: Logger
   /** The peer is neither listed nor connected any more. */
-  onGone(): void
+  onRemoved(): void
 }
 
 /**
@@ -26,10 +26,10 @@ export interface LinkOptions extends Omit<MirrorOptions, 'peerId' | 'onComplete'
  */
 export class Link {
   /** Resolves once everything online there is known here, or the first attempt has failed. */
-  readonly introduced: Promise<void>
+  readonly synced: Promise<void>
   readonly #id: string
   readonly #options: LinkOptions
-  readonly #introduce: () => void
+  readonly #markSynced: () => void
   #address: string
   #listed = true
   #closed = false
@@ -38,8 +38,8 @@ export class Link {
 
   constructor({ id, address }: Peer, options: LinkOptions) {
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.introduced = promise
-    this.#introduce = resolve
+    this.synced = promise
+    this.#markSynced = resolve
     this.#id = id
     this.#address = address
     this.#options = options
@@ -47,7 +47,7 @@ export class Link {
   }
 
   /** The list names the peer, at this address. */
-  listed(address: string): void {
+  markListed(address: string): void {
     this.#listed = true
     if (address === this.#address) return
     this.#address = address
@@ -55,9 +55,9 @@ export class Link {
   }
 
   /** The list does not name the peer. */
-  unlisted(): void {
+  markUnlisted(): void {
     this.#listed = false
-    if (this.#socket === undefined) this.#gone()
+    if (this.#socket === undefined) this.#remove()
   }
 
   close(): void {
@@ -73,7 +73,7 @@ export class Link {
     const { host, port } = parseHostPort(this.#address) ?? {}
     if (host === undefined || port === undefined) {
       log.warn(peer, 'peer address cannot be dialled')
-      this.#introduce()
+      this.#markSynced()
       return
     }
     const socket = connect({
@@ -86,25 +86,25 @@ export class Link {
     this.#socket = socket
     socket.setNoDelay(true)
     socket.on('error', (error) => log.debug({ ...peer, err: error }, 'peer link failed'))
-    new Mirror(socket, {
+    new RemoteRegistry(socket, {
       ...this.#options,
       peerId: this.#id,
-      onComplete: () => {
+      onSynced: () => {
         log.info(peer, 'peer linked')
-        this.#introduce()
+        this.#markSynced()
       },
       onClose: () => {
         this.#socket = undefined
-        this.#introduce()
+        this.#markSynced()
         if (this.#closed) return
         if (this.#listed) this.#retry = setTimeout(() => this.#dial(), beatMs)
-        else this.#gone()
+        else this.#remove()
       },
     })
   }
 
-  #gone(): void {
+  #remove(): void {
     this.close()
-    this.#options.onGone()
+    this.#options.onRemoved()
   }
 }

@@ -10,7 +10,7 @@ import { startPostgres } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openNodes, openStore } from '../store/index.ts'
-import { session, startNode, tunnelAt } from './testing/node.ts'
+import { session, startNode, tunnelSpec } from './testing/node.ts'
 
 /** A sixth of what nodes use: rows live for 1 s. */
 const LIMITS = { beatMs: 150, silenceMs: 1000 }
@@ -32,8 +32,8 @@ async function openList(t: TestContext, url: string) {
   return {
     ...nodes,
     beats,
-    async beat(...given: Parameters<typeof nodes.beat>) {
-      const peers = await nodes.beat(...given)
+    async beat(...args: Parameters<typeof nodes.beat>) {
+      const peers = await nodes.beat(...args)
       beats.done++
       return peers
     },
@@ -44,10 +44,10 @@ async function openList(t: TestContext, url: string) {
 async function startBoundNode(t: TestContext, url: string, name: string) {
   const list = await openList(t, url)
   const node = await startNode(t, list, name, { limits: LIMITS })
-  const own = session(`ts_${name}`)
-  node.registry.addSession(own)
-  node.registry.bind(own, tunnelAt(name))
-  return { ...node, own, list }
+  const agentSession = session(`ts_${name}`)
+  node.registry.addSession(agentSession)
+  node.registry.bind(agentSession, tunnelSpec(name))
+  return { ...node, agentSession, list }
 }
 
 /** How the database goes away, and how it comes back. */
@@ -88,7 +88,7 @@ for (const [manner, create] of Object.entries(outages))
       await eventually(() => missing().length === 0, 'every node knows every tunnel', PATIENCE_MS)
       const tunnels = () =>
         nodes.flatMap(({ registry }) => NAMES.map((name) => registry.find('http', `${name}.example.com`)))
-      const before = tunnels()
+      const initialTunnels = tunnels()
       const watching = watch(missing)
       t.after(watching.stop)
 
@@ -104,25 +104,25 @@ for (const [manner, create] of Object.entries(outages))
 
       assert.deepEqual(watching.stop(), [])
       assert.deepEqual(
-        nodes.flatMap(({ own }) => own.ended),
+        nodes.flatMap(({ agentSession }) => agentSession.ended),
         [],
       )
       assert.ok(
-        tunnels().every((tunnel, index) => tunnel === before[index]),
+        tunnels().every((tunnel, index) => tunnel === initialTunnels[index]),
         'links were kept, so each node still has the very same mirrors',
       )
     })
 
 /** Looks all the time, and answers with everything that was ever missing. */
 function watch(missing: () => string[]) {
-  const seen = new Set<string>()
+  const missingNames = new Set<string>()
   const timer = setInterval(() => {
-    for (const name of missing()) seen.add(name)
+    for (const name of missing()) missingNames.add(name)
   }, 5)
   return {
     stop() {
       clearInterval(timer)
-      return [...seen]
+      return [...missingNames]
     },
   }
 }

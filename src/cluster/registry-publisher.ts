@@ -20,15 +20,21 @@ import {
 } from '../protocol/index.ts'
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
 import { LineReader, writeLine } from './json-lines.ts'
-import { type Note, type OpenHeader, PeerStream, sessionNote, tunnelNote } from './wire.ts'
+import {
+  type OpenHeader,
+  PeerStream,
+  type RegistryEvent,
+  toSessionSnapshot,
+  toTunnelSnapshot,
+} from './wire.ts'
 
 /** As many as there may be visitors: they are told apart by their tunnels' own limits. */
 const MAX_STREAMS = 65_536
-const STREAMS_BEFORE_HELLO = 4
+const MAX_STREAMS_BEFORE_HELLO = 4
 /** An answer that pauses for longer than this counts as complete when a node stops. */
-const STILL_MS = 1000
+const IDLE_THRESHOLD_MS = 1000
 
-interface OffersOptions {
+interface RegistryPublisherOptions {
   /** The id of this node, so that a peer knows who has answered. */
   id: string
   /** Silence after which another node counts as gone. */
@@ -43,23 +49,23 @@ interface OffersOptions {
 
 /** The sessions and tunnels of this node, offered to the others. */
 export class Offers {
-  readonly #options: OffersOptions
+  readonly #options: RegistryPublisherOptions
   readonly #sessions = new Map<string, LiveSession>()
   readonly #tunnels = new Map<string, LiveTunnel>()
-  readonly #watches = new Set<MuxStream>()
+  readonly #watchers = new Set<MuxStream>()
   readonly #links = new Set<MuxSession>()
-  readonly #carried = new Set<Joined>()
+  readonly #relays = new Set<Joined>()
 
-  constructor(options: OffersOptions) {
+  constructor(options: RegistryPublisherOptions) {
     this.#options = options
   }
 
   /** Something came or went here. */
   onLive(event: LiveEvent): void {
-    const note = this.#keep(event)
+    const registryEvent = this.#record(event)
     fanOut(
-      this.#watches,
-      (watch) => writeLine(watch, note),
+      this.#watchers,
+      (watcher) => writeLine(watcher, registryEvent),
       (err) => this.#options.log.error({ err }, 'peer was not told of a change'),
     )
   }
@@ -67,7 +73,7 @@ export class Offers {
   /** Serves another node on its connection. */
   serve(transport: Duplex): void {
     const { clock, log, silenceMs } = this.#options
-    let known = false
+    let authenticated = false
     const link: MuxSession = new MuxSession(transport, {
       role: 'server',
       clock,
@@ -77,15 +83,15 @@ export class Offers {
           (type) => {
             if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
             else if (type === PeerStream.Hello)
-              stream.sink = this.#call(stream, (message) => {
+              stream.sink = this.#handleCall(stream, (message) => {
                 if (!this.#isPeer(message.secret))
                   throw new Refusal('The secret is not that of this database.')
-                known = true
-                clearTimeout(unknown)
+                authenticated = true
+                clearTimeout(helloTimer)
                 link.maxIncoming = MAX_STREAMS
                 return { node: this.#options.id }
               })
-            else if (known) this.#accept(type, stream)
+            else if (authenticated) this.#accept(type, stream)
             else stream.reset(new MuxError(ErrorCode.Protocol, 'Not introduced yet.'))
           },
           MESSAGE_TIMEOUT_MS,
@@ -93,14 +99,14 @@ export class Offers {
       },
       onClose: () => {
         watchdog.stop()
-        clearTimeout(unknown)
+        clearTimeout(helloTimer)
         this.#links.delete(link)
       },
-      onBug: (error) => log.error({ err: error }, 'a stream of another node failed'),
+      onInternalError: (error) => log.error({ err: error }, 'a stream of another node failed'),
     })
-    link.maxIncoming = STREAMS_BEFORE_HELLO
+    link.maxIncoming = MAX_STREAMS_BEFORE_HELLO
     // Bytes alone keep a link alive: who they are is due at once.
-    const unknown = setTimeout(() => {
+    const helloTimer = setTimeout(() => {
       link.close(ErrorCode.Protocol, `Not introduced within ${silenceMs} ms.`)
     }, silenceMs)
     const watchdog = new Watchdog(link, silenceMs, clock)
@@ -111,13 +117,13 @@ export class Offers {
    * Resolves once no visitor of another node is under way here, at the latest after this time. Streams that were
    * answered and have been still since are kept by the other node for its next visitor, and not waited for.
    */
-  async idle(waitMs: number): Promise<void> {
+  async drain(waitMs: number): Promise<void> {
     const deadline = this.#options.clock.monotonic() + waitMs
-    const seen = new Map<Joined, number>()
-    const isUnderWay = (joined: Joined) => joined.asked || seen.get(joined) !== joined.pieces
-    while ([...this.#carried].some(isUnderWay) && this.#options.clock.monotonic() < deadline) {
-      for (const joined of this.#carried) seen.set(joined, joined.pieces)
-      await delay(STILL_MS)
+    const lastChunks = new Map<Joined, number>()
+    const isActive = (relay: Joined) => relay.asked || lastChunks.get(relay) !== relay.pieces
+    while ([...this.#relays].some(isActive) && this.#options.clock.monotonic() < deadline) {
+      for (const relay of this.#relays) lastChunks.set(relay, relay.pieces)
+      await delay(IDLE_THRESHOLD_MS)
     }
   }
 
@@ -130,29 +136,29 @@ export class Offers {
   }
 
   #isPeer(secret: unknown): boolean {
-    const given = Buffer.from(String(secret), 'base64')
-    const { secret: own } = this.#options
-    return given.length === own.length && timingSafeEqual(given, own)
+    const presented = Buffer.from(String(secret), 'base64')
+    const { secret: expected } = this.#options
+    return presented.length === expected.length && timingSafeEqual(presented, expected)
   }
 
   #accept(type: number, stream: MuxStream): void {
     if (type === PeerStream.Watch) this.#watch(stream)
     else if (type === PeerStream.Open)
-      stream.sink = new LineReader<OpenHeader>(stream, (header) => this.#open(header, stream))
+      stream.sink = new LineReader<OpenHeader>(stream, (header) => this.#openStream(header, stream))
     else if (type === PeerStream.Command)
-      stream.sink = this.#call(stream, async ({ session, command }) => {
+      stream.sink = this.#handleCall(stream, async ({ session, command }) => {
         const outcome = await this.#sessions.get(String(session))?.command(command as Command)
         return { outcome: outcome ?? null }
       })
     else if (type === PeerStream.Probe)
-      stream.sink = this.#call(stream, async ({ session }) => {
+      stream.sink = this.#handleCall(stream, async ({ session }) => {
         const outcome = await this.#sessions.get(String(session))?.probe()
         // The other node claims the names next, so that their release has to be stored before.
         await this.#options.released?.()
         return { outcome: outcome ?? 'gone' }
       })
     else if (type === PeerStream.End)
-      stream.sink = this.#call(stream, ({ session, reason }) => {
+      stream.sink = this.#handleCall(stream, ({ session, reason }) => {
         this.#sessions.get(String(session))?.end(String(reason))
         return {}
       })
@@ -163,22 +169,22 @@ export class Offers {
     stream.sink = new LineReader(
       stream,
       () => {},
-      () => this.#watches.delete(stream),
+      () => this.#watchers.delete(stream),
     )
     stream.urgent = true
-    for (const session of this.#sessions.values()) writeLine(stream, { session: sessionNote(session) })
-    for (const tunnel of this.#tunnels.values()) writeLine(stream, { tunnel: tunnelNote(tunnel) })
-    writeLine(stream, { complete: true } satisfies Note)
-    this.#watches.add(stream)
+    for (const session of this.#sessions.values()) writeLine(stream, { session: toSessionSnapshot(session) })
+    for (const tunnel of this.#tunnels.values()) writeLine(stream, { tunnel: toTunnelSnapshot(tunnel) })
+    writeLine(stream, { complete: true } satisfies RegistryEvent)
+    this.#watchers.add(stream)
   }
 
-  #open({ tunnel: id, visitor }: OpenHeader, stream: MuxStream): void {
+  #openStream({ tunnel: id, visitor: client }: OpenHeader, stream: MuxStream): void {
     try {
       const tunnel = this.#tunnels.get(id)
       if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
-      this.#carried.add(
-        new Joined(stream, tunnel.open(visitor), (joined) => {
-          this.#carried.delete(joined)
+      this.#relays.add(
+        new Joined(stream, tunnel.open(client), (relay) => {
+          this.#relays.delete(relay)
         }),
       )
     } catch (error) {
@@ -186,23 +192,23 @@ export class Offers {
     }
   }
 
-  #call(stream: MuxStream, answer: (message: Record<string, unknown>) => object | Promise<object>) {
-    return new CallReader(stream, answer, (error) =>
+  #handleCall(stream: MuxStream, handler: (message: Record<string, unknown>) => object | Promise<object>) {
+    return new CallReader(stream, handler, (error) =>
       this.#options.log.error({ err: error }, 'a call of another node failed'),
     )
   }
 
-  #keep(event: LiveEvent): Note {
+  #record(event: LiveEvent): RegistryEvent {
     switch (event.what) {
       case 'session_started':
         this.#sessions.set(event.session.id, event.session)
-        return { session: sessionNote(event.session) }
+        return { session: toSessionSnapshot(event.session) }
       case 'session_stopped':
         this.#sessions.delete(event.session.id)
         return { sessionGone: event.session.id }
       case 'tunnel_started':
         this.#tunnels.set(event.tunnel.id, event.tunnel)
-        return { tunnel: tunnelNote(event.tunnel) }
+        return { tunnel: toTunnelSnapshot(event.tunnel) }
       case 'tunnel_stopped': {
         const { id, sessionId, bindId } = event.tunnel
         this.#tunnels.delete(id)

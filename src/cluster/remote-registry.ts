@@ -13,15 +13,21 @@ import type {
   Visitor,
 } from '../sessions/index.ts'
 import { LineReader } from './json-lines.ts'
-import { type Note, type OpenHeader, PeerStream, type SessionNote, type TunnelNote } from './wire.ts'
+import {
+  type OpenHeader,
+  PeerStream,
+  type RegistryEvent,
+  type SessionSnapshot,
+  type TunnelSnapshot,
+} from './wire.ts'
 
 /** Longer than an agent may take to answer a command. */
-const CALL_MS = 15_000
+const CALL_TIMEOUT_MS = 15_000
 
 /** A little longer than a session may take to give a sign of life. */
-const PROBE_CALL_MS = 2500
+const PROBE_CALL_TIMEOUT_MS = 2500
 
-export interface MirrorOptions {
+export interface RemoteRegistryOptions {
   /** The node that is to answer. */
   readonly peerId: string
   readonly registry: Registry
@@ -32,55 +38,55 @@ export interface MirrorOptions {
   readonly clock: Clock
   readonly log: Logger
   /** Everything that was online there is shown here now. */
-  onComplete(): void
+  onSynced(): void
   onClose(): void
 }
 
 /** The sessions and tunnels of another node, shown in our registry as long as the link to it stands. */
-export class Mirror {
-  readonly #options: MirrorOptions
+export class RemoteRegistry {
+  readonly #options: RemoteRegistryOptions
   readonly #link: MuxSession
   readonly #watchdog: Watchdog
   readonly #sessions = new Map<string, RemoteSession>()
   /** Tunnels that cannot be shown yet: the address has a holder here whose end is still on its way over another link. */
-  readonly #refused = new Map<string, TunnelNote>()
+  readonly #rejected = new Map<string, TunnelSnapshot>()
   #retry: NodeJS.Timeout | undefined
   /** Notes are taken in their order, also when one has to wait for a port. */
-  #taking: Promise<void> = Promise.resolve()
+  #applying: Promise<void> = Promise.resolve()
 
-  constructor(transport: Duplex, options: MirrorOptions) {
+  constructor(transport: Duplex, options: RemoteRegistryOptions) {
     const { clock, log, silenceMs, beatMs } = options
     this.#options = options
     this.#link = new MuxSession(transport, {
       role: 'client',
       clock,
       onStream: (stream) => stream.reset(),
-      onClose: () => this.#closed(),
-      onBug: (error) => log.error({ err: error }, 'a stream to another node failed'),
+      onClose: () => this.#onClosed(),
+      onInternalError: (error) => log.error({ err: error }, 'a stream to another node failed'),
     })
     this.#watchdog = new Watchdog(this.#link, silenceMs, clock)
-    void this.#begin(beatMs)
+    void this.#start(beatMs)
   }
 
   close(): void {
     this.#link.close()
   }
 
-  async #begin(beatMs: number): Promise<void> {
+  async #start(beatMs: number): Promise<void> {
     try {
-      const { Error: refused, node } = await this.#call(PeerStream.Hello, {
+      const { Error: rejection, node } = await this.#call(PeerStream.Hello, {
         secret: this.#options.secret.toString('base64'),
       })
-      if (refused !== undefined) throw new Refusal(String(refused))
+      if (rejection !== undefined) throw new Refusal(String(rejection))
       // Where a node was restarted its successor answers, which has a link of its own. The release before this one
       // does not say who it is.
       if (node !== undefined && node !== this.#options.peerId)
         throw new Refusal('Another node answers at this address.')
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
-      watch.sink = new LineReader<Note>(
+      watch.sink = new LineReader<RegistryEvent>(
         watch,
-        (note) => this.#hear(note),
+        (event) => this.#enqueue(event),
         (error) => this.#link.destroy(error),
       )
     } catch (error) {
@@ -88,45 +94,45 @@ export class Mirror {
     }
   }
 
-  #call: PeerCall = (type, message, timeoutMs = CALL_MS) => call(this.#link, type, message, timeoutMs)
+  #call: PeerCall = (type, message, timeoutMs = CALL_TIMEOUT_MS) => call(this.#link, type, message, timeoutMs)
 
-  #hear(note: Note): void {
-    this.#taking = this.#taking
-      .then(() => this.#take(note))
+  #enqueue(event: RegistryEvent): void {
+    this.#applying = this.#applying
+      .then(() => this.#apply(event))
       .catch((error) => this.#options.log.warn({ err: error }, 'peer note rejected'))
   }
 
-  #take(note: Note): void | Promise<void> {
+  #apply(event: RegistryEvent): void | Promise<void> {
     const { registry } = this.#options
-    if (this.#link.over) return
-    if ('session' in note) {
-      const session = new RemoteSession(note.session, this.#call)
+    if (this.#link.closed) return
+    if ('session' in event) {
+      const session = new RemoteSession(event.session, this.#call)
       this.#sessions.set(session.id, session)
       registry.addSession(session)
-    } else if ('tunnel' in note) return this.#show(note.tunnel)
-    else if ('tunnelGone' in note) {
-      const { sessionId, bindId, kept } = note.tunnelGone
-      this.#refused.delete(keyOf(note.tunnelGone))
+    } else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
+    else if ('tunnelGone' in event) {
+      const { sessionId, bindId, kept } = event.tunnelGone
+      this.#rejected.delete(bindKey(event.tunnelGone))
       const session = this.#sessions.get(sessionId)
       if (session !== undefined) registry.unbind(session, bindId, kept)
-    } else if ('sessionGone' in note) {
-      const session = this.#sessions.get(note.sessionGone)
-      this.#sessions.delete(note.sessionGone)
+    } else if ('sessionGone' in event) {
+      const session = this.#sessions.get(event.sessionGone)
+      this.#sessions.delete(event.sessionGone)
       if (session !== undefined) registry.removeSession(session, 'orderly')
-    } else this.#options.onComplete()
+    } else this.#options.onSynced()
   }
 
   /** Binds the tunnel here, or does so as soon as its address is free. */
-  async #show(note: TunnelNote): Promise<void> {
-    const key = keyOf(note)
+  async #bindOrRetry(snapshot: TunnelSnapshot): Promise<void> {
+    const key = bindKey(snapshot)
     try {
-      await this.#bind(note)
-      this.#refused.delete(key)
+      await this.#bind(snapshot)
+      this.#rejected.delete(key)
     } catch (error) {
-      const { id: tunnel, url } = note
-      if (!this.#refused.has(key))
+      const { id: tunnel, url } = snapshot
+      if (!this.#rejected.has(key))
         this.#options.log.warn({ tunnel, url, err: error }, 'peer tunnel not bound: retrying')
-      this.#refused.set(key, note)
+      this.#rejected.set(key, snapshot)
       this.#retryLater()
     }
   }
@@ -134,22 +140,22 @@ export class Mirror {
   #retryLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined
-      for (const note of this.#refused.values()) this.#hear({ tunnel: note })
+      for (const snapshot of this.#rejected.values()) this.#enqueue({ tunnel: snapshot })
     }, this.#options.beatMs)
     this.#retry.unref()
   }
 
-  async #bind({ id, startedAt, sessionId, ...told }: TunnelNote): Promise<void> {
+  async #bind({ id, startedAt, sessionId, ...spec }: TunnelSnapshot): Promise<void> {
     const { registry } = this.#options
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return
     // A public port is open on every node, unless something else has it there.
-    if (told.proto === 'tcp') await registry.holdPort(told.port)
+    if (spec.proto === 'tcp') await registry.acquirePort(spec.port)
     if (!registry.has(session)) return
     registry.bind(session, {
-      ...told,
-      known: { id, startedAt },
-      open: (_tunnel, visitor) => this.#open({ tunnel: id, visitor }),
+      ...spec,
+      identity: { id, startedAt },
+      open: (_tunnel, client) => this.#open({ tunnel: id, visitor: client }),
     })
   }
 
@@ -158,7 +164,7 @@ export class Mirror {
     return this.#link.open(Buffer.concat([typeBytes(PeerStream.Open), line]))
   }
 
-  #closed(): void {
+  #onClosed(): void {
     this.#watchdog.stop()
     clearTimeout(this.#retry)
     // Its agents are about to come back, to this node or another: their names wait for them.
@@ -171,7 +177,7 @@ export class Mirror {
 /** Asks the other node something. */
 type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<Record<string, unknown>>
 
-function keyOf({ sessionId, bindId }: { sessionId: string; bindId: string }): string {
+function bindKey({ sessionId, bindId }: { sessionId: string; bindId: string }): string {
   return `${sessionId}/${bindId}`
 }
 
@@ -194,7 +200,7 @@ class RemoteSession implements LiveSession {
   acl = compileAcl(['*'])
   readonly #call: PeerCall
 
-  constructor(note: SessionNote, call: PeerCall) {
+  constructor(note: SessionSnapshot, call: PeerCall) {
     this.id = note.id
     this.accountId = note.accountId
     this.credentialId = note.credentialId
@@ -221,7 +227,7 @@ class RemoteSession implements LiveSession {
 
   async probe(): Promise<ProbeOutcome> {
     try {
-      const { outcome } = await this.#call(PeerStream.Probe, { session: this.id }, PROBE_CALL_MS)
+      const { outcome } = await this.#call(PeerStream.Probe, { session: this.id }, PROBE_CALL_TIMEOUT_MS)
       return outcome === 'alive' || outcome === 'gone' ? outcome : 'unknown'
     } catch {
       return 'unknown'

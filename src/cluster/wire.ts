@@ -4,7 +4,7 @@ import type { LiveSession, LiveTunnel, Visitor } from '../sessions/index.ts'
 export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6 } as const
 
 /** What one node tells another of a session. */
-export type SessionNote = Pick<
+export type SessionSnapshot = Pick<
   LiveSession,
   | 'id'
   | 'accountId'
@@ -22,7 +22,7 @@ export type SessionNote = Pick<
 >
 
 /** What one node tells another of a tunnel. */
-export type TunnelNote = Pick<
+export type TunnelSnapshot = Pick<
   LiveTunnel,
   | 'id'
   | 'sessionId'
@@ -46,14 +46,14 @@ export type TunnelNote = Pick<
 >
 
 /** One line of a watch: what came or went on the other node. `complete` ends what was there when the watch began. */
-export type Note =
-  | { readonly session: SessionNote }
-  | { readonly tunnel: TunnelNote }
+export type RegistryEvent =
+  | { readonly session: SessionSnapshot }
+  | { readonly tunnel: TunnelSnapshot }
   | { readonly sessionGone: string }
   | { readonly tunnelGone: { readonly sessionId: string; readonly bindId: string; readonly kept: boolean } }
   | { readonly complete: true }
 
-export function sessionNote(session: LiveSession): SessionNote {
+export function toSessionSnapshot(session: LiveSession): SessionSnapshot {
   const { id, accountId, credentialId, ownerId, clientId, transport } = session
   const { agentVersion, os, ip, region, metadata, startedAt, fence = 0 } = session
   return {
@@ -62,7 +62,7 @@ export function sessionNote(session: LiveSession): SessionNote {
   }
 }
 
-export function tunnelNote(tunnel: LiveTunnel): TunnelNote {
+export function toTunnelSnapshot(tunnel: LiveTunnel): TunnelSnapshot {
   const { id, sessionId, startedAt, bindId, proto, host, port, url, hostport, labels, reservationId } = tunnel
   const { name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options, fence } = tunnel
   return {

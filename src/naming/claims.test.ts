@@ -13,7 +13,7 @@ import {
   openStore,
   StoreUnavailable,
 } from '../store/index.ts'
-import { type ClaimRefused, NameClaims } from './index.ts'
+import { type ClaimRejected, NameClaims } from './index.ts'
 
 /** The claims of a database that can be away, and what is asked of it. */
 async function openRows(t: TestContext) {
@@ -85,7 +85,7 @@ function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
   }
 }
 
-const refusedBecause = (because: ClaimRefused['because']) => (error: ClaimRefused) =>
+const refusedBecause = (because: ClaimRejected['because']) => (error: ClaimRejected) =>
   error.because === because
 
 test('claims that arrive together share a transaction', async (t) => {
@@ -115,12 +115,12 @@ test('while the database is away only names held before are given, and confirmed
   database.away = true
 
   await assert.rejects(claims.claim(request(), false), refusedBecause('unavailable'))
-  const taken = request()
-  assert.equal(await claims.claim(taken, true), 0)
+  const reclaimed = request()
+  assert.equal(await claims.claim(reclaimed, true), 0)
   database.away = false
 
   await eventually(() => confirmed.length === 1, 'the claim is stored')
-  assert.equal(confirmed[0]![0], taken.tunnel)
+  assert.equal(confirmed[0]![0], reclaimed.tunnel)
   assert.ok(confirmed[0]![1] > 0)
   assert.deepEqual(lost, [])
   await claims.claim(request(), false)
@@ -129,12 +129,12 @@ test('while the database is away only names held before are given, and confirmed
 test('a name whose release could not be stored yet is given back to its credential alone', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims } = await startNode(t, guarded)
-  const before = request({ name: 'test.adit.app' })
-  await claims.claim(before, false)
+  const previous = request({ name: 'test.adit.app' })
+  await claims.claim(previous, false)
   database.away = true
   await assert.rejects(claims.claim(request(), false))
 
-  claims.release(before.tunnel, false)
+  claims.release(previous.tunnel, false)
 
   const other = request({ name: 'test.adit.app', credential: 'cr_2' })
   await assert.rejects(claims.claim(other, false), refusedBecause('unavailable'))
@@ -155,11 +155,11 @@ test('agents that come back while the database is away cost no more each, howeve
       enumerable: true,
     })
   const names = Array.from({ length: 1000 }, (_, index) => `test.adit.back${index}`)
-  const before = names.map((name) => counted({ name }))
-  await Promise.all(before.map((each) => claims.claim(each, false)))
+  const previous = names.map((name) => counted({ name }))
+  await Promise.all(previous.map((each) => claims.claim(each, false)))
   database.away = true
   await assert.rejects(claims.claim(request(), false))
-  for (const { tunnel } of before) claims.release(tunnel, true)
+  for (const { tunnel } of previous) claims.release(tunnel, true)
   reads = 0
 
   await Promise.all(names.map((name) => claims.claim(counted({ name }), false)))
@@ -186,8 +186,8 @@ test('of two nodes that gave a name away while one was cut off, the one without 
 test('a process that was stopped serves nothing before its claims are verified', async (t) => {
   const { rows, guarded, database } = await openRows(t)
   const { claims, clock, lost } = await startNode(t, guarded)
-  const [kept, gone] = [request({ name: 'test.adit.kept' }), request({ name: 'test.adit.gone' })]
-  for (const each of [kept, gone]) await claims.claim(each, false)
+  const [retained, lostClaim] = [request({ name: 'test.adit.kept' }), request({ name: 'test.adit.gone' })]
+  for (const each of [retained, lostClaim]) await claims.claim(each, false)
   assert.ok(claims.serving)
   // What others do once the lease of a node has run out.
   await rows.leave({ id: 'node-a/1', leaseMs: 60_000 })
@@ -205,7 +205,7 @@ test('a process that was stopped serves nothing before its claims are verified',
   assert.ok(!claims.serving)
   await eventually(() => claims.serving, 'the claims are verified')
   assert.ok(database.changes > 0)
-  assert.deepEqual(lost, [gone.tunnel])
+  assert.deepEqual(lost, [lostClaim.tunnel])
 })
 
 test('one failure right after a pause does not pass for an absence of the database', async (t) => {
@@ -219,17 +219,17 @@ test('one failure right after a pause does not pass for an absence of the databa
     },
   }
   const { claims, clock, lost } = await startNode(t, broken)
-  const gone = request({ name: 'test.adit.gone' })
-  await claims.claim(gone, false)
+  const lostClaim = request({ name: 'test.adit.gone' })
+  await claims.claim(lostClaim, false)
   await guarded.leave({ id: 'node-a/1', leaseMs: 60_000 })
   const other = { id: 'node-b/1', leaseMs: 60_000 }
-  const taken = request({ name: 'test.adit.gone', account: 'ac_2' })
-  await guarded.change(other, { claims: [taken], releases: [] }, { graceMs: 0, cooldownMs: 0 })
+  const reclaimed = request({ name: 'test.adit.gone', account: 'ac_2' })
+  await guarded.change(other, { claims: [reclaimed], releases: [] }, { graceMs: 0, cooldownMs: 0 })
 
   clock.offset += 40_000
 
   await eventually(() => claims.serving, 'the claims are verified')
-  assert.deepEqual(lost, [gone.tunnel])
+  assert.deepEqual(lost, [lostClaim.tunnel])
   assert.ok(database.changes > 0)
 })
 

@@ -15,14 +15,14 @@ import { Releases } from './releases.ts'
 export const GRACE_MS = 60_000
 
 /** A claim that was not granted. */
-export class ClaimRefused extends Error {
+export class ClaimRejected extends Error {
   override name = 'ClaimRefused'
   /** As in the store; `unavailable`: the database is away, and the name was not held before. */
   readonly because: 'held' | 'kept' | 'cooldown' | 'unavailable'
   /** The sessions that hold the name, when they are of the same account. */
   readonly holders: readonly { readonly session: string; readonly credential: string }[]
 
-  constructor(because: ClaimRefused['because'], holders: ClaimRefused['holders'] = []) {
+  constructor(because: ClaimRejected['because'], holders: ClaimRejected['holders'] = []) {
     super(`The name was not claimed: ${because}.`)
     this.because = because
     this.holders = holders
@@ -67,22 +67,22 @@ const LIMITS: NameClaimLimits = {
   maxReleased: 10_000,
 }
 
-const TICK_MS = 250
+const TICK_INTERVAL_MS = 250
 /** Attempts to verify claims after a pause before the database counts as away. */
 const MAX_VERIFICATIONS = 4
 /** A batch of the embedded database holds up the event loop for as long as it takes. */
 const MAX_BATCH = 200
 /** The fence of a name that was taken back while the database was away: lower than any that it gives out. */
-const PROVISIONAL = 0
+const PROVISIONAL_FENCE = 0
 
-interface Waiting {
+interface PendingClaim {
   readonly request: NameClaimRequest
   readonly heldBefore: boolean
   resolve(fence: number): void
   reject(error: Error): void
 }
 
-interface Held {
+interface HeldClaim {
   readonly request: NameClaimRequest
   fence: number
 }
@@ -96,16 +96,16 @@ export class NameClaims {
   readonly #options: NameClaimsOptions
   readonly #limits: NameClaimLimits
   readonly #node: { readonly id: string; readonly leaseMs: number }
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Map<string, HeldClaim>()
   readonly #releases = new Releases()
   /** Those that were claimed again since `#reclaim` was set. */
   readonly #reclaimed = new Set<string>()
-  #waiting: Waiting[] = []
-  #reclaim: 'nothing' | 'provisional' | 'all' = 'nothing'
-  #working: Promise<void> | undefined
+  #pending: PendingClaim[] = []
+  #pendingReclaim: 'nothing' | 'provisional' | 'all' = 'nothing'
+  #batchWork: Promise<void> | undefined
   #renewing: Promise<void> | undefined
   #joined = false
-  #away = false
+  #unavailable = false
   #verified = true
   /** Counts pauses, so that an answer from before one does not verify what is held after it. */
   #stalls = 0
@@ -125,7 +125,7 @@ export class NameClaims {
   async start(): Promise<void> {
     await this.#renew()
     this.#timers = [
-      setInterval(() => this.#tick(), TICK_MS),
+      setInterval(() => this.#tick(), TICK_INTERVAL_MS),
       setInterval(() => void this.#sweep(), this.#limits.sweepMs),
     ]
     for (const timer of this.#timers) timer.unref()
@@ -155,30 +155,30 @@ export class NameClaims {
    */
   claim(request: NameClaimRequest, heldBefore: boolean): Promise<number> {
     return new Promise((resolve, reject) => {
-      const waiting = { request, heldBefore, resolve, reject }
-      if (this.#away) {
-        this.#settleWithoutDatabase(waiting)
+      const pending = { request, heldBefore, resolve, reject }
+      if (this.#unavailable) {
+        this.#settleWithoutDatabase(pending)
         return
       }
-      this.#waiting.push(waiting)
-      this.#work()
+      this.#pending.push(pending)
+      this.#startBatches()
     })
   }
 
   /** The tunnel is gone, or never came online. */
   release(tunnel: string, kept: boolean): void {
-    const held = this.#held.get(tunnel)
-    if (held === undefined) return
+    const claim = this.#held.get(tunnel)
+    if (claim === undefined) return
     this.#held.delete(tunnel)
-    this.#releases.add({ request: held.request, kept, wasHeld: true })
-    if (!this.#away) this.#work()
+    this.#releases.add({ request: claim.request, kept, wasHeld: true })
+    if (!this.#unavailable) this.#startBatches()
   }
 
   /** Whether pooling is allowed on a name has changed. */
   setPooled(tunnel: string, pooled: boolean): void {
-    const held = this.#held.get(tunnel)
-    if (held === undefined || held.request.pooled === pooled) return
-    this.#held.set(tunnel, { request: { ...held.request, pooled }, fence: held.fence })
+    const claim = this.#held.get(tunnel)
+    if (claim === undefined || claim.request.pooled === pooled) return
+    this.#held.set(tunnel, { request: { ...claim.request, pooled }, fence: claim.fence })
     this.#options.rows
       .setPooled(tunnel, pooled)
       .catch((error) => this.#options.log.warn({ err: error, tunnel }, 'pooling of a name not stored'))
@@ -195,7 +195,7 @@ export class NameClaims {
 
   /** Resolves once the database knows of all releases so far, or is away. */
   async settled(): Promise<void> {
-    while (this.#working !== undefined) await this.#working
+    while (this.#batchWork !== undefined) await this.#batchWork
   }
 
   /** TCP ports that the account has used before and nobody holds, and those that it cannot have now. */
@@ -203,7 +203,7 @@ export class NameClaims {
     try {
       return await this.#options.rows.ports(account, this.#options.spans)
     } catch (error) {
-      if (error instanceof StoreUnavailable) throw new ClaimRefused('unavailable')
+      if (error instanceof StoreUnavailable) throw new ClaimRejected('unavailable')
       throw error
     }
   }
@@ -217,8 +217,8 @@ export class NameClaims {
       this.#failedVerifications = 0
     }
     this.#tickedAt = now
-    const due = now - this.#renewedAt >= (this.#away ? retryMs : renewMs)
-    if (!this.#verified || (due && (this.#away || this.#held.size > 0))) void this.#renew()
+    const due = now - this.#renewedAt >= (this.#unavailable ? retryMs : renewMs)
+    if (!this.#verified || (due && (this.#unavailable || this.#held.size > 0))) void this.#renew()
   }
 
   #renew(): Promise<void> {
@@ -237,27 +237,28 @@ export class NameClaims {
         ? await rows.renew(this.#node)
         : await rows.join(this.#node, `${nodeId}/`).then(() => ({ lost: false }))
       this.#joined = true
-      if (this.#away) log.info({ names: this.#held.size }, 'database is back, confirming name claims')
-      this.#away = false
+      if (this.#unavailable) log.info({ names: this.#held.size }, 'database is back, confirming name claims')
+      this.#unavailable = false
       if (lost) this.#reclaimAll()
-      else if (this.#reclaim === 'nothing') this.#reclaim = 'provisional'
-      this.#work()
+      else if (this.#pendingReclaim === 'nothing') this.#pendingReclaim = 'provisional'
+      this.#startBatches()
       await this.settled()
       if (stalls === this.#stalls) this.#verified = true
     } catch (error) {
-      this.#failed(error)
+      this.#onFailure(error)
       // The connections of a process that was stopped are broken, which says nothing about the database yet.
       if (++this.#failedVerifications >= MAX_VERIFICATIONS) this.#verified = true
     }
     this.#renewedAt = clock.monotonic()
   }
 
-  #failed(error: unknown): void {
+  #onFailure(error: unknown): void {
     const { log } = this.#options
     if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'name claims failed')
-    else if (!this.#away) log.warn({ err: error }, 'database is away, only names held before can be bound')
-    this.#away = true
-    if (this.#waiting.length > 0) this.#work()
+    else if (!this.#unavailable)
+      log.warn({ err: error }, 'database is away, only names held before can be bound')
+    this.#unavailable = true
+    if (this.#pending.length > 0) this.#startBatches()
   }
 
   async #sweep(): Promise<void> {
@@ -265,92 +266,93 @@ export class NameClaims {
     try {
       // Also a node without names lets those of dead nodes go.
       await this.#renew()
-      if (!this.#away) await rows.sweep(spans, this.#limits.maxReleased)
+      if (!this.#unavailable) await rows.sweep(spans, this.#limits.maxReleased)
     } catch (error) {
       log.warn({ err: error }, 'released name claims not swept')
     }
   }
 
-  #work(): void {
-    this.#working ??= this.#drain()
+  #startBatches(): void {
+    this.#batchWork ??= this.#runBatches()
   }
 
-  async #drain(): Promise<void> {
+  async #runBatches(): Promise<void> {
     // What arrives in the same turn of the event loop shares a transaction.
     await Promise.resolve()
-    while (!this.#away && this.#hasWork()) {
-      const waiting = this.#waiting.splice(0, MAX_BATCH)
-      const again = this.#nextReclaims(MAX_BATCH - waiting.length)
+    while (!this.#unavailable && this.#hasWork()) {
+      const pending = this.#pending.splice(0, MAX_BATCH)
+      const reclaims = this.#takeReclaims(MAX_BATCH - pending.length)
       const releases = this.#releases.first(MAX_BATCH)
       try {
         const { outcomes, lost } = await this.#options.rows.change(
           this.#node,
           {
-            claims: [...again.map(({ request }) => request), ...waiting.map(({ request }) => request)],
+            claims: [...reclaims.map(({ request }) => request), ...pending.map(({ request }) => request)],
             releases: releases.map(([tunnel, { kept }]) => ({ tunnel, kept })),
           },
           this.#options.spans,
         )
         for (const [tunnel, release] of releases) this.#releases.delete(tunnel, release)
-        for (const [index, held] of again.entries()) this.#settleReclaim(held, outcomes[index]!)
-        for (const [index, each] of waiting.entries()) this.#settle(each, outcomes[again.length + index]!)
+        for (const [index, claim] of reclaims.entries()) this.#settleReclaim(claim, outcomes[index]!)
+        for (const [index, claim] of pending.entries())
+          this.#settle(claim, outcomes[reclaims.length + index]!)
         if (lost && this.#held.size > 0) this.#reclaimAll()
       } catch (error) {
-        this.#failed(error)
-        const refused = waiting.filter((each) => !this.#settleWithoutDatabase(each))
+        this.#onFailure(error)
+        const rejected = pending.filter((claim) => !this.#settleWithoutDatabase(claim))
         // Whether a claim took hold may be unknown, so that it is given back as soon as the database can be told.
-        for (const { request } of refused) this.#releases.add({ request, kept: false, wasHeld: false })
-        if (again.length > 0) this.#reclaimAll()
+        for (const { request } of rejected) this.#releases.add({ request, kept: false, wasHeld: false })
+        if (reclaims.length > 0) this.#reclaimAll()
       }
     }
-    for (const each of this.#waiting.splice(0)) this.#settleWithoutDatabase(each)
+    for (const claim of this.#pending.splice(0)) this.#settleWithoutDatabase(claim)
     // In the same turn as the last look for work, so that nothing can arrive in between.
-    this.#working = undefined
+    this.#batchWork = undefined
   }
 
   #hasWork(): boolean {
-    return this.#waiting.length > 0 || this.#releases.size > 0 || this.#reclaim !== 'nothing'
+    return this.#pending.length > 0 || this.#releases.size > 0 || this.#pendingReclaim !== 'nothing'
   }
 
   #reclaimAll(): void {
-    this.#reclaim = 'all'
+    this.#pendingReclaim = 'all'
     this.#reclaimed.clear()
   }
 
   /** The next names to claim again, each once. */
-  #nextReclaims(room: number): Held[] {
-    if (this.#reclaim === 'nothing') return []
-    const due: Held[] = []
-    for (const held of this.#held.values()) {
-      if (due.length === room) return due
-      if (this.#reclaimed.has(held.request.tunnel)) continue
-      if (this.#reclaim === 'provisional' && held.fence !== PROVISIONAL) continue
-      this.#reclaimed.add(held.request.tunnel)
-      due.push(held)
+  #takeReclaims(limit: number): HeldClaim[] {
+    if (this.#pendingReclaim === 'nothing') return []
+    const reclaims: HeldClaim[] = []
+    for (const claim of this.#held.values()) {
+      if (reclaims.length === limit) return reclaims
+      if (this.#reclaimed.has(claim.request.tunnel)) continue
+      if (this.#pendingReclaim === 'provisional' && claim.fence !== PROVISIONAL_FENCE) continue
+      this.#reclaimed.add(claim.request.tunnel)
+      reclaims.push(claim)
     }
-    this.#reclaim = 'nothing'
+    this.#pendingReclaim = 'nothing'
     this.#reclaimed.clear()
-    return due
+    return reclaims
   }
 
-  #settle({ request, resolve, reject }: Waiting, outcome: NameClaimOutcome): void {
+  #settle({ request, resolve, reject }: PendingClaim, outcome: NameClaimOutcome): void {
     if (!outcome.granted) {
-      reject(new ClaimRefused(outcome.because, outcome.holders))
+      reject(new ClaimRejected(outcome.because, outcome.holders))
       return
     }
     this.#held.set(request.tunnel, { request, fence: outcome.fence })
     resolve(outcome.fence)
   }
 
-  #settleReclaim(held: Held, outcome: NameClaimOutcome): void {
-    const { request } = held
+  #settleReclaim(claim: HeldClaim, outcome: NameClaimOutcome): void {
+    const { request } = claim
     const { log, onConfirmed, onLost } = this.#options
-    if (this.#held.get(request.tunnel) !== held) {
+    if (this.#held.get(request.tunnel) !== claim) {
       // Released meanwhile, and with that perhaps claimed again.
       if (outcome.granted && !this.#held.has(request.tunnel))
         this.#releases.add({ request, kept: false, wasHeld: true })
     } else if (outcome.granted) {
-      held.fence = outcome.fence
+      claim.fence = outcome.fence
       onConfirmed(request, outcome.fence)
     } else {
       const { name, tunnel, account, session } = request
@@ -361,14 +363,14 @@ export class NameClaims {
   }
 
   /** False when the claim is refused. */
-  #settleWithoutDatabase({ request, heldBefore, resolve, reject }: Waiting): boolean {
-    if (!heldBefore && !this.#releases.includesHolder(request)) {
-      reject(new ClaimRefused('unavailable'))
+  #settleWithoutDatabase({ request, heldBefore, resolve, reject }: PendingClaim): boolean {
+    if (!heldBefore && !this.#releases.hasHolder(request)) {
+      reject(new ClaimRejected('unavailable'))
       return false
     }
     this.#releases.delete(request.tunnel)
-    this.#held.set(request.tunnel, { request, fence: PROVISIONAL })
-    resolve(PROVISIONAL)
+    this.#held.set(request.tunnel, { request, fence: PROVISIONAL_FENCE })
+    resolve(PROVISIONAL_FENCE)
     return true
   }
 }

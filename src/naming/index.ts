@@ -1,5 +1,5 @@
 export {
-  ClaimRefused,
+  ClaimRejected,
   claimedName,
   GRACE_MS,
   type NameClaimLimits,

@@ -11,6 +11,6 @@ const PLATFORM_LABELS = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns
  * own all names below, or one of its own names with everything below.
  */
 export function isPlatformName(name: string, domain: string): boolean {
-  const plain = name.replace(/^\*\./, '')
-  return isWithin(domain, plain) || PLATFORM_LABELS.some((label) => isWithin(plain, `${label}.${domain}`))
+  const host = name.replace(/^\*\./, '')
+  return isWithin(domain, host) || PLATFORM_LABELS.some((label) => isWithin(host, `${label}.${domain}`))
 }

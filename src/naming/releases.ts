@@ -26,7 +26,7 @@ export class Releases {
   }
 
   /** Whether the credential of this claim let go of its name here. */
-  includesHolder(request: NameClaimRequest): boolean {
+  hasHolder(request: NameClaimRequest): boolean {
     return this.#heldCounts.has(keyOf(request))
   }
 

@@ -7,14 +7,14 @@ export const CLAIMING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge,
 )
 
 /** Passes on every name and address that a row reserves or gives to an edge. */
-export function followClaims(claimed: (names: readonly string[]) => void): Follower {
-  const tell = (rows: readonly (Row | undefined)[]) => {
+export function followClaims(onReserved: (names: readonly string[]) => void): Follower {
+  const notify = (rows: readonly (Row | undefined)[]) => {
     const names = rows.flatMap((row) => (row === undefined ? [] : namesIn(row)))
-    if (names.length > 0) claimed(names)
+    if (names.length > 0) onReserved(names)
   }
   return {
-    reset: (rows) => tell(rows),
-    change: (changes) => tell(changes.map(({ row }) => row)),
+    reset: (rows) => notify(rows),
+    change: (changes) => notify(changes.map(({ row }) => row)),
   }
 }
 

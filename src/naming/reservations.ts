@@ -9,7 +9,7 @@ interface Holder {
 }
 
 /** The name with every wildcard that covers it, nearest first. */
-function wildcardsOver(host: string): string[] {
+function coveringWildcards(host: string): string[] {
   const labels = host.split('.')
   return labels.slice(1).map((_, from) => `*.${labels.slice(from + 1).join('.')}`)
 }
@@ -30,15 +30,15 @@ export function createReservedNames(options: { store: Store; domain: string }) {
 
     /** The reservation that decides over a host name: its own or a covering wildcard's, else the nearest name above it. */
     async domain(host: string): Promise<(Holder & { readonly covers: boolean }) | undefined> {
-      for (const name of [host, ...wildcardsOver(host)]) {
+      for (const name of [host, ...coveringWildcards(host)]) {
         const holder = await holderOf(name)
         if (holder !== undefined) return { ...holder, covers: true }
       }
       const labels = host.replace(/^\*\./, '').split('.')
       for (let from = 1; from < labels.length; from++) {
-        const above = labels.slice(from).join('.')
-        if (above === domain) return undefined
-        const holder = await holderOf(above)
+        const parent = labels.slice(from).join('.')
+        if (parent === domain) return undefined
+        const holder = await holderOf(parent)
         if (holder !== undefined) return { ...holder, covers: false }
       }
       return undefined
@@ -51,7 +51,7 @@ export function createReservedNames(options: { store: Store; domain: string }) {
 
     /** Whether an edge answers at this name, or at this TCP address when a port is given. */
     async edgeAt(host: string, port = 443): Promise<boolean> {
-      for (const name of [host, ...wildcardsOver(host)])
+      for (const name of [host, ...coveringWildcards(host)])
         if ((await lastKnown.holder('hostport', `${reversed(name)}:${port}`)) !== undefined) return true
       return false
     },

@@ -18,7 +18,7 @@ import { StopTunnelRequest, UpdateRequest } from './messages.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
-import { Refusal, readRefusal } from './refusal.ts'
+import { parseProtocolError, Refusal } from './refusal.ts'
 import { CallReader, call } from './rpc.ts'
 import { StreamType, TypeReader } from './stream-type.ts'
 
@@ -77,7 +77,7 @@ export interface AgentSessionOptions {
 }
 
 /** Where the server is and whom to trust there. */
-export interface AgentDial {
+export interface AgentDialOptions {
   host: string
   port: number
   /** The name to check the certificate against when it differs from `host`. */
@@ -93,7 +93,9 @@ const CALL_TIMEOUT_MS = 30_000
 const MAX_PROXY_STREAMS = 8192
 
 /** Dials the server with TLS and authenticates. Rejects with a `Refusal` when the server says no. */
-export async function connectAgentSession(options: AgentDial & AgentSessionOptions): Promise<AgentSession> {
+export async function connectAgentSession(
+  options: AgentDialOptions & AgentSessionOptions,
+): Promise<AgentSession> {
   return startAgentSession(await dial(options), options)
 }
 
@@ -113,7 +115,7 @@ export class AgentSession {
   readonly #mux: MuxSession
   readonly #watchdog: Watchdog
   readonly #times: HeartbeatTimes
-  #welcome: AuthResponse | undefined
+  #authResponse: AuthResponse | undefined
 
   constructor(transport: Duplex, options: AgentSessionOptions) {
     const clock = options.clock ?? systemClock
@@ -123,8 +125,8 @@ export class AgentSession {
       role: 'client',
       clock,
       onStream: (stream) => this.#accept(stream),
-      onClose: (error) => this.#closed(error),
-      onBug: (error) => this.#bug(error),
+      onClose: (error) => this.#onClosed(error),
+      onInternalError: (error) => this.#onInternalError(error),
       ...(options.pool && { pool: options.pool }),
     })
     this.#mux.maxIncoming = MAX_PROXY_STREAMS
@@ -134,19 +136,19 @@ export class AgentSession {
 
   /** The server's answer to Auth: keep `ClientId` and `Extra.Cookie` for the next connection. */
   get welcome(): AuthResponse {
-    if (this.#welcome === undefined) throw new Error('The session is not authenticated yet.')
-    return this.#welcome
+    if (this.#authResponse === undefined) throw new Error('The session is not authenticated yet.')
+    return this.#authResponse
   }
 
   get over(): boolean {
-    return this.#mux.over
+    return this.#mux.closed
   }
 
   async authenticate(): Promise<void> {
     try {
-      this.#welcome = await this.#call<AuthResponse>(
+      this.#authResponse = await this.#call<AuthResponse>(
         StreamType.Auth,
-        authMessage(this.#options.identity, this.#times),
+        toAuthRequest(this.#options.identity, this.#times),
         this.#options.authTimeoutMs,
       )
     } catch (error) {
@@ -192,27 +194,27 @@ export class AgentSession {
     timeoutMs = this.#options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   ): Promise<Response> {
     const response = await call(this.#mux, type, message, timeoutMs)
-    if (typeof response.Error === 'string' && response.Error !== '') throw readRefusal(response.Error)
+    if (typeof response.Error === 'string' && response.Error !== '') throw parseProtocolError(response.Error)
     return response as Response
   }
 
   #accept(stream: MuxStream): void {
-    stream.sink = new TypeReader(stream, (type) => this.#typed(type, stream))
+    stream.sink = new TypeReader(stream, (type) => this.#onTyped(type, stream))
   }
 
-  #typed(type: number, stream: MuxStream): void {
+  #onTyped(type: number, stream: MuxStream): void {
     if (type === StreamType.Proxy) stream.sink = new ProxyHeaderReader(stream, this.#options.onProxy)
     else if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
     else
       stream.sink = new CallReader(
         stream,
-        (message) => this.#command(type, message),
-        (error) => this.#bug(error),
+        (message) => this.#handleCommand(type, message),
+        (error) => this.#onInternalError(error),
       )
   }
 
-  async #command(type: number, message: Record<string, unknown>): Promise<object> {
-    const command = readCommand(type, message)
+  async #handleCommand(type: number, message: Record<string, unknown>): Promise<object> {
+    const command = parseCommand(type, message)
     try {
       await this.#options.onCommand(command)
     } catch (error) {
@@ -223,17 +225,17 @@ export class AgentSession {
     return { Error: '' }
   }
 
-  #closed(error: Error | undefined): void {
+  #onClosed(error: Error | undefined): void {
     this.#watchdog.stop()
-    if (this.#welcome !== undefined) this.#options.onClose(error)
+    if (this.#authResponse !== undefined) this.#options.onClose(error)
   }
 
-  #bug(error: unknown): void {
+  #onInternalError(error: unknown): void {
     this.#options.onBug?.(error)
   }
 }
 
-function readCommand(type: number, message: Record<string, unknown>): AgentCommand {
+function parseCommand(type: number, message: Record<string, unknown>): AgentCommand {
   switch (type) {
     case StreamType.Restart:
       return { name: 'restart' }
@@ -252,7 +254,7 @@ function readCommand(type: number, message: Record<string, unknown>): AgentComma
   }
 }
 
-function authMessage(identity: AgentIdentity, times: HeartbeatTimes): object {
+function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes): object {
   return {
     Version: ['3', '2'],
     ClientId: identity.clientId ?? '',
@@ -281,7 +283,7 @@ function authMessage(identity: AgentIdentity, times: HeartbeatTimes): object {
   }
 }
 
-function dial(options: AgentDial): Promise<Duplex> {
+function dial(options: AgentDialOptions): Promise<Duplex> {
   const { host, port, servername, ca, timeoutMs = DIAL_TIMEOUT_MS } = options
   return new Promise((resolve, reject) => {
     const socket = connectTls({
@@ -290,14 +292,14 @@ function dial(options: AgentDial): Promise<Duplex> {
       ...(servername !== undefined && { servername }),
       ...(ca !== undefined && { ca: ca as string | string[] }),
     })
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       const text = `${host}:${port} did not complete the TLS handshake within ${timeoutMs} ms.`
       socket.destroy(new MuxError(ErrorCode.WriteTimeout, text))
     }, timeoutMs)
     socket.once('error', reject)
-    socket.once('close', () => clearTimeout(late))
+    socket.once('close', () => clearTimeout(timer))
     socket.once('secureConnect', () => {
-      clearTimeout(late)
+      clearTimeout(timer)
       socket.off('error', reject)
       resolve(socket)
     })

@@ -16,35 +16,35 @@ interface Shape {
 export function decode<S extends Type.TSchema>(
   schema: S,
   message: unknown,
-  refused: 'auth_undecodable' | 'message_undecodable' = 'message_undecodable',
+  errorKey: 'auth_undecodable' | 'message_undecodable' = 'message_undecodable',
 ): Type.Static<S> {
-  const value = canonical(schema as Shape, message)
+  const value = canonicalize(schema as Shape, message)
   const nul = pathOfNul(value)
   if (nul !== undefined)
-    throw refusal(refused, `${nul || 'the message'} holds U+0000, which text cannot have.`)
+    throw refusal(errorKey, `${nul || 'the message'} holds U+0000, which text cannot have.`)
   if (Value.Check(schema, value)) return value as Type.Static<S>
   const [first] = Value.Errors(schema, value)
   const where = first?.instancePath.slice(1).replaceAll('/', '.') || 'the message'
-  throw refusal(refused, `${where} ${first?.message ?? 'is not valid'}.`)
+  throw refusal(errorKey, `${where} ${first?.message ?? 'is not valid'}.`)
 }
 
 /** The value of a field whatever the case of its name: for what must be echoed as it came. */
 export function rawField(message: Record<string, unknown>, name: string): unknown {
-  const wanted = name.toLowerCase()
-  const key = Object.keys(message).find((key) => key.toLowerCase() === wanted)
+  const lowerCaseName = name.toLowerCase()
+  const key = Object.keys(message).find((key) => key.toLowerCase() === lowerCaseName)
   return key === undefined ? undefined : message[key]
 }
 
-function canonical(shape: Shape, value: unknown): unknown {
+function canonicalize(shape: Shape, value: unknown): unknown {
   if (Array.isArray(value))
-    return shape.items === undefined ? value : value.map((item) => canonical(shape.items!, item))
+    return shape.items === undefined ? value : value.map((item) => canonicalize(shape.items!, item))
   if (shape.properties === undefined || typeof value !== 'object' || value === null) return value
   const byLowerCase = new Map(Object.keys(value).map((key) => [key.toLowerCase(), key]))
   const result: Record<string, unknown> = {}
   for (const [name, inner] of Object.entries(shape.properties)) {
     const key = Object.hasOwn(value, name) ? name : byLowerCase.get(name.toLowerCase())
     const field = key === undefined ? undefined : (value as Record<string, unknown>)[key]
-    if (field !== undefined && field !== null) result[name] = canonical(inner, field)
+    if (field !== undefined && field !== null) result[name] = canonicalize(inner, field)
   }
   return result
 }

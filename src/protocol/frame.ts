@@ -10,7 +10,7 @@ export const HEADER_BYTES = 8
 export const WINDOW = 262_144
 
 /** Payload of the DATA frames we write: large enough to be cheap, small enough that neighbours get their turn. */
-export const MAX_DATA = 32_768
+export const MAX_DATA_BYTES = 32_768
 
 export const MAX_STREAM_ID = 0x7fff_ffff
 
@@ -51,26 +51,26 @@ export class MuxError extends Error {
 /** Writes a frame header at `at`. Plain index writes: this runs for every frame. */
 export function writeHeader(
   into: Buffer,
-  at: number,
+  offset: number,
   length: number,
   type: number,
   flags: number,
   id: number,
 ): void {
-  into[at] = length >>> 16
-  into[at + 1] = length >>> 8
-  into[at + 2] = length
-  into[at + 3] = (type << 4) | flags
-  into[at + 4] = id >>> 24
-  into[at + 5] = id >>> 16
-  into[at + 6] = id >>> 8
-  into[at + 7] = id
+  into[offset] = length >>> 16
+  into[offset + 1] = length >>> 8
+  into[offset + 2] = length
+  into[offset + 3] = (type << 4) | flags
+  into[offset + 4] = id >>> 24
+  into[offset + 5] = id >>> 16
+  into[offset + 6] = id >>> 8
+  into[offset + 7] = id
 }
 
 /** Writes 32 bits, big-endian. */
-export function writeUint32(into: Buffer, at: number, value: number): void {
-  into[at] = value >>> 24
-  into[at + 1] = value >>> 16
-  into[at + 2] = value >>> 8
-  into[at + 3] = value
+export function writeUint32(into: Buffer, offset: number, value: number): void {
+  into[offset] = value >>> 24
+  into[offset + 1] = value >>> 16
+  into[offset + 2] = value >>> 8
+  into[offset + 3] = value
 }

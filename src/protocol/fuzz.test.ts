@@ -39,10 +39,10 @@ test('20,000 damaged conversations neither end the process nor leave anything be
     globalThis.gc?.()
     return process.memoryUsage().rss
   }
-  let before = 0
+  let baseline = 0
 
   for (const round of rounds(20_000)) {
-    if (round === 2000) before = memory()
+    if (round === 2000) baseline = memory()
     const [raw, transport] = duplexPair()
     raw.on('error', () => {})
     raw.resume()
@@ -62,49 +62,50 @@ test('20,000 damaged conversations neither end the process nor leave anything be
     batch.push(served)
     if (batch.length < 100) continue
     // Two turns: what was written arrives in the first and is answered in the second.
-    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let tick = 0; tick < 2; tick++) await new Promise((resolve) => setImmediate(resolve))
     for (const session of batch.splice(0)) session.destroy()
   }
   await eventually(() => open === 0, 'the end of every session')
 
   assert.deepEqual(bugs, [])
   assert.ok(calls > 10_000, `only ${calls} calls got through`)
-  const grown = memory() - before
+  const grown = memory() - baseline
   assert.ok(grown < 128 * 1024 * 1024, `resident memory grew by ${grown} bytes`)
 })
 
 test('20,000 damaged frame sequences are parsed alike whole and in pieces', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
-  const parse = (bytes: Buffer, pieceSize: number): string => {
-    const seen: string[] = []
+  const parse = (bytes: Buffer, chunkSize: number): string => {
+    const events: string[] = []
     let data = 0
     const parser = new FrameParser({
-      onDataHeader: (id, length, flags) => seen.push(`data ${id} ${length} ${flags}`),
-      onDataPiece: (piece) => {
-        data += piece.length
+      onDataHeader: (id, length, flags) => events.push(`data ${id} ${length} ${flags}`),
+      onDataChunk: (chunk) => {
+        data += chunk.length
       },
-      onDataEnd: () => seen.push(`end ${data}`),
-      onReset: (id, code) => seen.push(`rst ${id} ${code}`),
-      onWindow: (id, increment) => seen.push(`wnd ${id} ${increment}`),
-      onGoAway: (id, code) => seen.push(`goaway ${id} ${code}`),
+      onDataEnd: () => events.push(`end ${data}`),
+      onReset: (id, code) => events.push(`rst ${id} ${code}`),
+      onWindow: (id, increment) => events.push(`wnd ${id} ${increment}`),
+      onGoAway: (id, code) => events.push(`goaway ${id} ${code}`),
     })
     try {
-      for (let at = 0; at < bytes.length; at += pieceSize) parser.push(bytes.subarray(at, at + pieceSize))
+      for (let offset = 0; offset < bytes.length; offset += chunkSize)
+        parser.push(bytes.subarray(offset, offset + chunkSize))
     } catch (error) {
       if (!(error instanceof MuxError)) throw error
-      seen.push(`error ${error.code}`)
+      events.push(`error ${error.code}`)
     }
-    return seen.join('\n')
+    return events.join('\n')
   }
 
   for (const _ of rounds(20_000)) {
     const bytes = mutate(random, conversation)
-    const whole = parse(bytes, bytes.length || 1)
+    const complete = parse(bytes, bytes.length || 1)
 
-    const pieces = parse(bytes, 1 + random.below(20))
+    const chunked = parse(bytes, 1 + random.below(20))
 
-    assert.equal(pieces, whole)
+    assert.equal(chunked, complete)
   }
 })
 
@@ -135,7 +136,7 @@ test('20,000 damaged proxy headers cost their stream at most', async (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   const header = { Id: 'b1', ClientAddr: '1.2.3.4:5', Proto: 'http', EdgeType: '0', PassthroughTLS: false }
-  const whole = encodeProxyHeader(header, Buffer.from('GET / HTTP/1.1\r\n\r\n'))
+  const complete = encodeProxyHeader(header, Buffer.from('GET / HTTP/1.1\r\n\r\n'))
   const [raw, transport] = duplexPair()
   raw.resume()
   const bugs: unknown[] = []
@@ -161,13 +162,13 @@ test('20,000 damaged proxy headers cost their stream at most', async (t) => {
   t.after(() => agent.destroy())
 
   for (const round of rounds(20_000)) {
-    const body = round % 100 === 0 ? whole : mutate(random, whole)
+    const body = round % 100 === 0 ? complete : mutate(random, complete)
     const id = 2 + round * 2
     if (!raw.write(Buffer.concat([frame(1, 2, id, body), frame(0, 0, id, uint32(6))]))) {
       await new Promise((resolve) => raw.once('drain', resolve))
     }
   }
-  raw.write(frame(1, 2, 2 + 40_000, Buffer.concat([typeBytes(StreamType.Proxy), whole.subarray(4)])))
+  raw.write(frame(1, 2, 2 + 40_000, Buffer.concat([typeBytes(StreamType.Proxy), complete.subarray(4)])))
   while (proxied < 201) await new Promise((resolve) => setImmediate(resolve))
 
   assert.deepEqual(bugs, [])

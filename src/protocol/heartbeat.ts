@@ -19,10 +19,10 @@ export class HeartbeatEcho implements StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    const room = this.#stream.write(chunk)
+    const writable = this.#stream.write(chunk)
     this.#stream.consumed(chunk.length)
     // Four bytes are under way at a time; a peer that lets them fill its window is not beating but flooding.
-    if (!room)
+    if (!writable)
       this.#stream.reset(new MuxError(ErrorCode.EnhanceYourCalm, 'Beats are sent faster than they are read.'))
   }
 
@@ -72,9 +72,9 @@ export class Heartbeat implements StreamSink {
   onData(chunk: Buffer): void {
     this.#stream.consumed(chunk.length)
     this.#stream.grant()
-    const taken = chunk.copy(this.#echo, this.#echoed, 0, BEAT_BYTES - this.#echoed)
-    this.#echoed += taken
-    if (taken < chunk.length || (this.#echoed === BEAT_BYTES && !this.#echo.equals(this.#beat))) {
+    const copied = chunk.copy(this.#echo, this.#echoed, 0, BEAT_BYTES - this.#echoed)
+    this.#echoed += copied
+    if (copied < chunk.length || (this.#echoed === BEAT_BYTES && !this.#echo.equals(this.#beat))) {
       this.#session.close(ErrorCode.Protocol, 'The heartbeat came back with other bytes than were sent.')
       return
     }
@@ -103,19 +103,19 @@ export class Heartbeat implements StreamSink {
 }
 
 /** A timer this late means that our own process was stopped, so it says nothing about the peer. */
-const STALL_MS = 1000
+const STALL_THRESHOLD_MS = 1000
 
 /** Ends a session whose peer has not been heard of for the allowed time. Both sides keep one. */
 export class Watchdog {
   readonly #session: MuxSession
-  readonly #allowedMs: number
+  readonly #timeoutMs: number
   readonly #clock: Clock
   #timer: NodeJS.Timeout | undefined
   #since: number
 
   constructor(session: MuxSession, allowedMs: number, clock: Clock) {
     this.#session = session
-    this.#allowedMs = allowedMs
+    this.#timeoutMs = allowedMs
     this.#clock = clock
     this.#since = clock.monotonic()
     this.#arm(allowedMs)
@@ -126,26 +126,26 @@ export class Watchdog {
   }
 
   #arm(milliseconds: number): void {
-    const due = this.#clock.monotonic() + milliseconds
-    this.#timer = setTimeout(() => this.#check(due), milliseconds)
+    const dueAt = this.#clock.monotonic() + milliseconds
+    this.#timer = setTimeout(() => this.#check(dueAt), milliseconds)
     this.#timer.unref()
   }
 
-  #check(due: number): void {
-    if (this.#session.over) return
+  #check(dueAt: number): void {
+    if (this.#session.closed) return
     const now = this.#clock.monotonic()
     // Bytes that came while we could not run are still unread: begin again rather than judge.
-    if (now - due > STALL_MS) this.#since = now
-    const left = Math.max(this.#session.lastHeard, this.#since) + this.#allowedMs - now
-    if (left > 0) {
-      this.#arm(left)
+    if (now - dueAt > STALL_THRESHOLD_MS) this.#since = now
+    const remainingMs = Math.max(this.#session.lastReceivedAt, this.#since) + this.#timeoutMs - now
+    if (remainingMs > 0) {
+      this.#arm(remainingMs)
       return
     }
     this.#session.destroy(
       new MuxError(
         // Not RemoteGone, which is what a peer is that has said goodbye.
         ErrorCode.PeerEof,
-        `Nothing was heard from the peer for ${Math.round(this.#allowedMs)} ms.`,
+        `Nothing was heard from the peer for ${Math.round(this.#timeoutMs)} ms.`,
       ),
     )
   }

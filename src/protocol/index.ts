@@ -1,6 +1,6 @@
 export {
   type AgentCommand,
-  type AgentDial,
+  type AgentDialOptions,
   type AgentIdentity,
   AgentSession,
   type AgentSessionOptions,
@@ -27,7 +27,7 @@ export { createLinkPool, type MuxOptions, MuxSession } from './mux-session.ts'
 export { MuxStream } from './mux-stream.ts'
 export type { ProxyHeader } from './proxy-header.ts'
 export { proxyProtocolHeader } from './proxy-protocol.ts'
-export { Refusal, readRefusal } from './refusal.ts'
+export { parseProtocolError, Refusal } from './refusal.ts'
 export { RETRYABLE_REFUSALS, refusal, refusals } from './refusals.ts'
 export { CallReader, call, MESSAGE_TIMEOUT_MS, type MessageLimits } from './rpc.ts'
 export { ServedSession, type ServedSessionOptions } from './served-session.ts'

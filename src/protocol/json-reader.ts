@@ -16,7 +16,7 @@ const CLOSE_BRACKET = 0x5d
  * nor a reliable FIN after them.
  */
 export class JsonReader {
-  readonly #held: ByteQueue
+  readonly #buffer: ByteQueue
   readonly #limit: number
   #bytes = 0
   #depth = 0
@@ -25,26 +25,26 @@ export class JsonReader {
 
   constructor(limit = MAX_MESSAGE_BYTES, budget?: ByteBudget) {
     this.#limit = limit
-    this.#held = new ByteQueue(limit, budget)
+    this.#buffer = new ByteQueue(limit, budget)
   }
 
   /**
    * Takes a piece; true when the object is complete. Bytes after it are ignored. Throws when this cannot become an
    * acceptable message.
    */
-  push(piece: Buffer): boolean {
-    let at = 0
+  push(chunk: Buffer): boolean {
+    let offset = 0
     if (this.#depth === 0) {
-      while (at < piece.length && isBlank(piece[at]!)) at++
-      if (at === piece.length) {
-        this.#count(piece.length)
+      while (offset < chunk.length && isWhitespace(chunk[offset]!)) offset++
+      if (offset === chunk.length) {
+        this.#count(chunk.length)
         return false
       }
-      if (piece[at] !== OPEN_BRACE) throw new SyntaxError('The message is not a JSON object.')
+      if (chunk[offset] !== OPEN_BRACE) throw new SyntaxError('The message is not a JSON object.')
     }
-    const from = at
-    for (; at < piece.length; at++) {
-      const byte = piece[at]!
+    const from = offset
+    for (; offset < chunk.length; offset++) {
+      const byte = chunk[offset]!
       if (this.#inString) {
         if (this.#escaped) this.#escaped = false
         else if (byte === BACKSLASH) this.#escaped = true
@@ -52,29 +52,29 @@ export class JsonReader {
       } else if (byte === QUOTE) this.#inString = true
       else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth++
       else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --this.#depth === 0) {
-        this.#keep(piece.subarray(from, at + 1))
+        this.#append(chunk.subarray(from, offset + 1))
         return true
       }
     }
-    this.#keep(piece.subarray(from))
+    this.#append(chunk.subarray(from))
     return false
   }
 
   /** The object, once `push` answered true. Throws when it is not valid JSON. */
   value(): Record<string, unknown> {
-    const text = this.#held.bytes.toString('utf8')
-    this.#held.clear()
+    const text = this.#buffer.bytes.toString('utf8')
+    this.#buffer.clear()
     return JSON.parse(text)
   }
 
   /** Gives the memory of an unfinished message back. */
   clear(): void {
-    this.#held.clear()
+    this.#buffer.clear()
   }
 
-  #keep(part: Buffer): void {
-    this.#count(part.length)
-    if (!this.#held.push(part)) throw new RangeError('Too many unfinished messages are held already.')
+  #append(bytes: Buffer): void {
+    this.#count(bytes.length)
+    if (!this.#buffer.push(bytes)) throw new RangeError('Too many unfinished messages are held already.')
   }
 
   #count(bytes: number): void {
@@ -83,6 +83,6 @@ export class JsonReader {
   }
 }
 
-function isBlank(byte: number): boolean {
+function isWhitespace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }

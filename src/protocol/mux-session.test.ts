@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import { ErrorCode, MAX_DATA, type MuxError, WINDOW } from './frame.ts'
+import { ErrorCode, MAX_DATA_BYTES, type MuxError, WINDOW } from './frame.ts'
 import { Probe } from './testing/probe.ts'
 import { createWire, frame, uint32 } from './testing/wire.ts'
 
@@ -16,7 +16,7 @@ test('an opening puts the first bytes into the SYN frame', async (t) => {
   const wire = createWire(t, 'server')
 
   wire.session.open(Buffer.from('type and header'))
-  await wire.seen(1)
+  await wire.waitForFrames(1)
 
   assert.deepEqual(wire.frames, [{ type: DATA, flags: SYN, id: 2, payload: Buffer.from('type and header') }])
 })
@@ -30,7 +30,7 @@ test('data leaves in frames of at most 32 KiB', async (t) => {
     'all bytes',
   )
 
-  assert.ok(wire.frames.every(({ payload }) => payload.length <= MAX_DATA))
+  assert.ok(wire.frames.every(({ payload }) => payload.length <= MAX_DATA_BYTES))
 })
 
 test('everything written in one turn leaves in one write', async (t) => {
@@ -39,7 +39,7 @@ test('everything written in one turn leaves in one write', async (t) => {
   wire.raw.on('data', () => writes++)
 
   for (let i = 0; i < 20; i++) wire.session.open(Buffer.from('x')).write(Buffer.from('more'))
-  await wire.seen(40)
+  await wire.waitForFrames(40)
 
   assert.equal(writes, 1)
 })
@@ -66,7 +66,7 @@ test('grants come in portions of at least 64 KiB and never exceed what was consu
   for (let i = 0; i < 9; i++) wire.send(frame(DATA, 0, 3, 16_384))
   await eventually(() => wire.accepted[0]?.received === 4 + 9 * 16_384, 'all bytes')
   wire.accepted[0]!.stream.consumed(1_000_000)
-  await wire.seen(2)
+  await wire.waitForFrames(2)
 
   const grants = wire.frames
     .filter(({ type }) => type === WNDINC)
@@ -98,7 +98,7 @@ test('a frame beyond the window is answered with RST 3 and costs that stream onl
     frame(DATA, 0, 3, 100_000),
     frame(DATA, SYN, 5, Buffer.from('still')),
   )
-  await wire.seen(1)
+  await wire.waitForFrames(1)
 
   assert.deepEqual(wire.frames[0], { type: RST, flags: 0, id: 3, payload: uint32(ErrorCode.FlowControl) })
   assert.equal((wire.accepted[0]!.closeError as MuxError).code, ErrorCode.FlowControl)
@@ -110,17 +110,17 @@ test('data for an unknown stream is answered with RST 4, an empty FIN with nothi
 
   wire.send(frame(DATA, FIN, 77), frame(WNDINC, 0, 77, uint32(5)), frame(RST, 0, 77, uint32(6)))
   wire.send(frame(DATA, 0, 79, Buffer.from('who?')))
-  await wire.seen(1)
+  await wire.waitForFrames(1)
 
   assert.deepEqual(wire.frames, [{ type: RST, flags: 0, id: 79, payload: uint32(ErrorCode.StreamClosed) }])
-  assert.equal(wire.session.over, false)
+  assert.equal(wire.session.closed, false)
 })
 
 test('data after FIN is answered with RST 4', async (t) => {
   const wire = createWire(t, 'server')
 
   wire.send(frame(DATA, SYN | FIN, 3, Buffer.from('all')), frame(DATA, 0, 3, Buffer.from('more')))
-  await wire.seen(1)
+  await wire.waitForFrames(1)
 
   assert.equal(wire.frames[0]!.payload.readUInt32BE(0), ErrorCode.StreamClosed)
   assert.equal(wire.accepted[0]!.bytes.toString(), 'all')
@@ -183,24 +183,24 @@ for (const [what, bytes, code] of endings) {
 
 test('a 16 MiB frame is dropped as it comes, without being held', async (t) => {
   const wire = createWire(t, 'server', false)
-  const before = process.memoryUsage().arrayBuffers
+  const baseline = process.memoryUsage().arrayBuffers
   wire.send(frame(DATA, SYN, 3, 4))
   const header = Buffer.from('ffffff1000000003', 'hex')
-  const piece = Buffer.alloc(65_536)
-  let most = 0
+  const chunk = Buffer.alloc(65_536)
+  let peak = 0
 
   wire.send(header)
-  for (let left = 0xffffff; left > 0; left -= piece.length) {
-    if (!wire.raw.write(left < piece.length ? piece.subarray(0, left) : piece)) {
+  for (let remaining = 0xffffff; remaining > 0; remaining -= chunk.length) {
+    if (!wire.raw.write(remaining < chunk.length ? chunk.subarray(0, remaining) : chunk)) {
       await new Promise((resolve) => wire.raw.once('drain', resolve))
     }
-    most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+    peak = Math.max(peak, process.memoryUsage().arrayBuffers - baseline)
   }
   wire.send(frame(DATA, SYN | FIN, 5, Buffer.from('after')))
   await eventually(() => wire.accepted[1]?.ended === true, 'the next frame')
 
   assert.equal(wire.accepted[1]!.bytes.toString(), 'after')
-  assert.ok(most < 4_000_000, `${most} bytes held`)
+  assert.ok(peak < 4_000_000, `${peak} bytes held`)
 })
 
 test('a GOAWAY whose length leaves out the eight fixed bytes is understood', async (t) => {
@@ -251,7 +251,7 @@ test('bytes that need no answer are answered with a nudge', async (t) => {
   wire.session.nudges = true
 
   wire.send(frame(DATA, SYN, 3, 8))
-  await wire.seen(1)
+  await wire.waitForFrames(1)
 
   assert.deepEqual(wire.frames, [NUDGE])
 })
@@ -263,7 +263,7 @@ test('no nudge is sent in a turn that has something to say, nor by a peer that w
 
   talkative.send(frame(DATA, 0, 99, 8))
   silent.send(frame(DATA, SYN, 2, 8))
-  await talkative.seen(1)
+  await talkative.waitForFrames(1)
   await eventually(() => silent.accepted.length === 1, 'the stream')
   await new Promise((resolve) => setImmediate(resolve))
 
@@ -285,7 +285,7 @@ test('a stream written to after its end or reset sends nothing', async (t) => {
   reset.end()
   reset.reset()
   wire.session.open(Buffer.from('last'))
-  await wire.seen(5)
+  await wire.waitForFrames(5)
 
   assert.deepEqual(accepted, [false, false])
   assert.deepEqual(
@@ -310,8 +310,8 @@ test('an end followed at once by a reset is a reset, unless the peer needs FIN f
     stream.end()
     stream.reset()
   }
-  await plain.seen(2)
-  await careful.seen(3)
+  await plain.waitForFrames(2)
+  await careful.waitForFrames(3)
 
   assert.deepEqual(
     plain.frames.map(({ type, flags }) => [type, flags]),
@@ -336,12 +336,12 @@ test('FIN waits for data that waits for the window', async (t) => {
   stream.write(Buffer.alloc(WINDOW + 10))
   stream.end()
   await eventually(() => wire.frames.reduce((sum, f) => sum + f.payload.length, 0) === WINDOW, 'one window')
-  const before = wire.frames.some(({ flags }) => flags === FIN)
+  const finSentEarly = wire.frames.some(({ flags }) => flags === FIN)
 
   wire.send(frame(WNDINC, 0, 2, uint32(11)))
   await eventually(() => wire.frames.some(({ flags }) => flags === FIN), 'FIN')
 
-  assert.equal(before, false)
+  assert.equal(finSentEarly, false)
   assert.equal(
     wire.frames.reduce((sum, f) => sum + f.payload.length, 0),
     WINDOW + 11,

@@ -4,7 +4,7 @@ import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
 
 /** Consumed bytes are granted back in portions of this size: one small frame instead of many. */
-const GRANT_BATCH = 65_536
+const GRANT_BATCH_BYTES = 65_536
 
 /**
  * One two-way stream of a session. What it holds is bounded: at most one window of bytes that came in and were not
@@ -52,7 +52,7 @@ export class MuxStream implements ByteStream {
   write(chunk: Buffer): boolean {
     if (this.#closed || this.#ended) return false
     const size = chunk.length
-    const sent = this.#hasPending ? 0 : Math.min(size, this.#sendWindow, this.#room())
+    const sent = this.#hasPending ? 0 : Math.min(size, this.#sendWindow, this.#writableBytes())
     if (sent > 0) {
       this.#sendWindow -= sent
       if (this.#allowance > 0) this.#allowance = Math.max(0, this.#allowance - sent)
@@ -63,7 +63,7 @@ export class MuxStream implements ByteStream {
       this.#pending ??= new ByteQueue()
       this.#pending.push(chunk.subarray(sent))
     }
-    if (!this.#hasPending && this.#sendWindow > 0 && this.#room() > 0) return true
+    if (!this.#hasPending && this.#sendWindow > 0 && this.#writableBytes() > 0) return true
     this.#blocked = true
     if (this.#sendWindow > 0) this.#session.enqueue(this)
     return false
@@ -73,7 +73,7 @@ export class MuxStream implements ByteStream {
     if (this.#ended || this.#closed) return
     this.#ended = true
     // Sent at the end of the turn: a reset that follows at once must not look like an orderly end first.
-    if (!this.#hasPending) this.#session.finishLater(this)
+    if (!this.#hasPending) this.#session.scheduleFin(this)
   }
 
   reset(error?: Error): void {
@@ -88,7 +88,7 @@ export class MuxStream implements ByteStream {
     const counted = Math.min(bytes, this.#unconsumed)
     this.#unconsumed -= counted
     this.#ungranted += counted
-    if (this.#ungranted >= GRANT_BATCH) this.grant()
+    if (this.#ungranted >= GRANT_BATCH_BYTES) this.grant()
   }
 
   /** Grants what was consumed without waiting for a full portion. */
@@ -102,31 +102,31 @@ export class MuxStream implements ByteStream {
   // What the session calls.
 
   /** Books the bytes of the opening frame against the peer's window. */
-  book(length: number): void {
+  debitSendWindow(length: number): void {
     this.#sendWindow -= length
   }
 
   /** Books an arriving frame against our window; answers with the code to refuse it with, or 0. */
-  admit(length: number): number {
-    this.#noticed()
+  debitReceiveWindow(length: number): number {
+    this.#acknowledge()
     if (this.#remoteEnded) return length > 0 ? ErrorCode.StreamClosed : 0
     if (length > this.#receiveWindow) return ErrorCode.FlowControl
     this.#receiveWindow -= length
     return 0
   }
 
-  deliver(piece: Buffer): void {
+  deliver(chunk: Buffer): void {
     if (this.#closed) return
-    this.#unconsumed += piece.length
+    this.#unconsumed += chunk.length
     try {
-      this.sink.onData(piece)
+      this.sink.onData(chunk)
     } catch (error) {
       this.fail(error)
     }
   }
 
   /** The peer's FIN arrived. */
-  remoteEnd(): void {
+  onRemoteEnd(): void {
     if (this.#closed || this.#remoteEnded) return
     this.#remoteEnded = true
     try {
@@ -143,14 +143,14 @@ export class MuxStream implements ByteStream {
   }
 
   /** The peer consumed some of what we sent. */
-  widen(increment: number): void {
-    this.#noticed()
+  creditSendWindow(increment: number): void {
+    this.#acknowledge()
     this.#sendWindow = Math.min(WINDOW, this.#sendWindow + increment)
     if (this.#blocked || this.#hasPending) this.#session.enqueue(this)
   }
 
   /** Its turn to send up to `limit` bytes, pending ones first. True when it has more to send and may send it. */
-  takeTurn(limit: number): boolean {
+  flush(limit: number): boolean {
     if (this.#closed) return false
     const pending = this.#pending
     if (pending !== undefined && pending.length > 0) {
@@ -196,13 +196,13 @@ export class MuxStream implements ByteStream {
     try {
       sink.onClose(this.#closeError)
     } catch (error) {
-      this.#session.report(error)
+      this.#session.reportError(error)
     }
   }
 
   /** A sink threw: a mistake of ours costs this stream, not the session and not the process. */
   fail(error: unknown): void {
-    this.#session.report(error)
+    this.#session.reportError(error)
     this.reset(new MuxError(ErrorCode.Internal, 'The stream could not be handled.', { cause: error }))
   }
 
@@ -210,11 +210,11 @@ export class MuxStream implements ByteStream {
     return this.#pending !== undefined && this.#pending.length > 0
   }
 
-  #room(): number {
-    return this.urgent || this.#session.hasRoom ? WINDOW : this.#allowance
+  #writableBytes(): number {
+    return this.urgent || this.#session.hasCapacity ? WINDOW : this.#allowance
   }
 
-  #noticed(): void {
+  #acknowledge(): void {
     if (this.#acknowledged) return
     this.#acknowledged = true
     this.onAcknowledged?.()
@@ -225,6 +225,6 @@ export class MuxStream implements ByteStream {
     this.#closed = true
     this.#closeError = error
     this.#pending?.clear()
-    this.#session.forget(this)
+    this.#session.remove(this)
   }
 }

@@ -33,19 +33,19 @@ function connectEnds(t: TestContext, [near, far]: Pair, setup: Setup = {}): Ends
     into.push(probe)
     setup.onAccept?.(probe)
   }
-  const onBug = (error: unknown) => assert.fail(error as Error)
+  const onInternalError = (error: unknown) => assert.fail(error as Error)
   const client = new MuxSession(near, {
     role: 'client',
     onStream: accept(atClient),
     onClose: (error) => closes.client.push(error),
-    onBug,
+    onInternalError,
     ...(setup.firstId && { firstId: setup.firstId.client }),
   })
   const server = new MuxSession(far, {
     role: 'server',
     onStream: accept(atServer),
     onClose: (error) => closes.server.push(error),
-    onBug,
+    onInternalError,
     ...(setup.firstId && { firstId: setup.firstId.server }),
   })
   t.after(() => {
@@ -60,10 +60,10 @@ async function accepted(list: Probe[], count: number): Promise<void> {
 }
 
 /** Writes as the contract asks: stops at false and goes on at the next drain. */
-async function send(probe: Probe, bytes: Buffer, pieceSize: number): Promise<void> {
-  for (let at = 0; at < bytes.length; at += pieceSize) {
+async function send(probe: Probe, bytes: Buffer, chunkSize: number): Promise<void> {
+  for (let offset = 0; offset < bytes.length; offset += chunkSize) {
     const drains = probe.drains
-    if (probe.stream.write(bytes.subarray(at, at + pieceSize))) continue
+    if (probe.stream.write(bytes.subarray(offset, offset + chunkSize))) continue
     await probe.until((p) => p.drains > drains || p.closed, 'a drain')
     if (probe.closed) return
   }
@@ -182,8 +182,8 @@ for (const [name, makePair] of Object.entries(transports)) {
     test('holds a sender at one window until the reader consumes', async (t) => {
       const { server, atClient } = connectEnds(t, await makePair(t), { consume: false })
       const near = new Probe(server.open(Buffer.from('x')))
-      const piece = Buffer.alloc(65_536)
-      while (near.stream.write(piece));
+      const chunk = Buffer.alloc(65_536)
+      while (near.stream.write(chunk));
       await accepted(atClient, 1)
       const far = atClient[0]!
       await far.until((p) => p.received === WINDOW, 'one window of bytes')
@@ -239,14 +239,14 @@ for (const [name, makePair] of Object.entries(transports)) {
     })
 
     test('lets urgent bytes overtake data that waits', async (t) => {
-      let before = 0
+      let bulkBytes = 0
       let overtaken: number | undefined
       const { server } = connectEnds(t, await makePair(t), {
         consume: false,
         onAccept(probe) {
           probe.onData = (chunk) => {
-            if (chunk.includes('now')) overtaken ??= before
-            before += chunk.length
+            if (chunk.includes('now')) overtaken ??= bulkBytes
+            bulkBytes += chunk.length
           }
         },
       })
@@ -274,7 +274,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.equal(closes.server[0], undefined)
       assert.equal((closes.client[0] as MuxError).code, ErrorCode.RemoteGone)
       assert.throws(() => client.open(Buffer.from('x')), MuxError)
-      assert.ok(server.over)
+      assert.ok(server.closed)
     })
 
     test('ends when the connection is cut', async (t) => {
@@ -320,7 +320,7 @@ for (const [name, makePair] of Object.entries(transports)) {
           }
         },
         onClose() {},
-        onBug: (error) => bugs.push(error),
+        onInternalError: (error) => bugs.push(error),
       })
       t.after(() => server.destroy())
 

@@ -20,14 +20,14 @@ const LENGTH_BYTES = 8
 const MAX_HEADER_BYTES = 65_536
 
 /** Type, length and header as one piece: they must travel in the opening frame. */
-export function encodeProxyHeader(header: ProxyHeader, first?: Buffer): Buffer {
+export function encodeProxyHeader(header: ProxyHeader, preamble?: Buffer): Buffer {
   const json = Buffer.from(JSON.stringify(header))
-  const bytes = typeBytes(StreamType.Proxy, LENGTH_BYTES + json.length + (first?.length ?? 0))
+  const bytes = typeBytes(StreamType.Proxy, LENGTH_BYTES + json.length + (preamble?.length ?? 0))
   // The length alone is little-endian.
   bytes.writeUInt32LE(json.length, 4)
   bytes.writeUInt32LE(0, 8)
   json.copy(bytes, 12)
-  first?.copy(bytes, 12 + json.length)
+  preamble?.copy(bytes, 12 + json.length)
   return bytes
 }
 
@@ -35,7 +35,7 @@ export function encodeProxyHeader(header: ProxyHeader, first?: Buffer): Buffer {
 export class ProxyHeaderReader implements StreamSink {
   readonly #stream: MuxStream
   readonly #onProxy: (header: ProxyHeader, stream: MuxStream) => void
-  readonly #held = new ByteQueue()
+  readonly #buffer = new ByteQueue()
 
   constructor(stream: MuxStream, onProxy: (header: ProxyHeader, stream: MuxStream) => void) {
     this.#stream = stream
@@ -44,24 +44,24 @@ export class ProxyHeaderReader implements StreamSink {
 
   onData(chunk: Buffer): void {
     // Normally everything is here with the first piece; a split header is joined, at most 64 KiB of it.
-    const bytes = this.#held.join(chunk)
+    const bytes = this.#buffer.join(chunk)
     if (bytes.length < LENGTH_BYTES) {
-      this.#held.keep(bytes)
+      this.#buffer.keep(bytes)
       return
     }
     const length = bytes.readUInt32LE(0)
     if (bytes.readUInt32LE(4) !== 0 || length > MAX_HEADER_BYTES) {
-      this.#refuse('The proxy header is too long.')
+      this.#reject('The proxy header is too long.')
       return
     }
     const end = LENGTH_BYTES + length
     if (bytes.length < end) {
-      this.#held.keep(bytes)
+      this.#buffer.keep(bytes)
       return
     }
     const header = parseHeader(bytes.toString('utf8', LENGTH_BYTES, end))
     if (header === undefined) {
-      this.#refuse('The proxy header is not valid.')
+      this.#reject('The proxy header is not valid.')
       return
     }
     this.#stream.consumed(end)
@@ -70,14 +70,14 @@ export class ProxyHeaderReader implements StreamSink {
   }
 
   onEnd(): void {
-    this.#refuse('The stream ended inside its proxy header.')
+    this.#reject('The stream ended inside its proxy header.')
   }
 
   onDrain(): void {}
   onClose(): void {}
 
-  #refuse(why: string): void {
-    this.#stream.reset(new MuxError(ErrorCode.Protocol, why))
+  #reject(reason: string): void {
+    this.#stream.reset(new MuxError(ErrorCode.Protocol, reason))
   }
 }
 

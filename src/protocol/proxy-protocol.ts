@@ -21,27 +21,27 @@ export function proxyProtocolHeader(version: 1 | 2, client: string, server: stri
   let to = parseAddress(server)
   // Both addresses must be of one family: a mixed pair is written as IPv6.
   if (from !== undefined && to !== undefined && isIPv4(from.ip) !== isIPv4(to.ip)) {
-    from = widen(from)
-    to = widen(to)
+    from = toIpv6(from)
+    to = toIpv6(to)
   }
-  return version === 1 ? headerV1(from, to) : headerV2(from, to)
+  return version === 1 ? formatV1(from, to) : encodeV2(from, to)
 }
 
-function headerV1(from: Address | undefined, to: Address | undefined): Buffer {
+function formatV1(from: Address | undefined, to: Address | undefined): Buffer {
   if (from === undefined || to === undefined) return Buffer.from('PROXY UNKNOWN\r\n')
   const family = isIPv4(from.ip) ? 'TCP4' : 'TCP6'
   return Buffer.from(`PROXY ${family} ${from.ip} ${to.ip} ${from.port} ${to.port}\r\n`)
 }
 
-function headerV2(from: Address | undefined, to: Address | undefined): Buffer {
-  const known = from !== undefined && to !== undefined
-  const addresses = known ? [addressBytes(from.ip), addressBytes(to.ip)] : []
-  const size = addresses.reduce((sum, bytes) => sum + bytes.length, known ? 4 : 0)
+function encodeV2(from: Address | undefined, to: Address | undefined): Buffer {
+  const complete = from !== undefined && to !== undefined
+  const addresses = complete ? [addressBytes(from.ip), addressBytes(to.ip)] : []
+  const size = addresses.reduce((sum, bytes) => sum + bytes.length, complete ? 4 : 0)
   const fixed = Buffer.alloc(4)
   fixed[0] = VERSION_2_PROXY
-  fixed[1] = known ? (isIPv4(from.ip) ? TCP_OVER_IPV4 : TCP_OVER_IPV6) : UNSPECIFIED
+  fixed[1] = complete ? (isIPv4(from.ip) ? TCP_OVER_IPV4 : TCP_OVER_IPV6) : UNSPECIFIED
   fixed.writeUInt16BE(size, 2)
-  if (!known) return Buffer.concat([SIGNATURE, fixed])
+  if (!complete) return Buffer.concat([SIGNATURE, fixed])
   const ports = Buffer.alloc(4)
   ports.writeUInt16BE(from.port, 0)
   ports.writeUInt16BE(to.port, 2)
@@ -50,19 +50,19 @@ function headerV2(from: Address | undefined, to: Address | undefined): Buffer {
 
 /** `ip:port` or `[ip]:port`; an IPv4 address mapped into IPv6 is written as the IPv4 address it is. */
 function parseAddress(text: string): Address | undefined {
-  const split = text.lastIndexOf(':')
+  const colon = text.lastIndexOf(':')
   const ip = withoutZone(
     text
-      .slice(0, split)
+      .slice(0, colon)
       .replace(/^\[|\]$/g, '')
       .replace(/^::ffff:(?=\d+\.)/i, ''),
   )
-  const port = Number(text.slice(split + 1))
+  const port = Number(text.slice(colon + 1))
   if ((!isIPv4(ip) && !isIPv6(ip)) || !Number.isInteger(port) || port < 0 || port > 65_535) return undefined
   return { ip, port }
 }
 
-function widen(address: Address): Address {
+function toIpv6(address: Address): Address {
   return isIPv4(address.ip) ? { ...address, ip: `::ffff:${address.ip}` } : address
 }
 
@@ -71,10 +71,12 @@ function addressBytes(ip: string): Buffer {
   const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(ip)
   const text = dotted === null ? ip : `${dotted[1]}${dottedGroups(dotted[2]!)}`
   const [head, tail] = text.split('::') as [string, string | undefined]
-  const left = head === '' ? [] : head.split(':')
-  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const headGroups = head === '' ? [] : head.split(':')
+  const tailGroups = tail === undefined || tail === '' ? [] : tail.split(':')
   const groups =
-    tail === undefined ? left : [...left, ...Array(8 - left.length - right.length).fill('0'), ...right]
+    tail === undefined
+      ? headGroups
+      : [...headGroups, ...Array(8 - headGroups.length - tailGroups.length).fill('0'), ...tailGroups]
   const bytes = Buffer.alloc(16)
   groups.forEach((group, index) => {
     bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2)

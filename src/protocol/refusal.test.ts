@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { Refusal, readRefusal } from './refusal.ts'
+import { parseProtocolError, Refusal } from './refusal.ts'
 import { refusal, refusals } from './refusals.ts'
 
 test('a refusal travels as text with its code alone on a line, and is read back', () => {
   const sent = refusal('name_taken', 'https://a.test')
 
-  const read = readRefusal(sent.text)
+  const read = parseProtocolError(sent.text)
 
   assert.match(sent.text, /^https:\/\/a\.test is already online\..*\n\nERR_NGROK_334\n$/)
   assert.equal(read.message, sent.message)
@@ -16,8 +16,8 @@ test('a refusal travels as text with its code alone on a line, and is read back'
 
 test('a refusal without a number is a sentence alone', () => {
   assert.equal(new Refusal('No.').text, 'No.')
-  assert.equal(readRefusal('No.').number, undefined)
-  assert.equal(readRefusal('').message, 'The server refused without a reason.')
+  assert.equal(parseProtocolError('No.').number, undefined)
+  assert.equal(parseProtocolError('').message, 'The server refused without a reason.')
 })
 
 test('every number is documented, and every documented number exists', () => {

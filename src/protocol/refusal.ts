@@ -26,14 +26,14 @@ export class Refusal extends Error {
 const CODE_LINE = /^ERR_NGROK_(\d+)$/
 
 /** Reads the `Error` text of a response; the counterpart of `Refusal.text`. */
-export function readRefusal(text: string): Refusal {
-  const words: string[] = []
+export function parseProtocolError(text: string): Refusal {
+  const lines: string[] = []
   let number: number | undefined
   for (const line of text.split('\n')) {
     const trimmed = line.trim()
     const code = CODE_LINE.exec(trimmed)?.[1]
     if (code !== undefined) number = Number(code)
-    else if (trimmed !== '') words.push(trimmed)
+    else if (trimmed !== '') lines.push(trimmed)
   }
-  return new Refusal(words.join('\n') || 'The server refused without a reason.', number)
+  return new Refusal(lines.join('\n') || 'The server refused without a reason.', number)
 }

@@ -1,141 +1,141 @@
 import { Refusal } from './refusal.ts'
 
-interface Kind<Facts extends readonly string[]> {
+interface ErrorKind<Facts extends readonly string[]> {
   /** Undefined where no established code says the same. */
   number: number | undefined
   text: (...facts: Facts) => string
 }
 
-function kind<Facts extends readonly string[]>(
+function defineError<Facts extends readonly string[]>(
   number: number | undefined,
   text: (...facts: Facts) => string,
-): Kind<Facts> {
+): ErrorKind<Facts> {
   return { number, text }
 }
 
 /** Every numbered "no" of the gateway. Numbers follow the codes existing tooling reacts to; docs/protocol.md lists them. */
 export const refusals = {
-  metadata_too_long: kind(
+  metadata_too_long: defineError(
     100,
     () => 'The session metadata is longer than 4096 bytes. Shorten it and try again.',
   ),
-  token_malformed: kind(
+  token_malformed: defineError(
     105,
     () =>
       'The authtoken is not well formed. Copy it again from the dashboard and save it with `config add-authtoken`.',
   ),
-  address_refused: kind(
+  address_refused: defineError(
     115,
     (ip: string) => `The account's IP restrictions do not let agents connect from ${ip}.`,
   ),
-  ingress_of_other_account: kind(
+  ingress_of_other_account: defineError(
     122,
     (name: string) =>
       `The agent ingress ${name} belongs to another account. Connect through the server's own address.`,
   ),
-  token_unknown: kind(
+  token_unknown: defineError(
     107,
     () =>
       'The authtoken is not valid: it is unknown, was deleted or was replaced. Create a new one in the dashboard.',
   ),
-  too_many_sessions: kind(
+  too_many_sessions: defineError(
     108,
     () =>
       'The account holds as many sessions of agents and SSH clients as the server has room for. Stop some of them, or try again later.',
   ),
-  auth_undecodable: kind(109, (why: string) => `The Auth message cannot be read: ${why}`),
-  heartbeat_interval: kind(111, () => 'The heartbeat interval must be at least 1 s.'),
-  heartbeat_tolerance: kind(112, () => 'The heartbeat tolerance must be at least 1 s.'),
-  credential_revoked: kind(
+  auth_undecodable: defineError(109, (why: string) => `The Auth message cannot be read: ${why}`),
+  heartbeat_interval: defineError(111, () => 'The heartbeat interval must be at least 1 s.'),
+  heartbeat_tolerance: defineError(112, () => 'The heartbeat tolerance must be at least 1 s.'),
+  credential_revoked: defineError(
     300,
     () => 'The credential of this session was deleted. Authenticate with another one.',
   ),
-  message_undecodable: kind(301, (why: string) => `The message cannot be read: ${why}`),
-  address_not_reserved: kind(
+  message_undecodable: defineError(301, (why: string) => `The message cannot be read: ${why}`),
+  address_not_reserved: defineError(
     307,
     (address: string) =>
       `The TCP address ${address} is not reserved. Reserve it first or ask for any address.`,
   ),
-  address_forbidden: kind(
+  address_forbidden: defineError(
     308,
     (address: string) =>
       `The credential's ACL does not allow the address ${address}. Add a rule such as bind:${address}.`,
   ),
-  address_of_other_account: kind(
+  address_of_other_account: defineError(
     309,
     (address: string) => `The TCP address ${address} belongs to another account.`,
   ),
-  name_forbidden: kind(
+  name_forbidden: defineError(
     316,
     (name: string) =>
       `The credential's ACL does not allow the name ${name}. Add a rule such as bind:${name}.`,
   ),
-  wildcard_not_reserved: kind(
+  wildcard_not_reserved: defineError(
     318,
     (name: string) => `The wildcard ${name} must be reserved before an agent may use it.`,
   ),
-  name_not_reserved: kind(
+  name_not_reserved: defineError(
     319,
     (name: string) => `The name ${name} must be reserved before an agent may use it.`,
   ),
-  name_of_other_account: kind(320, (name: string) => `The name ${name} belongs to another account.`),
-  name_of_platform: kind(
+  name_of_other_account: defineError(320, (name: string) => `The name ${name} belongs to another account.`),
+  name_of_platform: defineError(
     320,
     (name: string) => `The name ${name} belongs to the platform itself. Choose another one.`,
   ),
-  too_many_tunnels: kind(
+  too_many_tunnels: defineError(
     324,
     (limit: string) => `This session already has ${limit} tunnels, the most it may have.`,
   ),
-  name_malformed: kind(326, (name: string) => `${name} is not a valid domain name.`),
-  protocol_unknown: kind(
+  name_malformed: defineError(326, (name: string) => `${name} is not a valid domain name.`),
+  protocol_unknown: defineError(
     332,
     (proto: string) => `There is no protocol "${proto}". Use http, https, tcp or tls.`,
   ),
-  tunnel_unknown: kind(333, (id: string) => `There is no tunnel with the id ${id} in this session.`),
-  name_taken: kind(
+  tunnel_unknown: defineError(333, (id: string) => `There is no tunnel with the id ${id} in this session.`),
+  name_taken: defineError(
     334,
     (url: string) =>
       `${url} is already online. Stop the other tunnel, or enable pooling on both to share the address.`,
   ),
-  name_expiring: kind(
+  name_expiring: defineError(
     33401,
     (url: string) =>
       `${url} is held by a session that does not answer. It is handed over as soon as that session has expired; try again shortly.`,
   ),
-  names_unavailable: kind(
+  names_unavailable: defineError(
     33402,
     (url: string) =>
       `${url} cannot be claimed while the server's database is away; only names held before can be bound. Try again shortly.`,
   ),
-  name_in_cooldown: kind(
+  name_in_cooldown: defineError(
     33403,
     (url: string) =>
       `${url} was used by another account until a short time ago and is kept out of reach for now. Choose another name.`,
   ),
-  options_invalid: kind(undefined, (why: string) => `The options of the tunnel are not valid: ${why}`),
-  random_address_forbidden: kind(
+  options_invalid: defineError(undefined, (why: string) => `The options of the tunnel are not valid: ${why}`),
+  random_address_forbidden: defineError(
     356,
     () =>
       "The credential's ACL does not allow a random TCP address. Ask for an allowed address, or relax the ACL.",
   ),
-  no_address_free: kind(
+  no_address_free: defineError(
     undefined,
     () => 'No public TCP port is free. Stop a tunnel or widen the port range of the server.',
   ),
-  name_held_by_edge: kind(
+  name_held_by_edge: defineError(
     381,
     (name: string) =>
       `The name ${name} is served by an edge. Start a labelled tunnel for its backend instead.`,
   ),
-  labels_forbidden: kind(
+  labels_forbidden: defineError(
     399,
     (label: string) =>
       `The credential's ACL does not allow the label ${label}. Add a rule such as bind:${label}.`,
   ),
-  not_authenticated: kind(undefined, () => 'The session is not authenticated. Send Auth first.'),
-  request_unknown: kind(undefined, (type: string) => `There is no request of type ${type}.`),
-  unavailable: kind(undefined, () => 'The server cannot answer at the moment. Try again shortly.'),
+  not_authenticated: defineError(undefined, () => 'The session is not authenticated. Send Auth first.'),
+  request_unknown: defineError(undefined, (type: string) => `There is no request of type ${type}.`),
+  unavailable: defineError(undefined, () => 'The server cannot answer at the moment. Try again shortly.'),
 } as const
 
 /**
@@ -148,13 +148,13 @@ export const RETRYABLE_REFUSALS: ReadonlyMap<number | undefined, number> = new M
   [refusals.too_many_sessions.number, Number.POSITIVE_INFINITY],
 ])
 
-type Refusals = typeof refusals
+type ProtocolErrors = typeof refusals
 
 /** A refusal from the catalogue: a wrong key, or a missing fact, does not compile. */
-export function refusal<K extends keyof Refusals>(
+export function refusal<K extends keyof ProtocolErrors>(
   key: K,
-  ...facts: Parameters<Refusals[K]['text']>
+  ...args: Parameters<ProtocolErrors[K]['text']>
 ): Refusal {
-  const { number, text } = refusals[key] as Kind<readonly string[]>
-  return new Refusal(text(...facts), number)
+  const { number, text } = refusals[key] as ErrorKind<readonly string[]>
+  return new Refusal(text(...args), number)
 }

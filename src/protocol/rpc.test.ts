@@ -30,7 +30,7 @@ test('a call is answered without waiting for FIN, with JSON and FIN', async (t) 
   const wire = createCalls(t)
 
   wire.send(frame(1, SYN, 3, Buffer.from('{"a":{"b":"}"}}')))
-  await wire.seen(2)
+  await wire.waitForFrames(2)
 
   assert.equal(answer(wire), '{"Got":{"a":{"b":"}"}}}')
   assert.equal(wire.frames[1]!.flags, FIN)
@@ -42,7 +42,7 @@ test('a call in many pieces, with blanks around and more bytes behind, is answer
 
   for (const byte of Buffer.from('{"a":["\\\\\\"]",{}]}\n')) wire.send(frame(1, 0, 3, Buffer.from([byte])))
   wire.send(frame(1, 0, 3, Buffer.from('{"b":1}')))
-  await wire.seen(2)
+  await wire.waitForFrames(2)
   wire.send(frame(1, FIN, 3))
   await eventually(() => wire.session.streamCount === 0, 'the end of the call')
 
@@ -119,11 +119,11 @@ test('unfinished calls hold no more than their budget, and give it back when the
   wire.send(frame(1, SYN, 3, begun))
   wire.send(frame(1, SYN, 5, begun))
   await eventually(() => wire.frames.some((f) => f.flags === FIN), 'the answer to the second')
-  const held = budgets.total
+  const budgetUsed = budgets.total
   wire.send(frame(1, 0, 3, Buffer.from('"}')))
   await eventually(() => answer(wire).includes('"Got"'), 'the answer to the first')
 
-  assert.ok(held > 0 && held <= 1000)
+  assert.ok(budgetUsed > 0 && budgetUsed <= 1000)
   assert.ok(wire.frames.filter(({ id, type }) => id === 5 && type === 1).length > 0)
   assert.match(answer(wire), /Too many unfinished messages/)
   assert.equal(budgets.total, 0)

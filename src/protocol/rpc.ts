@@ -8,7 +8,7 @@ import { Refusal } from './refusal.ts'
 import { typeBytes } from './stream-type.ts'
 
 /** Answers one request: gets the message, gives the response. A thrown `Refusal` becomes the response's `Error`. */
-export type Answer = (message: Record<string, unknown>) => Promise<object> | object
+export type CallHandler = (message: Record<string, unknown>) => Promise<object> | object
 
 /** A message that is still incomplete after this long is refused; whole ones arrive in one piece. */
 export const MESSAGE_TIMEOUT_MS = 30_000
@@ -23,39 +23,39 @@ export interface MessageLimits {
 /** The serving end of a call: collects one JSON object, answers with one JSON object and FIN, never with RST. */
 export class CallReader implements StreamSink {
   readonly #stream: MuxStream
-  readonly #answer: Answer
-  readonly #onBug: (error: unknown) => void
+  readonly #handler: CallHandler
+  readonly #onInternalError: (error: unknown) => void
   readonly #reader: JsonReader
-  readonly #late: NodeJS.Timeout
-  #done = false
+  readonly #timer: NodeJS.Timeout
+  #finished = false
 
   constructor(
     stream: MuxStream,
-    answer: Answer,
-    onBug: (error: unknown) => void,
+    handler: CallHandler,
+    onInternalError: (error: unknown) => void,
     { budget, timeoutMs = MESSAGE_TIMEOUT_MS }: MessageLimits = {},
   ) {
     this.#stream = stream
-    this.#answer = answer
-    this.#onBug = onBug
+    this.#handler = handler
+    this.#onInternalError = onInternalError
     this.#reader = new JsonReader(MAX_MESSAGE_BYTES, budget)
-    this.#late = setTimeout(
-      () => this.#refuse(`The message was not complete within ${timeoutMs} ms.`),
+    this.#timer = setTimeout(
+      () => this.#reject(`The message was not complete within ${timeoutMs} ms.`),
       timeoutMs,
     )
-    this.#late.unref()
+    this.#timer.unref()
     stream.urgent = true
   }
 
   onData(chunk: Buffer): void {
     this.#stream.consumed(chunk.length)
-    if (this.#done) return
+    if (this.#finished) return
     let message: Record<string, unknown>
     try {
       if (!this.#reader.push(chunk)) return
       message = this.#reader.value()
     } catch (error) {
-      this.#refuse(`The message cannot be read: ${(error as Error).message}`)
+      this.#reject(`The message cannot be read: ${(error as Error).message}`)
       return
     }
     this.#finish()
@@ -64,7 +64,7 @@ export class CallReader implements StreamSink {
 
   onEnd(): void {
     // An SDK waits for ever on a call that is only reset, so even half a message gets its answer.
-    if (!this.#done) this.#refuse('The message ended before it was complete.')
+    if (!this.#finished) this.#reject('The message ended before it was complete.')
   }
 
   onDrain(): void {}
@@ -75,23 +75,23 @@ export class CallReader implements StreamSink {
 
   async #run(message: Record<string, unknown>): Promise<void> {
     try {
-      this.#respond(await this.#answer(message))
+      this.#respond(await this.#handler(message))
     } catch (error) {
-      if (!(error instanceof Refusal)) this.#onBug(error)
-      const refusal = error instanceof Refusal ? error : new Refusal('The server made a mistake. Try again.')
-      this.#respond({ Error: refusal.text })
+      if (!(error instanceof Refusal)) this.#onInternalError(error)
+      const failure = error instanceof Refusal ? error : new Refusal('The server made a mistake. Try again.')
+      this.#respond({ Error: failure.text })
     }
   }
 
-  #refuse(why: string): void {
-    this.#respond({ Error: new Refusal(why, 301).text })
+  #reject(reason: string): void {
+    this.#respond({ Error: new Refusal(reason, 301).text })
   }
 
   /** Nothing more is read. */
   #finish(): void {
-    this.#done = true
+    this.#finished = true
     this.#reader.clear()
-    clearTimeout(this.#late)
+    clearTimeout(this.#timer)
   }
 
   #respond(response: object): void {
@@ -113,18 +113,18 @@ export function call(
     const json = Buffer.from(JSON.stringify(message))
     const stream = session.open(Buffer.concat([typeBytes(type), json]))
     stream.urgent = true
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       const error = new MuxError(ErrorCode.StreamCancelled, `The peer did not answer within ${timeoutMs} ms.`)
       reject(error)
       stream.reset(error)
     }, timeoutMs)
     const reader = new JsonReader()
-    let done = false
+    let settled = false
 
     function settle(finish: () => void): void {
-      if (done) return
-      done = true
-      clearTimeout(late)
+      if (settled) return
+      settled = true
+      clearTimeout(timer)
       reader.clear()
       finish()
       stream.end()
@@ -133,7 +133,7 @@ export function call(
     stream.sink = {
       onData(chunk) {
         stream.consumed(chunk.length)
-        if (done) return
+        if (settled) return
         try {
           if (!reader.push(chunk)) return
           const value = reader.value()

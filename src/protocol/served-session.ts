@@ -7,7 +7,7 @@ import { BEAT_BYTES, HeartbeatEcho, Watchdog } from './heartbeat.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { encodeProxyHeader, type ProxyHeader } from './proxy-header.ts'
-import { readRefusal } from './refusal.ts'
+import { parseProtocolError } from './refusal.ts'
 import { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
 import { StreamType, TypeReader, typeBytes } from './stream-type.ts'
 
@@ -17,19 +17,19 @@ export interface ServedSessionOptions {
   onCall(type: number, message: Record<string, unknown>): Promise<object> | object
   onClose(error?: Error): void
   /** So many streams ended, so there is room for new ones. */
-  onFreed?(count: number): void
+  onStreamsClosed?(count: number): void
   onBug(error: unknown): void
   pool?: BufferPool
   /** Charged for the bytes of unfinished messages. */
   budget?: ByteBudget
   /** How long a message may take to arrive. */
-  messageMs?: number | undefined
+  messageTimeoutMs?: number | undefined
   clock?: Clock
 }
 
 /** Until the agent has proved who it is, it gets little of our memory. */
-const STREAMS_BEFORE_AUTH = 8
-const STREAMS_AFTER_AUTH = 128
+const MAX_STREAMS_BEFORE_AUTH = 8
+const MAX_STREAMS_AFTER_AUTH = 128
 
 /** An agent that registered no handler never answers a command. */
 const COMMAND_TIMEOUT_MS = 5000
@@ -48,14 +48,14 @@ export class ServedSession {
       role: 'server',
       clock: this.#clock,
       onStream: (stream) => this.#accept(stream),
-      onClose: (error) => this.#closed(error),
-      onFreed: (count) => options.onFreed?.(count),
-      onBug: options.onBug,
+      onClose: (error) => this.#onClosed(error),
+      onStreamsClosed: (count) => options.onStreamsClosed?.(count),
+      onInternalError: options.onBug,
       ...(options.pool && { pool: options.pool }),
     })
     this.#mux.nudges = true
     this.#mux.finBeforeReset = true
-    this.#mux.maxIncoming = STREAMS_BEFORE_AUTH
+    this.#mux.maxIncoming = MAX_STREAMS_BEFORE_AUTH
   }
 
   /** Streams open now, of both sides. */
@@ -64,34 +64,34 @@ export class ServedSession {
   }
 
   get over(): boolean {
-    return this.#mux.over
+    return this.#mux.closed
   }
 
   /**
    * The agent is known: it may do more, and is declared dead when nothing is heard of it for `silenceMs`. `plain`
    * agents are ours: they set TCP_NODELAY and understand RST, so the two courtesies to the SDKs are switched off.
    */
-  trust(silenceMs: number, plain: boolean): void {
-    this.#mux.maxIncoming = STREAMS_AFTER_AUTH
-    this.#mux.nudges = !plain
-    this.#mux.finBeforeReset = !plain
+  trust(silenceMs: number, firstParty: boolean): void {
+    this.#mux.maxIncoming = MAX_STREAMS_AFTER_AUTH
+    this.#mux.nudges = !firstParty
+    this.#mux.finBeforeReset = !firstParty
     this.#watchdog = new Watchdog(this.#mux, silenceMs, this.#clock)
   }
 
   /** Opens a visitor's connection to the agent's upstream; `first` (a PROXY header) goes before the visitor's bytes. */
-  openProxy(header: ProxyHeader, first?: Buffer): MuxStream {
-    return this.#mux.open(encodeProxyHeader(header, first))
+  openProxy(header: ProxyHeader, preamble?: Buffer): MuxStream {
+    return this.#mux.open(encodeProxyHeader(header, preamble))
   }
 
   /** Sends Restart, Stop or Update. Rejects with a `Refusal` when the agent refuses or does not answer in time. */
   async command(type: number, message: object, timeoutMs = COMMAND_TIMEOUT_MS): Promise<void> {
     const response = await call(this.#mux, type, message, timeoutMs)
-    if (typeof response.Error === 'string' && response.Error !== '') throw readRefusal(response.Error)
+    if (typeof response.Error === 'string' && response.Error !== '') throw parseProtocolError(response.Error)
   }
 
   /** Tells the agent that one of its tunnels was ended here. It does not answer. */
   stopTunnel(id: string, message: string, code: string | null): void {
-    if (this.#mux.over) return
+    if (this.#mux.closed) return
     const json = Buffer.from(JSON.stringify({ Id: id, Message: message, ErrorCode: code }))
     const stream = this.#mux.open(Buffer.concat([typeBytes(StreamType.StopTunnel), json]))
     stream.end()
@@ -100,18 +100,18 @@ export class ServedSession {
   }
 
   /** Whether the agent gives any sign of life within this time: an echoed beat, or anything else it sends. */
-  probe(deadlineMs: number): Promise<boolean> {
-    if (this.#mux.over) return Promise.resolve(false)
+  probe(timeoutMs: number): Promise<boolean> {
+    if (this.#mux.closed) return Promise.resolve(false)
     const since = this.#clock.monotonic()
     return new Promise((resolve) => {
       const stream = this.#mux.open(Buffer.concat([typeBytes(StreamType.Heartbeat), randomBytes(BEAT_BYTES)]))
       stream.urgent = true
       const finish = (alive: boolean) => {
-        clearTimeout(late)
+        clearTimeout(timer)
         resolve(alive)
         stream.reset()
       }
-      const late = setTimeout(() => finish(this.#mux.lastHeard > since), deadlineMs)
+      const timer = setTimeout(() => finish(this.#mux.lastReceivedAt > since), timeoutMs)
       stream.sink = {
         onData(chunk) {
           stream.consumed(chunk.length)
@@ -120,7 +120,7 @@ export class ServedSession {
         onEnd: () => finish(true),
         onDrain() {},
         // An agent that refuses the stream is as alive as one that echoes.
-        onClose: () => finish(!this.#mux.over),
+        onClose: () => finish(!this.#mux.closed),
       }
     })
   }
@@ -134,18 +134,18 @@ export class ServedSession {
   }
 
   #accept(stream: MuxStream): void {
-    const { onCall, onBug, budget, messageMs: timeoutMs = MESSAGE_TIMEOUT_MS } = this.#options
+    const { onCall, onBug, budget, messageTimeoutMs: timeoutMs = MESSAGE_TIMEOUT_MS } = this.#options
     const onTyped = (type: number): void => {
       if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
       else {
-        const answer = (message: Record<string, unknown>) => onCall(type, message)
-        stream.sink = new CallReader(stream, answer, onBug, { budget, timeoutMs })
+        const handler = (message: Record<string, unknown>) => onCall(type, message)
+        stream.sink = new CallReader(stream, handler, onBug, { budget, timeoutMs })
       }
     }
     stream.sink = new TypeReader(stream, onTyped, timeoutMs)
   }
 
-  #closed(error: Error | undefined): void {
+  #onClosed(error: Error | undefined): void {
     this.#watchdog?.stop()
     this.#options.onClose(error)
   }

@@ -109,16 +109,16 @@ test('a proxied stream brings its header and the first bytes, and carries both d
   })
   const header = { Id: 'b1', ClientAddr: '[::1]:80', Proto: 'https', EdgeType: '0', PassthroughTLS: false }
 
-  const visitor = new Probe(served.openProxy(header, Buffer.from('PROXY UNKNOWN\r\n')))
-  visitor.stream.write(Buffer.from('GET /'))
+  const client = new Probe(served.openProxy(header, Buffer.from('PROXY UNKNOWN\r\n')))
+  client.stream.write(Buffer.from('GET /'))
   await eventually(() => upstreams.length === 1, 'the proxied stream')
   await upstreams[0]!.until((p) => p.received === 20, 'the visitor’s bytes')
   upstreams[0]!.stream.write(Buffer.from('200'))
-  await visitor.until((p) => p.received === 3, 'the answer')
+  await client.until((p) => p.received === 3, 'the answer')
 
   assert.deepEqual(headers, [header])
   assert.equal(upstreams[0]!.bytes.toString(), 'PROXY UNKNOWN\r\nGET /')
-  assert.equal(visitor.bytes.toString(), '200')
+  assert.equal(client.bytes.toString(), '200')
 })
 
 test('commands reach the agent, and its refusal comes back', async (t) => {
@@ -230,10 +230,10 @@ test('a saturated link with a stalled stream is not taken for a dead one', async
   const closes: unknown[] = []
   const latencies: number[] = []
   const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })
-  const piece = Buffer.alloc(65_536)
+  const chunk = Buffer.alloc(65_536)
   const header = { Id: 'b', ClientAddr: '1.2.3.4:5', Proto: 'tcp', EdgeType: '0', PassthroughTLS: false }
   const flood = (stream: ByteStream) => {
-    while (stream.write(piece));
+    while (stream.write(chunk));
   }
   let moved = 0
   const pump = (stream: ByteStream) => {

@@ -21,8 +21,8 @@ export const StreamType = {
 const TYPE_BYTES = 4
 
 /** The type's four bytes with room for `more` bytes after them. */
-export function typeBytes(type: number, more = 0): Buffer {
-  const bytes = Buffer.allocUnsafe(TYPE_BYTES + more)
+export function typeBytes(type: number, extraBytes = 0): Buffer {
+  const bytes = Buffer.allocUnsafe(TYPE_BYTES + extraBytes)
   bytes.writeUInt32BE(type, 0)
   return bytes
 }
@@ -34,9 +34,9 @@ export function typeBytes(type: number, more = 0): Buffer {
 export class TypeReader implements StreamSink {
   readonly #stream: MuxStream
   readonly #onTyped: (type: number, stream: MuxStream) => void
-  readonly #late: NodeJS.Timeout | undefined
+  readonly #timer: NodeJS.Timeout | undefined
   #type = 0
-  #missing = TYPE_BYTES
+  #remaining = TYPE_BYTES
 
   /** Peers that are not trusted have `timeoutMs` to send the type. */
   constructor(
@@ -47,35 +47,35 @@ export class TypeReader implements StreamSink {
     this.#stream = stream
     this.#onTyped = onTyped
     if (timeoutMs === undefined) return
-    this.#late = setTimeout(() => this.#refuse(`The stream had no type within ${timeoutMs} ms.`), timeoutMs)
-    this.#late.unref()
+    this.#timer = setTimeout(() => this.#reject(`The stream had no type within ${timeoutMs} ms.`), timeoutMs)
+    this.#timer.unref()
   }
 
   onData(chunk: Buffer): void {
-    let at = 0
-    while (this.#missing > 0 && at < chunk.length) {
-      this.#type = this.#type * 256 + chunk[at++]!
-      this.#missing--
+    let offset = 0
+    while (this.#remaining > 0 && offset < chunk.length) {
+      this.#type = this.#type * 256 + chunk[offset++]!
+      this.#remaining--
     }
-    if (this.#missing > 0) return
-    clearTimeout(this.#late)
+    if (this.#remaining > 0) return
+    clearTimeout(this.#timer)
     this.#stream.consumed(TYPE_BYTES)
     this.#onTyped(this.#type, this.#stream)
-    if (at < chunk.length) this.#stream.sink.onData(chunk.subarray(at))
+    if (offset < chunk.length) this.#stream.sink.onData(chunk.subarray(offset))
   }
 
   onEnd(): void {
-    this.#refuse('The stream ended before its type was complete.')
+    this.#reject('The stream ended before its type was complete.')
   }
 
   onDrain(): void {}
 
   onClose(): void {
-    clearTimeout(this.#late)
+    clearTimeout(this.#timer)
   }
 
-  #refuse(why: string): void {
-    clearTimeout(this.#late)
-    this.#stream.reset(new MuxError(ErrorCode.Protocol, why))
+  #reject(reason: string): void {
+    clearTimeout(this.#timer)
+    this.#stream.reset(new MuxError(ErrorCode.Protocol, reason))
   }
 }

@@ -30,24 +30,24 @@ import {
 import { agentKind } from './agent-kind.ts'
 import { AgentStreams } from './agent-streams.ts'
 import type { Binder } from './bind.ts'
-import { answeredOpts } from './bind-response.ts'
+import { responseOpts } from './bind-response.ts'
 import {
   type Command,
   type CommandOutcome,
   type LiveSession,
-  PROBE_MS,
+  PROBE_TIMEOUT_MS,
   type ProbeOutcome,
 } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 import type { Registry } from './registry.ts'
-import type { Resume } from './resume.ts'
+import type { ResumeTokens } from './resume.ts'
 import type { Visitor } from './tunnel.ts'
 
 /** What a connection needs of the server around it. */
 export interface AgentConnectionOptions {
   registry: Registry
   binder: Binder
-  resume: Resume
+  resume: ResumeTokens
   /** Who holds this token; undefined when nobody does. */
   authenticate(token: string): Promise<TunnelPrincipal | undefined>
   /** The name the agent dialled. */
@@ -70,17 +70,17 @@ export interface AgentConnectionOptions {
   /** Charged for the bytes of unfinished messages. */
   budget: ByteBudget
   /** How long a message may take to arrive. */
-  messageMs?: number | undefined
+  messageTimeoutMs?: number | undefined
   /** Shorter heartbeats than 1 s are refused, and 3 s are added to the allowed silence; tests want less. */
   heartbeat?: { minMs: number; slackMs: number }
   /** How long the agent may take to give a sign of life when its name is asked for. */
-  probeMs?: number
+  probeTimeoutMs?: number
   /** How long the check of a token is put off now. */
-  holdBackMs(): number
+  authDelayMs(): number
   /** Takes a place for a session of the account; false when it may hold no more. */
-  takePlace(accountId: string): boolean
+  admitSession(accountId: string): boolean
   /** The token was nobody's. */
-  onUnknown(): void
+  onAuthFailure(): void
   onAuthenticated(): void
   onClose(): void
 }
@@ -90,23 +90,23 @@ type Message = Record<string, unknown>
 
 const MAX_METADATA_BYTES = 4096
 const MIN_HEARTBEAT_MS = 1000
-const DEFAULT_INTERVAL_NS = 10e9
-const DEFAULT_TOLERANCE_NS = 15e9
+const DEFAULT_HEARTBEAT_INTERVAL_NS = 10e9
+const DEFAULT_HEARTBEAT_TOLERANCE_NS = 15e9
 
 /** However patient an agent claims to be, its names are not held by silence for longer. */
 const MAX_SILENCE_MS = 300_000
 
 /** Time for a refused agent to read why, before the connection is closed under it. */
-const REFUSED_LINGER_MS = 1000
+const REJECT_LINGER_MS = 1000
 
 /** Refusals of the ACL: an agent that merely comes back must not lose all its tunnels for one that is now forbidden. */
-const ACL_REFUSALS = new Set<number | undefined>([
+const ACL_ERRORS = new Set<number | undefined>([
   refusals.name_forbidden.number,
   refusals.address_forbidden.number,
   refusals.random_address_forbidden.number,
 ])
 
-const SILENT = 'The agent gave no sign of life when its name was asked for.'
+const PROBE_FAILED_REASON = 'The agent gave no sign of life when its name was asked for.'
 
 const EDGE_TYPES: Record<Visitor['via'], string> = {
   endpoint: '0',
@@ -131,7 +131,7 @@ export class AgentConnection implements LiveSession {
   readonly transport = 'adit/v2'
   acl: Acl = compileAcl([])
   readonly #options: AgentConnectionOptions
-  readonly #served: ServedSession
+  readonly #session: ServedSession
   #streams: AgentStreams | undefined
   #identity: Identity | undefined
   #authenticating = false
@@ -142,15 +142,15 @@ export class AgentConnection implements LiveSession {
     this.id = newId('ts', options.clock.now())
     this.ip = ip
     this.#options = options
-    this.#served = new ServedSession(transport, {
-      onCall: (type, message) => this.#answer(type, message),
-      onClose: (error) => this.#closed(error),
-      onFreed: (count) => this.#streams?.freed(count),
+    this.#session = new ServedSession(transport, {
+      onCall: (type, message) => this.#dispatch(type, message),
+      onClose: (error) => this.#onClosed(error),
+      onStreamsClosed: (count) => this.#streams?.onStreamsClosed(count),
       onBug: (error) => options.log.error({ err: error, session: this.id }, 'agent session made a mistake'),
       clock: options.clock,
       pool: options.pool,
       budget: options.budget,
-      messageMs: options.messageMs,
+      messageTimeoutMs: options.messageTimeoutMs,
     })
   }
 
@@ -159,39 +159,39 @@ export class AgentConnection implements LiveSession {
   }
 
   get accountId(): string {
-    return this.#known.principal.accountId
+    return this.#requiredIdentity.principal.accountId
   }
 
   get credentialId(): string {
-    return this.#known.principal.credentialId
+    return this.#requiredIdentity.principal.credentialId
   }
 
   get ownerId(): string {
-    return this.#known.principal.ownerId
+    return this.#requiredIdentity.principal.ownerId
   }
 
   get clientId(): string {
-    return this.#known.clientId
+    return this.#requiredIdentity.clientId
   }
 
   get fence(): number {
-    return this.#known.fence
+    return this.#requiredIdentity.fence
   }
 
   get agentVersion(): string {
-    return this.#known.extra.Version ?? ''
+    return this.#requiredIdentity.extra.Version ?? ''
   }
 
   get os(): string {
-    return this.#known.extra.OS ?? ''
+    return this.#requiredIdentity.extra.OS ?? ''
   }
 
   get arch(): string {
-    return this.#known.extra.Arch ?? ''
+    return this.#requiredIdentity.extra.Arch ?? ''
   }
 
   get userAgent(): string {
-    return this.#known.extra.UserAgent ?? ''
+    return this.#requiredIdentity.extra.UserAgent ?? ''
   }
 
   get ingressHostname(): string {
@@ -203,11 +203,11 @@ export class AgentConnection implements LiveSession {
   }
 
   get metadata(): string {
-    return this.#known.extra.Metadata ?? ''
+    return this.#requiredIdentity.extra.Metadata ?? ''
   }
 
   get startedAt(): number {
-    return this.#known.startedAt
+    return this.#requiredIdentity.startedAt
   }
 
   get region(): string {
@@ -215,15 +215,15 @@ export class AgentConnection implements LiveSession {
   }
 
   end(reason: string): void {
-    this.#served.close(ErrorCode.NoError, reason)
+    this.#session.close(ErrorCode.NoError, reason)
   }
 
   destroy(error: Error): void {
-    this.#served.destroy(error)
+    this.#session.destroy(error)
   }
 
   tunnelEnded(tunnel: LiveTunnel, reason: string): void {
-    this.#served.stopTunnel(tunnel.bindId, reason, null)
+    this.#session.stopTunnel(tunnel.bindId, reason, null)
   }
 
   probe(): Promise<ProbeOutcome> {
@@ -234,7 +234,8 @@ export class AgentConnection implements LiveSession {
   }
 
   async command(command: Command): Promise<CommandOutcome> {
-    const { RestartUnsupportedError, StopUnsupportedError, UpdateUnsupportedError } = this.#known.extra
+    const { RestartUnsupportedError, StopUnsupportedError, UpdateUnsupportedError } =
+      this.#requiredIdentity.extra
     const unsupported = {
       restart: RestartUnsupportedError,
       stop: StopUnsupportedError,
@@ -247,7 +248,10 @@ export class AgentConnection implements LiveSession {
     this.#restarting = command === 'restart'
     const type = { restart: StreamType.Restart, stop: StreamType.Stop, update: StreamType.Update }[command]
     try {
-      await this.#served.command(type, command === 'update' ? { Version: '', PermitMajorVersion: false } : {})
+      await this.#session.command(
+        type,
+        command === 'update' ? { Version: '', PermitMajorVersion: false } : {},
+      )
       return { done: true }
     } catch (error) {
       const because = error instanceof Refusal ? 'failed' : 'lost'
@@ -256,46 +260,46 @@ export class AgentConnection implements LiveSession {
   }
 
   async #probeOnce(): Promise<ProbeOutcome> {
-    if (await this.#served.probe(this.#options.probeMs ?? PROBE_MS)) return 'alive'
-    const error = new MuxError(ErrorCode.PeerEof, SILENT)
+    if (await this.#session.probe(this.#options.probeTimeoutMs ?? PROBE_TIMEOUT_MS)) return 'alive'
+    const error = new MuxError(ErrorCode.PeerEof, PROBE_FAILED_REASON)
     // Here rather than when the connection has closed: whoever asked claims the names next.
-    this.#options.registry.removeSession(this, 'lost', SILENT)
+    this.#options.registry.removeSession(this, 'lost', PROBE_FAILED_REASON)
     this.destroy(error)
     return 'gone'
   }
 
-  get #known(): Identity {
+  get #requiredIdentity(): Identity {
     if (this.#identity === undefined) throw refusal('not_authenticated')
     return this.#identity
   }
 
-  #answer(type: number, message: Message): Promise<object> | object {
+  #dispatch(type: number, message: Message): Promise<object> | object {
     if (type === StreamType.SrvInfo) return { Region: this.#options.region }
-    if (type === StreamType.Auth) return this.#auth(message)
+    if (type === StreamType.Auth) return this.#handleAuth(message)
     if (this.#identity === undefined) throw refusal('not_authenticated')
     switch (type) {
       case StreamType.Bind:
-        return this.#bind(message)
+        return this.#handleBind(message)
       case StreamType.StartTunnelWithLabel:
-        return this.#bindLabels(message)
+        return this.#handleBindLabels(message)
       case StreamType.Unbind:
-        return this.#unbind(message)
+        return this.#handleUnbind(message)
       case StreamType.PatchTunnelState:
-        return this.#patch(message)
+        return this.#handlePatch(message)
       default:
         throw refusal('request_unknown', String(type))
     }
   }
 
-  async #auth(message: Message): Promise<AuthResponse> {
+  async #handleAuth(message: Message): Promise<AuthResponse> {
     try {
-      return await this.#welcome(decode(AuthRequest, message, 'auth_undecodable'))
+      return await this.#authenticate(decode(AuthRequest, message, 'auth_undecodable'))
     } catch (error) {
       // An SDK cannot read a refusal without the fields of a success; and it must be able to read it before the end.
-      const text = this.#textOf(error)
+      const text = this.#errorText(error)
       setTimeout(() => {
-        if (this.#identity === undefined) this.#served.close(ErrorCode.NoError, 'authentication failed')
-      }, REFUSED_LINGER_MS).unref()
+        if (this.#identity === undefined) this.#session.close(ErrorCode.NoError, 'authentication failed')
+      }, REJECT_LINGER_MS).unref()
       return { Version: '3', ClientId: '', Error: text, Extra: emptyExtra(this.#options.serverVersion) }
     }
   }
@@ -306,7 +310,7 @@ export class AgentConnection implements LiveSession {
     if (owner !== undefined && owner !== accountId) throw refusal('ingress_of_other_account', serverName!)
   }
 
-  async #welcome(request: AuthRequest): Promise<AuthResponse> {
+  async #authenticate(request: AuthRequest): Promise<AuthResponse> {
     const { resume, registry, authenticate, clock } = this.#options
     const extra = request.Extra ?? {}
     const silenceMs = this.#allowedSilence(extra)
@@ -314,30 +318,30 @@ export class AgentConnection implements LiveSession {
     if (this.#authenticating) throw refusal('message_undecodable', 'Auth may be sent once.')
     this.#authenticating = true
 
-    const holdBackMs = this.#options.holdBackMs()
-    if (holdBackMs > 0) await setTimer(holdBackMs)
+    const delayMs = this.#options.authDelayMs()
+    if (delayMs > 0) await setTimer(delayMs)
     const token = extra.Authtoken ?? ''
-    const since = registry.changeCount
+    const since = registry.credentialChangeCount
     const principal = await authenticate(token)
     if (principal === undefined) {
-      this.#options.onUnknown()
+      this.#options.onAuthFailure()
       throw refusal(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
     }
     if (this.#options.admits?.(principal.accountId, this.ip) === false)
       throw refusal('address_refused', this.ip)
     this.#requireIngress(principal.accountId)
     const account = await this.#options.describeAccount?.(principal.accountId)
-    if (this.#served.over) throw refusal('unavailable')
-    if (!this.#options.takePlace(principal.accountId)) throw refusal('too_many_sessions')
+    if (this.#session.over) throw refusal('unavailable')
+    if (!this.#options.admitSession(principal.accountId)) throw refusal('too_many_sessions')
 
     const { credentialId } = principal
-    const proved = request.ClientId
-      ? resume.fenceOf(extra.Cookie ?? '', credentialId, request.ClientId)
+    const provenFence = request.ClientId
+      ? resume.verifyCookie(extra.Cookie ?? '', credentialId, request.ClientId)
       : undefined
-    const clientId = proved === undefined ? randomBytes(16).toString('hex') : request.ClientId!
-    const fence = registry.nextFence(credentialId, clientId, proved ?? 0)
-    const { Authtoken: _secret, ...shown } = extra
-    this.#identity = { principal, clientId, fence, extra: shown, startedAt: clock.now() }
+    const clientId = provenFence === undefined ? randomBytes(16).toString('hex') : request.ClientId!
+    const fence = registry.nextFence(credentialId, clientId, provenFence ?? 0)
+    const { Authtoken: _secret, ...publicExtra } = extra
+    this.#identity = { principal, clientId, fence, extra: publicExtra, startedAt: clock.now() }
     this.acl = compileAcl(principal.acl)
     try {
       registry.addSession(this, since)
@@ -345,9 +349,9 @@ export class AgentConnection implements LiveSession {
       this.#identity = undefined
       throw error
     }
-    const { own, limits } = agentKind(extra)
-    this.#streams = new AgentStreams(this.#served, limits)
-    this.#served.trust(silenceMs, own)
+    const { firstParty, limits } = agentKind(extra)
+    this.#streams = new AgentStreams(this.#session, limits)
+    this.#session.trust(silenceMs, firstParty)
     this.#options.onAuthenticated()
     return {
       Version: '3',
@@ -356,13 +360,13 @@ export class AgentConnection implements LiveSession {
       Extra: {
         ...emptyExtra(this.#options.serverVersion),
         Region: this.#options.region,
-        Cookie: resume.cookie(credentialId, clientId, fence),
+        Cookie: resume.createCookie(credentialId, clientId, fence),
         AccountName: account?.name ?? '',
         PlanName: account?.plan ?? '',
         Banner: account?.banner ?? '',
         AgentSessionID: this.id,
         // Other agents would open one more connection to each of them.
-        ConnectAddresses: own ? this.#connectAddresses() : [],
+        ConnectAddresses: firstParty ? this.#connectAddresses() : [],
       },
     }
   }
@@ -378,39 +382,39 @@ export class AgentConnection implements LiveSession {
       minMs: MIN_HEARTBEAT_MS,
       slackMs: 0,
     }
-    const intervalMs = (HeartbeatInterval || DEFAULT_INTERVAL_NS) / 1e6
-    const toleranceMs = (HeartbeatTolerance || DEFAULT_TOLERANCE_NS) / 1e6
+    const intervalMs = (HeartbeatInterval || DEFAULT_HEARTBEAT_INTERVAL_NS) / 1e6
+    const toleranceMs = (HeartbeatTolerance || DEFAULT_HEARTBEAT_TOLERANCE_NS) / 1e6
     if (intervalMs < minMs) throw refusal('heartbeat_interval')
     if (toleranceMs < minMs) throw refusal('heartbeat_tolerance')
     return Math.min(intervalMs + toleranceMs + slackMs, MAX_SILENCE_MS)
   }
 
-  async #bind(message: Message): Promise<BindResponse> {
+  async #handleBind(message: Message): Promise<BindResponse> {
     const requested = rawField(message, 'Opts')
     let proto = ''
     try {
       const request = decode(BindRequest, message)
       proto = request.Proto
-      const bound = await this.#bindOrKeepQuiet(request)
-      return { ...bound, Opts: answeredOpts(proto, requested, bound.URL), Error: '' }
+      const response = await this.#bindOrAcceptUnrouted(request)
+      return { ...response, Opts: responseOpts(proto, requested, response.URL), Error: '' }
     } catch (error) {
       // As with Auth: the fields of a success have to be there.
       return {
         Id: '',
         URL: '',
         Proto: proto,
-        Opts: answeredOpts(proto, requested),
-        Error: this.#textOf(error),
+        Opts: responseOpts(proto, requested),
+        Error: this.#errorText(error),
         Extra: { Token: '', TunnelID: '' },
       }
     }
   }
 
-  async #bindOrKeepQuiet(request: BindRequest): Promise<Omit<BindResponse, 'Opts' | 'Error'>> {
+  async #bindOrAcceptUnrouted(request: BindRequest): Promise<Omit<BindResponse, 'Opts' | 'Error'>> {
     const { binder, resume } = this.#options
     try {
-      const tunnel = await binder.bind(this, request, (...visit) => this.#open(...visit))
-      const Token = resume.bindToken(this.credentialId, tunnel.url!)
+      const tunnel = await binder.bind(this, request, (...args) => this.#openStream(...args))
+      const Token = resume.createBindToken(this.credentialId, tunnel.url!)
       return {
         Id: tunnel.bindId,
         URL: tunnel.url!,
@@ -419,31 +423,31 @@ export class AgentConnection implements LiveSession {
       }
     } catch (error) {
       const Token = request.Extra?.Token ?? ''
-      const URL = resume.boundUrl(Token, this.credentialId)
-      const forgivable = error instanceof Refusal && ACL_REFUSALS.has(error.number)
+      const URL = resume.verifyBindToken(Token, this.credentialId)
+      const forgivable = error instanceof Refusal && ACL_ERRORS.has(error.number)
       if (!forgivable || !request.Id || URL === undefined) throw error
       // Refusing a repeated bind would keep the agent from coming back at all, so it is accepted and not routed.
       return { Id: request.Id, URL, Proto: request.Proto, Extra: { Token, TunnelID: '' } }
     }
   }
 
-  #bindLabels(message: Message): object {
+  #handleBindLabels(message: Message): object {
     try {
       const request = decode(LabelRequest, message)
-      const tunnel = this.#options.binder.bindLabels(this, request, (...visit) => this.#open(...visit))
+      const tunnel = this.#options.binder.bindLabels(this, request, (...args) => this.#openStream(...args))
       return { Id: tunnel.bindId, Error: '' }
     } catch (error) {
-      return { Id: '', Error: this.#textOf(error) }
+      return { Id: '', Error: this.#errorText(error) }
     }
   }
 
-  async #unbind(message: Message): Promise<object> {
+  async #handleUnbind(message: Message): Promise<object> {
     const { Id } = decode(UnbindRequest, message)
     await this.#options.binder.unbind(this, Id)
     return { Error: '', Extra: null }
   }
 
-  #patch(message: Message): object {
+  #handlePatch(message: Message): object {
     const patch = decode(PatchRequest, message)
     const tunnel = this.#options.registry.tunnelsIn(this).find(({ id }) => id === patch.TunnelId)
     if (tunnel === undefined) throw refusal('tunnel_unknown', patch.TunnelId)
@@ -462,35 +466,35 @@ export class AgentConnection implements LiveSession {
     return { Error: '' }
   }
 
-  #open(tunnel: LiveTunnel, visitor: Visitor): ByteStream {
+  #openStream(tunnel: LiveTunnel, client: Visitor): ByteStream {
     const { proxyProto } = tunnel.options
     const header = {
       Id: tunnel.bindId,
-      ClientAddr: visitor.clientAddress,
-      Proto: visitor.proto,
-      EdgeType: EDGE_TYPES[visitor.via],
-      PassthroughTLS: visitor.passthroughTls,
+      ClientAddr: client.clientAddress,
+      Proto: client.proto,
+      EdgeType: EDGE_TYPES[client.via],
+      PassthroughTLS: client.passthroughTls,
     }
-    const first =
+    const preamble =
       proxyProto === 0
         ? undefined
-        : proxyProtocolHeader(proxyProto, visitor.clientAddress, visitor.serverAddress)
-    return this.#streams!.open(header, first)
+        : proxyProtocolHeader(proxyProto, client.clientAddress, client.serverAddress)
+    return this.#streams!.open(header, preamble)
   }
 
-  #textOf(error: unknown): string {
+  #errorText(error: unknown): string {
     if (error instanceof Refusal) return error.text
     this.#options.log.error({ err: error, session: this.id }, 'agent request failed')
     return refusal('unavailable').text
   }
 
-  #closed(error: Error | undefined): void {
-    this.#streams?.end(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is over.'))
+  #onClosed(error: Error | undefined): void {
+    this.#streams?.close(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is over.'))
     // Goodbye is said with GOAWAY; after anything else, and after a restart, the agent will want its names back.
-    const goodbye = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
-    const ending = goodbye && !this.#restarting ? 'orderly' : 'lost'
-    const why = goodbye ? undefined : error.message
-    if (this.#identity !== undefined) this.#options.registry.removeSession(this, ending, why)
+    const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
+    const cause = orderly && !this.#restarting ? 'orderly' : 'lost'
+    const reason = orderly ? undefined : error.message
+    if (this.#identity !== undefined) this.#options.registry.removeSession(this, cause, reason)
     this.#options.onClose()
   }
 }

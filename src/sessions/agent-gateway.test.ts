@@ -68,10 +68,10 @@ test('an agent is welcomed with everything it may want to show or keep', async (
 
   const agent = await platform.agent(t)
 
-  const { Extra, ClientId, Version, Error: refused } = agent.welcome
+  const { Extra, ClientId, Version, Error: errorText } = agent.welcome
   const [session] = platform.registry.sessionsOf('ac_1')
   assert.equal(Version, '3')
-  assert.equal(refused, '')
+  assert.equal(errorText, '')
   assert.match(ClientId, /^[0-9a-f]{32}$/)
   assert.deepEqual(Extra, {
     Version: '0.1.0',
@@ -96,11 +96,11 @@ test('only our own agent is told where the nodes are: others would open a connec
   const connectAddresses = () => ['one.example.com:4443', 'two.example.com:4443']
   const platform = await startPlatform(t, { gateway: { connectAddresses } })
 
-  const own = await platform.agent(t)
+  const firstParty = await platform.agent(t)
   const other = await platform.agent(t, { identity: agentIdentity({ userAgent: 'ngrok-go/1.2.3' }) })
 
   assert.deepEqual(
-    own.welcome.Extra.ConnectAddresses,
+    firstParty.welcome.Extra.ConnectAddresses,
     connectAddresses().map((ServerAddr) => ({ Region: 'us', ServerAddr })),
   )
   assert.deepEqual(other.welcome.Extra.ConnectAddresses, [])
@@ -207,7 +207,7 @@ test('an authentication that cannot be checked is not a refusal of the token', a
 })
 
 test('a connection that does not authenticate in time is closed with the reason', async (t) => {
-  const platform = await startPlatform(t, { gateway: { limits: { authenticateMs: 30 } } })
+  const platform = await startPlatform(t, { gateway: { limits: { authTimeoutMs: 30 } } })
   const { closed } = await rawAgent(t, platform)
 
   const error = await closed
@@ -217,7 +217,7 @@ test('a connection that does not authenticate in time is closed with the reason'
 })
 
 test('a connection that does not finish its handshake in time is closed', async (t) => {
-  const platform = await startPlatform(t, { gateway: { limits: { handshakeMs: 30 } } })
+  const platform = await startPlatform(t, { gateway: { limits: { handshakeTimeoutMs: 30 } } })
   const socket = connect(platform.port, '127.0.0.1')
 
   socket.resume()
@@ -248,7 +248,7 @@ test('bytes that are no TLS, and connections reset half-way, hurt nobody', async
 })
 
 test('one source may hold so many unknown connections; known agents do not count', async (t) => {
-  const platform = await startPlatform(t, { gateway: { limits: { unauthenticatedPerSource: 2 } } })
+  const platform = await startPlatform(t, { gateway: { limits: { unauthenticatedPerClient: 2 } } })
   await rawAgent(t, platform)
   await platform.agent(t)
   await platform.agent(t)
@@ -273,12 +273,12 @@ async function guess(t: TestContext, platform: Platform): Promise<string | undef
   }
 }
 
-const strict = { perFailureMs: 10_000, refuseFromMs: 30_000, mostMs: 60_000 }
+const strict = { perFailureMs: 10_000, blockThresholdMs: 30_000, maxMs: 60_000 }
 
 test('a source that keeps guessing tokens is refused until its time has passed', async (t) => {
   let now = 0
   const clock = { now: () => Date.now(), monotonic: () => now }
-  const platform = await startPlatform(t, { gateway: { penalties: strict, clock } })
+  const platform = await startPlatform(t, { gateway: { authThrottle: strict, clock } })
 
   for (let guesses = 0; guesses < 3; guesses++) assert.match((await guess(t, platform)) ?? '', /NGROK_105/)
   const refused = await guess(t, platform)
@@ -291,7 +291,7 @@ test('a source that keeps guessing tokens is refused until its time has passed',
 })
 
 test('agents get in from where others guess tokens, as long as one of them is connected', async (t) => {
-  const platform = await startPlatform(t, { gateway: { penalties: strict, limits: { holdBackMs: 50 } } })
+  const platform = await startPlatform(t, { gateway: { authThrottle: strict, limits: { authDelayMs: 50 } } })
   const first = await platform.agent(t)
 
   for (let guesses = 0; guesses < 5; guesses++) assert.match((await guess(t, platform)) ?? '', /NGROK_105/)
@@ -314,7 +314,7 @@ test('an agent behind a dead link gets its name back at once, and the ghost goes
   const heartbeat = { intervalMs: 300, toleranceMs: 700 }
   const old = await agentAt(t, platform, relay.port, { heartbeat })
   const bound = await old.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
-  const ghost = platform.registry.find('https', 'a.adit.test')!
+  const stale = platform.registry.find('https', 'a.adit.test')!
   relay.freeze()
 
   const identity = agentIdentity({ clientId: old.welcome.ClientId, cookie: old.welcome.Extra.Cookie })
@@ -330,7 +330,7 @@ test('an agent behind a dead link gets its name back at once, and the ghost goes
   assert.equal(again.URL, bound.URL)
   assert.equal(again.Id, bound.Id)
   assert.equal(back.welcome.ClientId, old.welcome.ClientId)
-  assert.notEqual(tunnel.sessionId, ghost.sessionId)
+  assert.notEqual(tunnel.sessionId, stale.sessionId)
   await eventually(() => platform.registry.sessionsOf('ac_1').length === 1, 'the end of the ghost')
   assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
 })
@@ -410,7 +410,7 @@ test('after a restart of the server an agent gets back what was chosen for it', 
   const port = await agent.bind({ Proto: 'tcp', Opts: {} })
   const { ClientId: clientId, Extra } = agent.welcome
   await first.gateway.close()
-  const second = await startPlatform(t, { resumeKey, before: first })
+  const second = await startPlatform(t, { resumeKey, previous: first })
 
   const back = await second.agent(t, { identity: agentIdentity({ clientId, cookie: Extra.Cookie }) })
   const rebinds = []
@@ -646,17 +646,17 @@ test('a visitor’s stream says who it is for and from whom', async (t) => {
   })
   const plain = await agent.bind({ Proto: 'tcp', Opts: { ProxyProto: 1 } })
   const labelled = await agent.startTunnelWithLabel({ Labels: { app: 'web' } })
-  const visitor = {
+  const client = {
     clientAddress: '192.0.2.1:5',
     serverAddress: '192.0.2.9:443',
     passthroughTls: false,
   } as const
 
-  platform.registry.findTcp(20_000)!.open({ ...visitor, proto: 'tcp', via: 'endpoint' })
+  platform.registry.findTcp(20_000)!.open({ ...client, proto: 'tcp', via: 'endpoint' })
   const [tunnel] = platform.registry.labelled('ac_1', { app: 'web' })
-  tunnel!.open({ ...visitor, proto: 'https', via: 'https-edge' })
-  tunnel!.open({ ...visitor, proto: 'tls', via: 'tls-edge', passthroughTls: true })
-  tunnel!.open({ ...visitor, proto: 'tcp', via: 'tcp-edge' })
+  tunnel!.open({ ...client, proto: 'https', via: 'https-edge' })
+  tunnel!.open({ ...client, proto: 'tls', via: 'tls-edge', passthroughTls: true })
+  tunnel!.open({ ...client, proto: 'tcp', via: 'tcp-edge' })
   await eventually(() => headers.length === 4 && firsts.length === 1, 'all streams')
 
   const ClientAddr = '192.0.2.1:5'

@@ -10,14 +10,14 @@ import { ByteBudgets, type ByteLimits } from '../base/io/byte-budget.ts'
 import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
 import { createLinkPool } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
-import { AGENT_PENALTIES, Penalties, type PenaltySettings } from './auth-throttle.ts'
+import { AGENT_AUTH_THROTTLE, AuthThrottle, type AuthThrottleSettings } from './auth-throttle.ts'
 
 export interface AgentGatewayOptions
   extends Omit<
     AgentConnectionOptions,
-    | 'holdBackMs'
-    | 'onUnknown'
-    | 'takePlace'
+    | 'authDelayMs'
+    | 'onAuthFailure'
+    | 'admitSession'
     | 'onAuthenticated'
     | 'onClose'
     | 'clock'
@@ -37,28 +37,28 @@ export interface AgentGatewayOptions
   limits?: Partial<GatewayLimits>
   /** Addresses that many agents come from, as those of a load balancer. */
   isShared?: ((ip: string) => boolean) | undefined
-  penalties?: PenaltySettings
+  authThrottle?: AuthThrottleSettings
 }
 
 /** What connections may take before they are known. */
 export interface GatewayLimits {
-  handshakeMs: number
-  authenticateMs: number
-  unauthenticatedPerSource: number
+  handshakeTimeoutMs: number
+  authTimeoutMs: number
+  unauthenticatedPerClient: number
   unauthenticated: number
   /** How long each login takes from where others keep failing, though agents are connected from there. */
-  holdBackMs: number
+  authDelayMs: number
   /** What unfinished messages may take. */
-  held: ByteLimits
+  messageBytes: ByteLimits
 }
 
 const LIMITS: GatewayLimits = {
-  handshakeMs: 10_000,
-  authenticateMs: 10_000,
-  unauthenticatedPerSource: 100,
+  handshakeTimeoutMs: 10_000,
+  authTimeoutMs: 10_000,
+  unauthenticatedPerClient: 100,
   unauthenticated: 2000,
-  holdBackMs: 1000,
-  held: { perConnection: 1024 * 1024, perSource: 16 * 1024 * 1024, total: 64 * 1024 * 1024 },
+  authDelayMs: 1000,
+  messageBytes: { perConnection: 1024 * 1024, perSource: 16 * 1024 * 1024, total: 64 * 1024 * 1024 },
 }
 
 /** Where agents connect. */
@@ -77,13 +77,13 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const pool = options.pool ?? createLinkPool(64)
   const admission = new Admission({
     total: limits.unauthenticated,
-    perHolder: limits.unauthenticatedPerSource,
+    perHolder: limits.unauthenticatedPerClient,
     isShared: options.isShared,
   })
-  const budgets = new ByteBudgets({ ...limits.held, isShared: options.isShared })
-  const penalties = new Penalties(clock, options.penalties ?? AGENT_PENALTIES)
-  const known = new Admission({ total: Number.POSITIVE_INFINITY })
-  const handshaking = new Set<TLSSocket>()
+  const budgets = new ByteBudgets({ ...limits.messageBytes, isShared: options.isShared })
+  const throttle = new AuthThrottle(clock, options.authThrottle ?? AGENT_AUTH_THROTTLE)
+  const authenticated = new Admission({ total: Number.POSITIVE_INFINITY })
+  const pendingHandshakes = new Set<TLSSocket>()
   const connections = new Set<AgentConnection>()
   const server: Server = createServer({ noDelay: true }, accept)
   server.on('error', (error) => options.log.error({ err: error }, 'agent listener failed'))
@@ -96,41 +96,41 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     }
     const ip = ends.remoteAddress
     // Agents behind the address of one that keeps failing must get in, if only slowly.
-    const refused = penalties.refuses(ip) && !known.has(sourceOf(ip))
-    const leave = refused ? undefined : admission.takeSource(ip)
+    const blocked = throttle.isBlocked(ip) && !authenticated.has(sourceOf(ip))
+    const release = blocked ? undefined : admission.takeSource(ip)
     raw.on('error', () => {})
     const fallback = options.secureContext()
-    if (leave === undefined || fallback === undefined) {
-      leave?.()
+    if (release === undefined || fallback === undefined) {
+      release?.()
       raw.destroy()
       return
     }
-    const socket = secure(raw, fallback)
-    const late = setTimeout(() => socket.destroy(), limits.handshakeMs)
-    handshaking.add(socket)
+    const socket = startTls(raw, fallback)
+    const deadline = setTimeout(() => socket.destroy(), limits.handshakeTimeoutMs)
+    pendingHandshakes.add(socket)
     socket.once('secure', () => {
-      clearTimeout(late)
-      handshaking.delete(socket)
-      serve(socket, ends, leave)
+      clearTimeout(deadline)
+      pendingHandshakes.delete(socket)
+      serve(socket, ends, release)
     })
     socket.on('error', (error) => options.log.debug({ err: error, ip }, 'agent connection failed'))
     socket.once('close', () => {
-      clearTimeout(late)
-      handshaking.delete(socket)
-      leave()
+      clearTimeout(deadline)
+      pendingHandshakes.delete(socket)
+      release()
     })
   }
 
-  function secure(raw: Socket, secureContext: SecureContext): TLSSocket {
+  function startTls(raw: Socket, secureContext: SecureContext): TLSSocket {
     return new TLSSocket(raw, {
       isServer: true,
       secureContext,
-      SNICallback(serverName, answer) {
+      SNICallback(serverName, callback) {
         const named = options.namedContext?.(serverName.toLowerCase()) ?? Promise.resolve(undefined)
         // Thrown from here, an error would end the process.
         named.then(
-          (context) => answer(null, context ?? secureContext),
-          (error: Error) => answer(error),
+          (context) => callback(null, context ?? secureContext),
+          (error: Error) => callback(error),
         )
       },
     })
@@ -139,10 +139,10 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   function serve(
     socket: TLSSocket,
     { remoteAddress: ip, localAddress: serverIp }: SocketEnds,
-    leave: () => void,
+    releaseAdmission: () => void,
   ): void {
     const serverName = (socket as { servername?: string | false | null }).servername || undefined
-    let gone: (() => void) | undefined
+    let releaseAuthenticated: (() => void) | undefined
     const connection = new AgentConnection(socket, ip, {
       ...options,
       serverName,
@@ -150,29 +150,29 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       clock,
       pool,
       budget: budgets.of(ip),
-      holdBackMs: () => (penalties.refuses(ip) ? limits.holdBackMs : 0),
-      onUnknown: () => penalties.failed(ip),
-      takePlace(accountId) {
+      authDelayMs: () => (throttle.isBlocked(ip) ? limits.authDelayMs : 0),
+      onAuthFailure: () => throttle.recordFailure(ip),
+      admitSession(accountId) {
         const release = options.sessions.take(accountId)
         // Until its descriptor is free, whatever becomes of the session.
         if (release !== undefined) socket.once('close', release)
         return release !== undefined
       },
       onAuthenticated() {
-        clearTimeout(late)
-        leave()
-        gone = known.takeSource(ip)
+        clearTimeout(deadline)
+        releaseAdmission()
+        releaseAuthenticated = authenticated.takeSource(ip)
       },
       onClose() {
-        clearTimeout(late)
-        gone?.()
+        clearTimeout(deadline)
+        releaseAuthenticated?.()
         connections.delete(connection)
       },
     })
     connections.add(connection)
-    const late = setTimeout(
-      () => connection.end(`Not authenticated within ${limits.authenticateMs} ms.`),
-      limits.authenticateMs,
+    const deadline = setTimeout(
+      () => connection.end(`Not authenticated within ${limits.authTimeoutMs} ms.`),
+      limits.authTimeoutMs,
     )
   }
 
@@ -193,7 +193,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
         (connection) => connection.end('The server is shutting down.'),
         (err) => options.log.error({ err }, 'agent connection failed'),
       )
-      for (const socket of handshaking) socket.destroy()
+      for (const socket of pendingHandshakes) socket.destroy()
       await closed
     },
   }

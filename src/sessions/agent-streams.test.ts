@@ -6,7 +6,7 @@ import { Probe } from '../protocol/testing/probe.ts'
 import { agentIdentity, type Platform, startPlatform } from './testing/platform.ts'
 import { type Tunnel, TunnelBusy, type Visitor } from './tunnel.ts'
 
-const visitor: Visitor = {
+const client: Visitor = {
   clientAddress: '192.0.2.1:5',
   serverAddress: '192.0.2.9:443',
   proto: 'https',
@@ -43,13 +43,13 @@ async function startTunnel(
 test('an SDK gets at most 500 streams; the next visitors wait, and a bounded number of them', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, RUST)
   // One place is the heartbeat's, and one may for a moment still be that of the bind.
-  const open = Array.from({ length: 499 }, () => new Probe(tunnel.open(visitor)))
+  const open = Array.from({ length: 499 }, () => new Probe(tunnel.open(client)))
   await eventually(() => atAgent.length === 499, '499 streams at the agent')
-  const waiting = Array.from({ length: 256 }, () => new Probe(tunnel.open(visitor)))
-  assert.throws(() => tunnel.open(visitor), TunnelBusy)
-  waiting[0]!.stream.write(Buffer.from('first in line'))
-  waiting[0]!.stream.end()
-  waiting[1]!.stream.reset()
+  const queuedProbes = Array.from({ length: 256 }, () => new Probe(tunnel.open(client)))
+  assert.throws(() => tunnel.open(client), TunnelBusy)
+  queuedProbes[0]!.stream.write(Buffer.from('first in line'))
+  queuedProbes[0]!.stream.end()
+  queuedProbes[1]!.stream.reset()
 
   const started = performance.now()
   open[0]!.stream.reset()
@@ -57,21 +57,21 @@ test('an SDK gets at most 500 streams; the next visitors wait, and a bounded num
   await eventually(() => atAgent.length === 501, 'two more streams at the agent')
   // Its own book-keeping lags behind: a place given away at once would be one too many.
   assert.ok(performance.now() - started > 90)
-  const late = atAgent[499]!
-  await late.until((p) => p.ended, 'the end of the first in line')
-  late.stream.write(Buffer.from('at last'))
-  await waiting[0]!.until((p) => p.received === 7, 'the answer')
+  const queued = atAgent[499]!
+  await queued.until((p) => p.ended, 'the end of the first in line')
+  queued.stream.write(Buffer.from('at last'))
+  await queuedProbes[0]!.until((p) => p.received === 7, 'the answer')
 
-  assert.equal(late.bytes.toString(), 'first in line')
-  assert.equal(waiting[0]!.bytes.toString(), 'at last')
-  assert.equal(waiting[1]!.closed, true)
-  assert.equal(waiting.filter((p) => p.closed).length, 1)
+  assert.equal(queued.bytes.toString(), 'first in line')
+  assert.equal(queuedProbes[0]!.bytes.toString(), 'at last')
+  assert.equal(queuedProbes[1]!.closed, true)
+  assert.equal(queuedProbes.filter((p) => p.closed).length, 1)
 })
 
 test('our own agent gets more streams than the SDKs can bear', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, 'adit/0.1.0')
 
-  for (let i = 0; i < 1200; i++) tunnel.open(visitor)
+  for (let i = 0; i < 1200; i++) tunnel.open(client)
   await eventually(() => atAgent.length === 1200, '1200 streams')
 
   assert.equal(atAgent.length, 1200)
@@ -79,35 +79,35 @@ test('our own agent gets more streams than the SDKs can bear', async (t) => {
 
 test('those who wait are told when the session ends', async (t) => {
   const { platform, tunnel } = await startTunnel(t, RUST)
-  for (let i = 0; i < 500; i++) tunnel.open(visitor)
-  const waiting = new Probe(tunnel.open(visitor))
+  for (let i = 0; i < 500; i++) tunnel.open(client)
+  const queuedProbes = new Probe(tunnel.open(client))
 
   platform.registry.sessionsOf('ac_1')[0]!.end('bye')
-  await waiting.until((p) => p.closed, 'the close')
+  await queuedProbes.until((p) => p.closed, 'the close')
 
-  assert.notEqual(waiting.closeError, undefined)
-  assert.throws(() => tunnel.open(visitor), MuxError)
+  assert.notEqual(queuedProbes.closeError, undefined)
+  assert.throws(() => tunnel.open(client), MuxError)
 })
 
 test('of openings an unknown agent has not answered, 64 are under way at most', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, GO)
-  const visitors = Array.from({ length: 150 }, () => new Probe(tunnel.open(visitor)))
+  const probes = Array.from({ length: 150 }, () => new Probe(tunnel.open(client)))
   await eventually(() => atAgent.length === 64, '64 streams')
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(atAgent.length, 64)
 
   for (const probe of atAgent.slice(0, 10)) (probe.stream as MuxStream).grant()
   await eventually(() => atAgent.length === 74, '74 streams')
-  for (const probe of visitors.slice(10, 20)) probe.stream.reset()
+  for (const probe of probes.slice(10, 20)) probe.stream.reset()
   await eventually(() => atAgent.length === 84, '84 streams')
 
-  assert.equal(visitors.filter((p) => p.closed && p.closeError === undefined).length, 0)
+  assert.equal(probes.filter((p) => p.closed && p.closeError === undefined).length, 0)
 })
 
 test('an agent that answers nothing is paced, not starved', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, GO)
 
-  for (let i = 0; i < 100; i++) new Probe(tunnel.open(visitor))
+  for (let i = 0; i < 100; i++) new Probe(tunnel.open(client))
   await eventually(() => atAgent.length === 100, 'all streams', 3000)
 
   assert.equal(atAgent.length, 100)
@@ -120,7 +120,7 @@ test('a stream refused for lack of room is opened again with everything written 
     else list.push(new Probe(stream))
   })
 
-  const near = new Probe(tunnel.open(visitor))
+  const near = new Probe(tunnel.open(client))
   near.stream.write(Buffer.from('GET / '))
   await eventually(() => refusals > 0, 'the first refusal')
   near.stream.write(Buffer.from('HTTP/1.1'))
@@ -141,7 +141,7 @@ test('a stream that is refused for ever ends with an error', async (t) => {
     stream.reset(new MuxError(ErrorCode.AcceptQueueFull, 'accept queue full')),
   )
 
-  const near = new Probe(tunnel.open(visitor))
+  const near = new Probe(tunnel.open(client))
   await near.until((p) => p.closed, 'the close')
 
   assert.equal((near.closeError as MuxError).code, ErrorCode.AcceptQueueFull)
@@ -149,18 +149,18 @@ test('a stream that is refused for ever ends with an error', async (t) => {
 
 test('a visitor may send 64 KiB ahead to an agent that has not answered, and the rest afterwards', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, GO)
-  const near = new Probe(tunnel.open(visitor))
-  const piece = Buffer.alloc(20_000, 5)
+  const near = new Probe(tunnel.open(client))
+  const chunk = Buffer.alloc(20_000, 5)
 
-  const room = [1, 2, 3, 4].map(() => near.stream.write(piece))
+  const writable = [1, 2, 3, 4].map(() => near.stream.write(chunk))
   await near.until((p) => p.drains === 1, 'the drain')
   for (let i = 0; i < 20; i++) {
     const { drains } = near
-    if (!near.stream.write(piece)) await near.until((p) => p.drains > drains, 'a drain')
+    if (!near.stream.write(chunk)) await near.until((p) => p.drains > drains, 'a drain')
   }
   near.stream.end()
   await atAgent[0]!.until((p) => p.ended, 'the end')
 
-  assert.deepEqual(room, [true, true, true, false])
+  assert.deepEqual(writable, [true, true, true, false])
   assert.equal(atAgent[0]!.received, 24 * 20_000)
 })

@@ -6,151 +6,153 @@ import {
   type ProxyHeader,
   type ServedSession,
 } from '../protocol/index.ts'
-import { HeldStream, type Opener } from './pending-stream.ts'
+import { HeldStream, type StreamOpener } from './pending-stream.ts'
 import { TunnelBusy } from './tunnel.ts'
 
 /** How an agent wants its streams opened. */
 export interface StreamLimits {
   /** Streams open at once, those of the agent included: the Rust SDKs lose the whole session at the 512th. */
-  cap: number
+  maxStreams: number
   /** Openings under way that the agent has not answered with any frame: the Go SDK refuses bursts. */
-  unseen: number
+  maxUnacknowledged: number
   /** For this long to twice as long after its end, a stream may still have its place at the agent. 0: not at all. */
   lingerMs: number
 }
 
-const MAX_WAITING = 256
-const MAX_WAIT_MS = 10_000
+const MAX_QUEUED = 256
+const QUEUE_TIMEOUT_MS = 10_000
 
 /** After this long an opening counts as seen, so that an agent that answers nothing is not paced for ever. */
-const SEEN_AFTER_MS = 1000
+const ACK_TIMEOUT_MS = 1000
 
 /** Pause before an opening is tried again that the agent refused for lack of room. */
-const RETRY_MS = 5
+const RETRY_DELAY_MS = 5
 
 /** Opens proxied streams of one session within what its agent can bear; a bounded number waits for room. */
-export class AgentStreams implements Opener {
-  readonly #served: ServedSession
+export class AgentStreams implements StreamOpener {
+  readonly #session: ServedSession
   readonly #limits: StreamLimits
   /** In the order of arrival, each with the timer that ends its patience. */
-  readonly #waiting = new Map<HeldStream, NodeJS.Timeout>()
+  readonly #queue = new Map<HeldStream, NodeJS.Timeout>()
   readonly #paced: boolean
-  #unseen = 0
+  #unacknowledged = 0
   // Streams that ended in the current and in the last period of `lingerMs`.
-  #endedNow = 0
-  #endedBefore = 0
-  #period: NodeJS.Timeout | undefined
+  #endedThisPeriod = 0
+  #endedLastPeriod = 0
+  #periodTimer: NodeJS.Timeout | undefined
 
-  constructor(served: ServedSession, limits: StreamLimits) {
-    this.#served = served
+  constructor(session: ServedSession, limits: StreamLimits) {
+    this.#session = session
     this.#limits = limits
-    this.#paced = Number.isFinite(limits.unseen)
+    this.#paced = Number.isFinite(limits.maxUnacknowledged)
   }
 
   /** Throws `TunnelBusy` when too many wait already. */
-  open(header: ProxyHeader, first: Buffer | undefined): ByteStream {
-    const room = this.#waiting.size === 0 && this.#hasRoom()
+  open(header: ProxyHeader, preamble: Buffer | undefined): ByteStream {
+    const hasCapacity = this.#queue.size === 0 && this.#hasCapacity()
     // The usual case costs nothing: the stream itself is handed out.
-    if (room && !this.#paced) return this.#served.openProxy(header, first)
-    if (this.#served.over) throw new MuxError(ErrorCode.SessionClosed, 'The session is over.')
-    if (!room && this.#waiting.size >= MAX_WAITING) {
+    if (hasCapacity && !this.#paced) return this.#session.openProxy(header, preamble)
+    if (this.#session.over) throw new MuxError(ErrorCode.SessionClosed, 'The session is over.')
+    if (!hasCapacity && this.#queue.size >= MAX_QUEUED) {
       throw new TunnelBusy(
-        `The agent has ${this.#served.streamCount} connections open and ${MAX_WAITING} wait.`,
+        `The agent has ${this.#session.streamCount} connections open and ${MAX_QUEUED} wait.`,
       )
     }
-    const held = new HeldStream(this, this.#paced, header, first)
-    if (room) this.#attach(held)
-    else this.#wait(held)
-    return held
+    const stream = new HeldStream(this, this.#paced, header, preamble)
+    if (hasCapacity) this.#attach(stream)
+    else this.#enqueue(stream)
+    return stream
   }
 
   /** So many streams ended. */
-  freed(count: number): void {
+  onStreamsClosed(count: number): void {
     if (this.#limits.lingerMs > 0) {
-      this.#endedNow += count
-      this.#period ??= setTimeout(() => this.#nextPeriod(), this.#limits.lingerMs)
+      this.#endedThisPeriod += count
+      this.#periodTimer ??= setTimeout(() => this.#nextPeriod(), this.#limits.lingerMs)
     }
-    this.#admit()
+    this.#drainQueue()
   }
 
   #nextPeriod(): void {
-    this.#endedBefore = this.#endedNow
-    this.#endedNow = 0
-    this.#period =
-      this.#endedBefore === 0 ? undefined : setTimeout(() => this.#nextPeriod(), this.#limits.lingerMs)
-    this.#admit()
+    this.#endedLastPeriod = this.#endedThisPeriod
+    this.#endedThisPeriod = 0
+    this.#periodTimer =
+      this.#endedLastPeriod === 0 ? undefined : setTimeout(() => this.#nextPeriod(), this.#limits.lingerMs)
+    this.#drainQueue()
   }
 
   /** Opens those that have waited longest, as far as there is room. */
-  #admit(): void {
-    for (const [held, late] of this.#waiting) {
-      if (!this.#hasRoom()) return
-      clearTimeout(late)
-      this.#waiting.delete(held)
-      this.#attach(held)
+  #drainQueue(): void {
+    for (const [stream, timer] of this.#queue) {
+      if (!this.#hasCapacity()) return
+      clearTimeout(timer)
+      this.#queue.delete(stream)
+      this.#attach(stream)
     }
   }
 
   /** The session is over. */
-  end(error: Error): void {
-    clearTimeout(this.#period)
-    for (const [held, late] of this.#waiting) {
-      clearTimeout(late)
-      held.fail(error)
+  close(error: Error): void {
+    clearTimeout(this.#periodTimer)
+    for (const [stream, timer] of this.#queue) {
+      clearTimeout(timer)
+      stream.fail(error)
     }
-    this.#waiting.clear()
+    this.#queue.clear()
   }
 
-  again(held: HeldStream): void {
+  again(stream: HeldStream): void {
     setTimeout(() => {
-      if (held.closed) return
-      if (this.#served.over) held.fail(new MuxError(ErrorCode.SessionClosed, 'The session is over.'))
-      else if (this.#hasRoom()) this.#attach(held)
-      else this.#wait(held)
-    }, RETRY_MS)
+      if (stream.closed) return
+      if (this.#session.over) stream.fail(new MuxError(ErrorCode.SessionClosed, 'The session is over.'))
+      else if (this.#hasCapacity()) this.#attach(stream)
+      else this.#enqueue(stream)
+    }, RETRY_DELAY_MS)
   }
 
-  leave(held: HeldStream): void {
-    clearTimeout(this.#waiting.get(held))
-    this.#waiting.delete(held)
+  leave(stream: HeldStream): void {
+    clearTimeout(this.#queue.get(stream))
+    this.#queue.delete(stream)
   }
 
-  #hasRoom(): boolean {
-    const places = this.#served.streamCount + this.#endedNow + this.#endedBefore
-    return places < this.#limits.cap && this.#unseen < this.#limits.unseen
+  #hasCapacity(): boolean {
+    const inUse = this.#session.streamCount + this.#endedThisPeriod + this.#endedLastPeriod
+    return inUse < this.#limits.maxStreams && this.#unacknowledged < this.#limits.maxUnacknowledged
   }
 
-  #wait(held: HeldStream): void {
-    const late = setTimeout(() => {
-      this.#waiting.delete(held)
-      held.fail(new TunnelBusy(`No connection to the agent became free within ${MAX_WAIT_MS / 1000} s.`))
-    }, MAX_WAIT_MS)
-    this.#waiting.set(held, late)
+  #enqueue(stream: HeldStream): void {
+    const timer = setTimeout(() => {
+      this.#queue.delete(stream)
+      stream.fail(
+        new TunnelBusy(`No connection to the agent became free within ${QUEUE_TIMEOUT_MS / 1000} s.`),
+      )
+    }, QUEUE_TIMEOUT_MS)
+    this.#queue.set(stream, timer)
   }
 
-  #attach(held: HeldStream): void {
-    const stream = this.#served.openProxy(held.header, held.first)
-    if (this.#paced) this.#watch(held, stream)
-    held.attach(stream)
+  #attach(stream: HeldStream): void {
+    const inner = this.#session.openProxy(stream.header, stream.preamble)
+    if (this.#paced) this.#trackAcknowledgement(stream, inner)
+    stream.attach(inner)
   }
 
   /** Counts an opening until the agent has shown any sign of having seen it. */
-  #watch(held: HeldStream, stream: MuxStream): void {
-    this.#unseen++
+  #trackAcknowledgement(stream: HeldStream, inner: MuxStream): void {
+    this.#unacknowledged++
     let counted = true
     const uncount = () => {
       if (!counted) return
       counted = false
-      clearTimeout(assumed)
-      this.#unseen--
-      if (this.#waiting.size > 0) this.#admit()
+      clearTimeout(timer)
+      this.#unacknowledged--
+      if (this.#queue.size > 0) this.#drainQueue()
     }
-    const seen = () => {
+    const acknowledge = () => {
       uncount()
-      held.seen()
+      stream.acknowledge()
     }
-    const assumed = setTimeout(seen, SEEN_AFTER_MS)
-    stream.onAcknowledged = seen
-    held.onInnerClose = uncount
+    const timer = setTimeout(acknowledge, ACK_TIMEOUT_MS)
+    inner.onAcknowledged = acknowledge
+    stream.onInnerClose = uncount
   }
 }

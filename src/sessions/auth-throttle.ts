@@ -1,63 +1,71 @@
 import { sourceOf } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
 
-export interface PenaltySettings {
+export interface AuthThrottleSettings {
   /** Added for each connection that failed to log in. */
   perFailureMs: number
   /** From this much on, connections are refused until all of it has passed. */
-  refuseFromMs: number
-  mostMs: number
+  blockThresholdMs: number
+  maxMs: number
 }
 
 /** For clients that log in by hand or not at all, as with SSH (P50). */
-export const PENALTIES: PenaltySettings = { perFailureMs: 5000, refuseFromMs: 15_000, mostMs: 600_000 }
+export const SSH_AUTH_THROTTLE: AuthThrottleSettings = {
+  perFailureMs: 5000,
+  blockThresholdMs: 15_000,
+  maxMs: 600_000,
+}
 
 /** For agents, of which many may share an address: only who fails more often than once a second for half a minute. */
-export const AGENT_PENALTIES: PenaltySettings = { perFailureMs: 1000, refuseFromMs: 30_000, mostMs: 60_000 }
+export const AGENT_AUTH_THROTTLE: AuthThrottleSettings = {
+  perFailureMs: 1000,
+  blockThresholdMs: 30_000,
+  maxMs: 60_000,
+}
 
-const MOST_SOURCES = 65_536
+const MAX_CLIENTS = 65_536
 
 /** Sources that keep failing to log in have to stay away, for longer each time. */
-export class Penalties {
+export class AuthThrottle {
   readonly #clock: Clock
-  readonly #settings: PenaltySettings
-  readonly #sources = new Map<string, { until: number; refused: boolean }>()
+  readonly #settings: AuthThrottleSettings
+  readonly #clients = new Map<string, { until: number; blocked: boolean }>()
 
-  constructor(clock: Clock, settings: PenaltySettings = PENALTIES) {
+  constructor(clock: Clock, settings: AuthThrottleSettings = SSH_AUTH_THROTTLE) {
     this.#clock = clock
     this.#settings = settings
   }
 
   /** True when connections from there are refused now. */
-  refuses(ip: string): boolean {
-    const source = sourceOf(ip)
-    const penalty = this.#sources.get(source)
-    if (penalty === undefined) return false
-    if (penalty.until > this.#clock.monotonic()) return penalty.refused
-    this.#sources.delete(source)
+  isBlocked(ip: string): boolean {
+    const key = sourceOf(ip)
+    const entry = this.#clients.get(key)
+    if (entry === undefined) return false
+    if (entry.until > this.#clock.monotonic()) return entry.blocked
+    this.#clients.delete(key)
     return false
   }
 
   /** A connection from there ended without having logged in. */
-  failed(ip: string): void {
-    const { perFailureMs, refuseFromMs, mostMs } = this.#settings
+  recordFailure(ip: string): void {
+    const { perFailureMs, blockThresholdMs, maxMs } = this.#settings
     const now = this.#clock.monotonic()
-    const source = sourceOf(ip)
-    const before = this.#sources.get(source)
-    const running = before !== undefined && before.until > now
-    const until = Math.min((running ? before.until : now) + perFailureMs, now + mostMs)
-    if (before === undefined && this.#sources.size >= MOST_SOURCES) this.#makeRoom(now)
+    const key = sourceOf(ip)
+    const previous = this.#clients.get(key)
+    const active = previous !== undefined && previous.until > now
+    const until = Math.min((active ? previous.until : now) + perFailureMs, now + maxMs)
+    if (previous === undefined && this.#clients.size >= MAX_CLIENTS) this.#evict(now)
     // In whole seconds, so that the failures of one moment add up whatever time each of them took.
     const seconds = Math.ceil((until - now) / 1000)
-    this.#sources.set(source, {
+    this.#clients.set(key, {
       until,
-      refused: (running && before.refused) || seconds * 1000 >= refuseFromMs,
+      blocked: (active && previous.blocked) || seconds * 1000 >= blockThresholdMs,
     })
   }
 
-  #makeRoom(now: number): void {
-    for (const [source, { until }] of this.#sources) if (until <= now) this.#sources.delete(source)
-    const [oldest] = this.#sources.keys()
-    if (this.#sources.size >= MOST_SOURCES && oldest !== undefined) this.#sources.delete(oldest)
+  #evict(now: number): void {
+    for (const [key, { until }] of this.#clients) if (until <= now) this.#clients.delete(key)
+    const [oldest] = this.#clients.keys()
+    if (this.#clients.size >= MAX_CLIENTS && oldest !== undefined) this.#clients.delete(oldest)
   }
 }

@@ -3,21 +3,21 @@ import { type TestContext, test } from 'node:test'
 import type { BindMessage, Refusal } from '../protocol/index.ts'
 import { type Platform, type PlatformOptions, startPlatform, TOKEN } from './testing/platform.ts'
 
-interface World extends PlatformOptions {
+interface BindSetup extends PlatformOptions {
   acl?: string[]
   /** Names and addresses with the account that reserved them. */
   reserved?: Record<string, string>
   edges?: string[]
 }
 
-async function startWorld(t: TestContext, world: World): Promise<Platform> {
-  const platform = await startPlatform(t, world)
+async function startHarness(t: TestContext, setup: BindSetup): Promise<Platform> {
+  const platform = await startPlatform(t, setup)
   const principal = platform.credentials.get(TOKEN)!
-  platform.credentials.set(TOKEN, { ...principal, acl: world.acl ?? [] })
-  for (const [name, accountId] of Object.entries(world.reserved ?? {})) {
+  platform.credentials.set(TOKEN, { ...principal, acl: setup.acl ?? [] })
+  for (const [name, accountId] of Object.entries(setup.reserved ?? {})) {
     platform.reservations.set(name, { id: name.includes(':') ? 'ra_1' : 'rd_1', accountId })
   }
-  for (const edge of world.edges ?? []) platform.edges.add(edge)
+  for (const edge of setup.edges ?? []) platform.edges.add(edge)
   return platform
 }
 
@@ -26,7 +26,7 @@ const https = (Opts: object): BindMessage => ({ Proto: 'https', Opts })
 const tls = (Opts: object): BindMessage => ({ Proto: 'tls', Opts })
 const tcp = (Opts: object): BindMessage => ({ Proto: 'tcp', Opts })
 
-const given: [what: string, request: BindMessage, world: World, url: string | RegExp][] = [
+const accepted: [what: string, request: BindMessage, setup: BindSetup, url: string | RegExp][] = [
   ['nothing', https({}), {}, /^https:\/\/[a-z]+-[a-z]+-[a-z0-9]{5}\.adit\.test$/],
   ['nothing, for tls', tls({}), {}, /^tls:\/\/[a-z]+-[a-z]+-[a-z0-9]{5}\.adit\.test$/],
   ['a subdomain', https({ Subdomain: 'app' }), {}, 'https://app.adit.test'],
@@ -105,9 +105,9 @@ const given: [what: string, request: BindMessage, world: World, url: string | Re
   ],
 ]
 
-for (const [what, request, world, url] of given) {
+for (const [what, request, setup, url] of accepted) {
   test(`a bind that asks for ${what} gets ${url}`, async (t) => {
-    const platform = await startWorld(t, world)
+    const platform = await startHarness(t, setup)
     const agent = await platform.agent(t)
 
     const bound = await agent.bind(request)
@@ -117,7 +117,7 @@ for (const [what, request, world, url] of given) {
   })
 }
 
-const refused: [what: string, request: BindMessage, world: World, number: number | undefined][] = [
+const rejected: [what: string, request: BindMessage, setup: BindSetup, number: number | undefined][] = [
   ['an unknown protocol', { Proto: 'ssh' }, {}, 332],
   ['a malformed name', https({ Domain: 'a..b' }), {}, 326],
   ['a name with a star inside', https({ Domain: 'a.*.ex.com' }), {}, 326],
@@ -184,9 +184,9 @@ const refused: [what: string, request: BindMessage, world: World, number: number
   ['options of the wrong type', https({ ProxyProto: 'two' }), {}, 301],
 ]
 
-for (const [what, request, world, number] of refused) {
+for (const [what, request, setup, number] of rejected) {
   test(`a bind that asks for ${what} is refused${number === undefined ? '' : ` with ${number}`}`, async (t) => {
-    const platform = await startWorld(t, world)
+    const platform = await startHarness(t, setup)
     const agent = await platform.agent(t)
 
     const failure = (await agent.bind(request).catch((error: unknown) => error)) as Refusal
@@ -199,7 +199,7 @@ for (const [what, request, world, number] of refused) {
 }
 
 test('a taken name is refused with 334 and the port of a refused bind is given back', async (t) => {
-  const platform = await startWorld(t, { reserved: { 'tcp.adit.test:20007': 'ac_1' } })
+  const platform = await startHarness(t, { reserved: { 'tcp.adit.test:20007': 'ac_1' } })
   const [one, two] = [await platform.agent(t), await platform.agent(t)]
   await one.bind(https({ Subdomain: 'a' }))
   await one.bind(tcp({ Addr: 'tcp.adit.test:20007' }))
@@ -214,7 +214,7 @@ test('a taken name is refused with 334 and the port of a refused bind is given b
 })
 
 test('when no port is left the agent is told so', async (t) => {
-  const platform = await startWorld(t, {})
+  const platform = await startHarness(t, {})
   for (let port = 20_000; port < 20_100; port++) platform.openPorts.add(port)
   const agent = await platform.agent(t)
 
@@ -222,7 +222,7 @@ test('when no port is left the agent is told so', async (t) => {
 })
 
 test('a session may have so many tunnels and no more, but may bind an old one again', async (t) => {
-  const platform = await startWorld(t, { maxTunnelsPerSession: 2 })
+  const platform = await startHarness(t, { maxTunnelsPerSession: 2 })
   const agent = await platform.agent(t)
   const first = await agent.bind(https({ Subdomain: 'a' }))
   await agent.bind(https({ Subdomain: 'b' }))
@@ -235,14 +235,14 @@ test('a session may have so many tunnels and no more, but may bind an old one ag
 })
 
 test('binds that are asked for in one moment count against the limit of a session too', async (t) => {
-  const platform = await startWorld(t, { maxTunnelsPerSession: 2 })
+  const platform = await startHarness(t, { maxTunnelsPerSession: 2 })
   const agent = await platform.agent(t)
 
   const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => agent.bind(https({}))))
 
-  const refused = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+  const rejected = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
   assert.deepEqual(
-    refused.map(({ reason }) => reason.number),
+    rejected.map(({ reason }) => reason.number),
     new Array(6).fill(324),
   )
   assert.equal(platform.registry.tunnelsOf('ac_1').length, 2)
@@ -250,7 +250,7 @@ test('binds that are asked for in one moment count against the limit of a sessio
 })
 
 test('the answer repeats the options with the address given, and keeps an id that was asked for', async (t) => {
-  const platform = await startWorld(t, {})
+  const platform = await startHarness(t, {})
   const agent = await platform.agent(t)
 
   const named = await agent.bind({
@@ -278,7 +278,7 @@ test('the answer repeats the options with the address given, and keeps an id tha
 })
 
 test('labels are bound when the ACL allows each of them', async (t) => {
-  const platform = await startWorld(t, { acl: ['bind:app=*'] })
+  const platform = await startHarness(t, { acl: ['bind:app=*'] })
   const agent = await platform.agent(t)
 
   const bound = await agent.startTunnelWithLabel({

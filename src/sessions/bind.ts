@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
-import { ClaimRefused, claimedName, type NameClaims } from '../naming/index.ts'
+import { ClaimRejected, claimedName, type NameClaims } from '../naming/index.ts'
 import {
   type BindOpts,
   type BindRequest,
@@ -10,22 +10,22 @@ import {
   refusal,
   refusals,
 } from '../protocol/index.ts'
-import { endpointOptions } from './endpoint-options.ts'
+import { toEndpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
-import { type ReservedNames, requireOpenAddress, requireOpenName } from './name-rules.ts'
+import { type Reservations, requireAvailableAddress, requireAvailableName } from './name-rules.ts'
 import { type PublicAddress, publicPort, tunnelUrl } from './public-url.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'
-import { readProto, wantedAddress, wantedName } from './requested-address.ts'
-import type { Resume } from './resume.ts'
+import { parseProto, requestedAddress, requestedName } from './requested-address.ts'
+import type { ResumeTokens } from './resume.ts'
 import type { TunnelProto } from './tunnel.ts'
 
 export interface BinderOptions {
   registry: Registry
-  names: ReservedNames
+  names: Reservations
   address: PublicAddress
-  resume: Resume
+  resume: ResumeTokens
   /** Where names are claimed before they are served; without it the registry alone decides. */
   claims?: Pick<NameClaims, 'claim' | 'release' | 'settled' | 'ports' | 'setPooled'>
   clock?: Clock
@@ -48,34 +48,36 @@ const MAX_DESCRIPTION_BYTES = 255
 const MAX_METADATA_BYTES = 4096
 
 /** A place to sit: what the name rules worked out. */
-type Place = Pick<TunnelSpec, 'host' | 'port' | 'url' | 'hostport' | 'reservationId'> & { url: string }
+type ResolvedAddress = Pick<TunnelSpec, 'host' | 'port' | 'url' | 'hostport' | 'reservationId'> & {
+  url: string
+}
 
 /** A tunnel with an address, named before it is claimed. */
-type NamedSpec = TunnelSpec & { proto: TunnelProto; url: string; known: { id: string; startedAt: number } }
+type NamedSpec = TunnelSpec & { proto: TunnelProto; url: string; identity: { id: string; startedAt: number } }
 
 export function createBinder(options: BinderOptions): Binder {
   const { registry, names, address, resume, claims } = options
   const clock = options.clock ?? systemClock
   const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
   /** Binds under way: they count as tunnels, since any number can be asked for in one moment. */
-  const binding = new WeakMap<LiveSession, number>()
+  const pendingBinds = new WeakMap<LiveSession, number>()
 
-  function requireRoom(session: LiveSession, bindId: string | undefined): void {
+  function requireCapacity(session: LiveSession, bindId: string | undefined): void {
     const tunnels = registry.tunnelsIn(session)
-    if (tunnels.length + (binding.get(session) ?? 0) < maxTunnels) return
+    if (tunnels.length + (pendingBinds.get(session) ?? 0) < maxTunnels) return
     if (tunnels.some((tunnel) => tunnel.bindId === bindId)) return
     throw refusal('too_many_tunnels', String(maxTunnels))
   }
 
-  async function placeName(
+  async function resolveName(
     session: LiveSession,
     proto: 'http' | 'https' | 'tls',
     opts: BindOpts,
-  ): Promise<Place> {
-    const host = wantedName(proto, opts, address) ?? `${randomName()}.${address.domain}`
-    requireName(session, host)
-    const reservation = await requireOpenName(names, session.accountId, host)
-    if (!reservation?.covers && !isFreeName(host, address.domain)) {
+  ): Promise<ResolvedAddress> {
+    const host = requestedName(proto, opts, address) ?? `${randomName()}.${address.domain}`
+    requireAllowedName(session, host)
+    const reservation = await requireAvailableName(names, session.accountId, host)
+    if (!reservation?.covers && !isFirstComeName(host, address.domain)) {
       throw refusal(host.startsWith('*.') ? 'wildcard_not_reserved' : 'name_not_reserved', host)
     }
     const port = publicPort(proto, address)
@@ -88,56 +90,56 @@ export function createBinder(options: BinderOptions): Binder {
     }
   }
 
-  async function placeAddress(
+  async function resolveAddress(
     session: LiveSession,
     opts: BindOpts,
-    before: string | undefined,
-  ): Promise<Place> {
-    const wanted = wantedAddress(opts)
-    if (wanted === undefined) {
+    previousUrl: string | undefined,
+  ): Promise<ResolvedAddress> {
+    const requested = requestedAddress(opts)
+    if (requested === undefined) {
       if (!session.acl.allowsAnyAddress()) throw refusal('random_address_forbidden')
-      return addressPlace(address.tcpHost, await holdFreePort(session.accountId))
+      return tcpAddress(address.tcpHost, await acquireFreePort(session.accountId))
     }
-    const { host, port } = wanted
-    const place = addressPlace(host, port)
-    requireAddress(session, host, port)
-    const reservation = await requireOpenAddress(names, session.accountId, host, port)
+    const { host, port } = requested
+    const resolved = tcpAddress(host, port)
+    requireAllowedTcpAddress(session, host, port)
+    const reservation = await requireAvailableAddress(names, session.accountId, host, port)
     // An address the server itself handed out may be had again by the agent that had it.
-    if (reservation === undefined && before !== place.url)
-      throw refusal('address_not_reserved', place.hostport)
-    await registry.holdPort(port).catch(() => {
-      throw refusal('name_taken', place.url)
+    if (reservation === undefined && previousUrl !== resolved.url)
+      throw refusal('address_not_reserved', resolved.hostport)
+    await registry.acquirePort(port).catch(() => {
+      throw refusal('name_taken', resolved.url)
     })
-    return { ...place, ...(reservation && { reservationId: reservation.id }) }
+    return { ...resolved, ...(reservation && { reservationId: reservation.id }) }
   }
 
   /** A port that is reserved by nobody else and out of nobody's reach, rather one that the account had before. */
-  async function holdFreePort(accountId: string): Promise<number> {
+  async function acquireFreePort(accountId: string): Promise<number> {
     const { own, others } = (await claims?.ports(accountId).catch((error) => {
-      throw asRefusal(error, 'tcp://')
+      throw toProtocolError(error, 'tcp://')
     })) ?? { own: [], others: [] }
-    const avoided = new Set(others)
-    const isOpen = (port: number) =>
-      requireOpenAddress(names, accountId, address.tcpHost, port).then(
+    const excluded = new Set(others)
+    const isAvailable = (port: number) =>
+      requireAvailableAddress(names, accountId, address.tcpHost, port).then(
         (reservation) => reservation === undefined,
         () => false,
       )
-    for (const former of own) {
-      if (avoided.has(former) || registry.holdsPort(former) || !(await isOpen(former))) continue
-      const port = await registry.holdPort(former).catch(() => undefined)
+    for (const candidate of own) {
+      if (excluded.has(candidate) || registry.hasPort(candidate) || !(await isAvailable(candidate))) continue
+      const port = await registry.acquirePort(candidate).catch(() => undefined)
       if (port !== undefined) return port
     }
     for (;;) {
-      const port = await registry.holdPort(undefined, avoided).catch(() => undefined)
+      const port = await registry.acquirePort(undefined, excluded).catch(() => undefined)
       if (port === undefined) throw refusal('no_address_free')
-      if (await isOpen(port)) return port
-      avoided.add(port)
+      if (await isAvailable(port)) return port
+      excluded.add(port)
       registry.releasePort(port)
     }
   }
 
   /** Claims the tunnel's name and puts it online. */
-  async function bringOnline(
+  async function claimAndBind(
     session: LiveSession,
     spec: NamedSpec,
     heldBefore: boolean,
@@ -145,7 +147,7 @@ export function createBinder(options: BinderOptions): Binder {
     const fence = await claims?.claim(
       {
         ...claimedName(spec),
-        tunnel: spec.known.id,
+        tunnel: spec.identity.id,
         account: session.accountId,
         credential: session.credentialId,
         client: session.clientId,
@@ -158,10 +160,10 @@ export function createBinder(options: BinderOptions): Binder {
     )
     try {
       // The rules may have changed while the name was looked up and claimed.
-      requirePlace(session, spec)
+      requireAllowedAddress(session, spec)
       return registry.bind(session, { ...spec, fence })
     } catch (error) {
-      claims?.release(spec.known.id, false)
+      claims?.release(spec.identity.id, false)
       throw error
     }
   }
@@ -170,11 +172,11 @@ export function createBinder(options: BinderOptions): Binder {
    * Makes sure that the sessions which hold a name are gone, if they are of the same credential: a machine that has
    * vanished must not keep its user from its name (decision 126). Throws why the name cannot be had.
    */
-  async function handOver(session: LiveSession, spec: NamedSpec, error: unknown): Promise<void> {
-    const refused = asRefusal(error, spec.url)
-    if (!(refused instanceof Refusal) || refused.number !== refusals.name_taken.number) throw refused
+  async function probeHolders(session: LiveSession, spec: NamedSpec, error: unknown): Promise<void> {
+    const rejection = toProtocolError(error, spec.url)
+    if (!(rejection instanceof Refusal) || rejection.number !== refusals.name_taken.number) throw rejection
     const holders =
-      error instanceof ClaimRefused
+      error instanceof ClaimRejected
         ? error.holders.map(({ session: id, credential }) => ({
             credential,
             session: registry.session(session.accountId, id),
@@ -184,62 +186,64 @@ export function createBinder(options: BinderOptions): Binder {
             session: tunnel.session,
           }))
     if (holders.length === 0 || holders.some(({ credential }) => credential !== session.credentialId))
-      throw refused
+      throw rejection
     const outcomes = await Promise.all(
       holders.map((holder) =>
         holder.session === session ? 'alive' : (holder.session?.probe() ?? 'unknown'),
       ),
     )
-    if (outcomes.includes('alive')) throw refused
+    if (outcomes.includes('alive')) throw rejection
     if (outcomes.includes('unknown')) throw refusal('name_expiring', spec.url)
   }
 
-  async function bindOnce(
+  async function bindTunnel(
     session: LiveSession,
     request: BindRequest,
     open: TunnelSpec['open'],
   ): Promise<LiveTunnel> {
-    const proto = readProto(request.Proto)
+    const proto = parseProto(request.Proto)
     requirePublic(request)
-    const before = resume.boundUrl(request.Extra?.Token ?? '', session.credentialId)
-    const opts = withFormerAddress(proto, request.Opts ?? {}, before)
+    const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
+    const opts = withPreviousAddress(proto, request.Opts ?? {}, previousUrl)
     const described = {
       bindId: request.Id || randomUUID(),
       proto,
-      name: limited('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
-      description: limited('Description', request.Extra?.Description, MAX_DESCRIPTION_BYTES),
-      metadata: limited('Metadata', request.Extra?.Metadata, MAX_METADATA_BYTES),
-      forwardsTo: limited('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
-      forwardsProto: forwardsProto(request.ForwardsProto),
+      name: requireMaxBytes('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
+      description: requireMaxBytes('Description', request.Extra?.Description, MAX_DESCRIPTION_BYTES),
+      metadata: requireMaxBytes('Metadata', request.Extra?.Metadata, MAX_METADATA_BYTES),
+      forwardsTo: requireMaxBytes('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
+      forwardsProto: parseForwardsProto(request.ForwardsProto),
       poolingEnabled: request.Extra?.PoolingEnabled ?? false,
-      options: endpointOptions(proto, opts),
+      options: toEndpointOptions(proto, opts),
       open,
     }
 
-    const place =
-      proto === 'tcp' ? await placeAddress(session, opts, before) : await placeName(session, proto, opts)
+    const resolved =
+      proto === 'tcp'
+        ? await resolveAddress(session, opts, previousUrl)
+        : await resolveName(session, proto, opts)
     const startedAt = clock.now()
-    const spec = { ...described, ...place, known: { id: newId('tn', startedAt), startedAt } }
-    const heldBefore = before === place.url
+    const spec = { ...described, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
+    const heldBefore = previousUrl === resolved.url
     try {
-      return await bringOnline(session, spec, heldBefore).catch(async (error) => {
-        await handOver(session, spec, error)
-        return bringOnline(session, spec, heldBefore)
+      return await claimAndBind(session, spec, heldBefore).catch(async (error) => {
+        await probeHolders(session, spec, error)
+        return claimAndBind(session, spec, heldBefore)
       })
     } catch (error) {
-      if (proto === 'tcp') registry.releasePort(place.port!)
-      throw asRefusal(error, place.url)
+      if (proto === 'tcp') registry.releasePort(resolved.port!)
+      throw toProtocolError(error, resolved.url)
     }
   }
 
   return {
     async bind(session, request, open) {
-      requireRoom(session, request.Id)
-      binding.set(session, (binding.get(session) ?? 0) + 1)
+      requireCapacity(session, request.Id)
+      pendingBinds.set(session, (pendingBinds.get(session) ?? 0) + 1)
       try {
-        return await bindOnce(session, request, open)
+        return await bindTunnel(session, request, open)
       } finally {
-        binding.set(session, binding.get(session)! - 1)
+        pendingBinds.set(session, pendingBinds.get(session)! - 1)
       }
     },
 
@@ -254,7 +258,7 @@ export function createBinder(options: BinderOptions): Binder {
     },
 
     bindLabels(session, request, open) {
-      requireRoom(session, undefined)
+      requireCapacity(session, undefined)
       const labels = Object.entries(request.Labels)
       if (labels.length === 0) throw refusal('options_invalid', 'a labelled tunnel needs at least one label.')
       for (const [key, value] of labels) {
@@ -268,9 +272,9 @@ export function createBinder(options: BinderOptions): Binder {
         labels: { ...request.Labels },
         name: '',
         description: '',
-        metadata: limited('Metadata', request.Metadata, MAX_METADATA_BYTES),
-        forwardsTo: limited('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
-        forwardsProto: forwardsProto(request.ForwardsProto),
+        metadata: requireMaxBytes('Metadata', request.Metadata, MAX_METADATA_BYTES),
+        forwardsTo: requireMaxBytes('ForwardsTo', request.ForwardsTo, MAX_TEXT_BYTES),
+        forwardsProto: parseForwardsProto(request.ForwardsProto),
         poolingEnabled: false,
         options: { proxyProto: 0 },
         open,
@@ -280,8 +284,8 @@ export function createBinder(options: BinderOptions): Binder {
 }
 
 /** What an agent is told of a claim that was refused; other errors stay what they are. */
-function asRefusal(error: unknown, url: string): unknown {
-  if (!(error instanceof ClaimRefused)) return error
+function toProtocolError(error: unknown, url: string): unknown {
+  if (!(error instanceof ClaimRejected)) return error
   switch (error.because) {
     case 'held':
     case 'kept':
@@ -294,49 +298,51 @@ function asRefusal(error: unknown, url: string): unknown {
 }
 
 /** Directly under the base domain, nobody needs a reservation: whoever binds such a name first has it while online. */
-function isFreeName(host: string, domain: string): boolean {
+function isFirstComeName(host: string, domain: string): boolean {
   const label = host.endsWith(`.${domain}`) ? host.slice(0, -domain.length - 1) : ''
   return label !== '' && label !== '*' && !label.includes('.')
 }
 
 /** An agent that binds again without naming an address gets the one it had. */
-function withFormerAddress(proto: TunnelProto, opts: BindOpts, before: string | undefined): BindOpts {
-  const names = opts.Domain || opts.Hostname || opts.Subdomain || opts.Addr
+function withPreviousAddress(proto: TunnelProto, opts: BindOpts, previousUrl: string | undefined): BindOpts {
+  const requestsName = opts.Domain || opts.Hostname || opts.Subdomain || opts.Addr
   const url = opts.URL && !opts.URL.endsWith('://') ? opts.URL : ''
-  return before?.startsWith(`${proto}://`) && !names && !url ? { ...opts, URL: before } : opts
+  return previousUrl?.startsWith(`${proto}://`) && !requestsName && !url
+    ? { ...opts, URL: previousUrl }
+    : opts
 }
 
-function addressPlace(host: string, port: number): Place & { hostport: string } {
+function tcpAddress(host: string, port: number): ResolvedAddress & { hostport: string } {
   return { port, url: tunnelUrl('tcp', host, port), hostport: `${host}:${port}` }
 }
 
-function requireName(session: LiveSession, host: string): void {
+function requireAllowedName(session: LiveSession, host: string): void {
   if (!session.acl.allowsName(host)) throw refusal('name_forbidden', host)
 }
 
-function requireAddress(session: LiveSession, host: string, port: number): void {
+function requireAllowedTcpAddress(session: LiveSession, host: string, port: number): void {
   if (!session.acl.allowsAddress(host, port)) throw refusal('address_forbidden', `${host}:${port}`)
 }
 
-function requirePlace(session: LiveSession, { host, port, hostport }: NamedSpec): void {
-  if (host !== undefined) requireName(session, host)
+function requireAllowedAddress(session: LiveSession, { host, port, hostport }: NamedSpec): void {
+  if (host !== undefined) requireAllowedName(session, host)
   else if (!session.acl.allowsAnyAddress())
-    requireAddress(session, hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
+    requireAllowedTcpAddress(session, hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
 }
 
 /** Only public tunnels exist here: one meant to be internal must not become public by mistake. */
 function requirePublic(request: BindRequest): void {
-  const other = request.Extra?.Bindings?.find((binding) => binding !== '' && binding !== 'public')
-  if (other !== undefined)
-    throw refusal('options_invalid', `the binding "${other.slice(0, 40)}" is not supported.`)
+  const unsupported = request.Extra?.Bindings?.find((binding) => binding !== '' && binding !== 'public')
+  if (unsupported !== undefined)
+    throw refusal('options_invalid', `the binding "${unsupported.slice(0, 40)}" is not supported.`)
 }
 
-function forwardsProto(text = ''): '' | 'http1' | 'http2' {
+function parseForwardsProto(text = ''): '' | 'http1' | 'http2' {
   if (text === '' || text === 'http1' || text === 'http2') return text
   throw refusal('options_invalid', `ForwardsProto must be empty, http1 or http2, not "${text.slice(0, 40)}".`)
 }
 
-function limited(field: string, text = '', bytes: number): string {
+function requireMaxBytes(field: string, text = '', bytes: number): string {
   if (Buffer.byteLength(text) > bytes)
     throw refusal('options_invalid', `${field} is longer than ${bytes} bytes.`)
   return text

@@ -1,58 +1,60 @@
 import type { LiveTunnel } from './live-tunnel.ts'
 
 /** Where a tunnel can be reached: one public name on one listener, or one public port. */
-export type SeatKey = string
+export type BindingKey = string
 
 /** The seat a spec or tunnel wants; undefined for labelled tunnels, which have none. https and tls share a listener. */
-export function seatKey(wanted: Partial<Pick<LiveTunnel, 'proto' | 'host' | 'port'>>): SeatKey | undefined {
-  if (wanted.proto === undefined) return undefined
-  if (wanted.proto === 'tcp') return `tcp/${wanted.port}`
-  return `${wanted.proto === 'http' ? 'http' : 'https'}/${wanted.host}`
+export function bindingKey(
+  address: Partial<Pick<LiveTunnel, 'proto' | 'host' | 'port'>>,
+): BindingKey | undefined {
+  if (address.proto === undefined) return undefined
+  if (address.proto === 'tcp') return `tcp/${address.port}`
+  return `${address.proto === 'http' ? 'http' : 'https'}/${address.host}`
 }
 
 /** The tunnels at one public address: one, or several that pool and take turns. */
-class Seat {
+class BindingEntry {
   tunnels: readonly LiveTunnel[] = []
-  #turn = 0
+  #cursor = 0
 
-  next(): LiveTunnel | undefined {
+  nextTunnel(): LiveTunnel | undefined {
     const { tunnels } = this
     if (tunnels.length < 2) return tunnels[0]
-    this.#turn = (this.#turn + 1) % tunnels.length
-    return tunnels[this.#turn]
+    this.#cursor = (this.#cursor + 1) % tunnels.length
+    return tunnels[this.#cursor]
   }
 }
 
 /** All public addresses that are taken. */
-export class Seats {
-  readonly #seats = new Map<SeatKey, Seat>()
+export class BindingTable {
+  readonly #entries = new Map<BindingKey, BindingEntry>()
 
-  at(key: SeatKey): readonly LiveTunnel[] {
-    return this.#seats.get(key)?.tunnels ?? []
+  get(key: BindingKey): readonly LiveTunnel[] {
+    return this.#entries.get(key)?.tunnels ?? []
   }
 
-  set(key: SeatKey, tunnels: readonly LiveTunnel[]): void {
+  set(key: BindingKey, tunnels: readonly LiveTunnel[]): void {
     if (tunnels.length === 0) {
-      this.#seats.delete(key)
+      this.#entries.delete(key)
       return
     }
-    const seat = this.#seats.get(key) ?? new Seat()
-    seat.tunnels = tunnels
-    this.#seats.set(key, seat)
+    const entry = this.#entries.get(key) ?? new BindingEntry()
+    entry.tunnels = tunnels
+    this.#entries.set(key, entry)
   }
 
   /** The exact name, else the most specific wildcard. */
-  byHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {
-    const exact = this.#seats.get(`${listener}/${host}`)
-    if (exact !== undefined) return exact.next()
+  findByHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {
+    const exact = this.#entries.get(`${listener}/${host}`)
+    if (exact !== undefined) return exact.nextTunnel()
     for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
-      const wildcard = this.#seats.get(`${listener}/*${host.slice(dot)}`)
-      if (wildcard !== undefined) return wildcard.next()
+      const wildcard = this.#entries.get(`${listener}/*${host.slice(dot)}`)
+      if (wildcard !== undefined) return wildcard.nextTunnel()
     }
     return undefined
   }
 
-  byPort(port: number): LiveTunnel | undefined {
-    return this.#seats.get(`tcp/${port}`)?.next()
+  findByPort(port: number): LiveTunnel | undefined {
+    return this.#entries.get(`tcp/${port}`)?.nextTunnel()
   }
 }

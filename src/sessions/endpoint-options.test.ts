@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BindOpts } from '../protocol/index.ts'
-import { endpointOptions } from './endpoint-options.ts'
+import { toEndpointOptions } from './endpoint-options.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const PEM = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 
 test('every option of an https bind becomes the option of the endpoint', () => {
-  const options = endpointOptions('https', {
+  const options = toEndpointOptions('https', {
     ProxyProto: 2,
     Auth: 'old:pass:word',
     BasicAuth: {
@@ -66,23 +66,23 @@ test('every option of an https bind becomes the option of the endpoint', () => {
 
 test('nothing asked for is nothing set', () => {
   for (const proto of ['http', 'https', 'tcp', 'tls'] as const) {
-    assert.deepEqual(endpointOptions(proto, {}), { proxyProto: 0 })
+    assert.deepEqual(toEndpointOptions(proto, {}), { proxyProto: 0 })
   }
 })
 
 test('a tls bind passes TLS through, or terminates with our certificate or with its own', () => {
-  const own = endpointOptions('tls', {
+  const terminated = toEndpointOptions('tls', {
     TLSTermination: { cert: base64(PEM), key: base64(PEM) },
     MutualTLSAtEdge: { mutual_tls_ca: base64(PEM) },
   })
 
-  assert.equal(endpointOptions('tls', {}).tlsTermination, undefined)
-  assert.deepEqual(endpointOptions('tls', { TLSTermination: {} }).tlsTermination, {})
-  assert.deepEqual(own.tlsTermination, { certPem: PEM, keyPem: PEM })
-  assert.deepEqual(own.mutualTls, { caPem: PEM })
+  assert.equal(toEndpointOptions('tls', {}).tlsTermination, undefined)
+  assert.deepEqual(toEndpointOptions('tls', { TLSTermination: {} }).tlsTermination, {})
+  assert.deepEqual(terminated.tlsTermination, { certPem: PEM, keyPem: PEM })
+  assert.deepEqual(terminated.mutualTls, { caPem: PEM })
 })
 
-const refused: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
+const invalid: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
   ['https', { TrafficPolicy: 'on_http_request: []' }, /traffic policies/],
   ['https', { Auth: 'nocolon' }, /user:password/],
   ['https', { BasicAuth: { credentials: [] } }, /at least one credential/],
@@ -104,8 +104,8 @@ const refused: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
   ['tls', { MutualTLSAtEdge: { mutual_tls_ca: base64(PEM) } }, /needs TLSTermination/],
 ]
 
-for (const [proto, opts, says] of refused) {
+for (const [proto, opts, message] of invalid) {
   test(`${JSON.stringify(opts).slice(0, 60)} is refused for ${proto}`, () => {
-    assert.throws(() => endpointOptions(proto, opts), says)
+    assert.throws(() => toEndpointOptions(proto, opts), message)
   })
 }

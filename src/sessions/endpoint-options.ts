@@ -8,7 +8,7 @@ import type { EndpointOptions, TunnelProto } from './tunnel.ts'
 type Pair = readonly [string, string]
 
 /** Works out what an agent asks of its endpoint. What we cannot honour is refused, never silently left out. */
-export function endpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
+export function toEndpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
   if (opts.TrafficPolicy) {
     throw refusal(
       'options_invalid',
@@ -17,48 +17,54 @@ export function endpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOpt
   }
   return {
     proxyProto: (opts.ProxyProto ?? 0) as 0 | 1 | 2,
-    ...ipRestriction(opts),
-    ...(proto === 'http' || proto === 'https' ? httpOptions(proto, opts) : {}),
-    ...(proto === 'tls' ? tlsOptions(opts) : {}),
+    ...parseIpRestriction(opts),
+    ...(proto === 'http' || proto === 'https' ? parseHttpOptions(proto, opts) : {}),
+    ...(proto === 'tls' ? parseTlsOptions(opts) : {}),
   }
 }
 
-function httpOptions(proto: 'http' | 'https', opts: BindOpts): Partial<EndpointOptions> {
+function parseHttpOptions(proto: 'http' | 'https', opts: BindOpts): Partial<EndpointOptions> {
   const { OAuth, OIDC, CircuitBreaker, WebhookVerification, UserAgentFilter } = opts
   return {
-    ...basicAuth(opts),
-    ...(opts.RequestHeaders && { requestHeaders: headers('RequestHeaders', opts.RequestHeaders) }),
-    ...(opts.ResponseHeaders && { responseHeaders: headers('ResponseHeaders', opts.ResponseHeaders) }),
+    ...parseBasicAuth(opts),
+    ...(opts.RequestHeaders && { requestHeaders: parseHeaders('RequestHeaders', opts.RequestHeaders) }),
+    ...(opts.ResponseHeaders && { responseHeaders: parseHeaders('ResponseHeaders', opts.ResponseHeaders) }),
     ...(opts.Compression && { compression: true }),
     ...(opts.WebsocketTCPConverter && { websocketTcpConverter: true }),
     ...(CircuitBreaker && { circuitBreaker: { errorThreshold: CircuitBreaker.error_threshold } }),
-    ...(OAuth && { oauth: { provider: oneOf('OAuth', OAUTH_PROVIDERS, OAuth.provider), ...login(OAuth) } }),
-    ...(OIDC && { oidc: { issuerUrl: OIDC.issuer_url, ...login(OIDC) } }),
+    ...(OAuth && {
+      oauth: { provider: requireProvider('OAuth', OAUTH_PROVIDERS, OAuth.provider), ...parseLogin(OAuth) },
+    }),
+    ...(OIDC && { oidc: { issuerUrl: OIDC.issuer_url, ...parseLogin(OIDC) } }),
     ...(WebhookVerification && {
       webhookVerification: {
-        provider: oneOf('WebhookVerification', [...WEBHOOK_PROVIDERS], WebhookVerification.provider),
+        provider: requireProvider(
+          'WebhookVerification',
+          [...WEBHOOK_PROVIDERS],
+          WebhookVerification.provider,
+        ),
         secret: WebhookVerification.secret ?? '',
       },
     }),
     ...(UserAgentFilter && {
       userAgentFilter: {
-        allow: patterns(UserAgentFilter.allow ?? []),
-        deny: patterns(UserAgentFilter.deny ?? []),
+        allow: validatePatterns(UserAgentFilter.allow ?? []),
+        deny: validatePatterns(UserAgentFilter.deny ?? []),
       },
     }),
-    ...(proto === 'https' && mutualTls(opts.MutualTLSCA?.mutual_tls_ca)),
+    ...(proto === 'https' && parseMutualTls(opts.MutualTLSCA?.mutual_tls_ca)),
   }
 }
 
-function oneOf(option: string, known: readonly string[], provider: string): string {
-  if (known.includes(provider.toLowerCase())) return provider
+function requireProvider(option: string, providers: readonly string[], provider: string): string {
+  if (providers.includes(provider.toLowerCase())) return provider
   throw refusal(
     'options_invalid',
-    `"${provider.slice(0, 60)}" is no provider known for ${option}; use one of ${known.join(', ')}.`,
+    `"${provider.slice(0, 60)}" is no provider known for ${option}; use one of ${providers.join(', ')}.`,
   )
 }
 
-function tlsOptions(opts: BindOpts): Partial<EndpointOptions> {
+function parseTlsOptions(opts: BindOpts): Partial<EndpointOptions> {
   const { TLSTermination } = opts
   if (TLSTermination === undefined) {
     if (opts.MutualTLSAtEdge?.mutual_tls_ca) {
@@ -75,15 +81,15 @@ function tlsOptions(opts: BindOpts): Partial<EndpointOptions> {
   return {
     tlsTermination: TLSTermination.cert
       ? {
-          certPem: pem('TLSTermination.cert', TLSTermination.cert),
-          keyPem: pem('TLSTermination.key', TLSTermination.key!),
+          certPem: decodePem('TLSTermination.cert', TLSTermination.cert),
+          keyPem: decodePem('TLSTermination.key', TLSTermination.key!),
         }
       : {},
-    ...mutualTls(opts.MutualTLSAtEdge?.mutual_tls_ca),
+    ...parseMutualTls(opts.MutualTLSAtEdge?.mutual_tls_ca),
   }
 }
 
-function ipRestriction({ IPRestriction }: BindOpts): Partial<EndpointOptions> {
+function parseIpRestriction({ IPRestriction }: BindOpts): Partial<EndpointOptions> {
   if (IPRestriction === undefined) return {}
   const allow = IPRestriction.allow_cidrs ?? []
   const deny = IPRestriction.deny_cidrs ?? []
@@ -95,7 +101,7 @@ function ipRestriction({ IPRestriction }: BindOpts): Partial<EndpointOptions> {
   return { ipRestriction: { allow, deny } }
 }
 
-function basicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions> {
+function parseBasicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions> {
   const credentials = (BasicAuth?.credentials ?? []).map(({ username, cleartext_password: password }) => {
     // How hashes are made is written down nowhere, and a guess could let the wrong people in.
     if (!password)
@@ -114,7 +120,7 @@ function basicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions> {
   return credentials.length === 0 ? {} : { basicAuth: credentials }
 }
 
-function login(settings: {
+function parseLogin(settings: {
   client_id?: string
   client_secret?: string
   allow_emails?: string[]
@@ -130,7 +136,7 @@ function login(settings: {
   }
 }
 
-function headers(field: string, { add = [], remove = [] }: { add?: string[]; remove?: string[] }) {
+function parseHeaders(field: string, { add = [], remove = [] }: { add?: string[]; remove?: string[] }) {
   return {
     add: add.map((line): Pair => {
       const colon = line.indexOf(':')
@@ -142,21 +148,21 @@ function headers(field: string, { add = [], remove = [] }: { add?: string[]; rem
   }
 }
 
-function patterns(texts: readonly string[]): readonly string[] {
+function validatePatterns(patterns: readonly string[]): readonly string[] {
   try {
-    compileAnyOf(texts)
+    compileAnyOf(patterns)
   } catch (error) {
     throw refusal('options_invalid', `UserAgentFilter: ${(error as Error).message}`)
   }
-  return texts
+  return patterns
 }
 
-function mutualTls(base64: string | undefined): Partial<EndpointOptions> {
-  return base64 ? { mutualTls: { caPem: pem('the mutual TLS authorities', base64) } } : {}
+function parseMutualTls(base64: string | undefined): Partial<EndpointOptions> {
+  return base64 ? { mutualTls: { caPem: decodePem('the mutual TLS authorities', base64) } } : {}
 }
 
-function pem(what: string, base64: string): string {
+function decodePem(field: string, base64: string): string {
   const text = Buffer.from(base64, 'base64').toString()
-  if (!text.includes('-----BEGIN ')) throw refusal('options_invalid', `${what} must be base64 of PEM text.`)
+  if (!text.includes('-----BEGIN ')) throw refusal('options_invalid', `${field} must be base64 of PEM text.`)
   return text
 }

@@ -11,12 +11,12 @@ export {
 } from './bind.ts'
 export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './live-session.ts'
 export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
-export type { Reservation, ReservedNames } from './name-rules.ts'
+export type { Reservation, Reservations } from './name-rules.ts'
 export { createNameWatch, type NameWatch } from './name-watch.ts'
-export { createOnline, type Online } from './online-resources.ts'
+export { createOnline, type OnlineResources } from './online-resources.ts'
 export type { PublicAddress } from './public-url.ts'
 export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
-export { createResume, type Resume } from './resume.ts'
+export { createResume, type ResumeTokens } from './resume.ts'
 export { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from './ssh/host-key.ts'
 export { type LoggedRequest, RequestLog } from './ssh/request-log.ts'
 export {
@@ -34,4 +34,4 @@ export {
   type TunnelProto,
   type Visitor,
 } from './tunnel.ts'
-export { endpointView, type Showing, sessionView, tunnelView } from './views.ts'
+export { endpointView, sessionView, tunnelView, type ViewContext } from './views.ts'

@@ -6,10 +6,10 @@ interface AccountLabels {
   /** Grows with every change, over all accounts, so that an old answer never looks fresh. */
   version: number
   readonly byLabel: Map<string, Set<LiveTunnel>>
-  readonly all: Set<LiveTunnel>
+  readonly tunnels: Set<LiveTunnel>
 }
 
-interface Answer {
+interface CachedResult {
   accountId: string
   version: number
   tunnels: readonly LiveTunnel[]
@@ -20,14 +20,14 @@ const NONE: readonly LiveTunnel[] = []
 /** Finds labelled tunnels by what they must at least be labelled with. Asked per connection, so answers are kept. */
 export class LabelIndex {
   readonly #accounts = new Map<string, AccountLabels>()
-  readonly #answers = new WeakMap<Labels, Answer>()
+  readonly #cache = new WeakMap<Labels, CachedResult>()
   #version = 0
 
   add(tunnel: LiveTunnel): void {
     const account = this.#accountOf(tunnel.accountId)
     account.version = ++this.#version
-    account.all.add(tunnel)
-    for (const label of keysOf(tunnel.labels!)) {
+    account.tunnels.add(tunnel)
+    for (const label of labelKeys(tunnel.labels!)) {
       const holders = account.byLabel.get(label)
       if (holders === undefined) account.byLabel.set(label, new Set([tunnel]))
       else holders.add(tunnel)
@@ -36,33 +36,33 @@ export class LabelIndex {
 
   remove(tunnel: LiveTunnel): void {
     const account = this.#accounts.get(tunnel.accountId)
-    if (account === undefined || !account.all.delete(tunnel)) return
+    if (account === undefined || !account.tunnels.delete(tunnel)) return
     account.version = ++this.#version
-    for (const label of keysOf(tunnel.labels!)) {
+    for (const label of labelKeys(tunnel.labels!)) {
       const holders = account.byLabel.get(label)
       holders?.delete(tunnel)
       if (holders?.size === 0) account.byLabel.delete(label)
     }
-    if (account.all.size === 0) this.#accounts.delete(tunnel.accountId)
+    if (account.tunnels.size === 0) this.#accounts.delete(tunnel.accountId)
   }
 
   /** The same array for the same selector until a labelled tunnel of the account comes or goes. */
   find(accountId: string, selector: Labels): readonly LiveTunnel[] {
     const account = this.#accounts.get(accountId)
     if (account === undefined) return NONE
-    const known = this.#answers.get(selector)
-    if (known !== undefined && known.version === account.version && known.accountId === accountId) {
-      return known.tunnels
+    const cached = this.#cache.get(selector)
+    if (cached !== undefined && cached.version === account.version && cached.accountId === accountId) {
+      return cached.tunnels
     }
     const tunnels = search(account, selector)
-    this.#answers.set(selector, { accountId, version: account.version, tunnels })
+    this.#cache.set(selector, { accountId, version: account.version, tunnels })
     return tunnels
   }
 
   #accountOf(accountId: string): AccountLabels {
     let account = this.#accounts.get(accountId)
     if (account === undefined) {
-      account = { version: 0, byLabel: new Map(), all: new Set() }
+      account = { version: 0, byLabel: new Map(), tunnels: new Set() }
       this.#accounts.set(accountId, account)
     }
     return account
@@ -70,22 +70,22 @@ export class LabelIndex {
 }
 
 function search(account: AccountLabels, selector: Labels): readonly LiveTunnel[] {
-  const wanted = Object.entries(selector)
+  const required = Object.entries(selector)
   // The rarest label leaves the fewest tunnels to look at; without labels everything matches.
-  let candidates: Iterable<LiveTunnel> = account.all
-  let fewest = Number.POSITIVE_INFINITY
-  for (const label of keysOf(selector)) {
+  let candidates: Iterable<LiveTunnel> = account.tunnels
+  let smallest = Number.POSITIVE_INFINITY
+  for (const label of labelKeys(selector)) {
     const holders = account.byLabel.get(label)
     if (holders === undefined) return NONE
-    if (holders.size < fewest) {
-      fewest = holders.size
+    if (holders.size < smallest) {
+      smallest = holders.size
       candidates = holders
     }
   }
-  return [...candidates].filter(({ labels }) => wanted.every(([key, value]) => labels![key] === value))
+  return [...candidates].filter(({ labels }) => required.every(([key, value]) => labels![key] === value))
 }
 
-function keysOf(labels: Labels): string[] {
+function labelKeys(labels: Labels): string[] {
   // A zero byte cannot be part of a label, so no two labels share a key.
   return Object.entries(labels).map(([key, value]) => `${key}\0${value}`)
 }

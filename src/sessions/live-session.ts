@@ -13,7 +13,7 @@ export type CommandOutcome =
 export type ProbeOutcome = 'alive' | 'gone' | 'unknown'
 
 /** How long a session may take to give a sign of life when its name is asked for by its own credential. */
-export const PROBE_MS = 2000
+export const PROBE_TIMEOUT_MS = 2000
 
 /** One connection of an agent or of an SSH client, as the registry knows it. */
 export interface LiveSession {

@@ -7,7 +7,7 @@ export interface TunnelSpec {
   /** The agent's own id of the bind: unique in its session only. */
   bindId: string
   /** Set where the tunnel was named before: on another node, or for its claim. */
-  known?: { readonly id: string; readonly startedAt: number }
+  identity?: { readonly id: string; readonly startedAt: number }
   /** The fence of its claim on the name; absent or 0 where none is stored yet. */
   fence?: number | undefined
   /** Undefined for labelled tunnels, as are `host`, `port`, `url` and `hostport`. */
@@ -28,7 +28,7 @@ export interface TunnelSpec {
   forwardsProto: '' | 'http1' | 'http2'
   poolingEnabled: boolean
   options: EndpointOptions
-  open(tunnel: LiveTunnel, visitor: Visitor): ByteStream
+  open(tunnel: LiveTunnel, client: Visitor): ByteStream
 }
 
 /** A tunnel that is online. */
@@ -97,7 +97,7 @@ export class LiveTunnel implements Tunnel {
     return this.session.region
   }
 
-  open(visitor: Visitor): ByteStream {
-    return this.#open(this, visitor)
+  open(client: Visitor): ByteStream {
+    return this.#open(this, client)
   }
 }

@@ -8,7 +8,7 @@ export interface Reservation {
 }
 
 /** Who owns which public names. */
-export interface ReservedNames {
+export interface Reservations {
   /** Whether the platform serves the name, or everything above it, itself. */
   isPlatformName(host: string): boolean
   /**
@@ -22,24 +22,24 @@ export interface ReservedNames {
 }
 
 /** Throws a refusal when a name belongs to an edge or to somebody else; answers with the reservation behind it. */
-export async function requireOpenName(names: ReservedNames, accountId: string, host: string) {
-  if (names.isPlatformName(host)) throw refusal('name_of_platform', host)
-  if (await names.edgeAt(host)) throw refusal('name_held_by_edge', host)
-  const reservation = await names.domain(host)
+export async function requireAvailableName(reservations: Reservations, accountId: string, host: string) {
+  if (reservations.isPlatformName(host)) throw refusal('name_of_platform', host)
+  if (await reservations.edgeAt(host)) throw refusal('name_held_by_edge', host)
+  const reservation = await reservations.domain(host)
   if (reservation !== undefined && reservation.accountId !== accountId)
     throw refusal('name_of_other_account', host)
   return reservation
 }
 
 /** The same for a TCP address. */
-export async function requireOpenAddress(
-  names: ReservedNames,
+export async function requireAvailableAddress(
+  reservations: Reservations,
   accountId: string,
   host: string,
   port: number,
 ) {
-  if (await names.edgeAt(host, port)) throw refusal('name_held_by_edge', `${host}:${port}`)
-  const reservation = await names.address(host, port)
+  if (await reservations.edgeAt(host, port)) throw refusal('name_held_by_edge', `${host}:${port}`)
+  const reservation = await reservations.address(host, port)
   if (reservation !== undefined && reservation.accountId !== accountId)
     throw refusal('address_of_other_account', `${host}:${port}`)
   return reservation

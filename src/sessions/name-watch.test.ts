@@ -7,29 +7,29 @@ import { startPlatform } from './testing/platform.ts'
 /** An agent with a tunnel, and what it is told of it. */
 async function bound(t: TestContext, request: BindMessage) {
   const platform = await startPlatform(t)
-  const told: string[] = []
+  const reasons: string[] = []
   const agent = await platform.agent(t, {
     onCommand: async (command) => {
-      if (command.name === 'stopTunnel') told.push(command.message)
+      if (command.name === 'stopTunnel') reasons.push(command.message)
     },
   })
   const { URL: url } = await agent.bind(request)
   const online = () => platform.registry.tunnelsOf('ac_1').length
   assert.equal(online(), 1)
-  return { ...platform, told, url, online }
+  return { ...platform, told: reasons, url, online }
 }
 
 const app: BindMessage = { Proto: 'https', Opts: { Domain: 'app.adit.test' } }
 
 test('a tunnel ends when somebody else reserves its name, and its agent is told why', async (t) => {
-  const { reservations, nameWatch, online, told } = await bound(t, app)
+  const { reservations, nameWatch, online, told: reasons } = await bound(t, app)
 
   reservations.set('app.adit.test', { id: 'rd_1', accountId: 'ac_2' })
   nameWatch.claimed(['app.adit.test'])
 
   await eventually(() => online() === 0, 'the tunnel is offline', 1000)
-  await eventually(() => told.length === 1, 'the agent is told')
-  assert.match(told[0]!, /app\.adit\.test/)
+  await eventually(() => reasons.length === 1, 'the agent is told')
+  assert.match(reasons[0]!, /app\.adit\.test/)
 })
 
 test('a tunnel ends when a wildcard over its name is reserved, or an edge comes to its name', async (t) => {
@@ -55,7 +55,7 @@ test('a TCP tunnel ends when somebody else reserves its address', async (t) => {
 })
 
 test('a tunnel stays when its own account reserves the name, or others reserve others', async (t) => {
-  const { reservations, nameWatch, online, told } = await bound(t, app)
+  const { reservations, nameWatch, online, told: reasons } = await bound(t, app)
   reservations.set('app.adit.test', { id: 'rd_1', accountId: 'ac_1' })
   reservations.set('other.adit.test', { id: 'rd_2', accountId: 'ac_2' })
   reservations.set('*.app.adit.test', { id: 'rd_3', accountId: 'ac_2' })
@@ -66,7 +66,7 @@ test('a tunnel stays when its own account reserves the name, or others reserve o
   last.nameWatch.claimed(['last.adit.test'])
 
   await eventually(() => last.online() === 0, 'what was claimed later is offline')
-  assert.deepEqual([online(), told], [1, []])
+  assert.deepEqual([online(), reasons], [1, []])
 })
 
 test('a tunnel that was being bound while its name was reserved ends as well', async (t) => {

@@ -1,15 +1,15 @@
 import type { Logger } from '../base/log.ts'
 import { Refusal } from '../protocol/index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
-import { type ReservedNames, requireOpenAddress, requireOpenName } from './name-rules.ts'
+import { type Reservations, requireAvailableAddress, requireAvailableName } from './name-rules.ts'
 import type { LiveEvent, Registry } from './registry.ts'
 
 export interface NameWatchOptions {
   registry: Registry
-  names: ReservedNames
+  names: Reservations
   log: Logger
   /** When names are looked at a second time, for tunnels that were being bound at the first. */
-  againMs?: number
+  recheckMs?: number
 }
 
 /** Takes tunnels offline whose name was free when they were bound and belongs to an edge or to somebody else now. */
@@ -20,14 +20,14 @@ export interface NameWatch {
   stop(): void
 }
 
-const AGAIN_MS = 1000
+const RECHECK_DELAY_MS = 1000
 
 export function createNameWatch(options: NameWatchOptions): NameWatch {
-  const { registry, names, log, againMs = AGAIN_MS } = options
+  const { registry, names, log, recheckMs = RECHECK_DELAY_MS } = options
   const online = new Map<string, Set<LiveTunnel>>()
   const timers = new Set<NodeJS.Timeout>()
 
-  function* at(name: string): Iterable<LiveTunnel> {
+  function* tunnelsAt(name: string): Iterable<LiveTunnel> {
     if (!name.startsWith('*.')) {
       yield* online.get(name) ?? []
       return
@@ -36,12 +36,17 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
   }
 
   /** What keeps the tunnel from being bound now; undefined when nothing does. */
-  async function refused({ accountId, proto, host, hostport }: LiveTunnel): Promise<Refusal | undefined> {
+  async function findConflict({
+    accountId,
+    proto,
+    host,
+    hostport,
+  }: LiveTunnel): Promise<Refusal | undefined> {
     try {
-      if (host !== undefined) await requireOpenName(names, accountId, host)
+      if (host !== undefined) await requireAvailableName(names, accountId, host)
       else if (proto === 'tcp' && hostport !== undefined) {
         const colon = hostport.lastIndexOf(':')
-        await requireOpenAddress(
+        await requireAvailableAddress(
           names,
           accountId,
           hostport.slice(0, colon),
@@ -56,14 +61,14 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
   }
 
   async function check(tunnel: LiveTunnel): Promise<void> {
-    const refusal = await refused(tunnel)
-    if (refusal === undefined || !registry.tunnelsIn(tunnel.session).includes(tunnel)) return
+    const conflict = await findConflict(tunnel)
+    if (conflict === undefined || !registry.tunnelsIn(tunnel.session).includes(tunnel)) return
     registry.unbind(tunnel.session, tunnel.bindId)
-    tunnel.session.tunnelEnded(tunnel, refusal.message)
+    tunnel.session.tunnelEnded(tunnel, conflict.message)
   }
 
-  function look(claimed: readonly string[]): void {
-    for (const tunnel of new Set(claimed.flatMap((name) => [...at(name)])))
+  function checkTunnels(names: readonly string[]): void {
+    for (const tunnel of new Set(names.flatMap((name) => [...tunnelsAt(name)])))
       check(tunnel).catch((error: unknown) =>
         log.warn({ err: error, url: tunnel.url }, 'the name of a tunnel could not be checked'),
       )
@@ -81,11 +86,11 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
     },
 
     claimed(claimed) {
-      look(claimed)
+      checkTunnels(claimed)
       const timer = setTimeout(() => {
         timers.delete(timer)
-        look(claimed)
-      }, againMs)
+        checkTunnels(claimed)
+      }, recheckMs)
       timer.unref()
       timers.add(timer)
     },

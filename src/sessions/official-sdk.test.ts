@@ -389,23 +389,23 @@ test('a visitor that goes away frees the upstream connection', async (t) => {
 test('600 visitors at once do not cost the session: those beyond the cap wait their turn', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
-  const held: (() => void)[] = []
+  const responders: (() => void)[] = []
   const upstream = await startHttp(t, (_request, response) => {
-    held.push(() => response.end('done'))
+    responders.push(() => response.end('done'))
   })
   await session.httpEndpoint().domain('a.adit.test').listenAndForward(upstream)
   const tunnel = tunnelAt(platform, 'https', 'a.adit.test')
 
   const answers = Array.from({ length: 600 }, () => request(tunnel))
-  await eventually(() => held.length >= 490, '490 requests upstream', 15_000)
-  const most = held.length
+  await eventually(() => responders.length >= 490, '490 requests upstream', 15_000)
+  const maxConcurrent = responders.length
   const answering = setInterval(() => {
-    for (const answer of held.splice(0)) answer()
+    for (const answer of responders.splice(0)) answer()
   }, 5)
   t.after(() => clearInterval(answering))
   const all = await Promise.all(answers)
 
-  assert.ok(most <= 499, `${most} at once`)
+  assert.ok(maxConcurrent <= 499, `${maxConcurrent} at once`)
   assert.equal(all.filter((text) => text.endsWith('done')).length, 600)
   assert.equal(platform.registry.sessionsOf('ac_1').length, 1)
 })
@@ -446,12 +446,12 @@ test('commands reach an application that handles them; one that does not says wh
   ]
   await connectSdk(platform)
   const unable = platform.registry.sessionsOf('ac_1').find(({ id }) => id !== able!.id)!
-  const refused = await unable.command('stop')
+  const outcome = await unable.command('stop')
 
   assert.deepEqual(outcomes, [{ done: true }, { done: true }, { done: true }])
   assert.deepEqual(handled, ['restart', 'update', 'stop'])
-  assert.equal(refused.done, false)
-  assert.equal(refused.done === false && refused.because, 'unsupported')
+  assert.equal(outcome.done, false)
+  assert.equal(outcome.done === false && outcome.because, 'unsupported')
 })
 
 test('a cut link comes back with the same names', async (t) => {
@@ -463,12 +463,12 @@ test('a cut link comes back with the same names', async (t) => {
   await session.labeledListener().label('app', 'web').listenAndForward(upstream)
   const tcp = await session.tcpEndpoint().listenAndForward(`tcp://${await startTcp(t, echo)}`)
   const host = listener.url()!.slice(8)
-  const before = tunnelAt(platform, 'https', host)
+  const firstTunnel = tunnelAt(platform, 'https', host)
 
   relay.cut()
   await eventually(() => {
     const now = platform.registry.find('https', host)
-    return now !== undefined && now !== before && platform.registry.labelled('ac_1', {}).length === 1
+    return now !== undefined && now !== firstTunnel && platform.registry.labelled('ac_1', {}).length === 1
   }, 'the return')
   await eventually(() => platform.registry.findTcp(20_000) !== undefined, 'the return of the port')
 
@@ -490,7 +490,7 @@ test('a restarted server gets its agents and their names back', async (t) => {
   const host = listener.url()!.slice(8)
 
   await first.gateway.close()
-  const second = await startPlatform(t, { resumeKey, before: first, port: first.port })
+  const second = await startPlatform(t, { resumeKey, previous: first, port: first.port })
   await eventually(() => second.registry.tunnelsOf('ac_1').length === 2, 'the return', 10_000)
 
   assert.match(await request(tunnelAt(second, 'https', host), '/new'), /hello \/new$/)

@@ -109,14 +109,14 @@ test('the views have the shape the resources declare', async (t) => {
   await agent.startTunnelWithLabel({ Labels: { app: 'web' } })
   const online = createOnline(platform.registry, showing)
 
-  const shown = [
+  const views = [
     ...online.sessions('ac_1').map((view) => [resources.tunnel_sessions.viewSchema, view] as const),
     ...online.tunnels('ac_1').map((view) => [resources.tunnels.viewSchema, view] as const),
     ...online.endpoints('ac_1').map((view) => [resources.endpoints.viewSchema, view] as const),
   ]
 
-  assert.equal(shown.length, 4)
-  for (const [schema, view] of shown) {
+  assert.equal(views.length, 4)
+  for (const [schema, view] of views) {
     assert.deepEqual([...Value.Errors(schema, view)], [])
     assert.deepEqual(
       Object.keys(view).toSorted(),

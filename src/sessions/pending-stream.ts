@@ -3,17 +3,17 @@ import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.
 import { ErrorCode, MuxError, type MuxStream, type ProxyHeader } from '../protocol/index.ts'
 
 /** What a visitor may send ahead while its stream waits. */
-const HOLD_BYTES = 65_536
+const MAX_PENDING_BYTES = 65_536
 
 /** Openings refused with "accept queue full" before the visitor is told. */
 const MAX_RETRIES = 10
 
 /** What a held stream asks of the session it wants to open on. */
-export interface Opener {
+export interface StreamOpener {
   /** Opens it later; called when it was refused before the agent saw it. */
-  again(held: HeldStream): void
+  again(stream: HeldStream): void
   /** Gave up waiting. */
-  leave(held: HeldStream): void
+  leave(stream: HeldStream): void
 }
 
 /**
@@ -24,23 +24,28 @@ export class HeldStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
   readonly header: ProxyHeader
   /** Bytes that go before the visitor's. */
-  readonly first: Buffer | undefined
+  readonly preamble: Buffer | undefined
   /** Called when the stream behind it ended, even when another will be opened in its place. */
   onInnerClose: (() => void) | undefined
-  readonly #opener: Opener
-  readonly #keepUntilSeen: boolean
+  readonly #opener: StreamOpener
+  readonly #bufferUntilAcknowledged: boolean
   #inner: MuxStream | undefined
-  #held: ByteQueue | undefined = new ByteQueue()
+  #buffer: ByteQueue | undefined = new ByteQueue()
   #blocked = false
   #ended = false
   #closed = false
   #retries = 0
 
-  constructor(opener: Opener, keepUntilSeen: boolean, header: ProxyHeader, first: Buffer | undefined) {
+  constructor(
+    opener: StreamOpener,
+    bufferUntilAcknowledged: boolean,
+    header: ProxyHeader,
+    preamble: Buffer | undefined,
+  ) {
     this.#opener = opener
-    this.#keepUntilSeen = keepUntilSeen
+    this.#bufferUntilAcknowledged = bufferUntilAcknowledged
     this.header = header
-    this.first = first
+    this.preamble = preamble
   }
 
   get closed(): boolean {
@@ -49,10 +54,10 @@ export class HeldStream implements ByteStream, StreamSink {
 
   write(chunk: Buffer): boolean {
     if (this.#closed || this.#ended) return false
-    if (this.#held === undefined) return this.#inner!.write(chunk)
-    this.#held.push(chunk)
-    const room = this.#inner === undefined || this.#inner.write(chunk)
-    if (room && this.#held.length < HOLD_BYTES) return true
+    if (this.#buffer === undefined) return this.#inner!.write(chunk)
+    this.#buffer.push(chunk)
+    const writable = this.#inner === undefined || this.#inner.write(chunk)
+    if (writable && this.#buffer.length < MAX_PENDING_BYTES) return true
     this.#blocked = true
     return false
   }
@@ -83,21 +88,22 @@ export class HeldStream implements ByteStream, StreamSink {
   attach(inner: MuxStream): void {
     this.#inner = inner
     inner.sink = this
-    const room = this.#held === undefined || this.#held.length === 0 || inner.write(this.#held.bytes)
+    const writable =
+      this.#buffer === undefined || this.#buffer.length === 0 || inner.write(this.#buffer.bytes)
     if (this.#ended) inner.end()
-    if (!this.#keepUntilSeen) this.#letGo(room)
+    if (!this.#bufferUntilAcknowledged) this.#releaseBuffer(writable)
   }
 
   /** The agent has seen the opening: it will not be refused any more. */
-  seen(): void {
-    this.#letGo(true)
+  acknowledge(): void {
+    this.#releaseBuffer(true)
   }
 
   /** Ends a stream that never was opened. Its sink hears of it after the call that caused it. */
   fail(error: Error): void {
     if (this.#closed) return
     this.#closed = true
-    this.#held = undefined
+    this.#buffer = undefined
     setImmediate(() => this.sink.onClose(error))
   }
 
@@ -111,7 +117,7 @@ export class HeldStream implements ByteStream, StreamSink {
 
   onDrain(): void {
     // While bytes are kept, only letting go of them makes room.
-    if (this.#held !== undefined && this.#held.length >= HOLD_BYTES) return
+    if (this.#buffer !== undefined && this.#buffer.length >= MAX_PENDING_BYTES) return
     this.#blocked = false
     this.sink.onDrain()
   }
@@ -119,20 +125,20 @@ export class HeldStream implements ByteStream, StreamSink {
   onClose(error?: Error): void {
     this.#inner = undefined
     this.onInnerClose?.()
-    const refused = error instanceof MuxError && error.code === ErrorCode.AcceptQueueFull
-    if (refused && this.#held !== undefined && this.#retries++ < MAX_RETRIES) {
+    const rejected = error instanceof MuxError && error.code === ErrorCode.AcceptQueueFull
+    if (rejected && this.#buffer !== undefined && this.#retries++ < MAX_RETRIES) {
       this.#opener.again(this)
       return
     }
     this.#closed = true
-    this.#held = undefined
+    this.#buffer = undefined
     this.sink.onClose(error)
   }
 
-  #letGo(room: boolean): void {
-    if (this.#held === undefined) return
-    this.#held = undefined
-    if (!this.#blocked || !room) return
+  #releaseBuffer(writable: boolean): void {
+    if (this.#buffer === undefined) return
+    this.#buffer = undefined
+    if (!this.#blocked || !writable) return
     this.#blocked = false
     this.sink.onDrain()
   }

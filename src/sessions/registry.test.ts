@@ -10,14 +10,14 @@ import { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
 
 let count = 0
 
-interface Recorded extends LiveSession {
-  ends: string[]
-  told: string[]
+interface RecordedSession extends LiveSession {
+  endReasons: string[]
+  endedTunnels: string[]
 }
 
-function session(changes: Partial<LiveSession> = {}): Recorded {
-  const ends: string[] = []
-  const told: string[] = []
+function session(changes: Partial<LiveSession> = {}): RecordedSession {
+  const endReasons: string[] = []
+  const endedTunnels: string[] = []
   return {
     id: `ts_${++count}`,
     accountId: 'ac_1',
@@ -33,12 +33,12 @@ function session(changes: Partial<LiveSession> = {}): Recorded {
     metadata: '',
     startedAt: 0,
     acl: compileAcl([]),
-    end: (reason) => void ends.push(reason),
-    tunnelEnded: (tunnel) => void told.push(tunnel.bindId),
+    end: (reason) => void endReasons.push(reason),
+    tunnelEnded: (tunnel) => void endedTunnels.push(tunnel.bindId),
     command: async () => ({ done: true }),
     probe: async () => 'alive',
-    ends,
-    told,
+    endReasons,
+    endedTunnels,
     ...changes,
   }
 }
@@ -102,13 +102,13 @@ function createRegistry(options: Partial<RegistryOptions> = {}): Setup {
   return { registry, events, open }
 }
 
-function add(registry: Registry, changes: Partial<LiveSession> = {}): Recorded {
+function add(registry: Registry, changes: Partial<LiveSession> = {}): RecordedSession {
   const added = session(changes)
   registry.addSession(added)
   return added
 }
 
-const refused = (number: number) => (error: Refusal) => error.number === number
+const hasNumber = (number: number) => (error: Refusal) => error.number === number
 
 test('a bound name is found by its protocol and host, and by nothing else', () => {
   const { registry } = createRegistry()
@@ -128,11 +128,11 @@ test('the exact name wins over wildcards, and the most specific wildcard over ot
   const near = registry.bind(agent, named('2', '*.a.test'))
   const exact = registry.bind(agent, named('3', 'x.a.test'))
 
-  const found = ['x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'a.test', 'test'].map((host) =>
+  const matches = ['x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'a.test', 'test'].map((host) =>
     registry.find('https', host),
   )
 
-  assert.deepEqual(found, [exact, near, near, wide, wide, undefined])
+  assert.deepEqual(matches, [exact, near, near, wide, wide, undefined])
 })
 
 test('a name that is online is refused to others, also under the other protocol of its listener', () => {
@@ -140,8 +140,8 @@ test('a name that is online is refused to others, also under the other protocol 
   registry.bind(add(registry), named('b', 'a.test'))
   const other = add(registry)
 
-  assert.throws(() => registry.bind(other, named('b', 'a.test')), refused(334))
-  assert.throws(() => registry.bind(other, named('b', 'a.test', { proto: 'tls' })), refused(334))
+  assert.throws(() => registry.bind(other, named('b', 'a.test')), hasNumber(334))
+  assert.throws(() => registry.bind(other, named('b', 'a.test', { proto: 'tls' })), hasNumber(334))
   assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test', { proto: 'http' })))
 })
 
@@ -155,28 +155,28 @@ test('tunnels pool when all allow it and belong to one account, and then take tu
 
   assert.equal(turns.filter((tunnel) => tunnel === one).length, 2)
   assert.equal(turns.filter((tunnel) => tunnel === two).length, 2)
-  assert.throws(() => registry.bind(add(registry), named('b', 'a.test')), refused(334))
+  assert.throws(() => registry.bind(add(registry), named('b', 'a.test')), hasNumber(334))
   const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
-  assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), refused(334))
+  assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), hasNumber(334))
 })
 
 test('an agent that comes back takes its name from its ghost, and the ghost’s end takes nothing away', () => {
   const { registry, events } = createRegistry()
-  const ghost = add(registry, { clientId: 'same' })
-  registry.bind(ghost, named('b', 'a.test'))
+  const stale = add(registry, { clientId: 'same' })
+  registry.bind(stale, named('b', 'a.test'))
   const back = add(registry, { clientId: 'same' })
 
   const tunnel = registry.bind(back, named('b', 'a.test'))
-  registry.removeSession(ghost, 'lost')
+  registry.removeSession(stale, 'lost')
 
   assert.equal(registry.find('https', 'a.test'), tunnel)
   assert.deepEqual(events, [
-    `session_started ${ghost.id}`,
+    `session_started ${stale.id}`,
     'tunnel_started b',
     `session_started ${back.id}`,
     'tunnel_stopped b',
     'tunnel_started b',
-    `session_stopped ${ghost.id}`,
+    `session_stopped ${stale.id}`,
   ])
 })
 
@@ -208,18 +208,18 @@ test('an agent comes back at the same cost, however many its credential has', ()
 
 test('a ghost goes as soon as everything it had has come back, labels included', () => {
   const { registry } = createRegistry()
-  const ghost = add(registry, { clientId: 'same' })
-  registry.bind(ghost, named('name', 'a.test'))
-  registry.bind(ghost, labelled('labels', { app: 'web' }))
+  const stale = add(registry, { clientId: 'same' })
+  registry.bind(stale, named('name', 'a.test'))
+  registry.bind(stale, labelled('labels', { app: 'web' }))
   const back = add(registry, { clientId: 'same' })
 
   registry.bind(back, named('name', 'a.test'))
-  const endedEarly = ghost.ends.length
+  const endedEarly = stale.endReasons.length
   const tunnel = registry.bind(back, labelled('labels', { app: 'web' }))
 
   assert.equal(endedEarly, 0)
-  assert.equal(ghost.ends.length, 1)
-  assert.equal(registry.has(ghost), false)
+  assert.equal(stale.endReasons.length, 1)
+  assert.equal(registry.has(stale), false)
   assert.deepEqual(registry.labelled('ac_1', { app: 'web' }), [tunnel])
 })
 
@@ -227,19 +227,19 @@ test('another client of the same credential does not take a name that is online'
   const { registry } = createRegistry()
   registry.bind(add(registry, { clientId: 'one' }), named('b', 'a.test'))
 
-  assert.throws(() => registry.bind(add(registry, { clientId: 'two' }), named('b', 'a.test')), refused(334))
+  assert.throws(() => registry.bind(add(registry, { clientId: 'two' }), named('b', 'a.test')), hasNumber(334))
 })
 
 test('a ghost that stays is ended after a while, and what it alone had is kept for the credential', async () => {
   const { registry } = createRegistry({ supersededMs: 5 })
-  const ghost = add(registry, { clientId: 'same' })
-  registry.bind(ghost, named('old', 'old.test'))
+  const stale = add(registry, { clientId: 'same' })
+  registry.bind(stale, named('old', 'old.test'))
   const back = add(registry, { clientId: 'same' })
   const tunnel = registry.bind(back, named('b', 'a.test'))
 
-  await eventually(() => ghost.ends.length === 1, 'the end of the ghost')
+  await eventually(() => stale.endReasons.length === 1, 'the end of the ghost')
 
-  assert.equal(registry.has(ghost), false)
+  assert.equal(registry.has(stale), false)
   assert.equal(registry.find('https', 'old.test'), undefined)
   assert.equal(registry.find('https', 'a.test'), tunnel)
   assert.doesNotThrow(() => registry.bind(back, named('old', 'old.test')))
@@ -252,13 +252,13 @@ test('the name of a lost session waits for its credential only, and not for ever
   registry.removeSession(lost, 'lost')
   const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
 
-  assert.throws(() => registry.bind(stranger, named('b', 'a.test')), refused(334))
-  const own = add(registry)
-  const tunnel = registry.bind(own, named('b', 'a.test'))
+  assert.throws(() => registry.bind(stranger, named('b', 'a.test')), hasNumber(334))
+  const returning = add(registry)
+  const tunnel = registry.bind(returning, named('b', 'a.test'))
   assert.equal(registry.find('https', 'a.test'), tunnel)
 
-  registry.removeSession(own, 'lost')
-  assert.throws(() => registry.bind(stranger, named('b', 'a.test')), refused(334))
+  registry.removeSession(returning, 'lost')
+  assert.throws(() => registry.bind(stranger, named('b', 'a.test')), hasNumber(334))
   await eventually(() => {
     try {
       return registry.bind(stranger, named('b', 'a.test')) !== undefined
@@ -311,29 +311,29 @@ test('the same id bound again in a session moves the tunnel', () => {
 test('a port is held while its tunnel is online and while it is kept, and released afterwards', async () => {
   const { registry, open } = createRegistry({ graceMs: 15 })
   const agent = add(registry)
-  const port = await registry.holdPort()
+  const port = await registry.acquirePort()
   const tunnel = registry.bind(agent, onPort('b', port))
   assert.equal(registry.findTcp(port), tunnel)
 
   registry.removeSession(agent, 'lost')
-  const kept = [registry.findTcp(port), open.has(port)]
+  const duringGrace = [registry.findTcp(port), open.has(port)]
   const back = add(registry)
-  assert.equal(await registry.holdPort(port), port)
+  assert.equal(await registry.acquirePort(port), port)
   registry.bind(back, onPort('b', port))
   registry.removeSession(back, 'lost')
   await eventually(() => !open.has(port), 'the release of the port')
 
-  assert.deepEqual(kept, [undefined, true])
+  assert.deepEqual(duringGrace, [undefined, true])
   await assert.rejects(async () => {
     open.add(20_005)
-    await registry.holdPort(20_005)
+    await registry.acquirePort(20_005)
   }, /taken/)
 })
 
 test('unbinding a TCP tunnel releases its port at once', async () => {
   const { registry, open } = createRegistry()
   const agent = add(registry)
-  const port = await registry.holdPort()
+  const port = await registry.acquirePort()
   registry.bind(agent, onPort('b', port))
 
   registry.unbind(agent, 'b')
@@ -347,7 +347,7 @@ test('labelled tunnels are found by any part of their labels, in their account o
   const web1 = registry.bind(agent, labelled('1', { app: 'web', zone: 'a' }))
   const web2 = registry.bind(agent, labelled('2', { app: 'web', zone: 'b' }))
   registry.bind(add(registry, { accountId: 'ac_2' }), labelled('3', { app: 'web', zone: 'a' }))
-  const ids = (found: readonly LiveTunnel[]) => found.map(({ bindId }) => bindId)
+  const ids = (matches: readonly LiveTunnel[]) => matches.map(({ bindId }) => bindId)
 
   assert.deepEqual(registry.labelled('ac_1', { app: 'web' }), [web1, web2])
   assert.deepEqual(registry.labelled('ac_1', { zone: 'a', app: 'web' }), [web1])
@@ -385,12 +385,12 @@ test('a deleted credential loses its sessions and names at once, also a session 
 
   registry.endCredential('cr_1', 'The credential was deleted.')
 
-  assert.deepEqual(one.ends, ['The credential was deleted.'])
-  assert.deepEqual(other.ends, [])
+  assert.deepEqual(one.endReasons, ['The credential was deleted.'])
+  assert.deepEqual(other.endReasons, [])
   assert.equal(registry.find('https', 'a.test'), undefined)
   assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test')))
-  assert.throws(() => registry.addSession(session()), refused(300))
-  assert.doesNotThrow(() => registry.addSession(session(), registry.changeCount))
+  assert.throws(() => registry.addSession(session()), hasNumber(300))
+  assert.doesNotThrow(() => registry.addSession(session(), registry.credentialChangeCount))
   registry.close()
 })
 
@@ -403,12 +403,12 @@ test('new rules of a credential end exactly the tunnels they no longer allow, an
   registry.bind(agent, onPort('port', 20_000))
 
   registry.changeAcl('cr_1', ['bind:*.ok.test'])
-  const late = session()
-  registry.addSession(late)
+  const newSession = session()
+  registry.addSession(newSession)
 
-  assert.deepEqual(agent.told.toSorted(), ['bad', 'labels', 'port'])
+  assert.deepEqual(agent.endedTunnels.toSorted(), ['bad', 'labels', 'port'])
   assert.deepEqual(registry.tunnelsIn(agent), [good])
-  assert.equal(late.acl.allowsName('b.test'), false)
+  assert.equal(newSession.acl.allowsName('b.test'), false)
   registry.close()
 })
 
@@ -432,17 +432,20 @@ test('the mirror of a session never takes its place, never ends it and is shown 
   const first = add(registry, { id: 'ts_far', remote: true })
   registry.bind(first, named('far', 'far.test'))
 
-  const ownMirror = add(registry, { ...home, fence: 99, remote: true })
+  const ownRemote = add(registry, { ...home, fence: 99, remote: true })
   const second = add(registry, { ...first, fence: first.fence! })
   registry.bind(second, named('far', 'far.test'))
 
-  assert.equal(registry.has(ownMirror), false)
-  assert.throws(() => registry.bind(ownMirror, named('b', 'a.test')))
+  assert.equal(registry.has(ownRemote), false)
+  assert.throws(() => registry.bind(ownRemote, named('b', 'a.test')))
   assert.equal(registry.find('https', 'a.test'), tunnel)
   assert.equal(registry.has(first), false)
   assert.equal(registry.sessionsOf('ac_1').length, 2)
   assert.equal(registry.tunnelsOf('ac_1').length, 2)
-  assert.deepEqual([home.ends, ownMirror.ends, first.ends, second.ends], [[], [], [], []])
+  assert.deepEqual(
+    [home.endReasons, ownRemote.endReasons, first.endReasons, second.endReasons],
+    [[], [], [], []],
+  )
 })
 
 test('whatever the order in which nodes hear of the sessions of one agent, they keep the latest one alone', () => {
@@ -465,7 +468,7 @@ test('whatever the order in which nodes hear of the sessions of one agent, they 
 
       const served = registry.find('https', 'a.test')?.sessionId
       assert.equal(served, `ts_${latest}`, `heard in the order ${order}, at home is ${homeAt}`)
-      assert.deepEqual(sessions[latest]!.ends, [])
+      assert.deepEqual(sessions[latest]!.endReasons, [])
     }
 })
 
@@ -480,10 +483,10 @@ test('the latest session of an agent ends an earlier one that another node still
   const { registry } = createRegistry()
   add(registry, { clientId: 'same', fence: 5 })
 
-  const ghost = add(registry, { clientId: 'same', fence: 4, remote: true })
+  const stale = add(registry, { clientId: 'same', fence: 4, remote: true })
 
-  assert.equal(ghost.ends.length, 1)
-  assert.equal(registry.has(ghost), false)
+  assert.equal(stale.endReasons.length, 1)
+  assert.equal(registry.has(stale), false)
 })
 
 test('a session that begins has a higher fence than what its cookie proves and what is known here', () => {
@@ -502,12 +505,12 @@ test('a newer claim takes a name from an older one, whose agent is told and stay
   registry.bind(older, named('old', 'a.test', { fence: 5 }))
   const newer = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
 
-  assert.throws(() => registry.bind(newer, named('new', 'a.test', { fence: 4 })), refused(334))
+  assert.throws(() => registry.bind(newer, named('new', 'a.test', { fence: 4 })), hasNumber(334))
   const tunnel = registry.bind(newer, named('new', 'a.test', { fence: 6 }))
 
   assert.equal(registry.find('https', 'a.test'), tunnel)
-  assert.deepEqual(older.told, ['old'])
-  assert.deepEqual(older.ends, [])
+  assert.deepEqual(older.endedTunnels, ['old'])
+  assert.deepEqual(older.endReasons, [])
   assert.deepEqual(outranked, ['old'])
 })
 
@@ -518,7 +521,7 @@ test('a claim that was granted counts more than a name that waits for another cr
   registry.removeSession(lost, 'lost')
   const other = add(registry, { credentialId: 'cr_2' })
 
-  assert.throws(() => registry.bind(other, named('new', 'a.test')), refused(334))
+  assert.throws(() => registry.bind(other, named('new', 'a.test')), hasNumber(334))
   const tunnel = registry.bind(other, named('new', 'a.test', { fence: 6 }))
 
   assert.equal(registry.find('https', 'a.test'), tunnel)
@@ -543,10 +546,10 @@ test('a name that was lost to another session ends its tunnel alone', () => {
   const { registry } = createRegistry()
   const agent = add(registry)
   const lost = registry.bind(agent, named('lost', 'lost.test', { fence: 1 }))
-  const kept = registry.bind(agent, named('kept', 'kept.test', { fence: 2 }))
+  const remaining = registry.bind(agent, named('kept', 'kept.test', { fence: 2 }))
 
   registry.revoke('ac_1', agent.id, lost.id)
 
-  assert.deepEqual(agent.told, ['lost'])
-  assert.deepEqual(registry.tunnelsIn(agent), [kept])
+  assert.deepEqual(agent.endedTunnels, ['lost'])
+  assert.deepEqual(registry.tunnelsIn(agent), [remaining])
 })

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import { GRACE_MS } from '../naming/index.ts'
 import { refusal } from '../protocol/index.ts'
-import { type SeatKey, Seats, seatKey } from './binding-table.ts'
+import { type BindingKey, BindingTable, bindingKey } from './binding-table.ts'
 import { LabelIndex } from './label-index.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
@@ -32,23 +32,23 @@ export interface RegistryOptions {
   supersededMs?: number
 }
 
-const SUPERSEDED_MS = 10_000
+const SUPERSEDED_TIMEOUT_MS = 10_000
 
 /** Longer than an authentication can take, so that a change made meanwhile is not missed. */
-const CHANGES_KEPT_MS = 60_000
+const CHANGE_RETENTION_MS = 60_000
 
-const SUPERSEDED = 'The agent has connected again.'
+const SUPERSEDED_REASON = 'The agent has connected again.'
 
 /** A name kept for a credential whose session was lost. */
-interface Kept {
+interface GracePeriod {
   credentialId: string
   timer: NodeJS.Timeout
 }
 
 /** What happened to a credential lately: `undefined` rules mean that it is gone. */
-interface Change {
+interface CredentialChange {
   /** Its place among all changes. */
-  count: number
+  sequence: number
   rules: readonly string[] | undefined
   timer: NodeJS.Timeout
 }
@@ -66,13 +66,13 @@ export class Registry implements TunnelLookup {
   /** The connections of each agent: one credential may have thousands of agents, which all come back at once. */
   readonly #byAgent = new Map<string, Set<LiveSession>>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
-  readonly #seats = new Seats()
+  readonly #bindings = new BindingTable()
   readonly #labels = new LabelIndex()
-  readonly #kept = new Map<SeatKey, Kept>()
+  readonly #gracePeriods = new Map<BindingKey, GracePeriod>()
   readonly #ports = new Set<number>()
-  readonly #changes = new Map<string, Change>()
-  #changeCount = 0
-  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #credentialChanges = new Map<string, CredentialChange>()
+  #credentialChangeCount = 0
+  readonly #supersedeTimers = new Set<NodeJS.Timeout>()
 
   constructor(options: RegistryOptions) {
     this.#options = options
@@ -80,12 +80,12 @@ export class Registry implements TunnelLookup {
   }
 
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    const tunnel = this.#seats.byHost(proto === 'http' ? 'http' : 'https', host)
-    return tunnel?.proto === proto ? this.#served(tunnel) : undefined
+    const tunnel = this.#bindings.findByHost(proto === 'http' ? 'http' : 'https', host)
+    return tunnel?.proto === proto ? this.#ifServing(tunnel) : undefined
   }
 
   findTcp(port: number): Tunnel | undefined {
-    return this.#served(this.#seats.byPort(port))
+    return this.#ifServing(this.#bindings.findByPort(port))
   }
 
   labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
@@ -94,16 +94,16 @@ export class Registry implements TunnelLookup {
 
   /** Whether the session's agent has this address now, or it waits for the session's credential. */
   wasHeldBy(session: LiveSession, spec: TunnelSpec): boolean {
-    const key = seatKey(spec)
+    const key = bindingKey(spec)
     if (key === undefined) return false
-    if (this.#kept.get(key)?.credentialId === session.credentialId) return true
-    return this.#seats.at(key).some((tunnel) => isGhost(tunnel, session, spec.bindId))
+    if (this.#gracePeriods.get(key)?.credentialId === session.credentialId) return true
+    return this.#bindings.get(key).some((tunnel) => isStale(tunnel, session, spec.bindId))
   }
 
   /** The tunnels at an address. */
   holdersOf(spec: TunnelSpec): readonly LiveTunnel[] {
-    const key = seatKey(spec)
-    return key === undefined ? [] : this.#seats.at(key)
+    const key = bindingKey(spec)
+    return key === undefined ? [] : this.#bindings.get(key)
   }
 
   /** The sessions of an account. */
@@ -133,14 +133,14 @@ export class Registry implements TunnelLookup {
   }
 
   /** How many changes of credentials there have been; remember it before checking one. */
-  get changeCount(): number {
-    return this.#changeCount
+  get credentialChangeCount(): number {
+    return this.#credentialChangeCount
   }
 
   /** A fence above those of all sessions of this agent that are known here. */
-  nextFence(credentialId: string, clientId: string, proved: number): number {
-    const known = [...(this.#byAgent.get(agentKey({ credentialId, clientId })) ?? [])]
-    return Math.max(proved, ...known.map(({ fence = 0 }) => fence)) + 1
+  nextFence(credentialId: string, clientId: string, provenFence: number): number {
+    const sessions = [...(this.#byAgent.get(agentKey({ credentialId, clientId })) ?? [])]
+    return Math.max(provenFence, ...sessions.map(({ fence = 0 }) => fence)) + 1
   }
 
   /**
@@ -148,9 +148,9 @@ export class Registry implements TunnelLookup {
    * Changes made after `since`, while the credential was being checked, are applied; a deletion throws.
    */
   addSession(session: LiveSession, since = 0): void {
-    if (session.remote && !this.#admitsMirror(session)) return
-    const change = this.#changes.get(session.credentialId)
-    if (change !== undefined && change.count > since) {
+    if (session.remote && !this.#admitsRemote(session)) return
+    const change = this.#credentialChanges.get(session.credentialId)
+    if (change !== undefined && change.sequence > since) {
       if (change.rules === undefined) throw refusal('credential_revoked')
       session.acl = compileAcl(change.rules)
     }
@@ -169,10 +169,10 @@ export class Registry implements TunnelLookup {
    * Forgets a session and its tunnels. `lost` keeps the names for its credential for a while; an orderly end frees
    * them at once. What a newer session of the agent took over is left alone. `error` says what ended it, if anything.
    */
-  removeSession(session: LiveSession, ending: 'orderly' | 'lost', error?: string): void {
+  removeSession(session: LiveSession, cause: 'orderly' | 'lost', error?: string): void {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) return
-    for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, ending === 'lost')
+    for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, cause === 'lost')
     this.#tunnels.delete(session)
     this.#sessions.delete(session.id)
     removeFrom(this.#byAccount, session.accountId, session)
@@ -185,22 +185,22 @@ export class Registry implements TunnelLookup {
   bind(session: LiveSession, spec: TunnelSpec): LiveTunnel {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) throw refusal('not_authenticated')
-    const key = seatKey(spec)
+    const key = bindingKey(spec)
     const now = this.#clock.now()
-    const { id, startedAt } = spec.known ?? { id: newId('tn', now), startedAt: now }
+    const { id, startedAt } = spec.identity ?? { id: newId('tn', now), startedAt: now }
     const claim = { id, fence: spec.fence ?? 0 }
-    const { leaving, outranked } =
+    const { superseded, outranked } =
       key === undefined
-        ? { leaving: this.#labelledGhosts(session, spec), outranked: [] }
-        : this.#makeRoom(session, spec, key, claim)
-    const again = tunnels.get(spec.bindId)
-    if (again !== undefined && !leaving.includes(again)) leaving.push(again)
+        ? { superseded: this.#staleLabelled(session, spec), outranked: [] }
+        : this.#selectEvictions(session, spec, key, claim)
+    const previous = tunnels.get(spec.bindId)
+    if (previous !== undefined && !superseded.includes(previous)) superseded.push(previous)
 
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The newcomer sits down before the others leave, so that the address is never without an answer.
-    if (key !== undefined) this.#seats.set(key, [...this.#seats.at(key), tunnel])
+    if (key !== undefined) this.#bindings.set(key, [...this.#bindings.get(key), tunnel])
     else this.#labels.add(tunnel)
-    for (const old of [...leaving, ...outranked]) this.#stop(old, false)
+    for (const old of [...superseded, ...outranked]) this.#stop(old, false)
     tunnels.set(spec.bindId, tunnel)
     this.#emit({ what: 'tunnel_started', tunnel })
     for (const old of outranked) {
@@ -208,16 +208,16 @@ export class Registry implements TunnelLookup {
       this.#options.onOutranked?.(old, claim)
       old.session.tunnelEnded(old, `${old.url} was claimed by another session.`)
     }
-    for (const old of new Set(leaving.map((left) => left.session))) {
+    for (const old of new Set(superseded.map((tunnel) => tunnel.session))) {
       // All it had has come back, so whoever still waits for an answer through it waits in vain.
-      if (old !== session && this.tunnelsIn(old).length === 0) this.#dismiss(old, session)
+      if (old !== session && this.tunnelsIn(old).length === 0) this.#closeSuperseded(old, session)
     }
     return tunnel
   }
 
   /** Takes a tunnel offline whose name has gone to another session, and tells its agent. */
   revoke(accountId: string, sessionId: string, tunnelId: string): void {
-    const tunnel = this.#find(accountId, sessionId, tunnelId)
+    const tunnel = this.#findTunnel(accountId, sessionId, tunnelId)
     if (tunnel === undefined) return
     this.#stop(tunnel, false)
     tunnel.session.tunnelEnded(tunnel, `${tunnel.url} was claimed by another session.`)
@@ -225,58 +225,59 @@ export class Registry implements TunnelLookup {
 
   /** The claim on a tunnel's name was stored, or stored anew. */
   confirm(accountId: string, sessionId: string, tunnelId: string, fence: number): void {
-    const tunnel = this.#find(accountId, sessionId, tunnelId)
+    const tunnel = this.#findTunnel(accountId, sessionId, tunnelId)
     if (tunnel !== undefined) tunnel.fence = fence
   }
 
   /** Takes a tunnel offline at the wish of its session; unknown ids are ignored. */
-  unbind(session: LiveSession, bindId: string, keepName = false): void {
+  unbind(session: LiveSession, bindId: string, startGrace = false): void {
     const tunnel = this.#tunnels.get(session)?.get(bindId)
-    if (tunnel !== undefined) this.#stop(tunnel, keepName)
+    if (tunnel !== undefined) this.#stop(tunnel, startGrace)
   }
 
   /**
    * Makes a public port ours, any free one that is not `avoided` when none is named. Ports that are ours already, in use or kept for
    * someone, are answered at once: `bind` decides who gets them.
    */
-  async holdPort(port?: number, avoided?: ReadonlySet<number>): Promise<number> {
+  async acquirePort(port?: number, excluded?: ReadonlySet<number>): Promise<number> {
     if (port !== undefined && this.#ports.has(port)) return port
-    const held = await this.#options.ports.acquire(port, avoided)
-    this.#ports.add(held)
-    return held
+    const acquired = await this.#options.ports.acquire(port, excluded)
+    this.#ports.add(acquired)
+    return acquired
   }
 
   /** Whether the port is ours already, in use or kept for somebody. */
-  holdsPort(port: number): boolean {
+  hasPort(port: number): boolean {
     return this.#ports.has(port)
   }
 
   /** Gives a port back that no tunnel sits at and that is kept for nobody. */
   releasePort(port: number): void {
     const key = `tcp/${port}`
-    if (!this.#ports.has(port) || this.#seats.at(key).length > 0 || this.#kept.has(key)) return
+    if (!this.#ports.has(port) || this.#bindings.get(key).length > 0 || this.#gracePeriods.has(key)) return
     this.#ports.delete(port)
     this.#options.ports.release(port)
   }
 
   /** Ends every session of a deleted credential, at once and without keeping its names. */
   endCredential(credentialId: string, reason: string): void {
-    this.#note(credentialId, undefined)
+    this.#recordCredentialChange(credentialId, undefined)
     for (const session of [...(this.#byCredential.get(credentialId) ?? [])]) {
       this.removeSession(session, 'orderly', reason)
       session.end(reason)
     }
-    for (const [key, kept] of this.#kept) if (kept.credentialId === credentialId) this.#free(key)
+    for (const [key, gracePeriod] of this.#gracePeriods)
+      if (gracePeriod.credentialId === credentialId) this.#endGracePeriod(key)
   }
 
   /** Applies a credential's new rules; tunnels that they no longer allow go offline. */
   changeAcl(credentialId: string, rules: readonly string[]): void {
-    this.#note(credentialId, rules)
+    this.#recordCredentialChange(credentialId, rules)
     const acl = compileAcl(rules)
     for (const session of this.#byCredential.get(credentialId) ?? []) {
       session.acl = acl
       for (const tunnel of this.tunnelsIn(session)) {
-        if (mayStay(tunnel)) continue
+        if (isStillAllowed(tunnel)) continue
         this.#stop(tunnel, false)
         session.tunnelEnded(tunnel, "The credential's ACL no longer allows this tunnel.")
       }
@@ -285,9 +286,9 @@ export class Registry implements TunnelLookup {
 
   /** Lets go of timers; sessions are ended by whoever brought them. */
   close(): void {
-    for (const key of [...this.#kept.keys()]) this.#free(key)
-    for (const { timer } of this.#changes.values()) clearTimeout(timer)
-    for (const timer of this.#timers) clearTimeout(timer)
+    for (const key of [...this.#gracePeriods.keys()]) this.#endGracePeriod(key)
+    for (const { timer } of this.#credentialChanges.values()) clearTimeout(timer)
+    for (const timer of this.#supersedeTimers) clearTimeout(timer)
   }
 
   /**
@@ -295,13 +296,13 @@ export class Registry implements TunnelLookup {
    * second mirror takes that of the first. One whose agent has connected again is not shown; the node of its successor
    * ends it.
    */
-  #admitsMirror(mirror: LiveSession): boolean {
-    const known = this.#sessions.get(mirror.id)
-    if (known !== undefined && !known.remote) return false
-    if (known !== undefined) this.removeSession(known, 'lost')
-    const sessions = [...(this.#byAgent.get(agentKey(mirror)) ?? [])]
-    const successor = sessions.find((session) => isSuccessor(session, mirror))
-    if (successor !== undefined && !successor.remote) mirror.end(SUPERSEDED)
+  #admitsRemote(remote: LiveSession): boolean {
+    const existing = this.#sessions.get(remote.id)
+    if (existing !== undefined && !existing.remote) return false
+    if (existing !== undefined) this.removeSession(existing, 'lost')
+    const sessions = [...(this.#byAgent.get(agentKey(remote)) ?? [])]
+    const successor = sessions.find((session) => isSuccessor(session, remote))
+    if (successor !== undefined && !successor.remote) remote.end(SUPERSEDED_REASON)
     return successor === undefined
   }
 
@@ -309,96 +310,102 @@ export class Registry implements TunnelLookup {
    * Decides which tunnels leave an address for the new one: the agent's own former ones (`leaving`), and those with an
    * older claim (`outranked`), which the database has given up already. Throws when others are there and do not pool.
    */
-  #makeRoom(session: LiveSession, spec: TunnelSpec, key: SeatKey, claim: { id: string; fence: number }) {
-    const present = this.#seats.at(key)
-    const leaving = present.filter((tunnel) => isGhost(tunnel, session, spec.bindId))
-    const outranked = present.filter(
+  #selectEvictions(
+    session: LiveSession,
+    spec: TunnelSpec,
+    key: BindingKey,
+    claim: { id: string; fence: number },
+  ) {
+    const current = this.#bindings.get(key)
+    const superseded = current.filter((tunnel) => isStale(tunnel, session, spec.bindId))
+    const outranked = current.filter(
       (tunnel) =>
-        !leaving.includes(tunnel) && !pools(tunnel, session, spec) && outranks(claim, tunnel, session),
+        !superseded.includes(tunnel) && !canPool(tunnel, session, spec) && outranks(claim, tunnel, session),
     )
-    const others = present.filter((tunnel) => !leaving.includes(tunnel) && !outranked.includes(tunnel))
-    if (!others.every((tunnel) => pools(tunnel, session, spec))) throw refusal('name_taken', spec.url!)
-    const kept = this.#kept.get(key)
-    if (kept !== undefined) {
+    const others = current.filter((tunnel) => !superseded.includes(tunnel) && !outranked.includes(tunnel))
+    if (!others.every((tunnel) => canPool(tunnel, session, spec))) throw refusal('name_taken', spec.url!)
+    const gracePeriod = this.#gracePeriods.get(key)
+    if (gracePeriod !== undefined) {
       // A claim that the database has granted knows better than this node for whom the name waits.
-      if (kept.credentialId !== session.credentialId && claim.fence === 0)
+      if (gracePeriod.credentialId !== session.credentialId && claim.fence === 0)
         throw refusal('name_taken', spec.url!)
-      clearTimeout(kept.timer)
-      this.#kept.delete(key)
+      clearTimeout(gracePeriod.timer)
+      this.#gracePeriods.delete(key)
     }
-    return { leaving, outranked }
+    return { superseded, outranked }
   }
 
-  #served(tunnel: LiveTunnel | undefined): LiveTunnel | undefined {
+  #ifServing(tunnel: LiveTunnel | undefined): LiveTunnel | undefined {
     if (tunnel === undefined || tunnel.session.remote || this.#options.serving === undefined) return tunnel
     return this.#options.serving() ? tunnel : undefined
   }
 
-  #find(accountId: string, sessionId: string, tunnelId: string): LiveTunnel | undefined {
+  #findTunnel(accountId: string, sessionId: string, tunnelId: string): LiveTunnel | undefined {
     const session = this.session(accountId, sessionId)
     return session && this.tunnelsIn(session).find(({ id }) => id === tunnelId)
   }
 
   /** The same labels in former connections of the agent, which would go on getting their share of visitors. */
-  #labelledGhosts(session: LiveSession, { labels = {} }: TunnelSpec): LiveTunnel[] {
-    const wanted = Object.entries(labels)
+  #staleLabelled(session: LiveSession, { labels = {} }: TunnelSpec): LiveTunnel[] {
+    const requested = Object.entries(labels)
     return this.#labels
       .find(session.accountId, labels)
       .filter(
         (tunnel) =>
-          isSuccessor(session, tunnel.session) && Object.keys(tunnel.labels ?? {}).length === wanted.length,
+          isSuccessor(session, tunnel.session) &&
+          Object.keys(tunnel.labels ?? {}).length === requested.length,
       )
   }
 
-  #stop(tunnel: LiveTunnel, keepName: boolean): void {
+  #stop(tunnel: LiveTunnel, startGrace: boolean): void {
     const tunnels = this.#tunnels.get(tunnel.session)
     if (tunnels?.get(tunnel.bindId) !== tunnel) return
     tunnels.delete(tunnel.bindId)
-    const key = seatKey(tunnel)
+    const key = bindingKey(tunnel)
     if (key === undefined) this.#labels.remove(tunnel)
-    else this.#leave(tunnel, key, keepName)
-    this.#emit({ what: 'tunnel_stopped', tunnel, kept: keepName })
+    else this.#unpublish(tunnel, key, startGrace)
+    this.#emit({ what: 'tunnel_stopped', tunnel, kept: startGrace })
   }
 
-  #leave(tunnel: LiveTunnel, key: SeatKey, keepName: boolean): void {
-    const left = this.#seats.at(key).filter((other) => other !== tunnel)
-    this.#seats.set(key, left)
-    if (left.length > 0) return
-    if (keepName) {
-      const timer = setTimeout(() => this.#free(key), this.#options.graceMs ?? GRACE_MS)
+  #unpublish(tunnel: LiveTunnel, key: BindingKey, startGrace: boolean): void {
+    const remaining = this.#bindings.get(key).filter((other) => other !== tunnel)
+    this.#bindings.set(key, remaining)
+    if (remaining.length > 0) return
+    if (startGrace) {
+      const timer = setTimeout(() => this.#endGracePeriod(key), this.#options.graceMs ?? GRACE_MS)
       timer.unref()
-      this.#kept.set(key, { credentialId: tunnel.credentialId, timer })
+      this.#gracePeriods.set(key, { credentialId: tunnel.credentialId, timer })
     } else if (tunnel.proto === 'tcp') this.releasePort(tunnel.port!)
   }
 
   /** Nobody came back for a kept name. */
-  #free(key: SeatKey): void {
-    clearTimeout(this.#kept.get(key)?.timer)
-    this.#kept.delete(key)
+  #endGracePeriod(key: BindingKey): void {
+    clearTimeout(this.#gracePeriods.get(key)?.timer)
+    this.#gracePeriods.delete(key)
     if (key.startsWith('tcp/')) this.releasePort(Number(key.slice(4)))
   }
 
   #supersede(old: LiveSession, successor: LiveSession): void {
     const timer = setTimeout(() => {
-      this.#timers.delete(timer)
-      this.#dismiss(old, successor)
-    }, this.#options.supersededMs ?? SUPERSEDED_MS)
+      this.#supersedeTimers.delete(timer)
+      this.#closeSuperseded(old, successor)
+    }, this.#options.supersededMs ?? SUPERSEDED_TIMEOUT_MS)
     timer.unref()
-    this.#timers.add(timer)
+    this.#supersedeTimers.add(timer)
   }
 
-  #dismiss(old: LiveSession, successor: LiveSession): void {
+  #closeSuperseded(old: LiveSession, successor: LiveSession): void {
     if (!this.has(old)) return
-    this.removeSession(old, 'lost', SUPERSEDED)
+    this.removeSession(old, 'lost', SUPERSEDED_REASON)
     // Of two sessions of other nodes, their own nodes end the older one.
-    if (!(old.remote && successor.remote)) old.end(SUPERSEDED)
+    if (!(old.remote && successor.remote)) old.end(SUPERSEDED_REASON)
   }
 
-  #note(credentialId: string, rules: readonly string[] | undefined): void {
-    clearTimeout(this.#changes.get(credentialId)?.timer)
-    const timer = setTimeout(() => this.#changes.delete(credentialId), CHANGES_KEPT_MS)
+  #recordCredentialChange(credentialId: string, rules: readonly string[] | undefined): void {
+    clearTimeout(this.#credentialChanges.get(credentialId)?.timer)
+    const timer = setTimeout(() => this.#credentialChanges.delete(credentialId), CHANGE_RETENTION_MS)
     timer.unref()
-    this.#changes.set(credentialId, { count: ++this.#changeCount, rules, timer })
+    this.#credentialChanges.set(credentialId, { sequence: ++this.#credentialChangeCount, rules, timer })
   }
 
   /** What comes to pass on another node is told there. */
@@ -430,11 +437,11 @@ function isSuccessor(session: LiveSession, other: LiveSession): boolean {
   return session.id > other.id
 }
 
-function isGhost(tunnel: LiveTunnel, session: LiveSession, bindId: string): boolean {
+function isStale(tunnel: LiveTunnel, session: LiveSession, bindId: string): boolean {
   return tunnel.session === session ? tunnel.bindId === bindId : isSuccessor(session, tunnel.session)
 }
 
-function pools(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): boolean {
+function canPool(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): boolean {
   return (
     tunnel.poolingEnabled &&
     spec.poolingEnabled &&
@@ -447,12 +454,12 @@ function pools(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): bool
  * Of two claims on one name the higher fence counts, on every node alike. Between claims without one, made while the
  * database was away, the older tunnel counts; only another node can bring such a conflict here.
  */
-function outranks(claim: { id: string; fence: number }, held: LiveTunnel, session: LiveSession): boolean {
-  if (claim.fence !== held.fence) return claim.fence > held.fence
-  return session.remote === true && claim.id < held.id
+function outranks(claim: { id: string; fence: number }, current: LiveTunnel, session: LiveSession): boolean {
+  if (claim.fence !== current.fence) return claim.fence > current.fence
+  return session.remote === true && claim.id < current.id
 }
 
-function mayStay({ session: { acl }, proto, host, port, hostport, labels }: LiveTunnel): boolean {
+function isStillAllowed({ session: { acl }, proto, host, port, hostport, labels }: LiveTunnel): boolean {
   if (labels !== undefined) return Object.entries(labels).every(([key, value]) => acl.allowsLabel(key, value))
   if (proto === 'tcp') {
     return acl.allowsAnyAddress() || acl.allowsAddress(hostport!.slice(0, hostport!.lastIndexOf(':')), port!)

@@ -7,36 +7,36 @@ import type { TunnelProto } from './tunnel.ts'
 const PROTOS = new Set<string>(['http', 'https', 'tcp', 'tls'])
 
 /** The protocol of a bind, or a refusal. */
-export function readProto(text: string): TunnelProto {
+export function parseProto(text: string): TunnelProto {
   if (!PROTOS.has(text)) throw refusal('protocol_unknown', text)
   return text as TunnelProto
 }
 
 /** The host name an agent asks for, in normal form; undefined when any will do. */
-export function wantedName(
+export function requestedName(
   proto: 'http' | 'https' | 'tls',
   opts: BindOpts,
   address: PublicAddress,
 ): string | undefined {
-  const fromUrl = opts.URL ? hostOfUrl(proto, opts.URL) : ''
-  if (fromUrl) return nameOf(fromUrl, proto, address)
-  const asked = opts.Domain || opts.Hostname
-  if (asked) return nameOf(asked, proto, address)
-  if (opts.Subdomain) return normalName(`${opts.Subdomain}.${address.domain}`)
+  const fromUrl = opts.URL ? parseUrlHost(proto, opts.URL) : ''
+  if (fromUrl) return parseName(fromUrl, proto, address)
+  const requested = opts.Domain || opts.Hostname
+  if (requested) return parseName(requested, proto, address)
+  if (opts.Subdomain) return normalizeName(`${opts.Subdomain}.${address.domain}`)
   return undefined
 }
 
 /** The TCP address an agent asks for; undefined when any will do. */
-export function wantedAddress(opts: BindOpts): { host: string; port: number } | undefined {
-  const asked = (opts.URL ? hostOfUrl('tcp', opts.URL) : '') || opts.Addr
-  if (!asked) return undefined
-  const parsed = parseHostPort(asked)
+export function requestedAddress(opts: BindOpts): { host: string; port: number } | undefined {
+  const requested = (opts.URL ? parseUrlHost('tcp', opts.URL) : '') || opts.Addr
+  if (!requested) return undefined
+  const parsed = parseHostPort(requested)
   if (parsed?.port === undefined)
-    throw refusal('options_invalid', `"${asked.slice(0, 80)}" is not of the form host:port.`)
+    throw refusal('options_invalid', `"${requested.slice(0, 80)}" is not of the form host:port.`)
   return { host: parsed.host, port: parsed.port }
 }
 
-function hostOfUrl(proto: TunnelProto, url: string): string {
+function parseUrlHost(proto: TunnelProto, url: string): string {
   const match = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#@\s]*)\/?$/i.exec(url)
   if (match === null)
     throw refusal('options_invalid', `"${url.slice(0, 80)}" is not a public URL of a tunnel.`)
@@ -48,17 +48,17 @@ function hostOfUrl(proto: TunnelProto, url: string): string {
 }
 
 /** Takes a port only where visitors can use it: agents do not open ports of their own for names. */
-function nameOf(text: string, proto: 'http' | 'https' | 'tls', address: PublicAddress): string {
+function parseName(text: string, proto: 'http' | 'https' | 'tls', address: PublicAddress): string {
   const match = /^(.*):(\d+)$/.exec(text)
-  if (match === null) return normalName(text)
+  if (match === null) return normalizeName(text)
   const port = Number(match[2])
   if (port !== (proto === 'http' ? 80 : 443) && port !== publicPort(proto, address)) {
     throw refusal('options_invalid', `${proto} tunnels are served on one port only; leave :${port} out.`)
   }
-  return normalName(match[1]!)
+  return normalizeName(match[1]!)
 }
 
-function normalName(text: string): string {
+function normalizeName(text: string): string {
   try {
     return parseDomain(text)
   } catch {

@@ -8,15 +8,15 @@ const resume = createResume(new Secret(Buffer.alloc(32, 1)))
 const other = createResume(new Secret(Buffer.alloc(32, 2)))
 
 test('a cookie proves one client of one credential, to the server that made it', () => {
-  const cookie = resume.cookie('cr_1', 'client', 7)
+  const cookie = resume.createCookie('cr_1', 'client', 7)
 
-  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client'), 7)
-  assert.equal(resume.fenceOf(cookie, 'cr_2', 'client'), undefined)
-  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client2'), undefined)
-  assert.equal(other.fenceOf(cookie, 'cr_1', 'client'), undefined)
-  assert.equal(resume.fenceOf('', 'cr_1', 'client'), undefined)
-  assert.equal(resume.fenceOf(`${cookie}AA`, 'cr_1', 'client'), undefined)
-  assert.equal(resume.fenceOf(cookie.replace(/^7/, '8'), 'cr_1', 'client'), undefined)
+  assert.equal(resume.verifyCookie(cookie, 'cr_1', 'client'), 7)
+  assert.equal(resume.verifyCookie(cookie, 'cr_2', 'client'), undefined)
+  assert.equal(resume.verifyCookie(cookie, 'cr_1', 'client2'), undefined)
+  assert.equal(other.verifyCookie(cookie, 'cr_1', 'client'), undefined)
+  assert.equal(resume.verifyCookie('', 'cr_1', 'client'), undefined)
+  assert.equal(resume.verifyCookie(`${cookie}AA`, 'cr_1', 'client'), undefined)
+  assert.equal(resume.verifyCookie(cookie.replace(/^7/, '8'), 'cr_1', 'client'), undefined)
 })
 
 test('a cookie from before there were fences still proves its client, below every session since', () => {
@@ -24,24 +24,27 @@ test('a cookie from before there were fences still proves its client, below ever
   const facts = JSON.stringify(['client', 'cr_1', 'client'])
   const cookie = createHmac('sha256', key).update(facts).digest('base64url')
 
-  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client'), 0)
-  assert.equal(resume.fenceOf(cookie, 'cr_1', 'client2'), undefined)
+  assert.equal(resume.verifyCookie(cookie, 'cr_1', 'client'), 0)
+  assert.equal(resume.verifyCookie(cookie, 'cr_1', 'client2'), undefined)
 })
 
 test('a bind token gives its URL back to its credential only', () => {
-  const token = resume.bindToken('cr_1', 'tcp://t.test:20000')
+  const token = resume.createBindToken('cr_1', 'tcp://t.test:20000')
   const forged = `${Buffer.from('tcp://t.test:20001').toString('base64url')}.${token.split('.')[1]}`
 
-  assert.equal(resume.boundUrl(token, 'cr_1'), 'tcp://t.test:20000')
-  assert.equal(resume.boundUrl(token, 'cr_2'), undefined)
-  assert.equal(other.boundUrl(token, 'cr_1'), undefined)
-  assert.equal(resume.boundUrl(forged, 'cr_1'), undefined)
-  assert.equal(resume.boundUrl('', 'cr_1'), undefined)
+  assert.equal(resume.verifyBindToken(token, 'cr_1'), 'tcp://t.test:20000')
+  assert.equal(resume.verifyBindToken(token, 'cr_2'), undefined)
+  assert.equal(other.verifyBindToken(token, 'cr_1'), undefined)
+  assert.equal(resume.verifyBindToken(forged, 'cr_1'), undefined)
+  assert.equal(resume.verifyBindToken('', 'cr_1'), undefined)
 })
 
 test('facts cannot be moved from one place to another', () => {
-  const cookie = resume.cookie('cr_1', 'x', 1)
+  const cookie = resume.createCookie('cr_1', 'x', 1)
 
-  assert.equal(resume.fenceOf(cookie, 'cr_', '1x'), undefined)
-  assert.notEqual(resume.cookie('bind', 'x', 1).split('.')[1], resume.bindToken('bind', 'x').split('.')[1])
+  assert.equal(resume.verifyCookie(cookie, 'cr_', '1x'), undefined)
+  assert.notEqual(
+    resume.createCookie('bind', 'x', 1).split('.')[1],
+    resume.createBindToken('bind', 'x').split('.')[1],
+  )
 })

@@ -76,7 +76,7 @@ export interface Tunnel {
   readonly poolingEnabled: boolean
   readonly options: EndpointOptions
   /** Opens one connection to the agent's upstream; throws `TunnelBusy` when the session is at its cap with a full queue. */
-  open(visitor: Visitor): ByteStream
+  open(client: Visitor): ByteStream
 }
 
 /** Thrown by `Tunnel.open` when the session cannot carry one more stream. */
@@ -97,6 +97,6 @@ export interface TunnelLookup {
 /** Public TCP ports, owned by the edge: sessions ask for one when a tunnel is bound. */
 export interface PublicPorts {
   /** Opens the port (any free one of the range, but none avoided, when undefined) and answers with its number; throws when it is taken. */
-  acquire(port?: number, avoided?: ReadonlySet<number>): Promise<number>
+  acquire(port?: number, excluded?: ReadonlySet<number>): Promise<number>
   release(port: number): void
 }

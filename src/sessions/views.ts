@@ -9,7 +9,7 @@ interface Ref {
 }
 
 /** What the views need to know beyond the registry. */
-export interface Showing {
+export interface ViewContext {
   /** Absolute address of the resource with this id. */
   uriOf(id: string): string
   /** Ids of the tunnel group backends whose labels this tunnel has. */
@@ -17,12 +17,12 @@ export interface Showing {
 }
 
 /** A tunnel session of the management API. */
-export function sessionView(session: LiveSession, showing: Showing) {
+export function sessionView(session: LiveSession, context: ViewContext) {
   return {
     id: session.id,
-    uri: showing.uriOf(session.id),
+    uri: context.uriOf(session.id),
     agent_version: session.agentVersion,
-    credential: ref(session.credentialId, showing),
+    credential: ref(session.credentialId, context),
     ip: session.ip,
     metadata: session.metadata,
     os: session.os,
@@ -33,7 +33,7 @@ export function sessionView(session: LiveSession, showing: Showing) {
 }
 
 /** A tunnel of the management API. */
-export function tunnelView(tunnel: LiveTunnel, showing: Showing) {
+export function tunnelView(tunnel: LiveTunnel, context: ViewContext) {
   const { labels } = tunnel
   return {
     id: tunnel.id,
@@ -41,25 +41,25 @@ export function tunnelView(tunnel: LiveTunnel, showing: Showing) {
     region: tunnel.region,
     forwards_to: tunnel.forwardsTo,
     metadata: tunnel.metadata,
-    tunnel_session: ref(tunnel.sessionId, showing),
+    tunnel_session: ref(tunnel.sessionId, context),
     proto: tunnel.proto ?? null,
     public_url: tunnel.url ?? null,
-    endpoint: labels === undefined ? ref(endpointId(tunnel), showing) : null,
+    endpoint: labels === undefined ? ref(endpointId(tunnel), context) : null,
     labels: labels ?? null,
     backends:
       labels === undefined
         ? null
-        : (showing.backendsOf?.(tunnel.accountId, labels) ?? []).map((id) => ref(id, showing)),
+        : (context.backendsOf?.(tunnel.accountId, labels) ?? []).map((id) => ref(id, context)),
   }
 }
 
 /** The endpoint that a tunnel with an address of its own makes. */
-export function endpointView(tunnel: LiveTunnel, showing: Showing) {
+export function endpointView(tunnel: LiveTunnel, context: ViewContext) {
   const { hostport = '', url = '', proto = '', reservationId } = tunnel
-  const reservation = reservationId === undefined ? null : ref(reservationId, showing)
+  const reservation = reservationId === undefined ? null : ref(reservationId, context)
   return {
     id: endpointId(tunnel),
-    uri: showing.uriOf(endpointId(tunnel)),
+    uri: context.uriOf(endpointId(tunnel)),
     created_at: timestamp(tunnel.startedAt),
     updated_at: timestamp(tunnel.updatedAt),
     region: tunnel.region,
@@ -78,9 +78,9 @@ export function endpointView(tunnel: LiveTunnel, showing: Showing) {
     metadata: tunnel.metadata,
     domain: proto === 'tcp' ? null : reservation,
     tcp_addr: proto === 'tcp' ? reservation : null,
-    tunnel: ref(tunnel.id, showing),
-    tunnel_session: ref(tunnel.sessionId, showing),
-    principal: ref(tunnel.session.ownerId, showing),
+    tunnel: ref(tunnel.id, context),
+    tunnel_session: ref(tunnel.sessionId, context),
+    principal: ref(tunnel.session.ownerId, context),
     edge: null,
     upstream_url: tunnel.forwardsTo,
     upstream_protocol: tunnel.forwardsProto,
@@ -92,6 +92,6 @@ export function endpointId(tunnel: Pick<LiveTunnel, 'id'>): string {
   return `ep_${tunnel.id.slice('tn_'.length)}`
 }
 
-function ref(id: string, showing: Showing): Ref {
-  return { id, uri: showing.uriOf(id) }
+function ref(id: string, context: ViewContext): Ref {
+  return { id, uri: context.uriOf(id) }
 }

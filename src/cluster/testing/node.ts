@@ -29,7 +29,7 @@ export async function startNode(
   { secret = SECRET, advertise, port = 0, limits = {}, supersededMs = 50 }: NodeOptions = {},
 ) {
   const registry = new Registry({
-    ports: { acquire: async (asked) => asked ?? 1, release() {} },
+    ports: { acquire: async (port) => port ?? 1, release() {} },
     emit: (event) => cluster.onLive(event),
     supersededMs,
   })
@@ -59,12 +59,12 @@ export interface TestSession extends LiveSession {
 }
 
 /** A session of an agent; by default of one that has no other. */
-export function session(id: string, facts: { clientId?: string; fence?: number } = {}): TestSession {
+export function session(id: string, overrides: { clientId?: string; fence?: number } = {}): TestSession {
   const ended: string[] = []
   return {
     ...{ id, accountId: 'ac_1', credentialId: 'cr_1', ownerId: 'usr_1', clientId: id, transport: 'adit/v2' },
     ...{ agentVersion: '1', os: 'linux', ip: '192.0.2.1', region: 'us', metadata: 'm', startedAt: 5 },
-    ...facts,
+    ...overrides,
     ended,
     acl: compileAcl(['*']),
     end: (reason) => void ended.push(reason),
@@ -75,7 +75,7 @@ export function session(id: string, facts: { clientId?: string; fence?: number }
 }
 
 /** A tunnel at `<name>.example.com`. */
-export function tunnelAt(name: string): TunnelSpec {
+export function tunnelSpec(name: string): TunnelSpec {
   const host = `${name}.example.com`
   return {
     ...{ bindId: name, proto: 'http', host, port: 80, url: `http://${host}`, hostport: `${host}:80` },

@@ -47,21 +47,24 @@ export class Probe implements StreamSink {
   }
 
   /** Resolves once the condition holds; rejects when it does not within the deadline. */
-  until(condition: (probe: this) => boolean, what: string, deadlineMs = 5000): Promise<void> {
+  until(condition: (probe: this) => boolean, description: string, deadlineMs = 5000): Promise<void> {
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error(`Not within ${deadlineMs} ms: ${what}`)), deadlineMs)
-      const look = () => {
+      const timer = setTimeout(
+        () => reject(new Error(`Not within ${deadlineMs} ms: ${description}`)),
+        deadlineMs,
+      )
+      const check = () => {
         if (!condition(this)) return
-        clearTimeout(late)
-        this.#waiting.delete(look)
+        clearTimeout(timer)
+        this.#waiting.delete(check)
         resolve()
       }
-      this.#waiting.add(look)
-      look()
+      this.#waiting.add(check)
+      check()
     })
   }
 
   #changed(): void {
-    for (const look of this.#waiting) look()
+    for (const check of this.#waiting) check()
   }
 }

@@ -23,7 +23,7 @@ export interface Wire {
   raw: Duplex
   send(...bytes: Buffer[]): void
   /** Waits until so many frames were seen. */
-  seen(count: number): Promise<void>
+  waitForFrames(count: number): Promise<void>
 }
 
 /** Frame bytes written independently of the code under test. */
@@ -58,21 +58,21 @@ export function createWire(
     role,
     onStream: onStream ?? ((stream) => void accepted.push(new Probe(stream, consume))),
     onClose: (error) => closes.push(error),
-    onBug: (error) => bugs.push(error),
+    onInternalError: (error) => bugs.push(error),
   })
-  let held = Buffer.alloc(0)
+  let pending = Buffer.alloc(0)
   raw.on('error', () => {})
   raw.on('data', (chunk: Buffer) => {
-    held = Buffer.concat([held, chunk])
-    while (held.length >= 8 && held.length >= 8 + held.readUIntBE(0, 3)) {
-      const end = 8 + held.readUIntBE(0, 3)
+    pending = Buffer.concat([pending, chunk])
+    while (pending.length >= 8 && pending.length >= 8 + pending.readUIntBE(0, 3)) {
+      const end = 8 + pending.readUIntBE(0, 3)
       frames.push({
-        type: held[3]! >> 4,
-        flags: held[3]! & 15,
-        id: held.readUInt32BE(4),
-        payload: held.subarray(8, end),
+        type: pending[3]! >> 4,
+        flags: pending[3]! & 15,
+        id: pending.readUInt32BE(4),
+        payload: pending.subarray(8, end),
       })
-      held = held.subarray(end)
+      pending = pending.subarray(end)
     }
   })
   t.after(() => session.destroy())
@@ -84,6 +84,7 @@ export function createWire(
     frames,
     raw,
     send: (...bytes) => void raw.write(Buffer.concat(bytes)),
-    seen: (count) => eventually(() => frames.length >= count, `${count} frames, saw ${frames.length}`),
+    waitForFrames: (count) =>
+      eventually(() => frames.length >= count, `${count} frames, saw ${frames.length}`),
   }
 }

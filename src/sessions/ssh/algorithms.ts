@@ -26,14 +26,14 @@ export const CIPHERS = [
  * with its MAC costs three times as much here as AES-GCM: whoever knows that is offered nothing else.
  */
 export function ciphersFor(listed: readonly string[]): readonly string[] {
-  const best = CIPHERS.filter((cipher) => cipher.includes('-gcm@') && listed.includes(cipher))
-  return best.length > 0 ? best : CIPHERS
+  const preferred = CIPHERS.filter((cipher) => cipher.includes('-gcm@') && listed.includes(cipher))
+  return preferred.length > 0 ? preferred : CIPHERS
 }
 
 export const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'] as const
 
 /** Keys a client may log in with. RSA signs with SHA-2 only: `hash` is undefined for the old SHA-1 signature. */
-export function isKeyTaken(algorithm: string, hash: string | undefined): boolean {
+export function isKeyAccepted(algorithm: string, hash: string | undefined): boolean {
   if (algorithm === 'ssh-rsa') return hash === 'sha256' || hash === 'sha512'
   return (
     algorithm === 'ssh-ed25519' ||

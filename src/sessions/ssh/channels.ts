@@ -1,39 +1,39 @@
 import type { Socket } from 'node:net'
 import { fanOut, type OnReceiverError } from '../../base/fan-out.ts'
 import { TunnelBusy } from '../tunnel.ts'
-import { type Carrier, ForwardedChannel, WINDOW } from './forwarded-channel.ts'
+import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'
 import type { Handlers, IncomingClient, Protocol } from './ssh2.ts'
 
 /** Far above the ids the library gives to the channels that clients open. */
 const FIRST_ID = 2 ** 30
 
 /** OpenSSH's client needs a descriptor for each, of which it usually has 1024. */
-const MOST_CHANNELS = 500
+const MAX_CHANNELS = 500
 
-const PACKET = 32 * 1024
+const MAX_PACKET_BYTES = 32 * 1024
 
 /** Bytes all channels of a connection together may have on their way into its socket. */
-const MOST_ON_THE_WAY = 256 * 1024
+const MAX_IN_FLIGHT = 256 * 1024
 
 /** This much is written before the turn ends, so that a bulk transfer keeps both sides busy. */
-const GATHER = 64 * 1024
+const FLUSH_THRESHOLD_BYTES = 64 * 1024
 
 /** The channels the gateway opens in one client's connection. */
-export class Channels implements Carrier {
+export class Channels implements ChannelTransport {
   readonly #protocol: Protocol
   readonly #socket: Socket
   readonly #channels = new Map<number, ForwardedChannel>()
-  readonly #waiting = new Set<ForwardedChannel>()
+  readonly #blocked = new Set<ForwardedChannel>()
   readonly #onError: OnReceiverError
   #nextId = FIRST_ID
   #corked = false
-  #over = false
+  #closed = false
 
   constructor(client: IncomingClient, socket: Socket, onError: OnReceiverError) {
     this.#onError = onError
     this.#protocol = client._protocol
     this.#socket = socket
-    takeOver(client._protocol._handlers, this.#channels)
+    routeChannelMessages(client._protocol._handlers, this.#channels)
     socket.on('drain', () => this.#flush())
     client.on('rekey', () => this.#flush())
   }
@@ -44,7 +44,7 @@ export class Channels implements Carrier {
 
   get congested(): boolean {
     // While keys are exchanged the library would queue without limit.
-    return this.#protocol._kexinit !== undefined || this.#socket.writableLength > MOST_ON_THE_WAY
+    return this.#protocol._kexinit !== undefined || this.#socket.writableLength > MAX_IN_FLIGHT
   }
 
   /** Opens a channel for a visitor of a forward; throws `TunnelBusy` when the client has as many as it can bear. */
@@ -54,52 +54,52 @@ export class Channels implements Carrier {
     remoteAddr: string
     remotePort: number
   }): ForwardedChannel {
-    if (this.#over) throw new Error('The SSH connection is over.')
-    if (this.#channels.size >= MOST_CHANNELS)
-      throw new TunnelBusy(`The SSH client has ${MOST_CHANNELS} connections open.`)
+    if (this.#closed) throw new Error('The SSH connection is over.')
+    if (this.#channels.size >= MAX_CHANNELS)
+      throw new TunnelBusy(`The SSH client has ${MAX_CHANNELS} connections open.`)
     const channel = new ForwardedChannel(this.#nextId++, this)
     this.#channels.set(channel.id, channel)
     this.#cork()
-    this.#protocol.forwardedTcpip(channel.id, WINDOW, PACKET, from)
+    this.#protocol.forwardedTcpip(channel.id, CHANNEL_WINDOW_BYTES, MAX_PACKET_BYTES, from)
     return channel
   }
 
   /** The connection is gone. */
   close(error: Error): void {
-    this.#over = true
+    this.#closed = true
     fanOut([...this.#channels.values()], (channel) => channel.onLost(error), this.#onError)
   }
 
   wait(channel: ForwardedChannel): void {
-    this.#waiting.add(channel)
+    this.#blocked.add(channel)
   }
 
   sendData(peerId: number, data: Buffer): void {
-    this.#say(() => this.#protocol.channelData(peerId, data))
+    this.#send(() => this.#protocol.channelData(peerId, data))
   }
 
   sendEnd(peerId: number): void {
-    this.#say(() => this.#protocol.channelEOF(peerId))
+    this.#send(() => this.#protocol.channelEOF(peerId))
   }
 
   sendClose(peerId: number): void {
-    this.#say(() => this.#protocol.channelClose(peerId))
+    this.#send(() => this.#protocol.channelClose(peerId))
   }
 
   sendGrant(peerId: number, bytes: number): void {
-    this.#say(() => this.#protocol.channelWindowAdjust(peerId, bytes))
+    this.#send(() => this.#protocol.channelWindowAdjust(peerId, bytes))
   }
 
   forget(channel: ForwardedChannel): void {
     this.#channels.delete(channel.id)
-    this.#waiting.delete(channel)
+    this.#blocked.delete(channel)
   }
 
-  #say(message: () => void): void {
-    if (this.#over) return
+  #send(message: () => void): void {
+    if (this.#closed) return
     this.#cork()
     message()
-    if (this.#socket.writableLength >= GATHER) this.#uncork()
+    if (this.#socket.writableLength >= FLUSH_THRESHOLD_BYTES) this.#uncork()
   }
 
   /** The library writes each packet in pieces: all packets of a turn together take one system call. */
@@ -118,16 +118,16 @@ export class Channels implements Carrier {
 
   /** In turn, so that no channel waits for another one's bulk. */
   #flush(): void {
-    const waiting = [...this.#waiting]
-    this.#waiting.clear()
+    const waiting = [...this.#blocked]
+    this.#blocked.clear()
     fanOut(waiting, (channel) => channel.flush(), this.#onError)
   }
 }
 
 /** Leads messages about our own channels to them; all others go on to the library. */
-function takeOver(handlers: Handlers, channels: ReadonlyMap<number, ForwardedChannel>): void {
+function routeChannelMessages(handlers: Handlers, channels: ReadonlyMap<number, ForwardedChannel>): void {
   const library = { ...handlers }
-  const own: Handlers = {
+  const overrides: Handlers = {
     CHANNEL_OPEN_CONFIRMATION(protocol, info) {
       const channel = channels.get(info.recipient)
       if (channel === undefined) library.CHANNEL_OPEN_CONFIRMATION(protocol, info)
@@ -136,7 +136,7 @@ function takeOver(handlers: Handlers, channels: ReadonlyMap<number, ForwardedCha
     CHANNEL_OPEN_FAILURE(protocol, id, reason, description) {
       const channel = channels.get(id)
       if (channel === undefined) library.CHANNEL_OPEN_FAILURE(protocol, id, reason, description)
-      else channel.onRefused(description)
+      else channel.onRejected(description)
     },
     CHANNEL_WINDOW_ADJUST(protocol, id, bytes) {
       const channel = channels.get(id)
@@ -164,5 +164,5 @@ function takeOver(handlers: Handlers, channels: ReadonlyMap<number, ForwardedCha
       library.CHANNEL_REQUEST(protocol, id, type, wantsReply, data)
     },
   }
-  Object.assign(handlers, own)
+  Object.assign(handlers, overrides)
 }

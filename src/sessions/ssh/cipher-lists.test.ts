@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readCipherLists } from './cipher-lists.ts'
+import { parseCipherLists } from './cipher-lists.ts'
 
 const LINE = Buffer.from('SSH-2.0-OpenSSH_9.2p1\r\n')
 
@@ -20,7 +20,7 @@ function packet(type: number, ...lists: readonly string[]): Buffer {
 test('the ciphers of both directions are read behind the line and the other lists', () => {
   const bytes = Buffer.concat([LINE, packet(20, 'curve25519-sha256', 'ssh-ed25519', 'a,b', 'c')])
 
-  const lists = readCipherLists(bytes)
+  const lists = parseCipherLists(bytes)
 
   assert.deepEqual(lists, { toServer: ['a', 'b'], toClient: ['c'] })
 })
@@ -30,8 +30,8 @@ test('every beginning of them asks for more', () => {
   const decided = bytes.length - 3
 
   for (let length = 0; length < decided; length++)
-    assert.equal(readCipherLists(bytes.subarray(0, length)), 'incomplete', `${length} bytes`)
-  assert.notEqual(readCipherLists(bytes.subarray(0, decided)), 'incomplete')
+    assert.equal(parseCipherLists(bytes.subarray(0, length)), 'incomplete', `${length} bytes`)
+  assert.notEqual(parseCipherLists(bytes.subarray(0, decided)), 'incomplete')
 })
 
 test('bytes that begin otherwise hold no lists', () => {
@@ -50,5 +50,5 @@ test('bytes that begin otherwise hold no lists', () => {
     ['a packet beyond all bounds', Buffer.concat([LINE, number(2 ** 32 - 1), Buffer.alloc(64, 20)])],
   ]
 
-  for (const [what, bytes] of cases) assert.equal(readCipherLists(bytes), undefined, what)
+  for (const [what, bytes] of cases) assert.equal(parseCipherLists(bytes), undefined, what)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
-import { BadCommand, readCommand, shown } from './command-line.ts'
+import { InvalidCommand, parseCommand, sanitize } from './command-line.ts'
 
 const SEEDS = [
   'http 3000 --domain a.example.com --basic-auth "user:password" --output=json',
@@ -16,13 +16,13 @@ test('20,000 damaged command lines are understood or refused with a sentence tha
   for (const _ of rounds(20_000)) {
     const line = mutate(random, random.pick(SEEDS)).toString(random.below(2) === 0 ? 'utf8' : 'latin1')
     try {
-      readCommand(line)
+      parseCommand(line)
       understood += 1
     } catch (error) {
-      assert.ok(error instanceof BadCommand, `${JSON.stringify(line)}: ${(error as Error).stack}`)
+      assert.ok(error instanceof InvalidCommand, `${JSON.stringify(line)}: ${(error as Error).stack}`)
       assert.ok(error.message.length > 0)
     }
-    assert.doesNotMatch(shown(line), /[\u0000-\u001f\u007f-\u009f]/)
+    assert.doesNotMatch(sanitize(line), /[\u0000-\u001f\u007f-\u009f]/)
   }
   assert.ok(understood > 500, `only ${understood} were understood`)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BadCommand, NO_COMMAND, readCommand, shown } from './command-line.ts'
+import { InvalidCommand, NO_COMMAND, parseCommand, sanitize } from './command-line.ts'
 
 test('no words at all ask for nothing', () => {
   assert.deepEqual(NO_COMMAND, {
@@ -56,7 +56,7 @@ const OBEYED: [line: string, expected: object][] = [
 
 for (const [line, expected] of OBEYED)
   test(`"${line}" is understood`, () => {
-    const command = readCommand(line) as unknown as Record<string, unknown>
+    const command = parseCommand(line) as unknown as Record<string, unknown>
 
     for (const [key, value] of Object.entries(expected)) assert.deepEqual(command[key], value, key)
   })
@@ -80,14 +80,14 @@ const REFUSED: [line: string, reason: RegExp][] = [
 ]
 
 for (const [line, reason] of REFUSED)
-  test(`"${shown(line, 40)}" is refused with a reason`, () => {
+  test(`"${sanitize(line, 40)}" is refused with a reason`, () => {
     assert.throws(
-      () => readCommand(line),
-      (error) => error instanceof BadCommand && reason.test(error.message),
+      () => parseCommand(line),
+      (error) => error instanceof InvalidCommand && reason.test(error.message),
     )
   })
 
 test('foreign text cannot drive a terminal', () => {
-  assert.equal(shown('a\u001b[2Jb\r\nc\u009bd\u202ee'), 'a\ufffd[2Jb\ufffd\ufffdc\ufffdd\ufffde')
-  assert.equal(shown('x'.repeat(200), 5), 'xxxxx…')
+  assert.equal(sanitize('a\u001b[2Jb\r\nc\u009bd\u202ee'), 'a\ufffd[2Jb\ufffd\ufffdc\ufffdd\ufffde')
+  assert.equal(sanitize('x'.repeat(200), 5), 'xxxxx…')
 })

@@ -17,11 +17,11 @@ export interface SshCommand {
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly opts: BindOpts
   /** True when nothing was asked of the tunnels themselves, so that the command may also come late. */
-  readonly plain: boolean
+  readonly displayOnly: boolean
 }
 
 /** Words that cannot be obeyed; the text is for the user's terminal. */
-export class BadCommand extends Error {
+export class InvalidCommand extends Error {
   override name = 'BadCommand'
 }
 
@@ -71,7 +71,7 @@ const OPTIONS = {
 const PROTOS = ['http', 'tcp', 'tls'] as const
 
 /** Options that only make sense where requests can be seen. */
-const HTTP_ONLY = [
+const HTTP_ONLY_OPTIONS = [
   'basic-auth',
   'auth',
   'compression',
@@ -88,36 +88,39 @@ const HTTP_ONLY = [
   'oauth',
 ] as const
 
-const SHOWING = new Set(['output', 'inspect'])
-const MOST_BYTES = 16_384
+const DISPLAY_OPTIONS = new Set(['output', 'inspect'])
+const MAX_COMMAND_BYTES = 16_384
 
 /** A command without words: what a shell is. */
-export const NO_COMMAND: SshCommand = readCommand('')
+export const NO_COMMAND: SshCommand = parseCommand('')
 
 /** Reads the command line of an SSH client. Anything beyond the documented words is refused by name. */
-export function readCommand(line: string): SshCommand {
-  const { word, args } = firstWord(splitWords(line))
+export function parseCommand(line: string): SshCommand {
+  const { protoToken, args } = splitProto(tokenize(line))
   const { values, positionals } = parseOptions(args)
-  const proto = PROTOS.find((known) => known === word)
+  const proto = PROTOS.find((candidate) => candidate === protoToken)
   if (positionals.length > 1)
-    throw new BadCommand(`"${shown(positionals[1]!)}" is one word too many: write one address after ${word}.`)
-  const misplaced = HTTP_ONLY.find((option) => values[option] !== undefined)
+    throw new InvalidCommand(
+      `"${sanitize(positionals[1]!)}" is one word too many: write one address after ${protoToken}.`,
+    )
+  const misplaced = HTTP_ONLY_OPTIONS.find((option) => values[option] !== undefined)
   if (misplaced !== undefined && (proto === 'tcp' || proto === 'tls'))
-    throw new BadCommand(`--${misplaced} works for http only, not for ${proto}.`)
-  const forwardsTo = serviceOf(positionals[0])
+    throw new InvalidCommand(`--${misplaced} works for http only, not for ${proto}.`)
+  const forwardsTo = parseService(positionals[0])
 
   return {
     proto,
     forwardsTo,
-    output: choice('output', values.output ?? 'text', ['text', 'json']),
-    requestLog: choice('inspect', values.inspect ?? 'true', ['true', 'false']) === 'true',
+    output: parseChoice('output', values.output ?? 'text', ['text', 'json']),
+    requestLog: parseChoice('inspect', values.inspect ?? 'true', ['true', 'false']) === 'true',
     name: values.name ?? '',
     description: values.description ?? '',
     metadata: values.metadata ?? '',
     pooling: values['pooling-enabled'] ?? false,
-    labels: labelsOf(values.label),
-    opts: bindOpts(values, forwardsTo),
-    plain: positionals.length === 0 && Object.keys(values).every((option) => SHOWING.has(option)),
+    labels: parseLabels(values.label),
+    opts: toBindOpts(values, forwardsTo),
+    displayOnly:
+      positionals.length === 0 && Object.keys(values).every((option) => DISPLAY_OPTIONS.has(option)),
   }
 }
 
@@ -126,40 +129,40 @@ type Values = ReturnType<typeof parseOptions>['values']
 function parseOptions(args: string[]) {
   try {
     // `--inspect` and `--inspect=true` mean the same, as do `-name` and `--name`.
-    const written = args.map((arg) =>
+    const normalized = args.map((arg) =>
       arg.replace(/^-(?=[a-z]{2})/, '--').replace(/^--inspect$/, '--inspect=true'),
     )
-    return parseArgs({ args: written, options: OPTIONS, allowPositionals: true })
+    return parseArgs({ args: normalized, options: OPTIONS, allowPositionals: true })
   } catch (error) {
     const reason = (error as Error).message.split('. To specify')[0]!
-    throw new BadCommand(`${shown(reason)}. ${KNOWN}`)
+    throw new InvalidCommand(`${sanitize(reason)}. ${SEE_DOCUMENTATION}`)
   }
 }
 
-const KNOWN = 'The words this server knows are listed in its documentation, docs/ssh.md.'
+const SEE_DOCUMENTATION = 'The words this server knows are listed in its documentation, docs/ssh.md.'
 
-function firstWord(words: string[]): { word: string | undefined; args: string[] } {
-  const [word, ...args] = words
-  if (word === undefined || word.startsWith('-')) return { word: undefined, args: words }
-  if ((PROTOS as readonly string[]).includes(word)) return { word, args }
-  throw new BadCommand(
-    `"${shown(word)}" cannot be run: this server runs no commands, it only forwards. Begin with http, tcp or tls, or leave the words out.`,
+function splitProto(tokens: string[]): { protoToken: string | undefined; args: string[] } {
+  const [token, ...args] = tokens
+  if (token === undefined || token.startsWith('-')) return { protoToken: undefined, args: tokens }
+  if ((PROTOS as readonly string[]).includes(token)) return { protoToken: token, args }
+  throw new InvalidCommand(
+    `"${sanitize(token)}" cannot be run: this server runs no commands, it only forwards. Begin with http, tcp or tls, or leave the words out.`,
   )
 }
 
 /** Splits as a shell would, with quotes and backslashes; the client's shell has already taken its own. */
-function splitWords(line: string): string[] {
-  if (Buffer.byteLength(line) > MOST_BYTES)
-    throw new BadCommand(`The command is longer than ${MOST_BYTES} bytes.`)
-  if (line.includes('\0')) throw new BadCommand('The command holds the character U+0000. Remove it.')
+function tokenize(line: string): string[] {
+  if (Buffer.byteLength(line) > MAX_COMMAND_BYTES)
+    throw new InvalidCommand(`The command is longer than ${MAX_COMMAND_BYTES} bytes.`)
+  if (line.includes('\0')) throw new InvalidCommand('The command holds the character U+0000. Remove it.')
   const words: string[] = []
   const part = /\s+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(.)/gs
   let word: string | undefined
-  for (const [piece, single, double, escaped, bare, stray] of line.matchAll(part)) {
-    if (stray !== undefined) throw new BadCommand('The command has a quote without its partner.')
+  for (const [match, single, double, escaped, bare, stray] of line.matchAll(part)) {
+    if (stray !== undefined) throw new InvalidCommand('The command has a quote without its partner.')
     const text = single ?? double?.replace(/\\(.)/gs, '$1') ?? escaped ?? bare
     if (text !== undefined) word = (word ?? '') + text
-    else if (/^\s/.test(piece) && word !== undefined) {
+    else if (/^\s/.test(match) && word !== undefined) {
       words.push(word)
       word = undefined
     }
@@ -168,50 +171,65 @@ function splitWords(line: string): string[] {
   return words
 }
 
-function serviceOf(text: string | undefined): string {
+function parseService(text: string | undefined): string {
   if (text === undefined) return ''
   return /^[0-9]+$/.test(text) ? `localhost:${text}` : text.replace(/^[a-z]+:\/\//, '')
 }
 
-function labelsOf(pairs: readonly string[] | undefined): Record<string, string> | undefined {
+function parseLabels(pairs: readonly string[] | undefined): Record<string, string> | undefined {
   if (pairs === undefined) return undefined
   return Object.fromEntries(
     pairs.map((pair) => {
       const equals = pair.indexOf('=')
-      if (equals < 1) throw new BadCommand(`--label is "${shown(pair)}"; write key=value.`)
+      if (equals < 1) throw new InvalidCommand(`--label is "${sanitize(pair)}"; write key=value.`)
       return [pair.slice(0, equals), pair.slice(equals + 1)]
     }),
   )
 }
 
-function bindOpts(values: Values, forwardsTo: string): BindOpts {
-  const add = values['request-header-add'] ?? []
+function toBindOpts(values: Values, forwardsTo: string): BindOpts {
+  const headersToAdd = values['request-header-add'] ?? []
   const hostHeader = values['host-header']
-  const adding = hostHeader === undefined ? add : [...add, `host:${hostOf(hostHeader, forwardsTo)}`]
+  const requestHeadersToAdd =
+    hostHeader === undefined
+      ? headersToAdd
+      : [...headersToAdd, `host:${resolveHostHeader(hostHeader, forwardsTo)}`]
   const credentials = [...(values['basic-auth'] ?? []), ...(values.auth ?? [])]
   const domain = values.domain ?? values.hostname
-  const terminate = choice('terminate-at', values['terminate-at'] ?? 'agent', ['agent', 'edge'])
+  const terminate = parseChoice('terminate-at', values['terminate-at'] ?? 'agent', ['agent', 'edge'])
   return {
     ...(values.url !== undefined && { URL: values.url }),
     ...(domain !== undefined && { Domain: domain }),
     ...(values.subdomain !== undefined && { Subdomain: values.subdomain }),
     ...(values['remote-addr'] !== undefined && { Addr: values['remote-addr'] }),
     ...(values['proxy-proto'] !== undefined && {
-      ProxyProto: Number(choice('proxy-proto', values['proxy-proto'], ['0', '1', '2'])),
+      ProxyProto: Number(parseChoice('proxy-proto', values['proxy-proto'], ['0', '1', '2'])),
     }),
-    ...(credentials.length > 0 && { BasicAuth: { credentials: credentials.map(credential) } }),
-    ...lists('IPRestriction', ['allow_cidrs', values['cidr-allow']], ['deny_cidrs', values['cidr-deny']]),
-    ...lists('RequestHeaders', ['add', adding], ['remove', values['request-header-remove']]),
-    ...lists(
+    ...(credentials.length > 0 && { BasicAuth: { credentials: credentials.map(parseCredential) } }),
+    ...optionLists(
+      'IPRestriction',
+      ['allow_cidrs', values['cidr-allow']],
+      ['deny_cidrs', values['cidr-deny']],
+    ),
+    ...optionLists(
+      'RequestHeaders',
+      ['add', requestHeadersToAdd],
+      ['remove', values['request-header-remove']],
+    ),
+    ...optionLists(
       'ResponseHeaders',
       ['add', values['response-header-add']],
       ['remove', values['response-header-remove']],
     ),
-    ...lists('UserAgentFilter', ['allow', values['ua-filter-allow']], ['deny', values['ua-filter-deny']]),
+    ...optionLists(
+      'UserAgentFilter',
+      ['allow', values['ua-filter-allow']],
+      ['deny', values['ua-filter-deny']],
+    ),
     ...(values.compression && { Compression: {} }),
     ...(values['websocket-tcp-converter'] && { WebsocketTCPConverter: {} }),
     ...(values['circuit-breaker'] !== undefined && {
-      CircuitBreaker: { error_threshold: ratio(values['circuit-breaker']) },
+      CircuitBreaker: { error_threshold: parseRatio(values['circuit-breaker']) },
     }),
     ...(values['verify-webhook'] !== undefined && {
       WebhookVerification: {
@@ -233,41 +251,41 @@ function bindOpts(values: Values, forwardsTo: string): BindOpts {
   }
 }
 
-function lists(name: string, ...parts: readonly [string, readonly string[] | undefined][]): BindOpts {
-  const given = parts.filter(([, list]) => list !== undefined && list.length > 0)
-  return given.length === 0 ? {} : ({ [name]: Object.fromEntries(given) } as BindOpts)
+function optionLists(name: string, ...parts: readonly [string, readonly string[] | undefined][]): BindOpts {
+  const nonEmpty = parts.filter(([, list]) => list !== undefined && list.length > 0)
+  return nonEmpty.length === 0 ? {} : ({ [name]: Object.fromEntries(nonEmpty) } as BindOpts)
 }
 
-function hostOf(asked: string, forwardsTo: string): string {
-  if (asked !== 'rewrite') return asked
+function resolveHostHeader(hostHeader: string, forwardsTo: string): string {
+  if (hostHeader !== 'rewrite') return hostHeader
   if (forwardsTo === '')
-    throw new BadCommand(
+    throw new InvalidCommand(
       '--host-header rewrite needs the address of your service, which SSH does not tell: write http localhost:3000 --host-header rewrite.',
     )
   return forwardsTo
 }
 
-function credential(text: string): { username: string; cleartext_password: string } {
+function parseCredential(text: string): { username: string; cleartext_password: string } {
   const colon = text.indexOf(':')
-  if (colon < 1) throw new BadCommand('--basic-auth must have the form user:password.')
+  if (colon < 1) throw new InvalidCommand('--basic-auth must have the form user:password.')
   return { username: text.slice(0, colon), cleartext_password: text.slice(colon + 1) }
 }
 
-function ratio(text: string): number {
+function parseRatio(text: string): number {
   const number = Number(text)
   if (text.trim() === '' || !(number >= 0 && number <= 1))
-    throw new BadCommand(`--circuit-breaker is "${shown(text)}"; write a number from 0 to 1.`)
+    throw new InvalidCommand(`--circuit-breaker is "${sanitize(text)}"; write a number from 0 to 1.`)
   return number
 }
 
-function choice<T extends string>(option: string, value: string, allowed: readonly T[]): T {
-  const found = allowed.find((known) => known === value)
-  if (found !== undefined) return found
-  throw new BadCommand(`--${option} is "${shown(value)}"; write ${allowed.join(' or ')}.`)
+function parseChoice<T extends string>(option: string, value: string, allowed: readonly T[]): T {
+  const match = allowed.find((candidate) => candidate === value)
+  if (match !== undefined) return match
+  throw new InvalidCommand(`--${option} is "${sanitize(value)}"; write ${allowed.join(' or ')}.`)
 }
 
 /** Foreign text for a terminal: short, and unable to drive it. */
-export function shown(text: string, most = 120): string {
-  const cut = text.length > most ? `${text.slice(0, most)}…` : text
-  return cut.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+export function sanitize(text: string, maxLength = 120): string {
+  const truncated = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  return truncated.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readCommand } from './command-line.ts'
-import { wantedBy } from './forward-request.ts'
+import { parseCommand } from './command-line.ts'
+import { toForwardRequest } from './forward-request.ts'
 
 const ADDRESS = { domain: 'adit.test', httpPort: 8080, httpsPort: 8443, tcpHost: 'tcp.adit.test' }
 
@@ -28,18 +28,18 @@ const CASES: [bindAddr: string, bindPort: number, words: string, proto: string, 
 
 for (const [bindAddr, bindPort, words, proto, opts] of CASES)
   test(`-R ${bindAddr}:${bindPort} ${words} asks for ${proto} ${JSON.stringify(opts)}`, () => {
-    const wanted = wantedBy({ bindAddr, bindPort }, readCommand(words), ADDRESS)
+    const forward = toForwardRequest({ bindAddr, bindPort }, parseCommand(words), ADDRESS)
 
-    assert.equal(wanted.kind, 'bind')
-    assert.deepEqual(wanted.kind === 'bind' && [wanted.request.Proto, wanted.request.Opts], [proto, opts])
+    assert.equal(forward.kind, 'bind')
+    assert.deepEqual(forward.kind === 'bind' && [forward.request.Proto, forward.request.Opts], [proto, opts])
   })
 
 test('labels ask for a tunnel without an address', () => {
-  const command = readCommand('http 3000 --label app=shop --metadata m')
+  const command = parseCommand('http 3000 --label app=shop --metadata m')
 
-  const wanted = wantedBy({ bindAddr: 'localhost', bindPort: 80 }, command, ADDRESS)
+  const forward = toForwardRequest({ bindAddr: 'localhost', bindPort: 80 }, command, ADDRESS)
 
-  assert.deepEqual(wanted, {
+  assert.deepEqual(forward, {
     kind: 'labels',
     request: { Labels: { app: 'shop' }, ForwardsTo: 'localhost:3000', Metadata: 'm' },
   })

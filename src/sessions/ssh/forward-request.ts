@@ -5,7 +5,7 @@ import type { SshCommand } from './command-line.ts'
 import type { ForwardTarget } from './ssh2.ts'
 
 /** What a forward becomes: a tunnel with a public address, or one that is found by its labels. */
-export type Wanted =
+export type ForwardRequest =
   | { readonly kind: 'bind'; readonly request: BindRequest }
   | { readonly kind: 'labels'; readonly request: LabelRequest }
 
@@ -13,19 +13,23 @@ export type Wanted =
 const ANY_HOST = new Set(['', '*', 'localhost', '127.0.0.1', '::1', '0.0.0.0', '::'])
 
 /** Works out what `-R [host:]port:…` and the words beside it ask for. */
-export function wantedBy(target: ForwardTarget, command: SshCommand, address: PublicAddress): Wanted {
+export function toForwardRequest(
+  target: ForwardTarget,
+  command: SshCommand,
+  address: PublicAddress,
+): ForwardRequest {
   const ForwardsTo = command.forwardsTo || 'ssh'
   if (command.labels !== undefined) {
     const { labels, metadata } = command
     return { kind: 'labels', request: { Labels: { ...labels }, ForwardsTo, Metadata: metadata } }
   }
-  const Proto = protoOf(target, command, address)
+  const Proto = resolveProto(target, command, address)
   return {
     kind: 'bind',
     request: {
       Proto,
       ForwardsTo,
-      Opts: { ...command.opts, ...placeOf(Proto, target, address) },
+      Opts: { ...command.opts, ...toAddressOpts(Proto, target, address) },
       Extra: {
         Name: command.name,
         Description: command.description,
@@ -37,7 +41,7 @@ export function wantedBy(target: ForwardTarget, command: SshCommand, address: Pu
 }
 
 /** Ports mean the public ones, whatever port is bound here; those really bound are understood as well. */
-function protoOf({ bindPort }: ForwardTarget, { proto }: SshCommand, address: PublicAddress): string {
+function resolveProto({ bindPort }: ForwardTarget, { proto }: SshCommand, address: PublicAddress): string {
   const plain = bindPort === 80 || bindPort === address.httpPort
   const secure = bindPort === 443 || bindPort === address.httpsPort
   if (proto === 'tls' || proto === 'tcp') return proto
@@ -47,7 +51,7 @@ function protoOf({ bindPort }: ForwardTarget, { proto }: SshCommand, address: Pu
 }
 
 /** The name or address in the forward itself; it counts more than one in the words. */
-function placeOf(proto: string, { bindAddr, bindPort }: ForwardTarget, address: PublicAddress) {
+function toAddressOpts(proto: string, { bindAddr, bindPort }: ForwardTarget, address: PublicAddress) {
   if (proto === 'tcp') {
     if (bindPort === 0) return {}
     const host = ANY_HOST.has(bindAddr) ? address.tcpHost : bindAddr

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Carrier, ForwardedChannel, WINDOW } from './forwarded-channel.ts'
+import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'
 
 /** A connection that writes down what it is asked to send. */
 function startCarrier() {
@@ -25,19 +25,19 @@ function startCarrier() {
     forget() {
       carrier.forgotten++
     },
-  } satisfies Carrier & Record<string, unknown>
+  } satisfies ChannelTransport & Record<string, unknown>
   return carrier
 }
 
 function listen(channel: ForwardedChannel) {
-  const heard: string[] = []
+  const events: string[] = []
   channel.sink = {
-    onData: (chunk) => heard.push(`data ${chunk.length}`),
-    onEnd: () => heard.push('end'),
-    onDrain: () => heard.push('drain'),
-    onClose: (error) => heard.push(error === undefined ? 'close' : `lost: ${error.message}`),
+    onData: (chunk) => events.push(`data ${chunk.length}`),
+    onEnd: () => events.push('end'),
+    onDrain: () => events.push('drain'),
+    onClose: (error) => events.push(error === undefined ? 'close' : `lost: ${error.message}`),
   }
-  return heard
+  return events
 }
 
 test('what is written before the channel is open is sent once it is, in packets the client takes', () => {
@@ -55,7 +55,7 @@ test('what is written before the channel is open is sent once it is, in packets 
 test('a client that takes nothing holds up its visitor after a bounded number of bytes', () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
-  const heard = listen(channel)
+  const events = listen(channel)
   channel.onOpened(7, 0, 32_768)
 
   let written = 0
@@ -63,7 +63,7 @@ test('a client that takes nothing holds up its visitor after a bounded number of
   channel.onWindow(1024 * 1024)
 
   assert.ok(written <= 256 * 1024)
-  assert.deepEqual(heard, ['drain'])
+  assert.deepEqual(events, ['drain'])
   assert.equal(carrier.bytes(), written + 16_384)
 })
 
@@ -84,22 +84,22 @@ test('a congested connection is waited for', () => {
 test('the window is granted again as bytes are consumed, and more than it is not taken', async () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
-  const heard = listen(channel)
+  const events = listen(channel)
   channel.onOpened(7, 1, 32_768)
 
-  channel.onData(Buffer.alloc(WINDOW))
-  channel.consumed(WINDOW / 2)
-  channel.onData(Buffer.alloc(WINDOW / 2))
+  channel.onData(Buffer.alloc(CHANNEL_WINDOW_BYTES))
+  channel.consumed(CHANNEL_WINDOW_BYTES / 2)
+  channel.onData(Buffer.alloc(CHANNEL_WINDOW_BYTES / 2))
   channel.onData(Buffer.alloc(1))
   await new Promise((resolve) => setImmediate(resolve))
 
-  assert.deepEqual(carrier.sent, [`grant ${WINDOW / 2}`, 'close'])
-  assert.deepEqual(heard.at(-1), 'lost: The SSH client sent more than its window.')
+  assert.deepEqual(carrier.sent, [`grant ${CHANNEL_WINDOW_BYTES / 2}`, 'close'])
+  assert.deepEqual(events.at(-1), 'lost: The SSH client sent more than its window.')
 })
 
 test('the memory of a packet is given back once it has been handed on', () => {
   const channel = new ForwardedChannel(1, startCarrier())
-  const heard = listen(channel)
+  const events = listen(channel)
   channel.onOpened(7, 1, 32_768)
   const packet = Buffer.from(new ArrayBuffer(32_768)).subarray(10, 32_758)
   const shared = Buffer.allocUnsafe(100)
@@ -107,14 +107,14 @@ test('the memory of a packet is given back once it has been handed on', () => {
   channel.onData(packet)
   channel.onData(shared)
 
-  assert.deepEqual(heard, ['data 32748', 'data 100'])
+  assert.deepEqual(events, ['data 32748', 'data 100'])
   assert.deepEqual([packet.length, shared.length], [0, 100])
 })
 
 test('each direction ends for itself; the channel closes when both have', () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
-  const heard = listen(channel)
+  const events = listen(channel)
   channel.onOpened(7, 100, 32_768)
 
   channel.end()
@@ -124,36 +124,36 @@ test('each direction ends for itself; the channel closes when both have', () => 
   assert.deepEqual(carrier.sent, ['end', 'close'])
   channel.onClosed()
 
-  assert.deepEqual(heard, ['data 5', 'end', 'close'])
+  assert.deepEqual(events, ['data 5', 'end', 'close'])
   assert.equal(carrier.forgotten, 1)
 })
 
 test('a channel closed without an end, refused or lost is an error, told once', () => {
   for (const end of ['onClosed', 'onRefused', 'onLost'] as const) {
     const channel = new ForwardedChannel(1, startCarrier())
-    const heard = listen(channel)
+    const events = listen(channel)
     if (end !== 'onRefused') channel.onOpened(7, 100, 32_768)
 
     if (end === 'onClosed') channel.onClosed()
-    else if (end === 'onRefused') channel.onRefused('no')
+    else if (end === 'onRefused') channel.onRejected('no')
     else channel.onLost(new Error('gone'))
     channel.onLost(new Error('again'))
 
-    assert.equal(heard.length, 1, end)
-    assert.match(heard[0]!, /^lost: /, end)
+    assert.equal(events.length, 1, end)
+    assert.match(events[0]!, /^lost: /, end)
   }
 })
 
 test('a reset before the client has answered closes the channel as soon as it exists', async () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
-  const heard = listen(channel)
+  const events = listen(channel)
 
   channel.write(Buffer.alloc(10))
   channel.reset()
   await new Promise((resolve) => setImmediate(resolve))
   channel.onOpened(7, 100, 32_768)
 
-  assert.deepEqual(heard, ['lost: The connection was reset.'])
+  assert.deepEqual(events, ['lost: The connection was reset.'])
   assert.deepEqual(carrier.sent, ['close'])
 })

@@ -3,16 +3,16 @@ import { releaseBlock } from '../../base/io/detach-buffer.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 
 /** The most a client may send before it was read (P16). */
-export const WINDOW = 256 * 1024
+export const CHANNEL_WINDOW_BYTES = 256 * 1024
 
 /** The most of a visitor's bytes that wait here for the client; the piece that reaches it is still taken. */
-const MOST_WAITING = 128 * 1024
+const MAX_BUFFERED_BYTES = 128 * 1024
 
 /** Every implementation takes packets of this size (RFC 4253 section 6.1). */
-const PACKET = 32 * 1024
+const MAX_PACKET_BYTES = 32 * 1024
 
 /** What a channel needs of its connection. */
-export interface Carrier {
+export interface ChannelTransport {
   /** True when nothing more should be sent before `Channels` calls `flush`. */
   readonly congested: boolean
   /** Asks for `flush` once there is room again. */
@@ -32,57 +32,57 @@ export interface Carrier {
 export class ForwardedChannel implements ByteStream {
   sink: StreamSink = silentSink
   readonly id: number
-  readonly #carrier: Carrier
+  readonly #transport: ChannelTransport
   /** Undefined until the client has connected to its service. */
   #peerId: number | undefined
-  #peerWindow = 0
-  #packet = PACKET
-  #window = WINDOW
+  #sendWindow = 0
+  #packetBytes = MAX_PACKET_BYTES
+  #receiveWindow = CHANNEL_WINDOW_BYTES
   #consumed = 0
-  readonly #waiting = new ByteQueue()
+  readonly #buffer = new ByteQueue()
   #blocked = false
   #ended = false
   #endSent = false
-  #endSeen = false
+  #remoteEnded = false
   #closeSent = false
   #closed = false
 
-  constructor(id: number, carrier: Carrier) {
+  constructor(id: number, carrier: ChannelTransport) {
     this.id = id
-    this.#carrier = carrier
+    this.#transport = carrier
   }
 
   write(chunk: Buffer): boolean {
     if (this.#closed || this.#ended) return false
-    const rest = this.#waiting.length === 0 ? this.#send(chunk) : chunk
-    if (rest.length > 0) {
+    const unsent = this.#buffer.length === 0 ? this.#send(chunk) : chunk
+    if (unsent.length > 0) {
       // The caller may use its memory again at once.
-      this.#waiting.push(rest)
-      if (this.#carrier.congested) this.#carrier.wait(this)
+      this.#buffer.push(unsent)
+      if (this.#transport.congested) this.#transport.wait(this)
     }
-    this.#blocked ||= this.#waiting.length >= MOST_WAITING
+    this.#blocked ||= this.#buffer.length >= MAX_BUFFERED_BYTES
     return !this.#blocked
   }
 
   end(): void {
     if (this.#closed || this.#ended) return
     this.#ended = true
-    this.#finish()
+    this.#sendEndIfDrained()
   }
 
   reset(error?: Error): void {
     if (this.#closed) return
     const reason = error ?? new Error('The connection was reset.')
-    this.#sayClosed()
-    this.#over()
+    this.#sendClose()
+    this.#close()
     setImmediate(() => this.sink.onClose(reason))
   }
 
   consumed(bytes: number): void {
     this.#consumed += bytes
-    if (this.#consumed < WINDOW / 2 || this.#closed || this.#endSeen) return
-    this.#window += this.#consumed
-    this.#carrier.sendGrant(this.#peerId!, this.#consumed)
+    if (this.#consumed < CHANNEL_WINDOW_BYTES / 2 || this.#closed || this.#remoteEnded) return
+    this.#receiveWindow += this.#consumed
+    this.#transport.sendGrant(this.#peerId!, this.#consumed)
     this.#consumed = 0
   }
 
@@ -90,103 +90,103 @@ export class ForwardedChannel implements ByteStream {
   onOpened(peerId: number, window: number, packet: number): void {
     if (this.#peerId !== undefined) return
     this.#peerId = peerId
-    this.#peerWindow = window
-    this.#packet = Math.min(Math.max(packet, 1), PACKET)
-    if (this.#closed) this.#sayClosed()
+    this.#sendWindow = window
+    this.#packetBytes = Math.min(Math.max(packet, 1), MAX_PACKET_BYTES)
+    if (this.#closed) this.#sendClose()
     else this.flush()
   }
 
   /** The client could not connect. */
-  onRefused(reason: string): void {
+  onRejected(reason: string): void {
     this.onLost(new Error(`The SSH client could not connect to its service: ${reason}`))
   }
 
   onWindow(bytes: number): void {
     // RFC 4254 section 5.2: a window never grows beyond this.
-    this.#peerWindow = Math.min(this.#peerWindow + bytes, 2 ** 32 - 1)
+    this.#sendWindow = Math.min(this.#sendWindow + bytes, 2 ** 32 - 1)
     this.flush()
   }
 
   onData(data: Buffer): void {
-    if (this.#closed || this.#endSeen || this.#peerId === undefined) return
-    if (data.length > this.#window) {
+    if (this.#closed || this.#remoteEnded || this.#peerId === undefined) return
+    if (data.length > this.#receiveWindow) {
       this.reset(new Error('The SSH client sent more than its window.'))
       return
     }
-    this.#window -= data.length
+    this.#receiveWindow -= data.length
     this.sink.onData(data)
     // It came as a packet of its own, with nothing else in its memory.
     releaseBlock(data)
   }
 
   onEnd(): void {
-    if (this.#closed || this.#endSeen) return
-    this.#endSeen = true
+    if (this.#closed || this.#remoteEnded) return
+    this.#remoteEnded = true
     this.sink.onEnd()
-    this.#finish()
+    this.#sendEndIfDrained()
   }
 
   onClosed(): void {
-    this.#sayClosed()
-    this.#carrier.forget(this)
+    this.#sendClose()
+    this.#transport.forget(this)
     if (this.#closed) return
-    this.#over()
+    this.#close()
     // A service that has said all it had to say may well close without hearing the visitor out.
-    this.sink.onClose(this.#endSeen ? undefined : new Error('The SSH client closed the channel.'))
+    this.sink.onClose(this.#remoteEnded ? undefined : new Error('The SSH client closed the channel.'))
   }
 
   /** The connection is gone, or the channel never came to be. */
   onLost(error: Error): void {
-    this.#carrier.forget(this)
+    this.#transport.forget(this)
     this.#closeSent = true
     if (this.#closed) return
-    this.#over()
+    this.#close()
     this.sink.onClose(error)
   }
 
   /** Sends what waits, as far as the window and the connection allow. */
   flush(): void {
-    if (this.#waiting.length > 0) {
-      const rest = this.#send(this.#waiting.bytes)
-      this.#waiting.drop(this.#waiting.length - rest.length)
-      if (this.#waiting.length > 0 && this.#carrier.congested) this.#carrier.wait(this)
+    if (this.#buffer.length > 0) {
+      const unsent = this.#send(this.#buffer.bytes)
+      this.#buffer.drop(this.#buffer.length - unsent.length)
+      if (this.#buffer.length > 0 && this.#transport.congested) this.#transport.wait(this)
     }
-    this.#finish()
-    if (!this.#blocked || this.#closed || this.#waiting.length > MOST_WAITING / 2) return
+    this.#sendEndIfDrained()
+    if (!this.#blocked || this.#closed || this.#buffer.length > MAX_BUFFERED_BYTES / 2) return
     this.#blocked = false
     this.sink.onDrain()
   }
 
   /** Sends the beginning of a piece and answers with what could not be sent. */
   #send(chunk: Buffer): Buffer {
-    let at = 0
-    while (at < chunk.length && this.#peerId !== undefined && this.#peerWindow > 0) {
-      if (this.#carrier.congested) break
-      const size = Math.min(chunk.length - at, this.#peerWindow, this.#packet)
-      this.#peerWindow -= size
-      this.#carrier.sendData(this.#peerId, chunk.subarray(at, at + size))
-      at += size
+    let offset = 0
+    while (offset < chunk.length && this.#peerId !== undefined && this.#sendWindow > 0) {
+      if (this.#transport.congested) break
+      const size = Math.min(chunk.length - offset, this.#sendWindow, this.#packetBytes)
+      this.#sendWindow -= size
+      this.#transport.sendData(this.#peerId, chunk.subarray(offset, offset + size))
+      offset += size
     }
-    return chunk.subarray(at)
+    return chunk.subarray(offset)
   }
 
-  #finish(): void {
-    if (this.#peerId === undefined || this.#closed || !this.#ended || this.#waiting.length > 0) return
+  #sendEndIfDrained(): void {
+    if (this.#peerId === undefined || this.#closed || !this.#ended || this.#buffer.length > 0) return
     if (!this.#endSent) {
       this.#endSent = true
-      this.#carrier.sendEnd(this.#peerId)
+      this.#transport.sendEnd(this.#peerId)
     }
-    if (this.#endSeen) this.#sayClosed()
+    if (this.#remoteEnded) this.#sendClose()
   }
 
-  #sayClosed(): void {
+  #sendClose(): void {
     if (this.#closeSent || this.#peerId === undefined) return
     this.#closeSent = true
-    this.#carrier.sendClose(this.#peerId)
+    this.#transport.sendClose(this.#peerId)
   }
 
-  #over(): void {
+  #close(): void {
     this.#closed = true
-    this.#waiting.clear()
+    this.#buffer.clear()
   }
 }

@@ -12,12 +12,12 @@ export interface Forward {
   port: number
 }
 
-interface Asked extends Forward {
+interface PendingForward extends Forward {
   accept(port?: number): void
   reject(): void
 }
 
-interface Bound extends Forward {
+interface BoundForward extends Forward {
   readonly tunnel: LiveTunnel
   /** As the user wrote it. */
   readonly text: string
@@ -28,63 +28,63 @@ interface Bound extends Forward {
 export interface ForwardsOptions {
   bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel
   unbind(bindId: string): void
-  say(tell: (screen: Screen) => void): void
-  textOf(error: unknown): string
+  notify(tell: (screen: Screen) => void): void
+  errorText(error: unknown): string
   /** Begins to show the tunnel's requests; the answer ends it. */
   watch(tunnel: LiveTunnel): () => void
 }
 
-const MOST_FORWARDS = 10
+const MAX_FORWARDS = 10
 
 /** How long a forward waits for a name that is about to be free, and how often it asks. */
-const MAX_WAIT_MS = 30_000
-const RETRY_MS = 500
+const BIND_TIMEOUT_MS = 30_000
+const RETRY_INTERVAL_MS = 500
 
 /** Requests that may wait for an answer; those on top get theirs without a reason. */
-const MOST_ASKED = 3 * MOST_FORWARDS
+const MAX_PENDING = 3 * MAX_FORWARDS
 
 /** The forwards of one connection: those asked for, which wait for the words that come with them, and those online. */
 export class Forwards {
   readonly #options: ForwardsOptions
-  readonly #bound = new Map<string, Bound>()
-  #asked: Asked[] = []
+  readonly #bound = new Map<string, BoundForward>()
+  #pending: PendingForward[] = []
   #binding: Promise<void> = Promise.resolve()
-  #busy = 0
-  #labelled = 0
-  #over = false
+  #bindingCount = 0
+  #labelledCount = 0
+  #closed = false
   /** True when the client was told no at least once. */
-  refusedAny = false
+  hasRejected = false
 
   constructor(options: ForwardsOptions) {
     this.#options = options
   }
 
-  get bound(): Bound[] {
+  get bound(): BoundForward[] {
     return [...this.#bound.values()]
   }
 
   /** True while there is a tunnel, or may soon be one. */
-  get any(): boolean {
-    return this.#bound.size + this.#asked.length + this.#busy > 0
+  get hasForwards(): boolean {
+    return this.#bound.size + this.#pending.length + this.#bindingCount > 0
   }
 
-  add(request: Omit<Asked, 'port'>): void {
-    if (this.#asked.length + this.#busy >= MOST_ASKED) {
+  add(request: Omit<PendingForward, 'port'>): void {
+    if (this.#pending.length + this.#bindingCount >= MAX_PENDING) {
       request.reject()
       return
     }
-    this.#asked.push({ ...request, port: request.target.bindPort })
+    this.#pending.push({ ...request, port: request.target.bindPort })
   }
 
   /** Binds what has been asked for, one after the other; resolves when all is decided. */
   bindAll(): Promise<void> {
-    const asked = this.#asked
-    this.#asked = []
-    this.#busy += asked.length
+    const pending = this.#pending
+    this.#pending = []
+    this.#bindingCount += pending.length
     this.#binding = this.#binding.then(async () => {
-      for (const forward of asked) {
+      for (const forward of pending) {
         await this.#bindOne(forward)
-        this.#busy--
+        this.#bindingCount--
       }
     })
     return this.#binding
@@ -92,97 +92,97 @@ export class Forwards {
 
   /** The command that came with them cannot be obeyed. */
   rejectAll(): void {
-    for (const { reject } of this.#asked) reject()
-    this.#asked = []
-    this.refusedAny = true
+    for (const { reject } of this.#pending) reject()
+    this.#pending = []
+    this.hasRejected = true
   }
 
   /** False when there is no such forward. Connections that are open go on, as they do with OpenSSH's own server. */
   cancel(target: ForwardTarget): boolean {
-    const found = this.bound.find(
+    const match = this.bound.find(
       (bound) => bound.target.bindAddr === target.bindAddr && bound.port === target.bindPort,
     )
-    if (found === undefined) return false
-    this.#forget(found)
-    this.#options.unbind(found.tunnel.bindId)
+    if (match === undefined) return false
+    this.#remove(match)
+    this.#options.unbind(match.tunnel.bindId)
     return true
   }
 
   /** The tunnel was taken offline by the server. */
-  ended(bindId: string): void {
-    const found = this.bound.find(({ tunnel }) => tunnel.bindId === bindId)
-    if (found !== undefined) this.#forget(found)
+  onTunnelEnded(bindId: string): void {
+    const match = this.bound.find(({ tunnel }) => tunnel.bindId === bindId)
+    if (match !== undefined) this.#remove(match)
   }
 
   close(): void {
-    this.#over = true
-    this.#asked = []
-    for (const bound of this.bound) this.#forget(bound)
+    this.#closed = true
+    this.#pending = []
+    for (const bound of this.bound) this.#remove(bound)
   }
 
-  async #bindOne(forward: Asked): Promise<void> {
-    const text = textOf(forward.target)
+  async #bindOne(forward: PendingForward): Promise<void> {
+    const text = formatTarget(forward.target)
     try {
-      if (this.#over) return
-      this.#checkRoom(forward.target)
-      const tunnel = await this.#bindPatiently(forward, text)
+      if (this.#closed) return
+      this.#requireCapacity(forward.target)
+      const tunnel = await this.#bindWithRetry(forward, text)
       // For 0 the client has to be told a port, and two forwards must not share one.
-      forward.port = forward.target.bindPort || (tunnel.port ?? ++this.#labelled)
-      if (this.#bound.has(keyOf(forward))) {
+      forward.port = forward.target.bindPort || (tunnel.port ?? ++this.#labelledCount)
+      if (this.#bound.has(forwardKey(forward))) {
         this.#options.unbind(tunnel.bindId)
-        throw new RefusedForward(SAME)
+        throw new ForwardRejected(DUPLICATE_FORWARD)
       }
       const bound = { ...forward, tunnel, text, stopWatching: this.#options.watch(tunnel) }
-      this.#bound.set(keyOf(forward), bound)
+      this.#bound.set(forwardKey(forward), bound)
       forward.accept(forward.port)
-      this.#options.say((screen) => screen.tunnel(tunnel, text))
+      this.#options.notify((screen) => screen.tunnel(tunnel, text))
     } catch (error) {
-      this.refusedAny = true
+      this.hasRejected = true
       forward.reject()
-      const reason = error instanceof RefusedForward ? error.message : this.#options.textOf(error)
-      this.#options.say((screen) => screen.refused(`-R ${text}`, reason))
+      const reason = error instanceof ForwardRejected ? error.message : this.#options.errorText(error)
+      this.#options.notify((screen) => screen.rejected(`-R ${text}`, reason))
     }
   }
 
   /** SSH clients cannot ask again, so that a refusal that ends by itself is waited out here. */
-  async #bindPatiently(forward: Asked, text: string): Promise<LiveTunnel> {
-    const deadline = performance.now() + MAX_WAIT_MS
-    let told = false
+  async #bindWithRetry(forward: PendingForward, text: string): Promise<LiveTunnel> {
+    const deadline = performance.now() + BIND_TIMEOUT_MS
+    let notified = false
     for (;;) {
       try {
         return await this.#options.bind(forward)
       } catch (error) {
         const retryable = error instanceof Refusal && RETRYABLE_REFUSALS.has(error.number)
-        if (!retryable || this.#over || performance.now() > deadline) throw error
-        if (!told) this.#options.say((screen) => screen.waiting(`-R ${text}`, error.message))
-        told = true
-        await delay(RETRY_MS)
+        if (!retryable || this.#closed || performance.now() > deadline) throw error
+        if (!notified) this.#options.notify((screen) => screen.waiting(`-R ${text}`, error.message))
+        notified = true
+        await delay(RETRY_INTERVAL_MS)
       }
     }
   }
 
-  #checkRoom(target: ForwardTarget): void {
-    if (this.#bound.size >= MOST_FORWARDS)
-      throw new RefusedForward(`A connection may have ${MOST_FORWARDS} forwards. Open another one.`)
-    if (target.bindPort !== 0 && this.#bound.has(keyOf({ target, port: target.bindPort })))
-      throw new RefusedForward(SAME)
+  #requireCapacity(target: ForwardTarget): void {
+    if (this.#bound.size >= MAX_FORWARDS)
+      throw new ForwardRejected(`A connection may have ${MAX_FORWARDS} forwards. Open another one.`)
+    if (target.bindPort !== 0 && this.#bound.has(forwardKey({ target, port: target.bindPort })))
+      throw new ForwardRejected(DUPLICATE_FORWARD)
   }
 
-  #forget(bound: Bound): void {
+  #remove(bound: BoundForward): void {
     bound.stopWatching()
-    this.#bound.delete(keyOf(bound))
+    this.#bound.delete(forwardKey(bound))
   }
 }
 
-class RefusedForward extends Error {}
+class ForwardRejected extends Error {}
 
-const SAME =
+const DUPLICATE_FORWARD =
   'This connection forwards that address already, and the client could not tell the two apart. Give one of them a name, or open another connection.'
 
-function keyOf({ target, port }: Forward): string {
+function forwardKey({ target, port }: Forward): string {
   return `${target.bindAddr}\0${port}`
 }
 
-function textOf({ bindAddr, bindPort }: ForwardTarget): string {
+function formatTarget({ bindAddr, bindPort }: ForwardTarget): string {
   return bindAddr === '' || bindAddr === 'localhost' ? String(bindPort) : joinHostPort(bindAddr, bindPort)
 }

@@ -20,7 +20,7 @@ export function makeHostKeys(): string {
 
 /** The public halves of the keys as text, `algorithm base64`, in the order they were made. */
 export function publicHostKeys(pem: Secret): string[] {
-  return readKeys(pem).map(({ type, getPublicSSH }) => `${type} ${getPublicSSH().toString('base64')}`)
+  return parseKeys(pem).map(({ type, getPublicSSH }) => `${type} ${getPublicSSH().toString('base64')}`)
 }
 
 /**
@@ -28,25 +28,25 @@ export function publicHostKeys(pem: Secret): string[] {
  * while clients are connected; it certifies the Ed25519 key.
  */
 export function openHostIdentity(pem: Secret, certificate?: () => Buffer): HostIdentity {
-  const keys = readKeys(pem)
-  const plain = keys.map((key): [string, HostKey] => [key.type, key])
-  const edwards = keys.find(({ type }) => type === 'ssh-ed25519')
-  if (certificate === undefined || edwards === undefined) {
-    const fixed = Object.fromEntries(plain)
+  const keys = parseKeys(pem)
+  const plainKeys = keys.map((key): [string, HostKey] => [key.type, key])
+  const ed25519 = keys.find(({ type }) => type === 'ssh-ed25519')
+  if (certificate === undefined || ed25519 === undefined) {
+    const fixed = Object.fromEntries(plainKeys)
     return { algorithms: Object.keys(fixed), keysFor: () => fixed }
   }
   return {
-    algorithms: [CERTIFICATE, ...plain.map(([name]) => name)],
+    algorithms: [CERTIFICATE_ALGORITHM, ...plainKeys.map(([name]) => name)],
     keysFor: (client) => ({
-      ...Object.fromEntries(plain),
-      [CERTIFICATE]: certified(edwards, certificate, client),
+      ...Object.fromEntries(plainKeys),
+      [CERTIFICATE_ALGORITHM]: withCertificate(ed25519, certificate, client),
     }),
   }
 }
 
-const CERTIFICATE = 'ssh-ed25519-cert-v01@openssh.com'
+const CERTIFICATE_ALGORITHM = 'ssh-ed25519-cert-v01@openssh.com'
 
-function certified(key: HostKey, certificate: () => Buffer, client: () => IncomingClient): HostKey {
+function withCertificate(key: HostKey, certificate: () => Buffer, client: () => IncomingClient): HostKey {
   return {
     type: key.type,
     getPublicSSH: certificate,
@@ -59,12 +59,12 @@ function certified(key: HostKey, certificate: () => Buffer, client: () => Incomi
   }
 }
 
-function readKeys(pem: Secret): HostKey[] {
+function parseKeys(pem: Secret): HostKey[] {
   const texts = pemBlocks(pem.reveal())
-  return texts.map((text) => hostKey(createPrivateKey(text)))
+  return texts.map((text) => toHostKey(createPrivateKey(text)))
 }
 
-function hostKey(key: KeyObject): HostKey {
+function toHostKey(key: KeyObject): HostKey {
   const jwk = createPublicKey(key).export({ format: 'jwk' })
   const bytes = (value: string | undefined) => Buffer.from(value ?? '', 'base64url')
   if (jwk.kty === 'OKP') {

@@ -1,7 +1,7 @@
 import type { TunnelPrincipal } from '../../auth/index.ts'
 import type { Logger } from '../../base/log.ts'
-import { isKeyTaken } from './algorithms.ts'
-import { type AuthContext, signatureHolds } from './ssh2.ts'
+import { isKeyAccepted } from './algorithms.ts'
+import { type AuthContext, verifySignature } from './ssh2.ts'
 
 /** What a login needs to know of the server around it. */
 export interface LoginOptions {
@@ -13,17 +13,17 @@ export interface LoginOptions {
 }
 
 const METHODS = ['publickey']
-const MOST_FAILURES = 6
+const MAX_FAILURES = 6
 
 /** Far more than six keys asked for and then used can need. */
-const MOST_REQUESTS = 20
+const MAX_REQUESTS = 20
 
 /** The attempts of one connection to log in: by public key only, a handful of them. */
 export class Login {
   readonly #options: LoginOptions
   readonly #ip: string
-  readonly #onProved: (principal: TunnelPrincipal) => boolean
-  readonly #onTooMany: () => void
+  readonly #onVerified: (principal: TunnelPrincipal) => boolean
+  readonly #onLimit: () => void
   #failures = 0
   #requests = 0
 
@@ -36,18 +36,18 @@ export class Login {
   ) {
     this.#options = options
     this.#ip = ip
-    this.#onProved = onProved
-    this.#onTooMany = onTooMany
+    this.#onVerified = onProved
+    this.#onLimit = onTooMany
   }
 
   /** True when somebody tried and did not get in. */
-  get tried(): boolean {
+  get hasFailed(): boolean {
     return this.#failures > 0
   }
 
   async attempt(context: AuthContext): Promise<void> {
-    if (++this.#requests > MOST_REQUESTS) {
-      this.#onTooMany()
+    if (++this.#requests > MAX_REQUESTS) {
+      this.#onLimit()
       return
     }
     // RFC 4252 section 5.2: clients begin with "none" to learn which methods there are.
@@ -55,27 +55,27 @@ export class Login {
       context.reject(METHODS)
       return
     }
-    if (await this.#convinces(context)) {
+    if (await this.#verify(context)) {
       context.accept()
       return
     }
     this.#failures++
-    if (this.#failures >= MOST_FAILURES) this.#onTooMany()
+    if (this.#failures >= MAX_FAILURES) this.#onLimit()
     else context.reject(METHODS)
   }
 
-  async #convinces({ method, username, key, hashAlgo, signature, blob }: AuthContext): Promise<boolean> {
-    if (method !== 'publickey' || key?.data === undefined || !isKeyTaken(key.algo, hashAlgo)) return false
-    const principal = await this.#holderOf(key.data, username)
+  async #verify({ method, username, key, hashAlgo, signature, blob }: AuthContext): Promise<boolean> {
+    if (method !== 'publickey' || key?.data === undefined || !isKeyAccepted(key.algo, hashAlgo)) return false
+    const principal = await this.#findPrincipal(key.data, username)
     if (principal === undefined) return false
     if (this.#options.admits?.(principal.accountId, this.#ip) === false) return false
     // Without a signature the client only asks whether the key would do; accepting then means saying yes to that.
     if (signature === undefined) return true
-    if (blob === undefined || !signatureHolds(key.data, key.algo, hashAlgo, blob, signature)) return false
-    return this.#onProved(principal)
+    if (blob === undefined || !verifySignature(key.data, key.algo, hashAlgo, blob, signature)) return false
+    return this.#onVerified(principal)
   }
 
-  async #holderOf(publicKey: Buffer, userName: string): Promise<TunnelPrincipal | undefined> {
+  async #findPrincipal(publicKey: Buffer, userName: string): Promise<TunnelPrincipal | undefined> {
     try {
       return await this.#options.authenticate(publicKey, userName)
     } catch (error) {

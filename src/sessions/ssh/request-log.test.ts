@@ -18,18 +18,18 @@ function request(entryId: string, tunnelId = ''): LoggedRequest {
 
 test('requests are wanted only of accounts that somebody watches, and told to whoever watches the tunnel', () => {
   const log = new RequestLog()
-  const heard: string[] = []
-  const before = log.wantsRequests('ac_1')
+  const logged: string[] = []
+  const wantedInitially = log.wantsRequests('ac_1')
 
-  const stopOne = log.watch('ac_1', 'tn_1', ({ entryId }) => heard.push(entryId))
-  const stopTwo = log.watch('ac_1', 'tn_2', ({ entryId }) => heard.push(entryId))
+  const stopOne = log.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))
+  const stopTwo = log.watch('ac_1', 'tn_2', ({ entryId }) => logged.push(entryId))
   for (const id of ['tn_1', 'tn_2', 'tn_3']) log.onRequest(request(id))
   stopOne()
   stopOne()
   log.onRequest(request('tn_1'))
 
-  assert.equal(before, false)
-  assert.deepEqual(heard, ['tn_1', 'tn_2'])
+  assert.equal(wantedInitially, false)
+  assert.deepEqual(logged, ['tn_1', 'tn_2'])
   assert.equal(log.wantsRequests('ac_1'), true)
   assert.equal(log.wantsRequests('ac_2'), false)
   stopTwo()
@@ -38,12 +38,12 @@ test('requests are wanted only of accounts that somebody watches, and told to wh
 
 test('a request of an edge is told to whoever watches the tunnel it went to', () => {
   const log = new RequestLog()
-  const heard: string[] = []
-  log.watch('ac_1', 'tn_1', ({ entryId }) => heard.push(entryId))
-  log.watch('ac_1', 'tn_2', () => heard.push('not meant'))
+  const logged: string[] = []
+  log.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))
+  log.watch('ac_1', 'tn_2', () => logged.push('not meant'))
 
   log.onRequest(request('edghts_1', 'tn_1'))
   log.onRequest(request('edghts_2'))
 
-  assert.deepEqual(heard, ['edghts_1'])
+  assert.deepEqual(logged, ['edghts_1'])
 })

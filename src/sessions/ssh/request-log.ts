@@ -13,19 +13,19 @@ export interface LoggedRequest {
   readonly status: number
 }
 
-type Heard = (request: LoggedRequest) => void
+type RequestListener = (request: LoggedRequest) => void
 
 /**
  * Tells the terminals of SSH clients of the requests their tunnels serve. Stands in the edge as an observer; while
  * nobody watches, all it costs is the look into an empty map.
  */
 export class RequestLog {
-  readonly #byTunnel = new Map<string, Heard>()
+  readonly #byTunnel = new Map<string, RequestListener>()
   readonly #watched = new Map<string, number>()
 
   /** Calls back for every request of the tunnel until the answer is called. */
-  watch(accountId: string, tunnelId: string, heard: Heard): () => void {
-    this.#byTunnel.set(tunnelId, heard)
+  watch(accountId: string, tunnelId: string, listener: RequestListener): () => void {
+    this.#byTunnel.set(tunnelId, listener)
     this.#count(accountId, 1)
     let watching = true
     return () => {
@@ -41,7 +41,7 @@ export class RequestLog {
   }
 
   onRequest(request: LoggedRequest): void {
-    this.#byTunnel.get(tunnelOf(request))?.(request)
+    this.#byTunnel.get(loggedTunnelId(request))?.(request)
   }
 
   wantsConnections(): boolean {
@@ -58,6 +58,6 @@ export class RequestLog {
 }
 
 /** Whose log the request belongs in: what the edge answers in the name of a tunnel is its as well. */
-export function tunnelOf({ tunnelId, entryId }: Pick<LoggedRequest, 'tunnelId' | 'entryId'>): string {
+export function loggedTunnelId({ tunnelId, entryId }: Pick<LoggedRequest, 'tunnelId' | 'entryId'>): string {
   return tunnelId === '' ? entryId : tunnelId
 }

@@ -1,9 +1,9 @@
-import { shown } from './command-line.ts'
-import { type LoggedRequest, tunnelOf } from './request-log.ts'
+import { sanitize } from './command-line.ts'
+import { type LoggedRequest, loggedTunnelId } from './request-log.ts'
 import type { SessionChannel } from './ssh2.ts'
 
 /** A tunnel as the terminal shows it. */
-export interface ShownTunnel {
+export interface ScreenTunnel {
   readonly id: string
   readonly proto: string | undefined
   readonly url: string | undefined
@@ -14,35 +14,41 @@ export interface ShownTunnel {
 /** What happens to an SSH client, told to its user. */
 export interface Screen {
   started(sessionId: string): void
-  tunnel(tunnel: ShownTunnel, forward: string): void
-  refused(forward: string, reason: string): void
+  tunnel(tunnel: ScreenTunnel, forward: string): void
+  rejected(forward: string, reason: string): void
   /** A forward is asked for again until it can be had. */
   waiting(forward: string, reason: string): void
-  tunnelEnded(tunnel: ShownTunnel, reason: string): void
+  tunnelEnded(tunnel: ScreenTunnel, reason: string): void
   request(request: LoggedRequest): void
   /** The last words, and the status the client's program ends with. */
   end(reason: string, status: number): void
 }
 
 /** Bytes that may wait for a terminal that does not read; what comes on top is counted, not kept. */
-const MOST_WAITING = 64 * 1024
+const MAX_BUFFERED_BYTES = 64 * 1024
 
 /** For people: plain lines, the same with and without a terminal, except for how a line ends. */
 export function textScreen(channel: SessionChannel, terminal: boolean): Screen {
-  const say = lines(channel, terminal ? '\r\n' : '\n', (left) => `(${left} lines left out)`)
+  const print = createLineWriter(
+    channel,
+    terminal ? '\r\n' : '\n',
+    (dropped) => `(${dropped} lines left out)`,
+  )
   return {
     started: () => {},
-    tunnel: (tunnel) => say(`${nameOf(tunnel)} -> ${shown(tunnel.forwardsTo)}`),
-    refused: (forward, reason) => say(`${shown(forward)} was refused: ${shown(reason, 600)}`),
-    waiting: (forward, reason) => say(`${shown(forward)} is waiting: ${shown(reason, 600)}`),
-    tunnelEnded: (tunnel, reason) => say(`${nameOf(tunnel)} is offline: ${shown(reason, 600)}`),
+    tunnel: (tunnel) => print(`${displayName(tunnel)} -> ${sanitize(tunnel.forwardsTo)}`),
+    rejected: (forward, reason) => print(`${sanitize(forward)} was refused: ${sanitize(reason, 600)}`),
+    waiting: (forward, reason) => print(`${sanitize(forward)} is waiting: ${sanitize(reason, 600)}`),
+    tunnelEnded: (tunnel, reason) => print(`${displayName(tunnel)} is offline: ${sanitize(reason, 600)}`),
     request({ endedAt, startedAt, method, target, status, connection }) {
       const time = new Date(endedAt).toISOString().slice(11, 19)
-      const took = `${Math.max(0, Math.round(endedAt - startedAt))} ms`
-      say(`${time}  ${shown(method, 20)} ${shown(target)}  ${status}  ${took}  ${connection.remoteAddress}`)
+      const duration = `${Math.max(0, Math.round(endedAt - startedAt))} ms`
+      print(
+        `${time}  ${sanitize(method, 20)} ${sanitize(target)}  ${status}  ${duration}  ${connection.remoteAddress}`,
+      )
     },
     end(reason, status) {
-      if (reason !== '') say(shown(reason, 2000))
+      if (reason !== '') print(sanitize(reason, 2000))
       finish(channel, status)
     },
   }
@@ -50,12 +56,14 @@ export function textScreen(channel: SessionChannel, terminal: boolean): Screen {
 
 /** For programs: one JSON object a line, told apart by `event`. */
 export function jsonScreen(channel: SessionChannel): Screen {
-  const write = lines(channel, '\n', (left) => JSON.stringify({ event: 'lines_left_out', count: left }))
-  const say = (event: string, facts: object) => write(JSON.stringify({ event, ...facts }))
+  const write = createLineWriter(channel, '\n', (dropped) =>
+    JSON.stringify({ event: 'lines_left_out', count: dropped }),
+  )
+  const print = (event: string, fields: object) => write(JSON.stringify({ event, ...fields }))
   return {
-    started: (sessionId) => say('session', { id: sessionId }),
+    started: (sessionId) => print('session', { id: sessionId }),
     tunnel: ({ id, proto, url, labels, forwardsTo }, forward) =>
-      say('tunnel', {
+      print('tunnel', {
         id,
         forward,
         proto: proto ?? null,
@@ -63,12 +71,12 @@ export function jsonScreen(channel: SessionChannel): Screen {
         labels: labels ?? null,
         forwards_to: forwardsTo,
       }),
-    refused: (forward, reason) => say('refused', { forward, reason }),
-    waiting: (forward, reason) => say('waiting', { forward, reason }),
-    tunnelEnded: ({ id, url }, reason) => say('tunnel_ended', { id, url: url ?? null, reason }),
+    rejected: (forward, reason) => print('refused', { forward, reason }),
+    waiting: (forward, reason) => print('waiting', { forward, reason }),
+    tunnelEnded: ({ id, url }, reason) => print('tunnel_ended', { id, url: url ?? null, reason }),
     request: (request) =>
-      say('request', {
-        tunnel_id: tunnelOf(request),
+      print('request', {
+        tunnel_id: loggedTunnelId(request),
         time: new Date(request.endedAt).toISOString(),
         method: request.method,
         path: request.target,
@@ -77,23 +85,27 @@ export function jsonScreen(channel: SessionChannel): Screen {
         client_ip: request.connection.remoteAddress,
       }),
     end(reason, status) {
-      if (reason !== '') say('end', { reason, status })
+      if (reason !== '') print('end', { reason, status })
       finish(channel, status)
     },
   }
 }
 
-function lines(channel: SessionChannel, ending: string, leftOut: (count: number) => string) {
-  let left = 0
+function createLineWriter(
+  channel: SessionChannel,
+  lineEnd: string,
+  formatDropped: (count: number) => string,
+) {
+  let dropped = 0
   return (line: string) => {
     if (!channel.writable) return
-    if (channel.writableLength > MOST_WAITING) {
-      left++
+    if (channel.writableLength > MAX_BUFFERED_BYTES) {
+      dropped++
       return
     }
-    if (left > 0) channel.write(leftOut(left) + ending)
-    left = 0
-    channel.write(line + ending)
+    if (dropped > 0) channel.write(formatDropped(dropped) + lineEnd)
+    dropped = 0
+    channel.write(line + lineEnd)
   }
 }
 
@@ -103,9 +115,9 @@ function finish(channel: SessionChannel, status: number): void {
   channel.end()
 }
 
-function nameOf({ url, labels }: ShownTunnel): string {
+function displayName({ url, labels }: ScreenTunnel): string {
   if (url !== undefined) return url
   return Object.entries(labels ?? {})
-    .map(([key, value]) => `${shown(key)}=${shown(value)}`)
+    .map(([key, value]) => `${sanitize(key)}=${sanitize(value)}`)
     .join(' ')
 }

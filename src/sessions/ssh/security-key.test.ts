@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deviceSignatureHolds } from './security-key.ts'
+import { verifyDeviceSignature } from './security-key.ts'
 import { type Device, makeDevice } from './testing/device.ts'
 
 const DATA = Buffer.from('what the client was asked to sign')
@@ -14,7 +14,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
   test(`a signature by a device of kind ${kind} holds for its key and its data only`, () => {
     const [device, other] = [makeDevice(kind), makeDevice(kind)]
     const holds = (key: Buffer, data: Buffer) =>
-      deviceSignatureHolds(key, device.algorithm, data, signed(device))
+      verifyDeviceSignature(key, device.algorithm, data, signed(device))
 
     assert.equal(holds(device.publicKey, DATA), true)
     assert.equal(holds(other.publicKey, DATA), false)
@@ -24,25 +24,28 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
   test(`a signature by a device of kind ${kind} that nobody touched does not hold`, () => {
     const device = makeDevice(kind)
 
-    assert.equal(deviceSignatureHolds(device.publicKey, device.algorithm, DATA, signed(device, false)), false)
+    assert.equal(
+      verifyDeviceSignature(device.publicKey, device.algorithm, DATA, signed(device, false)),
+      false,
+    )
   })
 
   test(`no byte of a signature or key of kind ${kind} can be changed, left out or added`, () => {
     const device = makeDevice(kind)
     const good = signed(device)
     const holds = (key: Buffer, signature: Buffer) =>
-      deviceSignatureHolds(key, device.algorithm, DATA, signature)
+      verifyDeviceSignature(key, device.algorithm, DATA, signature)
 
     for (const [what, bytes] of [
       ['signature', good],
       ['key', device.publicKey],
     ] as const)
-      for (let at = 0; at < bytes.length; at++) {
+      for (let offset = 0; offset < bytes.length; offset++) {
         const changed = Buffer.from(bytes)
-        changed[at]! ^= 0x40
-        for (const damaged of [changed, bytes.subarray(0, at)]) {
+        changed[offset]! ^= 0x40
+        for (const damaged of [changed, bytes.subarray(0, offset)]) {
           const [key, signature] = what === 'key' ? [damaged, good] : [device.publicKey, damaged]
-          assert.equal(holds(key, signature), false, `${what}, byte ${at} of ${damaged.length}`)
+          assert.equal(holds(key, signature), false, `${what}, byte ${offset} of ${damaged.length}`)
         }
       }
     assert.equal(holds(device.publicKey, Buffer.concat([good, Buffer.of(0)])), false)
@@ -53,7 +56,7 @@ test('a key of one kind is not taken for one of the other', () => {
   const device = makeDevice('ed25519')
 
   assert.equal(
-    deviceSignatureHolds(device.publicKey, 'sk-ecdsa-sha2-nistp256@openssh.com', DATA, signed(device)),
+    verifyDeviceSignature(device.publicKey, 'sk-ecdsa-sha2-nistp256@openssh.com', DATA, signed(device)),
     false,
   )
 })

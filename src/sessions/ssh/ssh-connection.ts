@@ -11,7 +11,7 @@ import {
   type Command,
   type CommandOutcome,
   type LiveSession,
-  PROBE_MS,
+  PROBE_TIMEOUT_MS,
   type ProbeOutcome,
 } from '../live-session.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
@@ -20,8 +20,8 @@ import type { Registry } from '../registry.ts'
 import type { Visitor } from '../tunnel.ts'
 import { ciphersFor, KEX, MACS } from './algorithms.ts'
 import { Channels } from './channels.ts'
-import { BadCommand, NO_COMMAND, readCommand, type SshCommand, shown } from './command-line.ts'
-import { wantedBy } from './forward-request.ts'
+import { InvalidCommand, NO_COMMAND, parseCommand, type SshCommand, sanitize } from './command-line.ts'
+import { toForwardRequest } from './forward-request.ts'
 import { type Forward, Forwards } from './forwards.ts'
 import type { HostIdentity } from './host-key.ts'
 import { Login, type LoginOptions } from './login.ts'
@@ -46,21 +46,21 @@ export interface SshConnectionOptions extends LoginOptions {
   region: string
   clock: Clock
   /** How long a client may take to give a sign of life when its name is asked for. */
-  probeMs?: number
+  probeTimeoutMs?: number
   /** Takes a place for a session of the account; false when it may hold no more. */
-  takePlace(accountId: string): boolean
+  admitSession(accountId: string): boolean
   onAuthenticated(): void
   onClose(): void
 }
 
 /** Terminals and commands one connection may have at once. */
-const MOST_SCREENS = 4
+const MAX_SCREENS = 4
 
 /** How long a forward waits for the words that come with it: they are sent right after it, if at all. */
-const WORDS_EXPECTED_MS = 500
+const COMMAND_WAIT_MS = 500
 
 /** How long, once a terminal is being opened. */
-const WORDS_LATEST_MS = 5000
+const COMMAND_TIMEOUT_MS = 5000
 
 /** Time for last words to arrive before the connection is cut. */
 const LINGER_MS = 1000
@@ -92,13 +92,13 @@ export class SshConnection implements LiveSession {
   readonly #screens = new Set<Screen>()
   #principal: TunnelPrincipal | undefined
   /** A key was proved whose account may hold no more sessions. */
-  #refusedSession = false
+  #sessionLimitReached = false
   #startedAt = 0
-  #opening = 0
+  #openSessions = 0
   #command: SshCommand | undefined
-  #wordsDue: NodeJS.Timeout | undefined
+  #commandTimer: NodeJS.Timeout | undefined
   #silentTicks = 0
-  #over = false
+  #closed = false
 
   constructor(
     socket: Socket,
@@ -113,23 +113,23 @@ export class SshConnection implements LiveSession {
     const { hostIdentity } = options
     const offer = { kex: KEX, hostKeys: hostIdentity.algorithms, ciphers: ciphersFor, macs: MACS }
     this.#client = speakSsh(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
-      this.agentVersion = shown(`${versions.software} ${comments ?? ''}`.trim(), 200)
+      this.agentVersion = sanitize(`${versions.software} ${comments ?? ''}`.trim(), 200)
     })
     this.#channels = new Channels(this.#client, socket, this.#onError)
     this.#login = new Login(
       options,
       ip,
-      (principal) => this.#welcome(principal),
+      (principal) => this.#startSession(principal),
       () => this.#close(),
     )
     this.#forwards = new Forwards({
       bind: (forward) => this.#bind(forward),
       unbind: (bindId) => options.registry.unbind(this, bindId),
-      say: (tell) => this.#tell(tell),
-      textOf: (error) => this.#textOf(error),
+      notify: (notify) => this.#tell(notify),
+      errorText: (error) => this.#textOf(error),
       watch: (tunnel) => this.#watch(tunnel),
     })
-    this.#listen()
+    this.#addListeners()
   }
 
   get authenticated(): boolean {
@@ -138,7 +138,7 @@ export class SshConnection implements LiveSession {
 
   /** True when a client tried to log in here and proved no key that may. */
   get failedLogin(): boolean {
-    return !this.authenticated && !this.#refusedSession && this.#login.tried
+    return !this.authenticated && !this.#sessionLimitReached && this.#login.hasFailed
   }
 
   get accountId(): string {
@@ -170,16 +170,16 @@ export class SshConnection implements LiveSession {
   }
 
   end(reason: string): void {
-    const watched = this.#screens.size > 0
+    const hasScreens = this.#screens.size > 0
     this.#tell((screen) => screen.end(reason, 1))
-    this.#retire()
+    this.#endSession()
     // OpenSSH leaves by itself once its terminal has ended, and only then with the status it was told.
-    if (watched) setTimeout(() => this.#close(), LINGER_MS).unref()
+    if (hasScreens) setTimeout(() => this.#close(), LINGER_MS).unref()
     else this.#close()
   }
 
   tunnelEnded(tunnel: LiveTunnel, reason: string): void {
-    this.#forwards.ended(tunnel.bindId)
+    this.#forwards.onTunnelEnded(tunnel.bindId)
     this.#tell((screen) => screen.tunnelEnded(tunnel, reason))
   }
 
@@ -190,13 +190,13 @@ export class SshConnection implements LiveSession {
   }
 
   async probe(): Promise<ProbeOutcome> {
-    if (this.#over) return 'gone'
-    const heard = new Promise<boolean>((resolve) => {
+    if (this.#closed) return 'gone'
+    const answered = new Promise<boolean>((resolve) => {
       this.#socket.once('data', () => resolve(true))
-      setTimeout(() => resolve(false), this.#options.probeMs ?? PROBE_MS).unref()
+      setTimeout(() => resolve(false), this.#options.probeTimeoutMs ?? PROBE_TIMEOUT_MS).unref()
     })
     this.#client._protocol.ping()
-    if (await heard) return 'alive'
+    if (await answered) return 'alive'
     this.#destroy(new Error('The SSH client gave no sign of life when its name was asked for.'))
     return 'gone'
   }
@@ -208,37 +208,37 @@ export class SshConnection implements LiveSession {
     else if (this.#silentTicks % pingEvery === 0 && this.authenticated) this.#client._protocol.ping()
   }
 
-  #listen(): void {
+  #addListeners(): void {
     this.#socket.on('data', () => {
       this.#silentTicks = 0
     })
     this.#socket.once('close', () => {
-      this.#retire()
+      this.#endSession()
       this.#options.onClose()
     })
-    this.#client.on('error', (error) => this.#failed(error))
+    this.#client.on('error', (error) => this.#fail(error))
     this.#client.on('authentication', (context) => {
       // The library throws when a client asks in an order it cannot follow.
-      this.#login.attempt(context).catch((error: Error) => this.#failed(error))
+      this.#login.attempt(context).catch((error: Error) => this.#fail(error))
     })
     this.#client.on('request', (accept, reject, name, target) => {
-      if (this.#over) reject?.()
+      if (this.#closed) reject?.()
       else if (name === 'tcpip-forward') this.#forward(target, accept, reject)
       else if (name === 'cancel-tcpip-forward' && this.#forwards.cancel(target)) accept?.()
       else reject?.()
     })
     this.#client.on('session', (accept, reject) => {
-      const requests = this.#opening < MOST_SCREENS && !this.#over ? accept() : undefined
+      const requests = this.#openSessions < MAX_SCREENS && !this.#closed ? accept() : undefined
       if (requests === undefined) reject()
-      else this.#opened(requests)
+      else this.#onSessionOpened(requests)
     })
   }
 
   /** The holder of the key becomes a session; false when the credential is gone since, or its account has too many. */
-  #welcome(principal: TunnelPrincipal): boolean {
-    if (this.#over) return false
-    if (!this.#options.takePlace(principal.accountId)) {
-      this.#refusedSession = true
+  #startSession(principal: TunnelPrincipal): boolean {
+    if (this.#closed) return false
+    if (!this.#options.admitSession(principal.accountId)) {
+      this.#sessionLimitReached = true
       sendBanner(this.#client, refusal('too_many_sessions').text)
       return false
     }
@@ -263,41 +263,41 @@ export class SshConnection implements LiveSession {
   ): void {
     this.#forwards.add({ target, accept: accept ?? (() => {}), reject: reject ?? (() => {}) })
     if (this.#command !== undefined) void this.#forwards.bindAll()
-    else this.#expectWords(this.#opening > 0 ? WORDS_LATEST_MS : WORDS_EXPECTED_MS)
+    else this.#awaitCommand(this.#openSessions > 0 ? COMMAND_TIMEOUT_MS : COMMAND_WAIT_MS)
   }
 
   /** OpenSSH asks for its forwards first and says the words after; without a terminal there are none to wait for. */
-  #expectWords(withinMs: number): void {
-    clearTimeout(this.#wordsDue)
-    this.#wordsDue = setTimeout(() => {
+  #awaitCommand(timeoutMs: number): void {
+    clearTimeout(this.#commandTimer)
+    this.#commandTimer = setTimeout(() => {
       this.#command ??= NO_COMMAND
       void this.#forwards.bindAll()
-    }, withinMs)
+    }, timeoutMs)
   }
 
-  #opened(requests: SessionRequests): void {
-    this.#opening++
-    if (this.#command === undefined) this.#expectWords(WORDS_LATEST_MS)
+  #onSessionOpened(requests: SessionRequests): void {
+    this.#openSessions++
+    if (this.#command === undefined) this.#awaitCommand(COMMAND_TIMEOUT_MS)
     let terminal = false
     requests.on('pty', (accept) => {
       terminal = true
       accept?.()
     })
     requests.on('window-change', (accept) => accept?.())
-    requests.on('shell', (accept) => this.#run(accept, terminal, ''))
-    requests.on('exec', (accept, _reject, { command }) => this.#run(accept, terminal, command))
-    requests.on('close', () => this.#opening--)
+    requests.on('shell', (accept) => this.#startCommand(accept, terminal, ''))
+    requests.on('exec', (accept, _reject, { command }) => this.#startCommand(accept, terminal, command))
+    requests.on('close', () => this.#openSessions--)
   }
 
-  #run(accept: () => SessionChannel | undefined, terminal: boolean, line: string): void {
+  #startCommand(accept: () => SessionChannel | undefined, terminal: boolean, line: string): void {
     const channel = accept()
     if (channel === undefined) return
     channel.on('error', () => {})
     channel.stderr.on('error', () => {})
     let command: SshCommand
     try {
-      command = readCommand(line)
-      if (this.#command !== undefined && !command.plain) throw new BadCommand(TOO_LATE)
+      command = parseCommand(line)
+      if (this.#command !== undefined && !command.displayOnly) throw new InvalidCommand(OPTIONS_TOO_LATE)
     } catch (error) {
       if (this.#command === undefined) this.#forwards.rejectAll()
       channel.stderr.write(`${(error as Error).message}${terminal ? '\r\n' : '\n'}`)
@@ -305,13 +305,13 @@ export class SshConnection implements LiveSession {
       channel.end()
       return
     }
-    clearTimeout(this.#wordsDue)
+    clearTimeout(this.#commandTimer)
     this.#command ??= command
     const screen = command.output === 'json' ? jsonScreen(channel) : textScreen(channel, terminal)
-    this.#show(screen, channel, terminal)
+    this.#attachScreen(screen, channel, terminal)
   }
 
-  #show(screen: Screen, channel: SessionChannel, terminal: boolean): void {
+  #attachScreen(screen: Screen, channel: SessionChannel, terminal: boolean): void {
     this.#screens.add(screen)
     channel.on('close', () => this.#screens.delete(screen))
     channel.on('data', (typed: Buffer) => {
@@ -325,19 +325,22 @@ export class SshConnection implements LiveSession {
 
   /** A terminal with nothing to show ends, so that the user's prompt comes back with the reason above it. */
   #afterBinds(): void {
-    if (this.#forwards.any || this.#over) return
-    if (this.#forwards.refusedAny) this.#tell((screen) => screen.end('', 1))
+    if (this.#forwards.hasForwards || this.#closed) return
+    if (this.#forwards.hasRejected) this.#tell((screen) => screen.end('', 1))
     else
-      setTimeout(() => this.#forwards.any || this.#tell((screen) => screen.end(HELP, 1)), WORDS_EXPECTED_MS)
+      setTimeout(
+        () => this.#forwards.hasForwards || this.#tell((screen) => screen.end(HELP, 1)),
+        COMMAND_WAIT_MS,
+      )
   }
 
   #bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel {
     const { binder, address } = this.#options
-    const wanted = wantedBy(forward.target, this.#command ?? NO_COMMAND, address)
-    const open = (tunnel: LiveTunnel, visitor: Visitor) => this.#open(forward, tunnel, visitor)
-    return wanted.kind === 'labels'
-      ? binder.bindLabels(this, wanted.request, open)
-      : binder.bind(this, wanted.request, open)
+    const requested = toForwardRequest(forward.target, this.#command ?? NO_COMMAND, address)
+    const openChannel = (tunnel: LiveTunnel, client: Visitor) => this.#open(forward, tunnel, client)
+    return requested.kind === 'labels'
+      ? binder.bindLabels(this, requested.request, openChannel)
+      : binder.bind(this, requested.request, openChannel)
   }
 
   #open(forward: Forward, tunnel: LiveTunnel, { clientAddress, serverAddress }: Visitor) {
@@ -366,8 +369,8 @@ export class SshConnection implements LiveSession {
     this.#options.log.error({ err, session: this.id }, 'SSH connection failed')
   }
 
-  #tell(what: (screen: Screen) => void): void {
-    fanOut([...this.#screens], what, this.#onError)
+  #tell(event: (screen: Screen) => void): void {
+    fanOut([...this.#screens], event, this.#onError)
   }
 
   #textOf(error: unknown): string {
@@ -381,9 +384,9 @@ export class SshConnection implements LiveSession {
     this.#linger()
   }
 
-  #failed(error: Error): void {
+  #fail(error: Error): void {
     this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection failed')
-    this.#retire(error)
+    this.#endSession(error)
     this.#linger()
   }
 
@@ -394,15 +397,15 @@ export class SshConnection implements LiveSession {
 
   #destroy(error: Error): void {
     this.#options.log.debug({ err: error, ip: this.ip, session: this.id }, 'SSH connection ended')
-    this.#retire(error)
+    this.#endSession(error)
     this.#socket.destroy()
   }
 
   /** The session is over, though its connection may still be saying so. */
-  #retire(error?: Error): void {
-    if (this.#over) return
-    this.#over = true
-    clearTimeout(this.#wordsDue)
+  #endSession(error?: Error): void {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#commandTimer)
     // SSH clients cannot prove to be the one from before, so their names wait for nobody.
     if (this.authenticated) this.#options.registry.removeSession(this, 'orderly', error?.message)
     this.#forwards.close()
@@ -410,5 +413,5 @@ export class SshConnection implements LiveSession {
   }
 }
 
-const TOO_LATE =
+const OPTIONS_TOO_LATE =
   'The tunnels of this connection are online already: options have to come with the command that asks for them.'

@@ -4,24 +4,24 @@ import { Admission } from '../../base/admission.ts'
 import { systemClock } from '../../base/clock.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { readEnds } from '../../base/io/socket-ends.ts'
-import { PENALTIES, Penalties, type PenaltySettings } from '../auth-throttle.ts'
+import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../auth-throttle.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
 export interface SshGatewayOptions
-  extends Omit<SshConnectionOptions, 'takePlace' | 'onAuthenticated' | 'onClose' | 'clock'> {
+  extends Omit<SshConnectionOptions, 'admitSession' | 'onAuthenticated' | 'onClose' | 'clock'> {
   clock?: SshConnectionOptions['clock']
   /** The places of all sessions that are logged in, held by accounts; the agent gateway has the same. */
   sessions: Admission
   limits?: Partial<SshLimits>
   /** Addresses that many clients come from, as those of a load balancer. */
   isShared?: ((ip: string) => boolean) | undefined
-  penalties?: PenaltySettings
+  authThrottle?: AuthThrottleSettings
 }
 
 /** What SSH clients may take (P50) and how long they may be silent (P14). */
 export interface SshLimits {
   loginMs: number
-  unauthenticatedPerSource: number
+  unauthenticatedPerClient: number
   unauthenticated: number
   /** A silent client is asked for a sign of life this often. */
   keepaliveMs: number
@@ -31,14 +31,14 @@ export interface SshLimits {
 
 const LIMITS: SshLimits = {
   loginMs: 30_000,
-  unauthenticatedPerSource: 10,
+  unauthenticatedPerClient: 10,
   unauthenticated: 100,
   keepaliveMs: 10_000,
   silenceMs: 25_000,
 }
 
 /** Silence is counted in these parts of the keepalive interval. */
-const TICKS = 10
+const TICKS_PER_KEEPALIVE = 10
 
 /** Where SSH clients connect. */
 export interface SshGateway {
@@ -55,14 +55,14 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
   const clock = options.clock ?? systemClock
   const admission = new Admission({
     total: limits.unauthenticated,
-    perHolder: limits.unauthenticatedPerSource,
+    perHolder: limits.unauthenticatedPerClient,
     isShared: options.isShared,
   })
-  const penalties = new Penalties(clock, options.penalties ?? PENALTIES)
+  const throttle = new AuthThrottle(clock, options.authThrottle ?? SSH_AUTH_THROTTLE)
   const connections = new Set<SshConnection>()
   const server = createServer({ noDelay: true }, accept)
   server.on('error', (error) => options.log.error({ err: error }, 'SSH listener failed'))
-  let ticking: NodeJS.Timeout | undefined
+  let ticker: NodeJS.Timeout | undefined
 
   function accept(socket: Socket): void {
     const ends = readEnds(socket)
@@ -72,29 +72,29 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     }
     const ip = ends.remoteAddress
     socket.on('error', () => {})
-    const leave = penalties.refuses(ip) ? undefined : admission.takeSource(ip)
-    if (leave === undefined) {
+    const release = throttle.isBlocked(ip) ? undefined : admission.takeSource(ip)
+    if (release === undefined) {
       socket.destroy()
       return
     }
-    const late = setTimeout(() => socket.destroy(), limits.loginMs)
+    const deadline = setTimeout(() => socket.destroy(), limits.loginMs)
     const connection = new SshConnection(socket, ends, {
       ...options,
       clock,
-      takePlace(accountId) {
+      admitSession(accountId) {
         const release = options.sessions.take(accountId)
         if (release !== undefined) socket.once('close', release)
         return release !== undefined
       },
       onAuthenticated() {
-        clearTimeout(late)
-        leave()
+        clearTimeout(deadline)
+        release()
       },
       onClose() {
-        clearTimeout(late)
-        leave()
+        clearTimeout(deadline)
+        release()
         connections.delete(connection)
-        if (connection.failedLogin) penalties.failed(ip)
+        if (connection.failedLogin) throttle.recordFailure(ip)
       },
     })
     connections.add(connection)
@@ -104,8 +104,8 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
 
   /** One timer for all. A pause of this process counts as one tick, so nobody is cut for our absence. */
   function tick(): void {
-    const deadAfter = Math.floor((limits.silenceMs / limits.keepaliveMs) * TICKS)
-    fanOut([...connections], (connection) => connection.tick(TICKS, deadAfter), onError)
+    const deadAfter = Math.floor((limits.silenceMs / limits.keepaliveMs) * TICKS_PER_KEEPALIVE)
+    fanOut([...connections], (connection) => connection.tick(TICKS_PER_KEEPALIVE, deadAfter), onError)
   }
 
   return {
@@ -115,12 +115,12 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     async listen(port, host) {
       server.listen(port, host)
       await once(server, 'listening')
-      ticking = setInterval(tick, limits.keepaliveMs / TICKS)
-      ticking.unref()
+      ticker = setInterval(tick, limits.keepaliveMs / TICKS_PER_KEEPALIVE)
+      ticker.unref()
       return server.address() as AddressInfo
     },
     async close() {
-      clearInterval(ticking)
+      clearInterval(ticker)
       const closed = server.listening ? once(server, 'close') : undefined
       if (server.listening) server.close()
       fanOut([...connections], (connection) => connection.end('The server is shutting down.'), onError)

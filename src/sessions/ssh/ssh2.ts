@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { releasePiece } from '../../base/io/detach-buffer.ts'
-import { readCipherLists } from './cipher-lists.ts'
-import { deviceSignatureHolds, isSecurityKey } from './security-key.ts'
+import { parseCipherLists } from './cipher-lists.ts'
+import { isSecurityKey, verifyDeviceSignature } from './security-key.ts'
 import { wire } from './wire.ts'
 
 /**
@@ -13,11 +13,11 @@ import { wire } from './wire.ts'
  * windows and closes a channel where only one direction ended, so the gateway makes connections and channels itself.
  * Every reach into the package is in this file; the version is pinned, and the tests with OpenSSH hold it to its word.
  */
-const load = createRequire(import.meta.url)
-const { IncomingClient } = load('ssh2/lib/server.js') as { IncomingClient: IncomingConstructor }
-const { KexInit } = load('ssh2/lib/protocol/kex.js') as { KexInit: new (lists: object) => object }
-const { bindingAvailable } = load('ssh2/lib/protocol/crypto.js') as { bindingAvailable: boolean }
-const { parseKey } = load('ssh2/lib/protocol/keyParser.js') as { parseKey(text: string): unknown }
+const requireModule = createRequire(import.meta.url)
+const { IncomingClient } = requireModule('ssh2/lib/server.js') as { IncomingClient: IncomingConstructor }
+const { KexInit } = requireModule('ssh2/lib/protocol/kex.js') as { KexInit: new (lists: object) => object }
+const { bindingAvailable } = requireModule('ssh2/lib/protocol/crypto.js') as { bindingAvailable: boolean }
+const { parseKey } = requireModule('ssh2/lib/protocol/keyParser.js') as { parseKey(text: string): unknown }
 
 /** A key the server proves itself with, in the shape the package asks for. */
 export interface HostKey {
@@ -56,17 +56,17 @@ export interface SessionChannel extends Duplex {
   exit(status: number): void
 }
 
-type Answer = ((value?: number) => void) | undefined
+type Reply = ((value?: number) => void) | undefined
 
 /** A session channel before anything runs in it. */
 export interface SessionRequests {
-  on(event: 'pty' | 'window-change', heard: (accept: Answer, reject: Answer) => void): this
-  on(event: 'shell', heard: (accept: () => SessionChannel | undefined, reject: Answer) => void): this
+  on(event: 'pty' | 'window-change', listener: (accept: Reply, reject: Reply) => void): this
+  on(event: 'shell', listener: (accept: () => SessionChannel | undefined, reject: Reply) => void): this
   on(
     event: 'exec',
-    heard: (accept: () => SessionChannel | undefined, reject: Answer, info: { command: string }) => void,
+    listener: (accept: () => SessionChannel | undefined, reject: Reply, info: { command: string }) => void,
   ): this
-  on(event: 'close', heard: () => void): this
+  on(event: 'close', listener: () => void): this
 }
 
 interface ClientEvents {
@@ -75,13 +75,13 @@ interface ClientEvents {
   rekey(): void
   error(error: Error): void
   close(): void
-  request(accept: Answer, reject: Answer, name: string, info: ForwardTarget): void
+  request(accept: Reply, reject: Reply, name: string, info: ForwardTarget): void
   session(accept: () => SessionRequests | undefined, reject: () => void): void
 }
 
 /** The connection of one client. */
 export interface IncomingClient extends EventEmitter {
-  on<E extends keyof ClientEvents>(event: E, heard: ClientEvents[E]): this
+  on<E extends keyof ClientEvents>(event: E, listener: ClientEvents[E]): this
   /** Says goodbye and half-closes. */
   end(): void
   readonly _protocol: Protocol
@@ -113,7 +113,7 @@ export interface Protocol {
   /** Replaced by each key exchange. */
   readonly _cipher: { encrypt(packet: Buffer): void }
   /** Takes the pieces of encrypted packets; each cipher remembers the one of its time. */
-  _onWrite(piece: Uint8Array): void
+  _onWrite(chunk: Uint8Array): void
 }
 
 /** Makes packets that leave room for what the cipher adds. */
@@ -144,18 +144,18 @@ type IncomingConstructor = new (
   ident: Buffer,
   offer: object,
   debug: undefined,
-  server: { emit(event: 'connection', client: IncomingClient, info: { header: Header }): boolean },
+  server: { emit(event: 'connection', client: IncomingClient, info: { header: ClientIdent }): boolean },
   settings: { keepaliveInterval: number; keepaliveCountMax: number },
 ) => IncomingClient
 
 /** How a client introduced itself. */
-export interface Header {
+export interface ClientIdent {
   readonly versions: { readonly software: string }
   readonly comments?: string | undefined
 }
 
 /** The algorithms a server offers, in its order of preference. */
-export interface Offer {
+export interface AlgorithmOffer {
   readonly kex: readonly string[]
   readonly hostKeys: readonly string[]
   /** Those for a client that lists these, and for one that does not say. */
@@ -166,17 +166,17 @@ export interface Offer {
 const IDENT = Buffer.from('Adit')
 
 /** The gateway counts silence itself; the package's own timer is put off for as long as timers go. */
-const NEVER = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Begins to speak SSH on a socket. `hostKeys` is asked when it has to prove itself, first and at each new key exchange. */
 export function speakSsh(
   socket: Socket,
-  offer: Offer,
+  offer: AlgorithmOffer,
   hostKeys: (client: () => IncomingClient) => Readonly<Record<string, HostKey>>,
-  onHeader: (header: Header) => void,
+  onHeader: (header: ClientIdent) => void,
 ): IncomingClient {
   const server = {
-    emit(_event: 'connection', _client: IncomingClient, { header }: { header: Header }) {
+    emit(_event: 'connection', _client: IncomingClient, { header }: { header: ClientIdent }) {
       onHeader(header)
       return true
     },
@@ -188,10 +188,10 @@ export function speakSsh(
     kexInit(offer, [], []),
     undefined,
     server,
-    { keepaliveInterval: NEVER, keepaliveCountMax: 1 },
+    { keepaliveInterval: MAX_TIMER_MS, keepaliveCountMax: 1 },
   )
-  hearFirst(client._protocol, socket, offer)
-  if (!bindingAvailable) giveMemoryBack(client, socket)
+  deferKexInit(client._protocol, socket, offer)
+  if (!bindingAvailable) detachAfterUse(client, socket)
   return client
 }
 
@@ -209,7 +209,7 @@ export function sendBanner({ _protocol: protocol }: IncomingClient, text: string
   protocol._cipher.encrypt(write.finalize(packet))
 }
 
-function kexInit(offer: Offer, toServer: readonly string[], toClient: readonly string[]): object {
+function kexInit(offer: AlgorithmOffer, toServer: readonly string[], toClient: readonly string[]): object {
   const direction = (listed: readonly string[]) => ({
     cipher: [...offer.ciphers(listed)],
     mac: [...offer.macs],
@@ -226,47 +226,47 @@ function kexInit(offer: Offer, toServer: readonly string[], toClient: readonly s
 }
 
 /** The clients known send their lists at once. One that waits for ours gets them after this time. */
-const LISTS_EXPECTED_MS = 1000
+const KEXINIT_TIMEOUT_MS = 1000
 
 /** Keeps the library from making its offer before the client's lists are there, so that the offer can fit them. */
-function hearFirst(protocol: Protocol, socket: Socket, offer: Offer): void {
-  const held = new ByteQueue()
-  const goOn = (): void => {
-    clearTimeout(late)
+function deferKexInit(protocol: Protocol, socket: Socket, offer: AlgorithmOffer): void {
+  const received = new ByteQueue()
+  const resume = (): void => {
+    clearTimeout(timer)
     delete protocol.parse
   }
-  const hear = (bytes: Buffer, from: number, to: number): void => {
-    held.push(bytes.subarray(from, to))
-    const lists = readCipherLists(held.bytes)
+  const readKexInit = (bytes: Buffer, from: number, to: number): void => {
+    received.push(bytes.subarray(from, to))
+    const lists = parseCipherLists(received.bytes)
     if (lists === 'incomplete') return
     if (lists !== undefined) protocol._offer = kexInit(offer, lists.toServer, lists.toClient)
-    goOn()
-    const heard = held.take()
-    protocol.parse?.(heard, 0, heard.length)
+    resume()
+    const buffered = received.take()
+    protocol.parse?.(buffered, 0, buffered.length)
   }
-  const late = setTimeout(() => {
+  const timer = setTimeout(() => {
     // The library puts its own there when the connection is over.
-    if (protocol.parse !== hear) return
-    goOn()
-    if (held.length > 0) socket.unshift(held.take())
-  }, LISTS_EXPECTED_MS)
-  late.unref()
-  protocol.parse = hear
+    if (protocol.parse !== readKexInit) return
+    resume()
+    if (received.length > 0) socket.unshift(received.take())
+  }, KEXINIT_TIMEOUT_MS)
+  timer.unref()
+  protocol.parse = readKexInit
 }
 
 /** Pieces up to this size are parts of a larger one, as the length of a packet, or not worth the effort. */
-const SMALL = 64
+const MIN_DETACH_BYTES = 64
 
 /**
  * Gives the memory of bulk packets back as soon as they have been encrypted, written or read. Not for the package's own
  * native ciphers, which work in the memory they are given.
  */
-function giveMemoryBack(client: IncomingClient, socket: Socket): void {
+function detachAfterUse(client: IncomingClient, socket: Socket): void {
   const protocol = client._protocol
-  protocol._onWrite = (piece) => {
+  protocol._onWrite = (chunk) => {
     if (!socket.writable) return
-    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
-    if (bytes.length <= SMALL) socket.write(Buffer.from(bytes))
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    if (bytes.length <= MIN_DETACH_BYTES) socket.write(Buffer.from(bytes))
     else socket.write(bytes, () => releasePiece(bytes))
   }
   let first = true
@@ -289,14 +289,14 @@ function giveMemoryBack(client: IncomingClient, socket: Socket): void {
 }
 
 /** Whether the signature over the data was made with the key; false as well for keys and algorithms that are not taken. */
-export function signatureHolds(
+export function verifySignature(
   key: Buffer,
   algorithm: string,
   hash: string | undefined,
   data: Buffer,
   signature: Buffer,
 ): boolean {
-  if (isSecurityKey(algorithm)) return deviceSignatureHolds(key, algorithm, data, signature)
+  if (isSecurityKey(algorithm)) return verifyDeviceSignature(key, algorithm, data, signature)
   const parsed = parseKey(`${algorithm} ${key.toString('base64')}`)
   if (parsed instanceof Error || typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return false

@@ -10,7 +10,7 @@ import { Secret } from '../../base/secret.ts'
 import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
 import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
 import { createBinder } from '../bind.ts'
-import type { ReservedNames } from '../name-rules.ts'
+import type { Reservations } from '../name-rules.ts'
 import { createNameWatch, type NameWatch } from '../name-watch.ts'
 import type { PublicAddress } from '../public-url.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
@@ -46,7 +46,7 @@ export interface PlatformOptions {
   port?: number
   resumeKey?: Buffer
   /** Credentials and reservations of a server that was there before. */
-  before?: Platform
+  previous?: Platform
 }
 
 export const TOKEN = `${'a'.repeat(27)}_${'0'.repeat(43)}`
@@ -58,9 +58,9 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   const { caPem } = await testCa
   const context = createSecureContext(await identityOf)
   const credentials: Platform['credentials'] =
-    options.before?.credentials ??
+    options.previous?.credentials ??
     new Map([[TOKEN, { accountId: 'ac_1', credentialId: 'cr_1', ownerId: 'usr_1', acl: [] }]])
-  const reservations: Platform['reservations'] = options.before?.reservations ?? new Map()
+  const reservations: Platform['reservations'] = options.previous?.reservations ?? new Map()
   const edges = new Set<string>()
   const openPorts = new Set<number>()
   const events: LiveEvent[] = []
@@ -73,7 +73,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     ...options.registry,
   })
   const names = createNames(reservations, edges)
-  const nameWatch = createNameWatch({ registry, names, log: silentLog, againMs: 200 })
+  const nameWatch = createNameWatch({ registry, names, log: silentLog, recheckMs: 200 })
   const address = {
     domain: 'adit.test',
     httpPort: 80,
@@ -170,7 +170,7 @@ function createPorts(open: Set<number>): PublicPorts {
   }
 }
 
-function createNames(reservations: Platform['reservations'], edges: Set<string>): ReservedNames {
+function createNames(reservations: Platform['reservations'], edges: Set<string>): Reservations {
   return {
     isPlatformName: (host) => isWithin(host, 'idp.adit.test'),
     async domain(host) {

@@ -42,9 +42,9 @@ function publicParts(key: KeyObject): (string | Buffer)[] {
 function numbers(message: Buffer, key: KeyObject): Buffer {
   const raw = sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' })
   const shortest = (bytes: Buffer) => {
-    const from = bytes.findIndex((byte) => byte !== 0)
-    const rest = bytes.subarray(from)
-    return rest[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), rest]) : rest
+    const start = bytes.findIndex((byte) => byte !== 0)
+    const trimmed = bytes.subarray(start)
+    return trimmed[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), trimmed]) : trimmed
   }
   return wire(shortest(raw.subarray(0, 32)), shortest(raw.subarray(32)))
 }
