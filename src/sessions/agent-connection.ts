@@ -43,25 +43,25 @@ import type { Registry } from './registry.ts'
 import type { ResumeTokens } from './resume.ts'
 import type { Visitor } from './tunnel.ts'
 
-/** What a connection needs of the server around it. */
+/** Dependencies and limits of an agent connection. */
 export interface AgentConnectionOptions {
   registry: Registry
   binder: Binder
   resume: ResumeTokens
-  /** Who holds this token; undefined when nobody does. */
+  /** The principal of the token; undefined for an unknown token. */
   authenticate(token: string): Promise<TunnelPrincipal | undefined>
-  /** The name the agent dialled. */
+  /** The SNI name the agent dialled. */
   serverName?: string | undefined
-  /** The address of ours it reached. */
+  /** The local address of the connection. */
   serverIp: string
-  /** The account whose agent ingress has this name; only its agents may come through it. */
+  /** The account that owns the agent ingress with this name; only its agents may use it. */
   ingressAccount?(serverName: string): string | undefined
-  /** Whether the account lets agents connect from this address. */
+  /** Whether the account's IP restrictions admit agents from this address. */
   admits?(accountId: string, ip: string): boolean
-  /** What agents show people about the account. */
+  /** Account details that agents display. */
   describeAccount?(accountId: string): Promise<{ name: string; plan: string; banner: string }>
   region: string
-  /** Where agents reach the nodes of this platform. */
+  /** Agent addresses of all nodes. */
   connectAddresses?(): readonly string[]
   serverVersion: string
   log: Logger
@@ -69,17 +69,16 @@ export interface AgentConnectionOptions {
   pool: BufferPool
   /** Charged for the bytes of unfinished messages. */
   budget: ByteBudget
-  /** How long a message may take to arrive. */
+  /** How long an incomplete message may stay pending. */
   messageTimeoutMs?: number | undefined
-  /** Shorter heartbeats than 1 s are refused, and 3 s are added to the allowed silence; tests want less. */
+  /** The shortest accepted heartbeat, and the slack added to the silence timeout; for tests. */
   heartbeat?: { minMs: number; slackMs: number }
-  /** How long the agent may take to give a sign of life when its name is asked for. */
+  /** How long the agent may take to answer a probe. */
   probeTimeoutMs?: number
-  /** How long the check of a token is put off now. */
+  /** Delay before a token is checked, for addresses with failed logins. */
   authDelayMs(): number
-  /** Takes a place for a session of the account; false when it may hold no more. */
+  /** Admits a session of the account; false when it has reached its limit. */
   admitSession(accountId: string): boolean
-  /** The token was nobody's. */
   onAuthFailure(): void
   onAuthenticated(): void
   onClose(): void
@@ -93,20 +92,20 @@ const MIN_HEARTBEAT_MS = 1000
 const DEFAULT_HEARTBEAT_INTERVAL_NS = 10e9
 const DEFAULT_HEARTBEAT_TOLERANCE_NS = 15e9
 
-/** However patient an agent claims to be, its names are not held by silence for longer. */
+/** Upper limit of the silence timeout, whatever the agent asks for: a dead agent must not hold its names longer. */
 const MAX_SILENCE_MS = 300_000
 
-/** Time for a refused agent to read why, before the connection is closed under it. */
+/** Time for a rejected agent to read the error before the connection closes. */
 const REJECT_LINGER_MS = 1000
 
-/** Refusals of the ACL: an agent that merely comes back must not lose all its tunnels for one that is now forbidden. */
+/** Errors of the ACL: a reconnecting agent must not lose all its tunnels because one is now forbidden. */
 const ACL_ERRORS = new Set<number | undefined>([
   refusals.name_forbidden.number,
   refusals.address_forbidden.number,
   refusals.random_address_forbidden.number,
 ])
 
-const PROBE_FAILED_REASON = 'The agent gave no sign of life when its name was asked for.'
+const PROBE_FAILED_REASON = 'The agent did not answer a probe.'
 
 const EDGE_TYPES: Record<Visitor['via'], string> = {
   endpoint: '0',
@@ -115,7 +114,7 @@ const EDGE_TYPES: Record<Visitor['via'], string> = {
   'https-edge': '3',
 }
 
-/** Who an authenticated connection belongs to. */
+/** The principal of an authenticated connection, and what its Auth message said. */
 interface Identity {
   principal: TunnelPrincipal
   clientId: string
@@ -124,7 +123,7 @@ interface Identity {
   startedAt: number
 }
 
-/** One agent's connection, from its first byte: answers its calls and, once it is known, is its session. */
+/** One agent connection from its first byte: serves its RPCs and, once authenticated, is its session. */
 export class AgentConnection implements LiveSession {
   readonly id: string
   readonly ip: string
@@ -146,7 +145,7 @@ export class AgentConnection implements LiveSession {
       onCall: (type, message) => this.#dispatch(type, message),
       onClose: (error) => this.#onClosed(error),
       onStreamsClosed: (count) => this.#streams?.onStreamsClosed(count),
-      onBug: (error) => options.log.error({ err: error, session: this.id }, 'agent session made a mistake'),
+      onBug: (error) => options.log.error({ err: error, session: this.id }, 'agent session failed'),
       clock: options.clock,
       pool: options.pool,
       budget: options.budget,
@@ -262,7 +261,7 @@ export class AgentConnection implements LiveSession {
   async #probeOnce(): Promise<ProbeOutcome> {
     if (await this.#session.probe(this.#options.probeTimeoutMs ?? PROBE_TIMEOUT_MS)) return 'alive'
     const error = new MuxError(ErrorCode.PeerEof, PROBE_FAILED_REASON)
-    // Here rather than when the connection has closed: whoever asked claims the names next.
+    // Removed here, not when the connection closes: the caller claims the names next.
     this.#options.registry.removeSession(this, 'lost', PROBE_FAILED_REASON)
     this.destroy(error)
     return 'gone'
@@ -295,7 +294,7 @@ export class AgentConnection implements LiveSession {
     try {
       return await this.#authenticate(decode(AuthRequest, message, 'auth_undecodable'))
     } catch (error) {
-      // An SDK cannot read a refusal without the fields of a success; and it must be able to read it before the end.
+      // SDKs cannot decode an error without the fields of a success, and need time to read it before the close.
       const text = this.#errorText(error)
       setTimeout(() => {
         if (this.#identity === undefined) this.#session.close(ErrorCode.NoError, 'authentication failed')
@@ -365,7 +364,7 @@ export class AgentConnection implements LiveSession {
         PlanName: account?.plan ?? '',
         Banner: account?.banner ?? '',
         AgentSessionID: this.id,
-        // Other agents would open one more connection to each of them.
+        // Other agents would open a connection to each address.
         ConnectAddresses: firstParty ? this.#connectAddresses() : [],
       },
     }
@@ -376,7 +375,7 @@ export class AgentConnection implements LiveSession {
     return (connectAddresses?.() ?? []).map((ServerAddr) => ({ Region: region, ServerAddr }))
   }
 
-  /** Time without a word after which the agent counts as dead. */
+  /** Silence after which the agent counts as dead. */
   #allowedSilence({ HeartbeatInterval, HeartbeatTolerance }: Extra): number {
     const { minMs, slackMs } = this.#options.heartbeat ?? {
       minMs: MIN_HEARTBEAT_MS,
@@ -398,7 +397,7 @@ export class AgentConnection implements LiveSession {
       const response = await this.#bindOrAcceptUnrouted(request)
       return { ...response, Opts: responseOpts(proto, requested, response.URL), Error: '' }
     } catch (error) {
-      // As with Auth: the fields of a success have to be there.
+      // As for Auth: SDKs require the fields of a success.
       return {
         Id: '',
         URL: '',
@@ -426,7 +425,7 @@ export class AgentConnection implements LiveSession {
       const URL = resume.verifyBindToken(Token, this.credentialId)
       const forgivable = error instanceof Refusal && ACL_ERRORS.has(error.number)
       if (!forgivable || !request.Id || URL === undefined) throw error
-      // Refusing a repeated bind would keep the agent from coming back at all, so it is accepted and not routed.
+      // An error would keep the agent from reconnecting at all, so a repeated bind is accepted but not routed.
       return { Id: request.Id, URL, Proto: request.Proto, Extra: { Token, TunnelID: '' } }
     }
   }
@@ -490,7 +489,7 @@ export class AgentConnection implements LiveSession {
 
   #onClosed(error: Error | undefined): void {
     this.#streams?.close(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is over.'))
-    // Goodbye is said with GOAWAY; after anything else, and after a restart, the agent will want its names back.
+    // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
     const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
     const cause = orderly && !this.#restarting ? 'orderly' : 'lost'
     const reason = orderly ? undefined : error.message

@@ -40,12 +40,12 @@ async function agentAt(
   return session
 }
 
-/** What the sessions that have ended, ended of. */
+/** The errors of all stopped sessions. */
 function stopsOf(platform: Platform): (string | undefined)[] {
   return platform.events.flatMap((event) => (event.what === 'session_stopped' ? [event.error] : []))
 }
 
-/** A connected mux that has said nothing yet. */
+/** A connected mux session before Auth. */
 async function rawAgent(
   t: TestContext,
   platform: Platform,
@@ -61,7 +61,7 @@ async function rawAgent(
   return { mux, closed }
 }
 
-test('an agent is welcomed with everything it may want to show or keep', async (t) => {
+test('the Auth response carries everything an agent displays or stores', async (t) => {
   const platform = await startPlatform(t, {
     gateway: { describeAccount: async (id) => ({ name: `account ${id}`, plan: 'free', banner: 'Hello!' }) },
   })
@@ -92,7 +92,7 @@ test('an agent is welcomed with everything it may want to show or keep', async (
   )
 })
 
-test('only our own agent is told where the nodes are: others would open a connection to each', async (t) => {
+test('only the adit agent gets the addresses of all nodes: others would open a connection to each', async (t) => {
   const connectAddresses = () => ['one.example.com:4443', 'two.example.com:4443']
   const platform = await startPlatform(t, { gateway: { connectAddresses } })
 
@@ -106,7 +106,7 @@ test('only our own agent is told where the nodes are: others would open a connec
   assert.deepEqual(other.welcome.Extra.ConnectAddresses, [])
 })
 
-test('an account may hold as many sessions as are free, so that others still get in', async (t) => {
+test('an account may hold as many sessions as are free, so that other accounts still get in', async (t) => {
   const sessions = new Admission({ total: 4 })
   const platform = await startPlatform(t, { gateway: { sessions } })
   const other = `${'b'.repeat(27)}_${'1'.repeat(43)}`
@@ -126,11 +126,11 @@ test('an account may hold as many sessions as are free, so that others still get
     const release = sessions.take('ac_1')
     release?.()
     return release !== undefined
-  }, 'the place is free again')
+  }, 'the admission is released')
   await platform.agent(t)
 })
 
-test('an agent that comes back has a higher fence each time, whatever the clock says', async (t) => {
+test('a reconnecting agent gets a higher fence each time, whatever the clock says', async (t) => {
   const platform = await startPlatform(t)
   const fences: number[] = []
   let identity = agentIdentity()
@@ -158,14 +158,14 @@ test('before Auth an agent gets the region and nothing else', async (t) => {
   assert.match(String(unknown.Error), /not authenticated/)
 })
 
-const refusedTokens: [what: string, token: string, code: RegExp][] = [
+const rejectedTokens: [what: string, token: string, code: RegExp][] = [
   ['a malformed token', 'nonsense', /ERR_NGROK_105/],
   ['no token', '', /ERR_NGROK_105/],
   ['an unknown token', TOKEN.replaceAll('a', 'b'), /ERR_NGROK_107/],
 ]
 
-for (const [what, Authtoken, code] of refusedTokens) {
-  test(`${what} is refused in a form every SDK can read, then the connection ends`, async (t) => {
+for (const [what, Authtoken, code] of rejectedTokens) {
+  test(`${what} is rejected in a form every SDK can decode, then the connection closes`, async (t) => {
     const platform = await startPlatform(t)
     const { mux, closed } = await rawAgent(t, platform)
 
@@ -180,7 +180,7 @@ for (const [what, Authtoken, code] of refusedTokens) {
   })
 }
 
-test('an Auth that asks too much is refused by number', async (t) => {
+test('an Auth that exceeds a limit is rejected with its number', async (t) => {
   const platform = await startPlatform(t)
   const extra = (fields: object) => ({ Version: ['3'], ClientId: '', Extra: { Authtoken: TOKEN, ...fields } })
   const cases: [message: object, code: RegExp][] = [
@@ -198,7 +198,7 @@ test('an Auth that asks too much is refused by number', async (t) => {
   }
 })
 
-test('an authentication that cannot be checked is not a refusal of the token', async (t) => {
+test('a failing authentication backend does not reject the token', async (t) => {
   const platform = await startPlatform(t, {
     gateway: { authenticate: () => Promise.reject(new Error('the database is away')) },
   })
@@ -226,7 +226,7 @@ test('a connection that does not finish its handshake in time is closed', async 
   assert.ok(socket.destroyed)
 })
 
-test('bytes that are no TLS, and connections reset half-way, hurt nobody', async (t) => {
+test('bytes that are not TLS, and connections reset during the handshake, affect no other connection', async (t) => {
   const platform = await startPlatform(t)
   const hellos = [
     'GET / HTTP/1.1\r\n\r\n',
@@ -247,7 +247,7 @@ test('bytes that are no TLS, and connections reset half-way, hurt nobody', async
   assert.ok((await platform.agent(t)).welcome.ClientId)
 })
 
-test('one source may hold so many unknown connections; known agents do not count', async (t) => {
+test('unauthenticated connections per client are limited; authenticated agents do not count', async (t) => {
   const platform = await startPlatform(t, { gateway: { limits: { unauthenticatedPerClient: 2 } } })
   await rawAgent(t, platform)
   await platform.agent(t)
@@ -262,7 +262,7 @@ test('one source may hold so many unknown connections; known agents do not count
   assert.equal(platform.registry.sessionsOf('ac_1').length, 2)
 })
 
-/** Tries to log in with a token that nobody has; undefined when not even that was possible. */
+/** Tries to log in with an unknown token; undefined when the connection was rejected. */
 async function guess(t: TestContext, platform: Platform): Promise<string | undefined> {
   try {
     const { mux } = await rawAgent(t, platform)
@@ -275,22 +275,22 @@ async function guess(t: TestContext, platform: Platform): Promise<string | undef
 
 const strict = { perFailureMs: 10_000, blockThresholdMs: 30_000, maxMs: 60_000 }
 
-test('a source that keeps guessing tokens is refused until its time has passed', async (t) => {
+test('a client that keeps guessing tokens is rejected until its penalty has passed', async (t) => {
   let now = 0
   const clock = { now: () => Date.now(), monotonic: () => now }
   const platform = await startPlatform(t, { gateway: { authThrottle: strict, clock } })
 
   for (let guesses = 0; guesses < 3; guesses++) assert.match((await guess(t, platform)) ?? '', /NGROK_105/)
-  const refused = await guess(t, platform)
+  const blocked = await guess(t, platform)
   now = 29_000
-  const stillRefused = await guess(t, platform)
+  const stillBlocked = await guess(t, platform)
   now = 31_000
 
-  assert.deepEqual([refused, stillRefused], [undefined, undefined])
+  assert.deepEqual([blocked, stillBlocked], [undefined, undefined])
   assert.ok((await platform.agent(t)).welcome.ClientId)
 })
 
-test('agents get in from where others guess tokens, as long as one of them is connected', async (t) => {
+test('agents get in from a blocked address while one of them is connected from it', async (t) => {
   const platform = await startPlatform(t, { gateway: { authThrottle: strict, limits: { authDelayMs: 50 } } })
   const first = await platform.agent(t)
 
@@ -300,15 +300,15 @@ test('agents get in from where others guess tokens, as long as one of them is co
   const took = performance.now() - from
   first.close()
   second.close()
-  await eventually(() => platform.gateway.connections === 0, 'they are gone')
+  await eventually(() => platform.gateway.connections === 0, 'no connections')
   const alone = await guess(t, platform)
 
   assert.ok(second.welcome.ClientId)
-  assert.ok(took >= 50, `held back, but it took ${took} ms`)
+  assert.ok(took >= 50, `delayed, but it took ${took} ms`)
   assert.equal(alone, undefined)
 })
 
-test('an agent behind a dead link gets its name back at once, and the ghost goes', async (t) => {
+test('an agent behind a dead link gets its name back at once, and the stale session is closed', async (t) => {
   const platform = await startPlatform(t, { gateway: quick })
   const relay = await startRelay(t, platform.port)
   const heartbeat = { intervalMs: 300, toleranceMs: 700 }
@@ -331,11 +331,11 @@ test('an agent behind a dead link gets its name back at once, and the ghost goes
   assert.equal(again.Id, bound.Id)
   assert.equal(back.welcome.ClientId, old.welcome.ClientId)
   assert.notEqual(tunnel.sessionId, stale.sessionId)
-  await eventually(() => platform.registry.sessionsOf('ac_1').length === 1, 'the end of the ghost')
+  await eventually(() => platform.registry.sessionsOf('ac_1').length === 1, 'the end of the stale session')
   assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
 })
 
-test('both sides notice a dead link within interval and tolerance', async (t) => {
+test('both sides detect a dead link within interval and tolerance', async (t) => {
   const platform = await startPlatform(t, { gateway: quick })
   const relay = await startRelay(t, platform.port)
   let lost: Error | undefined
@@ -356,7 +356,7 @@ test('both sides notice a dead link within interval and tolerance', async (t) =>
   assert.ok(took >= 100 && took < 3000, `${took} ms`)
 })
 
-test('an agent that has fallen silent keeps its name for a while, as one whose connection broke does', async (t) => {
+test('a silent agent’s names enter a grace period, as after a broken connection', async (t) => {
   const platform = await startPlatform(t, { gateway: quick })
   const relay = await startRelay(t, platform.port)
   const old = await agentAt(t, platform, relay.port, { heartbeat: { intervalMs: 50, toleranceMs: 100 } })
@@ -376,7 +376,7 @@ test('an agent that has fallen silent keeps its name for a while, as one whose c
   await assert.rejects(other.bind({ Proto: 'https', Opts: { Subdomain: 'a' } }), { number: 334 })
 })
 
-test('a client id without its cookie takes nothing from anybody', async (t) => {
+test('a client id without its cookie takes over nothing', async (t) => {
   const platform = await startPlatform(t)
   const owner = await platform.agent(t)
   await owner.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
@@ -401,7 +401,7 @@ test('a client id without its cookie takes nothing from anybody', async (t) => {
   }
 })
 
-test('after a restart of the server an agent gets back what was chosen for it', async (t) => {
+test('after a server restart an agent gets back the addresses assigned to it', async (t) => {
   const resumeKey = Buffer.alloc(32, 7)
   const first = await startPlatform(t, { resumeKey })
   const agent = await first.agent(t)
@@ -432,7 +432,7 @@ test('after a restart of the server an agent gets back what was chosen for it', 
   await assert.rejects(stranger.bind({ Proto: 'tcp', Opts: port.Opts }), { number: 307 })
 })
 
-test('a lost agent keeps its names for its credential; one that says goodbye does not', async (t) => {
+test('the names of a lost agent get a grace period; after GOAWAY they do not', async (t) => {
   const platform = await startPlatform(t)
   const other = TOKEN.replaceAll('a', 'c')
   platform.credentials.set(other, { accountId: 'ac_2', credentialId: 'cr_2', ownerId: 'usr_2', acl: [] })
@@ -452,7 +452,7 @@ test('a lost agent keeps its names for its credential; one that says goodbye doe
   await back.bind({ Proto: 'https', Opts: { Subdomain: 'lost' } })
 })
 
-test('a session tells what its agent is and where it connected to', async (t) => {
+test('a session reports its agent and where it connected', async (t) => {
   const platform = await startPlatform(t)
   const agent = await connectAgentSession({
     ...{ host: 'localhost', servername: 'localhost', port: platform.port, ca: platform.caPem },
@@ -494,7 +494,7 @@ test('deleting a credential ends its sessions with the reason', async (t) => {
   assert.deepEqual(stopsOf(platform), ['The credential was deleted.'])
 })
 
-test('the end of a session says why, unless the agent said goodbye', async (t) => {
+test('the end of a session has a reason unless the agent sent GOAWAY', async (t) => {
   const platform = await startPlatform(t)
   const polite = await platform.agent(t)
   polite.close()
@@ -508,7 +508,7 @@ test('the end of a session says why, unless the agent said goodbye', async (t) =
   assert.match(why!, /connection/)
 })
 
-test('a tunnel that new rules forbid is stopped; when its agent comes back, the others come back with it', async (t) => {
+test('a tunnel that new rules forbid is stopped; when its agent reconnects, its other tunnels resume', async (t) => {
   const platform = await startPlatform(t)
   const stopped: string[] = []
   const agent = await platform.agent(t, {
@@ -536,7 +536,7 @@ test('a tunnel that new rules forbid is stopped; when its agent comes back, the 
   await agent.unbind(bad.Id)
 })
 
-test('commands reach the agent, and every way they can fail is told apart', async (t) => {
+test('commands reach the agent, and each kind of failure is reported as such', async (t) => {
   const platform = await startPlatform(t)
   const commands: string[] = []
   await platform.agent(t, {
@@ -565,7 +565,7 @@ test('commands reach the agent, and every way they can fail is told apart', asyn
   ])
 })
 
-test('an agent that named no capabilities is too old for commands', async (t) => {
+test('an agent that reports no capabilities is too old for commands', async (t) => {
   const platform = await startPlatform(t)
   const { mux } = await rawAgent(t, platform)
   await call(mux, 0, { Version: ['3'], ClientId: '', Extra: { AuthToken: TOKEN } }, 2000)
@@ -580,7 +580,7 @@ test('an agent that named no capabilities is too old for commands', async (t) =>
   })
 })
 
-test('unbinding twice, or what never was, is a success', async (t) => {
+test('unbinding twice, or an unknown id, succeeds', async (t) => {
   const platform = await startPlatform(t)
   const agent = await platform.agent(t)
   const bound = await agent.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
@@ -592,7 +592,7 @@ test('unbinding twice, or what never was, is a success', async (t) => {
   assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
 })
 
-test('an agent changes what people read about its own tunnels, and of no others', async (t) => {
+test('an agent patches the metadata of its own tunnels only', async (t) => {
   const platform = await startPlatform(t)
   const agent = await platform.agent(t)
   const bound = await agent.bind({
@@ -614,7 +614,7 @@ test('an agent changes what people read about its own tunnels, and of no others'
   await assert.rejects(agent.patchTunnelState({ TunnelId, Metadata: 'x'.repeat(4097) }), /4096 bytes/)
 })
 
-test('closing the gateway tells every agent and lets the port go', async (t) => {
+test('closing the gateway notifies every agent and releases the port', async (t) => {
   const platform = await startPlatform(t)
   const reasons: string[] = []
   await platform.agent(t, { onClose: (error) => reasons.push(error?.message ?? '') })
@@ -629,7 +629,7 @@ test('closing the gateway tells every agent and lets the port go', async (t) => 
   assert.equal(platform.gateway.connections, 0)
 })
 
-test('a visitor’s stream says who it is for and from whom', async (t) => {
+test('a proxied stream carries its bind id and the client’s address', async (t) => {
   const platform = await startPlatform(t)
   const headers: object[] = []
   const firsts: string[] = []

@@ -26,29 +26,29 @@ export interface AgentGatewayOptions
     | 'serverName'
     | 'serverIp'
   > {
-  /** The certificate for agents that dialled an address, or a name nobody has one for. */
+  /** The default certificate: for agents without SNI, or with a name that has no certificate. */
   secureContext(): SecureContext | undefined
-  /** The certificate for a server name; undefined when there is none of its own. */
+  /** The certificate for a server name, if it has its own. */
   namedContext?(serverName: string): Promise<SecureContext | undefined>
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
-  /** The places of all sessions that are logged in, held by accounts; the SSH gateway has the same. */
+  /** Admission of authenticated sessions by account, shared with the SSH gateway. */
   sessions: Admission
   limits?: Partial<GatewayLimits>
-  /** Addresses that many agents come from, as those of a load balancer. */
+  /** Addresses shared by many agents, such as a load balancer's. */
   isShared?: ((ip: string) => boolean) | undefined
   authThrottle?: AuthThrottleSettings
 }
 
-/** What connections may take before they are known. */
+/** Limits of unauthenticated connections. */
 export interface GatewayLimits {
   handshakeTimeoutMs: number
   authTimeoutMs: number
   unauthenticatedPerClient: number
   unauthenticated: number
-  /** How long each login takes from where others keep failing, though agents are connected from there. */
+  /** Delay of each login from a blocked address that also has authenticated agents. */
   authDelayMs: number
-  /** What unfinished messages may take. */
+  /** Memory for incomplete messages. */
   messageBytes: ByteLimits
 }
 
@@ -61,16 +61,16 @@ const LIMITS: GatewayLimits = {
   messageBytes: { perConnection: 1024 * 1024, perSource: 16 * 1024 * 1024, total: 64 * 1024 * 1024 },
 }
 
-/** Where agents connect. */
+/** The listener for agents. */
 export interface AgentGateway {
   listen(port: number, host: string): Promise<AddressInfo>
-  /** Agents connected now, known or not. */
+  /** Open connections, authenticated or not. */
   readonly connections: number
-  /** Stops listening and says goodbye to every agent; they come back to whoever listens next. */
+  /** Stops listening and sends GOAWAY to every agent, which then reconnects elsewhere. */
   close(): Promise<void>
 }
 
-/** Starts nothing by itself: call `listen`. */
+/** Creates the gateway; `listen` starts it. */
 export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
@@ -95,7 +95,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       return
     }
     const ip = ends.remoteAddress
-    // Agents behind the address of one that keeps failing must get in, if only slowly.
+    // Agents that share an address with a failing client must still get in, if slowly.
     const blocked = throttle.isBlocked(ip) && !authenticated.has(sourceOf(ip))
     const release = blocked ? undefined : admission.takeSource(ip)
     raw.on('error', () => {})
@@ -127,7 +127,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       secureContext,
       SNICallback(serverName, callback) {
         const named = options.namedContext?.(serverName.toLowerCase()) ?? Promise.resolve(undefined)
-        // Thrown from here, an error would end the process.
+        // An error thrown from this callback would end the process.
         named.then(
           (context) => callback(null, context ?? secureContext),
           (error: Error) => callback(error),
@@ -154,7 +154,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       onAuthFailure: () => throttle.recordFailure(ip),
       admitSession(accountId) {
         const release = options.sessions.take(accountId)
-        // Until its descriptor is free, whatever becomes of the session.
+        // Held until the file descriptor is free, whatever happens to the session.
         if (release !== undefined) socket.once('close', release)
         return release !== undefined
       },

@@ -1,9 +1,9 @@
 import type { AuthRequest } from '../protocol/index.ts'
 import type { StreamLimits } from './agent-streams.ts'
 
-/** What the server may expect of an agent, judged by what it calls itself. */
+/** Capabilities of an agent, derived from its user agent. */
 export interface AgentKind {
-  /** Ours: sets TCP_NODELAY and acts on RST alone. */
+  /** The adit agent: sets TCP_NODELAY and acts on RST alone. */
   firstParty: boolean
   limits: StreamLimits
 }
@@ -12,12 +12,12 @@ const FIRST_PARTY: AgentKind = {
   firstParty: true,
   limits: { maxStreams: 4000, maxUnacknowledged: Number.POSITIVE_INFINITY, lingerMs: 0 },
 }
-// The 512th stream ends their whole session, and they take some time to notice that a stream has ended.
+// The 512th stream ends the whole session, and closed streams are noticed late.
 const RUST_SDK: AgentKind = {
   firstParty: false,
   limits: { maxStreams: 500, maxUnacknowledged: Number.POSITIVE_INFINITY, lingerMs: 100 },
 }
-// The Go SDK refuses streams that come faster than it takes them; of strangers the same is assumed.
+// The Go SDK rejects streams that arrive faster than it accepts them; assume the same of unknown agents.
 const OTHER: AgentKind = {
   firstParty: false,
   limits: { maxStreams: 500, maxUnacknowledged: 64, lingerMs: 0 },

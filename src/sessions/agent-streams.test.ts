@@ -20,7 +20,7 @@ const GO = 'ngrok-go/2.1.1'
 interface Setup {
   platform: Platform
   tunnel: Tunnel
-  /** Streams as the agent got them. */
+  /** Streams received by the agent. */
   atAgent: Probe[]
 }
 
@@ -40,9 +40,9 @@ async function startTunnel(
   return { platform, tunnel: platform.registry.find('https', 'a.adit.test')!, atAgent }
 }
 
-test('an SDK gets at most 500 streams; the next visitors wait, and a bounded number of them', async (t) => {
+test('an SDK gets at most 500 streams; a bounded number of further clients is queued', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, RUST)
-  // One place is the heartbeat's, and one may for a moment still be that of the bind.
+  // One stream is the heartbeat's, and one may briefly still be the bind's.
   const open = Array.from({ length: 499 }, () => new Probe(tunnel.open(client)))
   await eventually(() => atAgent.length === 499, '499 streams at the agent')
   const queuedProbes = Array.from({ length: 256 }, () => new Probe(tunnel.open(client)))
@@ -55,7 +55,7 @@ test('an SDK gets at most 500 streams; the next visitors wait, and a bounded num
   open[0]!.stream.reset()
   open[1]!.stream.reset()
   await eventually(() => atAgent.length === 501, 'two more streams at the agent')
-  // Its own book-keeping lags behind: a place given away at once would be one too many.
+  // The SDK's own count lags behind: a stream opened at once would be one too many.
   assert.ok(performance.now() - started > 90)
   const queued = atAgent[499]!
   await queued.until((p) => p.ended, 'the end of the first in line')
@@ -68,7 +68,7 @@ test('an SDK gets at most 500 streams; the next visitors wait, and a bounded num
   assert.equal(queuedProbes.filter((p) => p.closed).length, 1)
 })
 
-test('our own agent gets more streams than the SDKs can bear', async (t) => {
+test('the adit agent gets more streams than the SDKs', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, 'adit/0.1.0')
 
   for (let i = 0; i < 1200; i++) tunnel.open(client)
@@ -77,7 +77,7 @@ test('our own agent gets more streams than the SDKs can bear', async (t) => {
   assert.equal(atAgent.length, 1200)
 })
 
-test('those who wait are told when the session ends', async (t) => {
+test('queued streams fail when the session ends', async (t) => {
   const { platform, tunnel } = await startTunnel(t, RUST)
   for (let i = 0; i < 500; i++) tunnel.open(client)
   const queuedProbes = new Probe(tunnel.open(client))
@@ -89,7 +89,7 @@ test('those who wait are told when the session ends', async (t) => {
   assert.throws(() => tunnel.open(client), MuxError)
 })
 
-test('of openings an unknown agent has not answered, 64 are under way at most', async (t) => {
+test('an unknown agent has at most 64 unacknowledged opens', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, GO)
   const probes = Array.from({ length: 150 }, () => new Probe(tunnel.open(client)))
   await eventually(() => atAgent.length === 64, '64 streams')
@@ -104,7 +104,7 @@ test('of openings an unknown agent has not answered, 64 are under way at most', 
   assert.equal(probes.filter((p) => p.closed && p.closeError === undefined).length, 0)
 })
 
-test('an agent that answers nothing is paced, not starved', async (t) => {
+test('an agent that acknowledges nothing is paced, not starved', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, GO)
 
   for (let i = 0; i < 100; i++) new Probe(tunnel.open(client))
@@ -113,16 +113,16 @@ test('an agent that answers nothing is paced, not starved', async (t) => {
   assert.equal(atAgent.length, 100)
 })
 
-test('a stream refused for lack of room is opened again with everything written so far, once', async (t) => {
-  let refusals = 0
+test('a stream rejected for lack of room is reopened once, with everything written so far', async (t) => {
+  let rejections = 0
   const { tunnel, atAgent } = await startTunnel(t, GO, (stream, list) => {
-    if (refusals++ < 3) stream.reset(new MuxError(ErrorCode.AcceptQueueFull, 'accept queue full'))
+    if (rejections++ < 3) stream.reset(new MuxError(ErrorCode.AcceptQueueFull, 'accept queue full'))
     else list.push(new Probe(stream))
   })
 
   const near = new Probe(tunnel.open(client))
   near.stream.write(Buffer.from('GET / '))
-  await eventually(() => refusals > 0, 'the first refusal')
+  await eventually(() => rejections > 0, 'the first rejection')
   near.stream.write(Buffer.from('HTTP/1.1'))
   near.stream.end()
   await eventually(() => atAgent.length === 1, 'the stream that stays')
@@ -136,7 +136,7 @@ test('a stream refused for lack of room is opened again with everything written 
   assert.equal(near.closeError, undefined)
 })
 
-test('a stream that is refused for ever ends with an error', async (t) => {
+test('a stream that is rejected every time ends with an error', async (t) => {
   const { tunnel } = await startTunnel(t, GO, (stream) =>
     stream.reset(new MuxError(ErrorCode.AcceptQueueFull, 'accept queue full')),
   )
@@ -147,7 +147,7 @@ test('a stream that is refused for ever ends with an error', async (t) => {
   assert.equal((near.closeError as MuxError).code, ErrorCode.AcceptQueueFull)
 })
 
-test('a visitor may send 64 KiB ahead to an agent that has not answered, and the rest afterwards', async (t) => {
+test('a client may send 64 KiB before the agent acknowledges, and the rest afterwards', async (t) => {
   const { tunnel, atAgent } = await startTunnel(t, GO)
   const near = new Probe(tunnel.open(client))
   const chunk = Buffer.alloc(20_000, 5)

@@ -9,34 +9,34 @@ import {
 import { HeldStream, type StreamOpener } from './pending-stream.ts'
 import { TunnelBusy } from './tunnel.ts'
 
-/** How an agent wants its streams opened. */
+/** Stream limits of a kind of agent. */
 export interface StreamLimits {
-  /** Streams open at once, those of the agent included: the Rust SDKs lose the whole session at the 512th. */
+  /** Open streams of both sides: the Rust SDKs lose the whole session at the 512th. */
   maxStreams: number
-  /** Openings under way that the agent has not answered with any frame: the Go SDK refuses bursts. */
+  /** Opens the agent has not answered with any frame: the Go SDK rejects bursts. */
   maxUnacknowledged: number
-  /** For this long to twice as long after its end, a stream may still have its place at the agent. 0: not at all. */
+  /** A closed stream still counts for once to twice this time, because the agent notices the end late. 0: never. */
   lingerMs: number
 }
 
 const MAX_QUEUED = 256
 const QUEUE_TIMEOUT_MS = 10_000
 
-/** After this long an opening counts as seen, so that an agent that answers nothing is not paced for ever. */
+/** After this long an open counts as acknowledged, so an agent that answers nothing is not paced for ever. */
 const ACK_TIMEOUT_MS = 1000
 
-/** Pause before an opening is tried again that the agent refused for lack of room. */
+/** Delay before an open that the agent rejected for lack of room is retried. */
 const RETRY_DELAY_MS = 5
 
-/** Opens proxied streams of one session within what its agent can bear; a bounded number waits for room. */
+/** Opens proxied streams of one session within the limits of its agent; queues a bounded number of others. */
 export class AgentStreams implements StreamOpener {
   readonly #session: ServedSession
   readonly #limits: StreamLimits
-  /** In the order of arrival, each with the timer that ends its patience. */
+  /** In order of arrival, each with its timeout. */
   readonly #queue = new Map<HeldStream, NodeJS.Timeout>()
   readonly #paced: boolean
   #unacknowledged = 0
-  // Streams that ended in the current and in the last period of `lingerMs`.
+  // Streams that closed in the current and in the previous period of `lingerMs`.
   #endedThisPeriod = 0
   #endedLastPeriod = 0
   #periodTimer: NodeJS.Timeout | undefined
@@ -47,10 +47,10 @@ export class AgentStreams implements StreamOpener {
     this.#paced = Number.isFinite(limits.maxUnacknowledged)
   }
 
-  /** Throws `TunnelBusy` when too many wait already. */
+  /** Throws `TunnelBusy` when the queue is full. */
   open(header: ProxyHeader, preamble: Buffer | undefined): ByteStream {
     const hasCapacity = this.#queue.size === 0 && this.#hasCapacity()
-    // The usual case costs nothing: the stream itself is handed out.
+    // Fast path: the mux stream itself, without a wrapper.
     if (hasCapacity && !this.#paced) return this.#session.openProxy(header, preamble)
     if (this.#session.over) throw new MuxError(ErrorCode.SessionClosed, 'The session is over.')
     if (!hasCapacity && this.#queue.size >= MAX_QUEUED) {
@@ -64,7 +64,7 @@ export class AgentStreams implements StreamOpener {
     return stream
   }
 
-  /** So many streams ended. */
+  /** `count` streams closed. */
   onStreamsClosed(count: number): void {
     if (this.#limits.lingerMs > 0) {
       this.#endedThisPeriod += count
@@ -81,7 +81,7 @@ export class AgentStreams implements StreamOpener {
     this.#drainQueue()
   }
 
-  /** Opens those that have waited longest, as far as there is room. */
+  /** Opens queued streams, oldest first, while there is capacity. */
   #drainQueue(): void {
     for (const [stream, timer] of this.#queue) {
       if (!this.#hasCapacity()) return
@@ -91,7 +91,7 @@ export class AgentStreams implements StreamOpener {
     }
   }
 
-  /** The session is over. */
+  /** The session closed: fails every queued stream. */
   close(error: Error): void {
     clearTimeout(this.#periodTimer)
     for (const [stream, timer] of this.#queue) {
@@ -136,7 +136,7 @@ export class AgentStreams implements StreamOpener {
     stream.attach(inner)
   }
 
-  /** Counts an opening until the agent has shown any sign of having seen it. */
+  /** Counts an open as unacknowledged until the agent sends any frame on it, or the timeout passes. */
   #trackAcknowledgement(stream: HeldStream, inner: MuxStream): void {
     this.#unacknowledged++
     let counted = true

@@ -13,7 +13,7 @@ function movableClock() {
   }
 }
 
-test('three failures of one moment are refused until all their time has passed', () => {
+test('after three failures at once a client is blocked until the whole penalty has passed', () => {
   const clock = movableClock()
   const throttle = new AuthThrottle(clock)
 
@@ -30,7 +30,7 @@ test('three failures of one moment are refused until all their time has passed',
   assert.equal(throttle.isBlocked('192.0.2.1'), false)
 })
 
-test('failures far apart are forgiven, and others are not punished for them', () => {
+test('failures far apart expire, and other clients are not affected', () => {
   const clock = movableClock()
   const throttle = new AuthThrottle(clock)
 
@@ -43,7 +43,7 @@ test('failures far apart are forgiven, and others are not punished for them', ()
   assert.equal(throttle.isBlocked('192.0.2.2'), false)
 })
 
-test('an IPv6 network counts as one source, and a penalty never lasts longer than ten minutes', () => {
+test('an IPv6 network counts as one client, and a penalty never exceeds ten minutes', () => {
   const clock = movableClock()
   const throttle = new AuthThrottle(clock)
 

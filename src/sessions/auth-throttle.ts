@@ -2,21 +2,21 @@ import { sourceOf } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface AuthThrottleSettings {
-  /** Added for each connection that failed to log in. */
+  /** Penalty for each failed login. */
   perFailureMs: number
-  /** From this much on, connections are refused until all of it has passed. */
+  /** At this total, connections are rejected until all of it has passed. */
   blockThresholdMs: number
   maxMs: number
 }
 
-/** For clients that log in by hand or not at all, as with SSH (P50). */
+/** For SSH, where logins are interactive or hostile (P50). */
 export const SSH_AUTH_THROTTLE: AuthThrottleSettings = {
   perFailureMs: 5000,
   blockThresholdMs: 15_000,
   maxMs: 600_000,
 }
 
-/** For agents, of which many may share an address: only who fails more often than once a second for half a minute. */
+/** For agents, many of which may share an address: blocks only at more than one failure a second for half a minute. */
 export const AGENT_AUTH_THROTTLE: AuthThrottleSettings = {
   perFailureMs: 1000,
   blockThresholdMs: 30_000,
@@ -25,7 +25,7 @@ export const AGENT_AUTH_THROTTLE: AuthThrottleSettings = {
 
 const MAX_CLIENTS = 65_536
 
-/** Sources that keep failing to log in have to stay away, for longer each time. */
+/** Blocks clients that keep failing to log in, for longer each time. */
 export class AuthThrottle {
   readonly #clock: Clock
   readonly #settings: AuthThrottleSettings
@@ -36,7 +36,7 @@ export class AuthThrottle {
     this.#settings = settings
   }
 
-  /** True when connections from there are refused now. */
+  /** Whether connections from this address are rejected now. */
   isBlocked(ip: string): boolean {
     const key = sourceOf(ip)
     const entry = this.#clients.get(key)
@@ -46,7 +46,7 @@ export class AuthThrottle {
     return false
   }
 
-  /** A connection from there ended without having logged in. */
+  /** A connection from this address ended without a login. */
   recordFailure(ip: string): void {
     const { perFailureMs, blockThresholdMs, maxMs } = this.#settings
     const now = this.#clock.monotonic()
@@ -55,7 +55,7 @@ export class AuthThrottle {
     const active = previous !== undefined && previous.until > now
     const until = Math.min((active ? previous.until : now) + perFailureMs, now + maxMs)
     if (previous === undefined && this.#clients.size >= MAX_CLIENTS) this.#evict(now)
-    // In whole seconds, so that the failures of one moment add up whatever time each of them took.
+    // In whole seconds, so that simultaneous failures add up however long each of them took.
     const seconds = Math.ceil((until - now) / 1000)
     this.#clients.set(key, {
       until,

@@ -1,4 +1,4 @@
-/** The least an SDK must find in the options of an answer, even of a refusal. */
+/** The fields that SDKs require in the options of every response, errors included. */
 const MINIMAL_OPTS: Record<string, object> = {
   http: { Hostname: '', Auth: '', Subdomain: '', HostHeaderRewrite: false, ProxyProto: 0 },
   https: { Hostname: '', Auth: '', Subdomain: '', HostHeaderRewrite: false, ProxyProto: 0 },
@@ -7,8 +7,8 @@ const MINIMAL_OPTS: Record<string, object> = {
 }
 
 /**
- * The options for the answer to a Bind: those of the request, with the address it was given. An SDK sends them back
- * as they are when it binds again, and so asks for the same address.
+ * The options of a Bind response: those of the request, with the assigned address. SDKs send them back unchanged when
+ * they rebind, and so request the same address.
  */
 export function responseOpts(proto: string, requested: unknown, url?: string): object {
   const requestedOpts =

@@ -5,7 +5,7 @@ import { type Platform, type PlatformOptions, startPlatform, TOKEN } from './tes
 
 interface BindSetup extends PlatformOptions {
   acl?: string[]
-  /** Names and addresses with the account that reserved them. */
+  /** Reserved names and addresses with their account. */
   reserved?: Record<string, string>
   edges?: string[]
 }
@@ -106,7 +106,7 @@ const accepted: [what: string, request: BindMessage, setup: BindSetup, url: stri
 ]
 
 for (const [what, request, setup, url] of accepted) {
-  test(`a bind that asks for ${what} gets ${url}`, async (t) => {
+  test(`a bind that requests ${what} gets ${url}`, async (t) => {
     const platform = await startHarness(t, setup)
     const agent = await platform.agent(t)
 
@@ -122,11 +122,11 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
   ['a malformed name', https({ Domain: 'a..b' }), {}, 326],
   ['a name with a star inside', https({ Domain: 'a.*.ex.com' }), {}, 326],
   ['a subdomain with a slash', https({ Subdomain: 'a/b' }), {}, 326],
-  ['a name nobody reserved', https({ Domain: 'a.ex.com' }), {}, 319],
+  ['an unreserved name', https({ Domain: 'a.ex.com' }), {}, 319],
   ['a name below a free one', https({ Domain: 'a.b.adit.test' }), {}, 319],
   ['the base domain', https({ Domain: 'adit.test' }), {}, 319],
   ['a name below an own one', https({ Domain: 'b.a.ex.com' }), { reserved: { 'a.ex.com': 'ac_1' } }, 319],
-  ['a wildcard nobody reserved', https({ Domain: '*.ex.com' }), {}, 318],
+  ['an unreserved wildcard', https({ Domain: '*.ex.com' }), {}, 318],
   ['the wildcard of the base domain', https({ Domain: '*.adit.test' }), {}, 318],
   ['a name of another account', https({ Domain: 'a.ex.com' }), { reserved: { 'a.ex.com': 'ac_2' } }, 320],
   ['a name of the platform', https({ Domain: 'idp.adit.test' }), {}, 320],
@@ -152,7 +152,7 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
   ['a name the ACL forbids', https({ Domain: 'a.adit.test' }), { acl: ['bind:b.adit.test'] }, 316],
   ['a random name the ACL forbids', https({}), { acl: ['bind:b.adit.test'] }, 316],
   ['a name under an unreadable ACL', https({}), { acl: ['nonsense'] }, 316],
-  ['an address nobody reserved', tcp({ Addr: 'tcp.adit.test:20007' }), {}, 307],
+  ['an unreserved address', tcp({ Addr: 'tcp.adit.test:20007' }), {}, 307],
   [
     'an address of another account',
     tcp({ Addr: 'tcp.adit.test:20007' }),
@@ -176,7 +176,7 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
   ['a URL of another protocol', https({ URL: 'tcp://a.adit.test:1' }), {}, undefined],
   ['a URL with a path', https({ URL: 'https://a.adit.test/path' }), {}, undefined],
   ['a URL with a user', https({ URL: 'https://me@a.adit.test' }), {}, undefined],
-  ['a port no visitor can use', https({ URL: 'https://a.adit.test:444' }), {}, undefined],
+  ['a port that is not public', https({ URL: 'https://a.adit.test:444' }), {}, undefined],
   ['a traffic policy', https({ TrafficPolicy: '{"on_http_request":[]}' }), {}, undefined],
   ['an internal binding', { Proto: 'https', Extra: { Bindings: ['internal'] } }, {}, undefined],
   ['an unknown upstream protocol', { Proto: 'https', ForwardsProto: 'spdy' }, {}, undefined],
@@ -185,7 +185,7 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
 ]
 
 for (const [what, request, setup, number] of rejected) {
-  test(`a bind that asks for ${what} is refused${number === undefined ? '' : ` with ${number}`}`, async (t) => {
+  test(`a bind that requests ${what} is rejected${number === undefined ? '' : ` with ${number}`}`, async (t) => {
     const platform = await startHarness(t, setup)
     const agent = await platform.agent(t)
 
@@ -198,7 +198,7 @@ for (const [what, request, setup, number] of rejected) {
   })
 }
 
-test('a taken name is refused with 334 and the port of a refused bind is given back', async (t) => {
+test('a taken name is rejected with 334, and the port of a rejected bind is released', async (t) => {
   const platform = await startHarness(t, { reserved: { 'tcp.adit.test:20007': 'ac_1' } })
   const [one, two] = [await platform.agent(t), await platform.agent(t)]
   await one.bind(https({ Subdomain: 'a' }))
@@ -213,7 +213,7 @@ test('a taken name is refused with 334 and the port of a refused bind is given b
   assert.deepEqual([...platform.openPorts], [20_007])
 })
 
-test('when no port is left the agent is told so', async (t) => {
+test('a bind fails with its own error when no port is free', async (t) => {
   const platform = await startHarness(t, {})
   for (let port = 20_000; port < 20_100; port++) platform.openPorts.add(port)
   const agent = await platform.agent(t)
@@ -221,7 +221,7 @@ test('when no port is left the agent is told so', async (t) => {
   await assert.rejects(agent.bind(tcp({})), /No public TCP port is free/)
 })
 
-test('a session may have so many tunnels and no more, but may bind an old one again', async (t) => {
+test('tunnels per session are limited, but an existing one may be rebound', async (t) => {
   const platform = await startHarness(t, { maxTunnelsPerSession: 2 })
   const agent = await platform.agent(t)
   const first = await agent.bind(https({ Subdomain: 'a' }))
@@ -234,7 +234,7 @@ test('a session may have so many tunnels and no more, but may bind an old one ag
   assert.equal(platform.registry.tunnelsOf('ac_1').length, 2)
 })
 
-test('binds that are asked for in one moment count against the limit of a session too', async (t) => {
+test('concurrent binds count against the limit of a session too', async (t) => {
   const platform = await startHarness(t, { maxTunnelsPerSession: 2 })
   const agent = await platform.agent(t)
 
@@ -249,7 +249,7 @@ test('binds that are asked for in one moment count against the limit of a sessio
   await assert.rejects(agent.startTunnelWithLabel({ Labels: { app: 'web' } }), { number: 324 })
 })
 
-test('the answer repeats the options with the address given, and keeps an id that was asked for', async (t) => {
+test('the response repeats the options with the assigned address and the requested id', async (t) => {
   const platform = await startHarness(t, {})
   const agent = await platform.agent(t)
 

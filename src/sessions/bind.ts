@@ -26,19 +26,19 @@ export interface BinderOptions {
   names: Reservations
   address: PublicAddress
   resume: ResumeTokens
-  /** Where names are claimed before they are served; without it the registry alone decides. */
+  /** Claims names in the database before they are served; without it the registry alone decides. */
   claims?: Pick<NameClaims, 'claim' | 'release' | 'settled' | 'ports' | 'setPooled'>
   clock?: Clock
   maxTunnelsPerSession?: number
 }
 
-/** Turns what agents ask for into tunnels, or into refusals. */
+/** Turns bind requests into tunnels, or throws a `ProtocolError`. */
 export interface Binder {
   bind(session: LiveSession, request: BindRequest, open: TunnelSpec['open']): Promise<LiveTunnel>
   bindLabels(session: LiveSession, request: LabelRequest, open: TunnelSpec['open']): LiveTunnel
-  /** Takes a tunnel offline at the wish of its session; resolves once its name is free for others. */
+  /** Removes a tunnel of the session; resolves once its name is released. */
   unbind(session: LiveSession, bindId: string): Promise<void>
-  /** Says whether others of the account may share a tunnel's name from now on. */
+  /** Allows or forbids other tunnels of the account to share the tunnel's name. */
   setPooled(tunnel: LiveTunnel, pooled: boolean): void
 }
 
@@ -47,19 +47,20 @@ const MAX_TEXT_BYTES = 2048
 const MAX_DESCRIPTION_BYTES = 255
 const MAX_METADATA_BYTES = 4096
 
-/** A place to sit: what the name rules worked out. */
+/** The address a bind resolved to. */
 type ResolvedAddress = Pick<TunnelSpec, 'host' | 'port' | 'url' | 'hostport' | 'reservationId'> & {
   url: string
 }
 
-/** A tunnel with an address, named before it is claimed. */
+/** A spec with an address and an id, which the claim needs. */
 type NamedSpec = TunnelSpec & { proto: TunnelProto; url: string; identity: { id: string; startedAt: number } }
 
 export function createBinder(options: BinderOptions): Binder {
-  const { registry, names, address, resume, claims } = options
+  const { registry, address, resume, claims } = options
+  const reservations = options.names
   const clock = options.clock ?? systemClock
   const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
-  /** Binds under way: they count as tunnels, since any number can be asked for in one moment. */
+  /** Binds in progress. They count as tunnels: a session can send any number at once. */
   const pendingBinds = new WeakMap<LiveSession, number>()
 
   function requireCapacity(session: LiveSession, bindId: string | undefined): void {
@@ -76,7 +77,7 @@ export function createBinder(options: BinderOptions): Binder {
   ): Promise<ResolvedAddress> {
     const host = requestedName(proto, opts, address) ?? `${randomName()}.${address.domain}`
     requireAllowedName(session, host)
-    const reservation = await requireAvailableName(names, session.accountId, host)
+    const reservation = await requireAvailableName(reservations, session.accountId, host)
     if (!reservation?.covers && !isFirstComeName(host, address.domain)) {
       throw refusal(host.startsWith('*.') ? 'wildcard_not_reserved' : 'name_not_reserved', host)
     }
@@ -103,8 +104,8 @@ export function createBinder(options: BinderOptions): Binder {
     const { host, port } = requested
     const resolved = tcpAddress(host, port)
     requireAllowedTcpAddress(session, host, port)
-    const reservation = await requireAvailableAddress(names, session.accountId, host, port)
-    // An address the server itself handed out may be had again by the agent that had it.
+    const reservation = await requireAvailableAddress(reservations, session.accountId, host, port)
+    // An agent may rebind an unreserved address that the server assigned to it before.
     if (reservation === undefined && previousUrl !== resolved.url)
       throw refusal('address_not_reserved', resolved.hostport)
     await registry.acquirePort(port).catch(() => {
@@ -113,14 +114,14 @@ export function createBinder(options: BinderOptions): Binder {
     return { ...resolved, ...(reservation && { reservationId: reservation.id }) }
   }
 
-  /** A port that is reserved by nobody else and out of nobody's reach, rather one that the account had before. */
+  /** Acquires a port that is neither reserved nor in cooldown, preferring one that the account used before. */
   async function acquireFreePort(accountId: string): Promise<number> {
     const { own, others } = (await claims?.ports(accountId).catch((error) => {
       throw toProtocolError(error, 'tcp://')
     })) ?? { own: [], others: [] }
     const excluded = new Set(others)
     const isAvailable = (port: number) =>
-      requireAvailableAddress(names, accountId, address.tcpHost, port).then(
+      requireAvailableAddress(reservations, accountId, address.tcpHost, port).then(
         (reservation) => reservation === undefined,
         () => false,
       )
@@ -138,7 +139,7 @@ export function createBinder(options: BinderOptions): Binder {
     }
   }
 
-  /** Claims the tunnel's name and puts it online. */
+  /** Claims the name, then publishes the tunnel. */
   async function claimAndBind(
     session: LiveSession,
     spec: NamedSpec,
@@ -159,7 +160,7 @@ export function createBinder(options: BinderOptions): Binder {
       heldBefore || registry.wasHeldBy(session, spec),
     )
     try {
-      // The rules may have changed while the name was looked up and claimed.
+      // The ACL may have changed during the lookup and the claim.
       requireAllowedAddress(session, spec)
       return registry.bind(session, { ...spec, fence })
     } catch (error) {
@@ -169,8 +170,8 @@ export function createBinder(options: BinderOptions): Binder {
   }
 
   /**
-   * Makes sure that the sessions which hold a name are gone, if they are of the same credential: a machine that has
-   * vanished must not keep its user from its name (decision 126). Throws why the name cannot be had.
+   * Probes the sessions that hold a name when they belong to the same credential: a vanished machine must not block its
+   * own user (decision 126). Returns when all of them are dead; otherwise throws why the name is not available.
    */
   async function probeHolders(session: LiveSession, spec: NamedSpec, error: unknown): Promise<void> {
     const rejection = toProtocolError(error, spec.url)
@@ -283,7 +284,7 @@ export function createBinder(options: BinderOptions): Binder {
   }
 }
 
-/** What an agent is told of a claim that was refused; other errors stay what they are. */
+/** Converts a rejected claim to the error sent to the agent; returns other errors unchanged. */
 function toProtocolError(error: unknown, url: string): unknown {
   if (!(error instanceof ClaimRejected)) return error
   switch (error.because) {
@@ -297,13 +298,13 @@ function toProtocolError(error: unknown, url: string): unknown {
   }
 }
 
-/** Directly under the base domain, nobody needs a reservation: whoever binds such a name first has it while online. */
+/** Names directly under the base domain need no reservation: the first to bind one holds it while online. */
 function isFirstComeName(host: string, domain: string): boolean {
   const label = host.endsWith(`.${domain}`) ? host.slice(0, -domain.length - 1) : ''
   return label !== '' && label !== '*' && !label.includes('.')
 }
 
-/** An agent that binds again without naming an address gets the one it had. */
+/** An agent that rebinds without an address gets its previous one. */
 function withPreviousAddress(proto: TunnelProto, opts: BindOpts, previousUrl: string | undefined): BindOpts {
   const requestsName = opts.Domain || opts.Hostname || opts.Subdomain || opts.Addr
   const url = opts.URL && !opts.URL.endsWith('://') ? opts.URL : ''
@@ -330,7 +331,7 @@ function requireAllowedAddress(session: LiveSession, { host, port, hostport }: N
     requireAllowedTcpAddress(session, hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
 }
 
-/** Only public tunnels exist here: one meant to be internal must not become public by mistake. */
+/** Only public tunnels exist: an internal binding must not become public by mistake. */
 function requirePublic(request: BindRequest): void {
   const unsupported = request.Extra?.Bindings?.find((binding) => binding !== '' && binding !== 'public')
   if (unsupported !== undefined)

@@ -1,9 +1,9 @@
 import type { LiveTunnel } from './live-tunnel.ts'
 
-/** Where a tunnel can be reached: one public name on one listener, or one public port. */
+/** A public address: one name on one listener, or one port. */
 export type BindingKey = string
 
-/** The seat a spec or tunnel wants; undefined for labelled tunnels, which have none. https and tls share a listener. */
+/** The key of a spec's or tunnel's address; undefined for labelled tunnels. https and tls share a listener. */
 export function bindingKey(
   address: Partial<Pick<LiveTunnel, 'proto' | 'host' | 'port'>>,
 ): BindingKey | undefined {
@@ -12,7 +12,7 @@ export function bindingKey(
   return `${address.proto === 'http' ? 'http' : 'https'}/${address.host}`
 }
 
-/** The tunnels at one public address: one, or several that pool and take turns. */
+/** The tunnels bound at one address: one, or several pooled ones, selected round-robin. */
 class BindingEntry {
   tunnels: readonly LiveTunnel[] = []
   #cursor = 0
@@ -25,7 +25,7 @@ class BindingEntry {
   }
 }
 
-/** All public addresses that are taken. */
+/** The tunnels bound at each public address. */
 export class BindingTable {
   readonly #entries = new Map<BindingKey, BindingEntry>()
 

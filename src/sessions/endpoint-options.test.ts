@@ -6,7 +6,7 @@ import { toEndpointOptions } from './endpoint-options.ts'
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const PEM = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 
-test('every option of an https bind becomes the option of the endpoint', () => {
+test('every option of an https bind becomes an endpoint option', () => {
   const options = toEndpointOptions('https', {
     ProxyProto: 2,
     Auth: 'old:pass:word',
@@ -64,13 +64,13 @@ test('every option of an https bind becomes the option of the endpoint', () => {
   })
 })
 
-test('nothing asked for is nothing set', () => {
+test('no options set nothing', () => {
   for (const proto of ['http', 'https', 'tcp', 'tls'] as const) {
     assert.deepEqual(toEndpointOptions(proto, {}), { proxyProto: 0 })
   }
 })
 
-test('a tls bind passes TLS through, or terminates with our certificate or with its own', () => {
+test('a tls bind passes TLS through, or terminates it with the platform’s or its own certificate', () => {
   const terminated = toEndpointOptions('tls', {
     TLSTermination: { cert: base64(PEM), key: base64(PEM) },
     MutualTLSAtEdge: { mutual_tls_ca: base64(PEM) },
@@ -105,7 +105,7 @@ const invalid: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
 ]
 
 for (const [proto, opts, message] of invalid) {
-  test(`${JSON.stringify(opts).slice(0, 60)} is refused for ${proto}`, () => {
+  test(`${JSON.stringify(opts).slice(0, 60)} is rejected for ${proto}`, () => {
     assert.throws(() => toEndpointOptions(proto, opts), message)
   })
 }

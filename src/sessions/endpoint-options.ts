@@ -7,7 +7,7 @@ import type { EndpointOptions, TunnelProto } from './tunnel.ts'
 
 type Pair = readonly [string, string]
 
-/** Works out what an agent asks of its endpoint. What we cannot honour is refused, never silently left out. */
+/** Converts bind options to endpoint options. Unsupported options are rejected, never silently dropped. */
 export function toEndpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
   if (opts.TrafficPolicy) {
     throw refusal(
@@ -60,7 +60,7 @@ function requireProvider(option: string, providers: readonly string[], provider:
   if (providers.includes(provider.toLowerCase())) return provider
   throw refusal(
     'options_invalid',
-    `"${provider.slice(0, 60)}" is no provider known for ${option}; use one of ${providers.join(', ')}.`,
+    `"${provider.slice(0, 60)}" is not a provider of ${option}; use one of ${providers.join(', ')}.`,
   )
 }
 
@@ -103,7 +103,7 @@ function parseIpRestriction({ IPRestriction }: BindOpts): Partial<EndpointOption
 
 function parseBasicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions> {
   const credentials = (BasicAuth?.credentials ?? []).map(({ username, cleartext_password: password }) => {
-    // How hashes are made is written down nowhere, and a guess could let the wrong people in.
+    // The hash format is undocumented, and a wrong guess could admit the wrong people.
     if (!password)
       throw refusal('options_invalid', 'BasicAuth: every credential needs its password in clear text.')
     return { username, password }
@@ -113,7 +113,7 @@ function parseBasicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions>
     if (colon < 0) throw refusal('options_invalid', 'Auth must have the form user:password.')
     credentials.push({ username: Auth.slice(0, colon), password: Auth.slice(colon + 1) })
   }
-  // An empty list would otherwise read as "no protection wanted" although protection was asked for.
+  // An empty list would mean "no protection" although protection was requested.
   if (BasicAuth !== undefined && credentials.length === 0) {
     throw refusal('options_invalid', 'BasicAuth: at least one credential is needed.')
   }

@@ -3,7 +3,7 @@ import type { LiveTunnel } from './live-tunnel.ts'
 type Labels = Readonly<Record<string, string>>
 
 interface AccountLabels {
-  /** Grows with every change, over all accounts, so that an old answer never looks fresh. */
+  /** Increases with every change across all accounts, so a stale result never looks fresh. */
   version: number
   readonly byLabel: Map<string, Set<LiveTunnel>>
   readonly tunnels: Set<LiveTunnel>
@@ -17,7 +17,7 @@ interface CachedResult {
 
 const NONE: readonly LiveTunnel[] = []
 
-/** Finds labelled tunnels by what they must at least be labelled with. Asked per connection, so answers are kept. */
+/** Finds labelled tunnels by a label selector. Called for each connection, so results are cached. */
 export class LabelIndex {
   readonly #accounts = new Map<string, AccountLabels>()
   readonly #cache = new WeakMap<Labels, CachedResult>()
@@ -46,7 +46,7 @@ export class LabelIndex {
     if (account.tunnels.size === 0) this.#accounts.delete(tunnel.accountId)
   }
 
-  /** The same array for the same selector until a labelled tunnel of the account comes or goes. */
+  /** Returns the same array for the same selector until a labelled tunnel of the account starts or stops. */
   find(accountId: string, selector: Labels): readonly LiveTunnel[] {
     const account = this.#accounts.get(accountId)
     if (account === undefined) return NONE
@@ -71,7 +71,7 @@ export class LabelIndex {
 
 function search(account: AccountLabels, selector: Labels): readonly LiveTunnel[] {
   const required = Object.entries(selector)
-  // The rarest label leaves the fewest tunnels to look at; without labels everything matches.
+  // Start from the rarest label; an empty selector matches everything.
   let candidates: Iterable<LiveTunnel> = account.tunnels
   let smallest = Number.POSITIVE_INFINITY
   for (const label of labelKeys(selector)) {
@@ -86,6 +86,6 @@ function search(account: AccountLabels, selector: Labels): readonly LiveTunnel[]
 }
 
 function labelKeys(labels: Labels): string[] {
-  // A zero byte cannot be part of a label, so no two labels share a key.
+  // Labels cannot contain NUL, so no two labels share a key.
   return Object.entries(labels).map(([key, value]) => `${key}\0${value}`)
 }

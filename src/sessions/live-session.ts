@@ -1,53 +1,53 @@
 import type { Acl } from '../auth/index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
-/** Commands to the agent behind a session. */
+/** Commands for the agent of a session. */
 export type Command = 'restart' | 'stop' | 'update'
 
-/** How a command ended: carried out, refused by the agent for a reason, failed there, or never answered. */
+/** Result of a command: done, not supported by the agent, failed there, or never answered. */
 export type CommandOutcome =
   | { readonly done: true }
   | { readonly done: false; readonly because: 'unsupported' | 'failed' | 'lost'; readonly reason: string }
 
-/** `unknown`: the node that has the session could not say. */
+/** `unknown`: the node that owns the session did not answer. */
 export type ProbeOutcome = 'alive' | 'gone' | 'unknown'
 
-/** How long a session may take to give a sign of life when its name is asked for by its own credential. */
+/** How long a session may take to answer a probe when its own credential requests its name. */
 export const PROBE_TIMEOUT_MS = 2000
 
-/** One connection of an agent or of an SSH client, as the registry knows it. */
+/** One authenticated connection of an agent or SSH client, as the registry sees it. */
 export interface LiveSession {
   /** `ts_…` */
   readonly id: string
   readonly accountId: string
   readonly credentialId: string
   readonly ownerId: string
-  /** Names the agent across its connections; a session that cannot prove one has a name of its own. */
+  /** Identifies the agent across its connections; random for a session that cannot prove an earlier one. */
   readonly clientId: string
   readonly transport: 'adit/v2' | 'ssh'
   readonly agentVersion: string
   readonly os: string
   readonly arch?: string
-  /** What the client calls itself, with everything it is made of. */
+  /** The full user agent string of the client. */
   readonly userAgent?: string
-  /** Where it connected to: the name it dialled, empty when it told none, and our address. */
+  /** Where it connected: the SNI name, empty without SNI, and the local address. */
   readonly ingressHostname?: string
   readonly ingressIp?: string
   readonly ip: string
   readonly region: string
   readonly metadata: string
   readonly startedAt: number
-  /** Orders the sessions of one agent: each has a higher one than those it knew of when it began. */
+  /** Orders the sessions of one agent: higher than the fence of every session known when this one started. */
   readonly fence?: number
-  /** True for a session of another node, shown here so that its tunnels serve visitors of this one. */
+  /** True for a session of a peer node, registered here so that its tunnels serve this node's clients. */
   readonly remote?: boolean
-  /** What its credential may bind; replaced by the registry when the credential changes. */
+  /** What the credential may bind; the registry replaces it when the credential changes. */
   acl: Acl
-  /** Tells the agent why and closes the connection. */
+  /** Sends the reason to the agent and closes the connection. */
   end(reason: string): void
-  /** Tells the agent that one of its tunnels was ended here. */
+  /** Notifies the agent that the server ended one of its tunnels. */
   tunnelEnded(tunnel: LiveTunnel, reason: string): void
   command(command: Command): Promise<CommandOutcome>
-  /** Asks for a sign of life. A session that gives none is ended as lost before the answer. */
+  /** Checks that the peer is alive. An unresponsive session is removed as lost before the promise resolves. */
   probe(): Promise<ProbeOutcome>
 }

@@ -2,24 +2,24 @@ import type { ByteStream } from '../base/io/stream.ts'
 import type { LiveSession } from './live-session.ts'
 import type { EndpointOptions, Tunnel, TunnelProto, Visitor } from './tunnel.ts'
 
-/** What a session binds: a name, a port or a set of labels, with everything said about it. */
+/** What a session binds: a name, a port or a label set, with its metadata and options. */
 export interface TunnelSpec {
-  /** The agent's own id of the bind: unique in its session only. */
+  /** The agent's id of the bind; unique within the session only. */
   bindId: string
-  /** Set where the tunnel was named before: on another node, or for its claim. */
+  /** Set when the tunnel already has an id: from its claim, or from the node that owns it. */
   identity?: { readonly id: string; readonly startedAt: number }
-  /** The fence of its claim on the name; absent or 0 where none is stored yet. */
+  /** The fence of the claim on the name; absent or 0 while no claim is stored. */
   fence?: number | undefined
   /** Undefined for labelled tunnels, as are `host`, `port`, `url` and `hostport`. */
   proto?: TunnelProto | undefined
-  /** The host name of http, https and tls, in normal form. */
+  /** The normalized host name of http, https and tls. */
   host?: string | undefined
-  /** The public port visitors use. */
+  /** The public port. */
   port?: number | undefined
   url?: string | undefined
   hostport?: string | undefined
   labels?: Readonly<Record<string, string>> | undefined
-  /** The reserved domain or address behind it, when there is one. */
+  /** The reserved domain or address, if any. */
   reservationId?: string | undefined
   name: string
   description: string
@@ -31,7 +31,7 @@ export interface TunnelSpec {
   open(tunnel: LiveTunnel, client: Visitor): ByteStream
 }
 
-/** A tunnel that is online. */
+/** An online tunnel. */
 export class LiveTunnel implements Tunnel {
   readonly id: string
   readonly session: LiveSession
@@ -47,13 +47,13 @@ export class LiveTunnel implements Tunnel {
   readonly forwardsTo: string
   readonly forwardsProto: '' | 'http1' | 'http2'
   readonly options: EndpointOptions
-  // The agent may change these while the tunnel is online.
+  // The agent may patch these while the tunnel is online.
   name: string
   description: string
   metadata: string
   poolingEnabled: boolean
   updatedAt: number
-  /** The fence of its claim on the name, 0 while none is stored. */
+  /** The fence of the claim on the name; 0 while no claim is stored. */
   fence: number
   readonly #open: TunnelSpec['open']
 

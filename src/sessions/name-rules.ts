@@ -7,21 +7,21 @@ export interface Reservation {
   readonly accountId: string
 }
 
-/** Who owns which public names. */
+/** Ownership of public names. */
 export interface Reservations {
-  /** Whether the platform serves the name, or everything above it, itself. */
+  /** Whether the name belongs to the platform itself. */
   isPlatformName(host: string): boolean
   /**
-   * The reservation that decides over a host name: of the name itself or of a wildcard over it (`covers`), else the
-   * nearest name above it.
+   * The reservation that governs a host name: of the name itself or a covering wildcard (`covers`), else of the nearest
+   * parent name.
    */
   domain(host: string): Promise<(Reservation & { readonly covers: boolean }) | undefined>
   address(host: string, port: number): Promise<Reservation | undefined>
-  /** Whether an edge answers at this name, or at this TCP address when a port is given. */
+  /** Whether an edge serves this name, or this TCP address when a port is given. */
   edgeAt(host: string, port?: number): Promise<boolean>
 }
 
-/** Throws a refusal when a name belongs to an edge or to somebody else; answers with the reservation behind it. */
+/** Returns the reservation that governs a name, if any; throws when it belongs to an edge or another account. */
 export async function requireAvailableName(reservations: Reservations, accountId: string, host: string) {
   if (reservations.isPlatformName(host)) throw refusal('name_of_platform', host)
   if (await reservations.edgeAt(host)) throw refusal('name_held_by_edge', host)

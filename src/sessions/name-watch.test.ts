@@ -4,7 +4,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import type { BindMessage } from '../protocol/index.ts'
 import { startPlatform } from './testing/platform.ts'
 
-/** An agent with a tunnel, and what it is told of it. */
+/** An agent with a tunnel, and the reasons it receives. */
 async function bound(t: TestContext, request: BindMessage) {
   const platform = await startPlatform(t)
   const reasons: string[] = []
@@ -16,23 +16,23 @@ async function bound(t: TestContext, request: BindMessage) {
   const { URL: url } = await agent.bind(request)
   const online = () => platform.registry.tunnelsOf('ac_1').length
   assert.equal(online(), 1)
-  return { ...platform, told: reasons, url, online }
+  return { ...platform, reasons, url, online }
 }
 
 const app: BindMessage = { Proto: 'https', Opts: { Domain: 'app.adit.test' } }
 
-test('a tunnel ends when somebody else reserves its name, and its agent is told why', async (t) => {
-  const { reservations, nameWatch, online, told: reasons } = await bound(t, app)
+test('a tunnel ends when another account reserves its name, and its agent gets the reason', async (t) => {
+  const { reservations, nameWatch, online, reasons } = await bound(t, app)
 
   reservations.set('app.adit.test', { id: 'rd_1', accountId: 'ac_2' })
   nameWatch.claimed(['app.adit.test'])
 
   await eventually(() => online() === 0, 'the tunnel is offline', 1000)
-  await eventually(() => reasons.length === 1, 'the agent is told')
+  await eventually(() => reasons.length === 1, 'the reason for the agent')
   assert.match(reasons[0]!, /app\.adit\.test/)
 })
 
-test('a tunnel ends when a wildcard over its name is reserved, or an edge comes to its name', async (t) => {
+test('a tunnel ends when a covering wildcard is reserved, or an edge gets its name', async (t) => {
   const wild = await bound(t, app)
   wild.reservations.set('*.adit.test', { id: 'rd_1', accountId: 'ac_2' })
   wild.nameWatch.claimed(['*.adit.test'])
@@ -44,7 +44,7 @@ test('a tunnel ends when a wildcard over its name is reserved, or an edge comes 
   await eventually(() => edged.online() === 0, 'the tunnel at the edge is offline', 1000)
 })
 
-test('a TCP tunnel ends when somebody else reserves its address', async (t) => {
+test('a TCP tunnel ends when another account reserves its address', async (t) => {
   const { reservations, nameWatch, online, url } = await bound(t, { Proto: 'tcp', Opts: {} })
   const address = url.replace('tcp://', '')
 
@@ -54,8 +54,8 @@ test('a TCP tunnel ends when somebody else reserves its address', async (t) => {
   await eventually(() => online() === 0, 'the tunnel is offline', 1000)
 })
 
-test('a tunnel stays when its own account reserves the name, or others reserve others', async (t) => {
-  const { reservations, nameWatch, online, told: reasons } = await bound(t, app)
+test('a tunnel stays when its own account reserves the name, or others reserve other names', async (t) => {
+  const { reservations, nameWatch, online, reasons } = await bound(t, app)
   reservations.set('app.adit.test', { id: 'rd_1', accountId: 'ac_1' })
   reservations.set('other.adit.test', { id: 'rd_2', accountId: 'ac_2' })
   reservations.set('*.app.adit.test', { id: 'rd_3', accountId: 'ac_2' })
@@ -69,7 +69,7 @@ test('a tunnel stays when its own account reserves the name, or others reserve o
   assert.deepEqual([online(), reasons], [1, []])
 })
 
-test('a tunnel that was being bound while its name was reserved ends as well', async (t) => {
+test('a tunnel that was being bound while its name was reserved ends too', async (t) => {
   const { reservations, nameWatch, registry, agent } = await startPlatform(t)
   nameWatch.claimed(['app.adit.test'])
   await (await agent(t)).bind(app)

@@ -8,14 +8,14 @@ export interface NameWatchOptions {
   registry: Registry
   names: Reservations
   log: Logger
-  /** When names are looked at a second time, for tunnels that were being bound at the first. */
+  /** Delay of a second check, for tunnels that were being bound during the first. */
   recheckMs?: number
 }
 
-/** Takes tunnels offline whose name was free when they were bound and belongs to an edge or to somebody else now. */
+/** Removes tunnels whose name was free when bound and now belongs to an edge or another account. */
 export interface NameWatch {
   onLive(event: LiveEvent): void
-  /** Told of names (`host` or `*.host`) and addresses (`host:port`) that were reserved or given to an edge. */
+  /** Names (`host` or `*.host`) and addresses (`host:port`) that were reserved or assigned to an edge. */
   claimed(names: readonly string[]): void
   stop(): void
 }
@@ -23,7 +23,8 @@ export interface NameWatch {
 const RECHECK_DELAY_MS = 1000
 
 export function createNameWatch(options: NameWatchOptions): NameWatch {
-  const { registry, names, log, recheckMs = RECHECK_DELAY_MS } = options
+  const { registry, log, recheckMs = RECHECK_DELAY_MS } = options
+  const reservations = options.names
   const online = new Map<string, Set<LiveTunnel>>()
   const timers = new Set<NodeJS.Timeout>()
 
@@ -35,7 +36,7 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
     for (const [host, tunnels] of online) if (host.endsWith(name.slice(1))) yield* tunnels
   }
 
-  /** What keeps the tunnel from being bound now; undefined when nothing does. */
+  /** The error that a bind of the tunnel would raise now, if any. */
   async function findConflict({
     accountId,
     proto,
@@ -43,11 +44,11 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
     hostport,
   }: LiveTunnel): Promise<Refusal | undefined> {
     try {
-      if (host !== undefined) await requireAvailableName(names, accountId, host)
+      if (host !== undefined) await requireAvailableName(reservations, accountId, host)
       else if (proto === 'tcp' && hostport !== undefined) {
         const colon = hostport.lastIndexOf(':')
         await requireAvailableAddress(
-          names,
+          reservations,
           accountId,
           hostport.slice(0, colon),
           Number(hostport.slice(colon + 1)),
@@ -70,7 +71,7 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
   function checkTunnels(names: readonly string[]): void {
     for (const tunnel of new Set(names.flatMap((name) => [...tunnelsAt(name)])))
       check(tunnel).catch((error: unknown) =>
-        log.warn({ err: error, url: tunnel.url }, 'the name of a tunnel could not be checked'),
+        log.warn({ err: error, url: tunnel.url }, 'tunnel name check failed'),
       )
   }
 

@@ -12,14 +12,14 @@ import { type Platform, startPlatform, TOKEN } from './testing/platform.ts'
 import { type Relay, startRelay } from './testing/relay.ts'
 import type { Tunnel, Visitor } from './tunnel.ts'
 
-// The SDK from npm, unmodified: what it does here is what it does in the programs of our users.
+// The unmodified SDK from npm: it behaves here as in users' programs.
 
-/** For listeners that nobody visits. One that forwards to nothing at all keeps the process alive. */
+/** An upstream for listeners without traffic. A listener that forwards nowhere keeps the process alive. */
 const nowhere = 'http://127.0.0.1:1'
 
 const quick = { heartbeat: { minMs: 1, slackMs: 0 } }
 
-// The SDK asks what to do about a link that has gone a moment after it has; a process that is ending then, it aborts.
+// The SDK calls back shortly after a connection is lost, and aborts a process that is exiting at that moment.
 after(() => delay(500))
 
 const endpoint: Visitor = {
@@ -78,9 +78,9 @@ async function startTcp(t: TestContext, listener: (socket: Socket) => void): Pro
 const hello: RequestListener = (request, response) => response.end(`hello ${request.url}`)
 const echo = (socket: Socket) => socket.pipe(socket)
 
-/** Sends one request that ends with its connection and gives the whole answer. */
-async function request(tunnel: Tunnel, path = '/', visitor: Partial<Visitor> = {}): Promise<string> {
-  const probe = new Probe(tunnel.open({ ...endpoint, ...visitor }))
+/** Sends one request with `Connection: close` and returns the raw response. */
+async function request(tunnel: Tunnel, path = '/', client: Partial<Visitor> = {}): Promise<string> {
+  const probe = new Probe(tunnel.open({ ...endpoint, ...client }))
   probe.stream.write(Buffer.from(`GET ${path} HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n`))
   await probe.until((p) => p.ended || p.closed, 'the end of the answer')
   probe.stream.end()
@@ -93,7 +93,7 @@ function tunnelAt(platform: Platform, proto: 'http' | 'https' | 'tls', host: str
   return tunnel
 }
 
-test('an https listener gets a random name and answers', async (t) => {
+test('an https listener gets a random name and serves requests', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
 
@@ -107,7 +107,7 @@ test('an https listener gets a random name and answers', async (t) => {
   )
 })
 
-test('the one-call form works too, as an http listener on a name of its own', async (t) => {
+test('the one-call form works too, as an http listener on a requested name', async (t) => {
   const platform = await startPlatform(t)
 
   const listener = await ngrok.forward({
@@ -149,7 +149,7 @@ test('a tcp listener carries bytes and half-closes both ways', async (t) => {
   assert.equal(probe.closeError, undefined)
 })
 
-test('a tls listener gets the visitor’s bytes as they are', async (t) => {
+test('a tls listener gets the client’s bytes unchanged', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   const listener = await session
@@ -163,7 +163,7 @@ test('a tls listener gets the visitor’s bytes as they are', async (t) => {
   assert.equal(tunnel.options.tlsTermination, undefined)
 })
 
-test('a tls listener may leave termination to us, with its own certificate', async (t) => {
+test('a tls listener may delegate termination to the edge, with its own certificate', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   const pem = Buffer.from('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n')
@@ -197,7 +197,7 @@ test('a labelled listener is found by its labels and serves an edge', async (t) 
   assert.match(await request(tunnel!, '/l', { via: 'https-edge' }), /hello \/l$/)
 })
 
-test('what a listener asks of its endpoint reaches the tunnel', async (t) => {
+test('the options of a listener reach the tunnel', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
 
@@ -246,7 +246,7 @@ test('what a listener asks of its endpoint reaches the tunnel', async (t) => {
 })
 
 for (const version of [1, 2] as const) {
-  test(`a listener that asks for the PROXY protocol ${version} gets its header first`, async (t) => {
+  test(`a listener with PROXY protocol ${version} gets the header first`, async (t) => {
     const platform = await startPlatform(t)
     const session = await connectSdk(platform)
     const seen: Buffer[] = []
@@ -285,7 +285,7 @@ test('five megabytes pass unharmed in both directions at once', async (t) => {
   assert.equal(digest(probe.bytes), digest(bytes))
 })
 
-test('requests on a kept stream are not held back by Nagle’s algorithm', async (t) => {
+test('requests on a keep-alive stream are not delayed by Nagle’s algorithm', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   await session
@@ -307,13 +307,13 @@ test('requests on a kept stream are not held back by Nagle’s algorithm', async
   assert.ok(median < 20, `median ${median} ms`)
 })
 
-const refusedTokens: [token: string, code: string][] = [
+const rejectedTokens: [token: string, code: string][] = [
   ['nonsense', 'ERR_NGROK_105'],
   [TOKEN.replaceAll('a', 'b'), 'ERR_NGROK_107'],
 ]
 
-for (const [token, code] of refusedTokens) {
-  test(`a token refused with ${code} is reported to the application`, async (t) => {
+for (const [token, code] of rejectedTokens) {
+  test(`a token rejected with ${code} is reported to the application`, async (t) => {
     const platform = await startPlatform(t)
 
     const failure = await connectSdk(platform, (builder) => builder.authtoken(token)).catch((error) => error)
@@ -322,7 +322,7 @@ for (const [token, code] of refusedTokens) {
   })
 }
 
-test('refused binds are reported with their code, and the session goes on', async (t) => {
+test('rejected binds are reported with their code, and the session continues', async (t) => {
   const platform = await startPlatform(t)
   platform.reservations.set('theirs.ex.com', { id: 'rd_2', accountId: 'ac_2' })
   const session = await connectSdk(platform)
@@ -352,7 +352,7 @@ test('refused binds are reported with their code, and the session goes on', asyn
   ])
 })
 
-test('an upstream that refuses is told to HTTP visitors as 502 and to others as an end', async (t) => {
+test('an upstream that refuses connections is a 502 for HTTP clients and a close for others', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   await session.httpEndpoint().domain('a.adit.test').listenAndForward('http://127.0.0.1:1')
@@ -365,7 +365,7 @@ test('an upstream that refuses is told to HTTP visitors as 502 and to others as 
   assert.equal(raw, '')
 })
 
-test('a visitor that goes away frees the upstream connection', async (t) => {
+test('a client that disconnects frees the upstream connection', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   const ends: string[] = []
@@ -386,7 +386,7 @@ test('a visitor that goes away frees the upstream connection', async (t) => {
   assert.equal(probe.closed, true)
 })
 
-test('600 visitors at once do not cost the session: those beyond the cap wait their turn', async (t) => {
+test('600 concurrent clients do not end the session: those beyond the limit are queued', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   const responders: (() => void)[] = []
@@ -410,7 +410,7 @@ test('600 visitors at once do not cost the session: those beyond the cap wait th
   assert.equal(platform.registry.sessionsOf('ac_1').length, 1)
 })
 
-test('a session closed by the application is silent, and noticed by the heartbeat', async (t) => {
+test('a session closed by the application goes silent and is detected by the heartbeat', async (t) => {
   const platform = await startPlatform(t, { gateway: quick })
   const session = await connectSdk(platform, (builder) =>
     builder
@@ -428,7 +428,7 @@ test('a session closed by the application is silent, and noticed by the heartbea
   assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
 })
 
-test('commands reach an application that handles them; one that does not says why', async (t) => {
+test('commands reach an application that handles them; another reports why not', async (t) => {
   const platform = await startPlatform(t)
   const handled: string[] = []
   await connectSdk(platform, (builder) =>
@@ -454,7 +454,7 @@ test('commands reach an application that handles them; one that does not says wh
   assert.equal(outcome.done === false && outcome.because, 'unsupported')
 })
 
-test('a cut link comes back with the same names', async (t) => {
+test('a cut connection reconnects with the same names', async (t) => {
   const platform = await startPlatform(t)
   const relay = await startRelay(t, platform.port)
   const session = await connectSdk(platform, undefined, relay)
@@ -481,7 +481,7 @@ test('a cut link comes back with the same names', async (t) => {
   )
 })
 
-test('a restarted server gets its agents and their names back', async (t) => {
+test('after a server restart agents reconnect with their names', async (t) => {
   const resumeKey = randomBytes(32)
   const first = await startPlatform(t, { resumeKey })
   const session = await connectSdk(first)
@@ -497,7 +497,7 @@ test('a restarted server gets its agents and their names back', async (t) => {
   assert.notEqual(second.registry.findTcp(20_000), undefined)
 })
 
-test('one forbidden tunnel does not keep the others of an agent from coming back', async (t) => {
+test('one forbidden tunnel does not keep an agent’s other tunnels from resuming', async (t) => {
   const platform = await startPlatform(t)
   const relay = await startRelay(t, platform.port)
   const session = await connectSdk(platform, undefined, relay)

@@ -12,7 +12,7 @@ const showing = {
     labels.app ? ['bkdtg_1'] : [],
 }
 
-test('what is online is shown with every documented field', async (t) => {
+test('online resources are rendered with every documented field', async (t) => {
   const platform = await startPlatform(t)
   platform.reservations.set('a.ex.com', { id: 'rd_1', accountId: 'ac_1' })
   const agent = await platform.agent(t)
@@ -125,7 +125,7 @@ test('the views have the shape the resources declare', async (t) => {
   }
 })
 
-test('other accounts see nothing and command nobody', async (t) => {
+test('other accounts see no sessions and cannot command them', async (t) => {
   const platform = await startPlatform(t)
   const agent = await platform.agent(t)
   const bound = await agent.startTunnelWithLabel({ Labels: { app: 'web' } })

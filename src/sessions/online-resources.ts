@@ -2,15 +2,15 @@ import type { Command, CommandOutcome } from './live-session.ts'
 import type { Registry } from './registry.ts'
 import { endpointView, sessionView, tunnelView, type ViewContext } from './views.ts'
 
-/** What is online, as the management API shows it; every answer is about one account alone. */
+/** Online sessions, tunnels and endpoints as the management API renders them, each call for one account. */
 export interface OnlineResources {
   sessions(accountId: string): Record<string, unknown>[]
   tunnels(accountId: string): Record<string, unknown>[]
-  /** The endpoints that tunnels make; those of edges are the API's own. */
+  /** The endpoints of tunnels; the API adds those of edges. */
   endpoints(accountId: string): Record<string, unknown>[]
-  /** Ids of tunnels whose labels hold these. */
+  /** Ids of the tunnels whose labels include these. */
   tunnelsWith(accountId: string, labels: Readonly<Record<string, string>>): string[]
-  /** Undefined when no such session is online in this account. */
+  /** Undefined when the account has no such session online. */
   command(accountId: string, sessionId: string, command: Command): Promise<CommandOutcome | undefined>
 }
 

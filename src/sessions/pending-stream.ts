@@ -2,30 +2,30 @@ import { ByteQueue } from '../base/io/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.ts'
 import { ErrorCode, MuxError, type MuxStream, type ProxyHeader } from '../protocol/index.ts'
 
-/** What a visitor may send ahead while its stream waits. */
+/** Bytes a client may send while its stream is pending. */
 const MAX_PENDING_BYTES = 65_536
 
-/** Openings refused with "accept queue full" before the visitor is told. */
+/** Retries after RST "accept queue full" before the client gets the error. */
 const MAX_RETRIES = 10
 
-/** What a held stream asks of the session it wants to open on. */
+/** The session that a pending stream opens on. */
 export interface StreamOpener {
-  /** Opens it later; called when it was refused before the agent saw it. */
+  /** Opens the stream again later; called when the agent rejected it for lack of room. */
   again(stream: HeldStream): void
-  /** Gave up waiting. */
+  /** The stream was reset while queued. */
   leave(stream: HeldStream): void
 }
 
 /**
- * A stream that is not open yet, or that may have to be opened again: keeps what was written until it is certain that
- * the agent has it. Afterwards everything passes through.
+ * A stream that is not open yet, or may have to be reopened: buffers what was written until the agent has acknowledged
+ * the open, then passes everything through.
  */
 export class HeldStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
   readonly header: ProxyHeader
-  /** Bytes that go before the visitor's. */
+  /** Bytes before the client's, such as a PROXY header. */
   readonly preamble: Buffer | undefined
-  /** Called when the stream behind it ended, even when another will be opened in its place. */
+  /** Called when the inner stream closed, even when another one replaces it. */
   onInnerClose: (() => void) | undefined
   readonly #opener: StreamOpener
   readonly #bufferUntilAcknowledged: boolean
@@ -84,7 +84,7 @@ export class HeldStream implements ByteStream, StreamSink {
     this.#inner?.consumed(bytes)
   }
 
-  /** The session has room: from here on this is that stream. */
+  /** Opens on the inner stream and writes what is buffered. */
   attach(inner: MuxStream): void {
     this.#inner = inner
     inner.sink = this
@@ -94,12 +94,12 @@ export class HeldStream implements ByteStream, StreamSink {
     if (!this.#bufferUntilAcknowledged) this.#releaseBuffer(writable)
   }
 
-  /** The agent has seen the opening: it will not be refused any more. */
+  /** The agent has acknowledged the open, so it will not reject it any more. */
   acknowledge(): void {
     this.#releaseBuffer(true)
   }
 
-  /** Ends a stream that never was opened. Its sink hears of it after the call that caused it. */
+  /** Closes a stream that was never opened. The sink is called after the current call returns. */
   fail(error: Error): void {
     if (this.#closed) return
     this.#closed = true
@@ -116,7 +116,7 @@ export class HeldStream implements ByteStream, StreamSink {
   }
 
   onDrain(): void {
-    // While bytes are kept, only letting go of them makes room.
+    // While the buffer is full, only releasing it makes room.
     if (this.#buffer !== undefined && this.#buffer.length >= MAX_PENDING_BYTES) return
     this.#blocked = false
     this.sink.onDrain()

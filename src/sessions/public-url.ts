@@ -1,13 +1,13 @@
 import { joinHostPort } from '../base/hostport.ts'
 import type { TunnelProto } from './tunnel.ts'
 
-/** What the public sees of this server. */
+/** The public addresses of this server. */
 export interface PublicAddress {
-  /** The domain under which tunnels without a name of their own get one. */
+  /** The domain for random tunnel names. */
   domain: string
   httpPort: number
   httpsPort: number
-  /** The host in addresses of TCP tunnels. */
+  /** The host of TCP tunnel addresses. */
   tcpHost: string
 }
 
@@ -18,12 +18,12 @@ const DEFAULT_PORTS: Record<TunnelProto, number | undefined> = {
   tcp: undefined,
 }
 
-/** The port visitors of a named tunnel connect to. */
+/** The public port of a named tunnel. */
 export function publicPort(proto: 'http' | 'https' | 'tls', address: PublicAddress): number {
   return proto === 'http' ? address.httpPort : address.httpsPort
 }
 
-/** The public URL of a tunnel; the port is left out when it is the scheme's own. */
+/** The public URL of a tunnel, without the scheme's default port. */
 export function tunnelUrl(proto: TunnelProto, host: string, port: number): string {
   return `${proto}://${port === DEFAULT_PORTS[proto] ? host : joinHostPort(host, port)}`
 }

@@ -10,7 +10,7 @@ const NOUNS =
     ' ',
   )
 
-/** A label that people can read out, with enough chance in it that it cannot be guessed or met twice. */
+/** A pronounceable label, random enough not to be guessed or to collide. */
 export function randomName(): string {
   const number = randomInt(36 ** 4, 36 ** 5).toString(36)
   return `${ADJECTIVES[randomInt(ADJECTIVES.length)]}-${NOUNS[randomInt(NOUNS.length)]}-${number}`

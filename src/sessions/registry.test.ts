@@ -135,7 +135,7 @@ test('the exact name wins over wildcards, and the most specific wildcard over ot
   assert.deepEqual(matches, [exact, near, near, wide, wide, undefined])
 })
 
-test('a name that is online is refused to others, also under the other protocol of its listener', () => {
+test('a bound name is rejected for others, also under the other protocol of its listener', () => {
   const { registry } = createRegistry()
   registry.bind(add(registry), named('b', 'a.test'))
   const other = add(registry)
@@ -145,7 +145,7 @@ test('a name that is online is refused to others, also under the other protocol 
   assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test', { proto: 'http' })))
 })
 
-test('tunnels pool when all allow it and belong to one account, and then take turns', () => {
+test('tunnels pool when all allow it and belong to one account, and rotate', () => {
   const { registry } = createRegistry()
   const pooled = { poolingEnabled: true }
   const one = registry.bind(add(registry), named('b', 'a.test', pooled))
@@ -160,7 +160,7 @@ test('tunnels pool when all allow it and belong to one account, and then take tu
   assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), hasNumber(334))
 })
 
-test('an agent that comes back takes its name from its ghost, and the ghost’s end takes nothing away', () => {
+test('a reconnecting agent takes its name from its stale session, whose end removes nothing', () => {
   const { registry, events } = createRegistry()
   const stale = add(registry, { clientId: 'same' })
   registry.bind(stale, named('b', 'a.test'))
@@ -180,10 +180,10 @@ test('an agent that comes back takes its name from its ghost, and the ghost’s 
   ])
 })
 
-test('an agent comes back at the same cost, however many its credential has', () => {
+test('reconnecting costs the same however many agents a credential has', () => {
   const { registry } = createRegistry()
   let reads = 0
-  /** A session that counts how often its agent is looked at. */
+  /** A session that counts reads of its client id. */
   const counted = (clientId: string) =>
     Object.defineProperty(session({ clientId }), 'clientId', {
       get: () => {
@@ -202,11 +202,11 @@ test('an agent comes back at the same cost, however many its credential has', ()
     registry.addSession(back)
   }
 
-  assert.ok(reads <= 10 * clients.length, `${reads} looks for ${clients.length} agents`)
+  assert.ok(reads <= 10 * clients.length, `${reads} reads for ${clients.length} agents`)
   registry.close()
 })
 
-test('a ghost goes as soon as everything it had has come back, labels included', () => {
+test('a stale session is closed as soon as all its tunnels are rebound, labels included', () => {
   const { registry } = createRegistry()
   const stale = add(registry, { clientId: 'same' })
   registry.bind(stale, named('name', 'a.test'))
@@ -230,14 +230,14 @@ test('another client of the same credential does not take a name that is online'
   assert.throws(() => registry.bind(add(registry, { clientId: 'two' }), named('b', 'a.test')), hasNumber(334))
 })
 
-test('a ghost that stays is ended after a while, and what it alone had is kept for the credential', async () => {
+test('a stale session is closed after a timeout, and its remaining names get a grace period', async () => {
   const { registry } = createRegistry({ supersededMs: 5 })
   const stale = add(registry, { clientId: 'same' })
   registry.bind(stale, named('old', 'old.test'))
   const back = add(registry, { clientId: 'same' })
   const tunnel = registry.bind(back, named('b', 'a.test'))
 
-  await eventually(() => stale.endReasons.length === 1, 'the end of the ghost')
+  await eventually(() => stale.endReasons.length === 1, 'the end of the stale session')
 
   assert.equal(registry.has(stale), false)
   assert.equal(registry.find('https', 'old.test'), undefined)
@@ -245,7 +245,7 @@ test('a ghost that stays is ended after a while, and what it alone had is kept f
   assert.doesNotThrow(() => registry.bind(back, named('old', 'old.test')))
 })
 
-test('the name of a lost session waits for its credential only, and not for ever', async () => {
+test('the name of a lost session is reserved for its credential until the grace period ends', async () => {
   const { registry } = createRegistry({ graceMs: 20 })
   const lost = add(registry)
   registry.bind(lost, named('b', 'a.test'))
@@ -265,7 +265,7 @@ test('the name of a lost session waits for its credential only, and not for ever
     } catch {
       return false
     }
-  }, 'the end of the grace')
+  }, 'the end of the grace period')
 })
 
 test('an orderly end and an unbind free the name at once', () => {
@@ -283,7 +283,7 @@ test('an orderly end and an unbind free the name at once', () => {
   assert.doesNotThrow(() => registry.bind(stranger, named('c', 'c.test')))
 })
 
-test('binds are told apart by session: the same id in two sessions is two tunnels', () => {
+test('bind ids are unique per session: the same id in two sessions is two tunnels', () => {
   const { registry } = createRegistry()
   const one = add(registry)
   const two = add(registry)
@@ -308,7 +308,7 @@ test('the same id bound again in a session moves the tunnel', () => {
   assert.deepEqual(registry.tunnelsIn(agent), [moved])
 })
 
-test('a port is held while its tunnel is online and while it is kept, and released afterwards', async () => {
+test('a port stays open while its tunnel is online and in grace, and is released afterwards', async () => {
   const { registry, open } = createRegistry({ graceMs: 15 })
   const agent = add(registry)
   const port = await registry.acquirePort()
@@ -341,7 +341,7 @@ test('unbinding a TCP tunnel releases its port at once', async () => {
   assert.equal(open.size, 0)
 })
 
-test('labelled tunnels are found by any part of their labels, in their account only', () => {
+test('labelled tunnels are found by any subset of their labels, in their account only', () => {
   const { registry } = createRegistry()
   const agent = add(registry)
   const web1 = registry.bind(agent, labelled('1', { app: 'web', zone: 'a' }))
@@ -357,7 +357,7 @@ test('labelled tunnels are found by any part of their labels, in their account o
   assert.deepEqual(registry.labelled('ac_3', { app: 'web' }), [])
 })
 
-test('the answer for a selector is the same array until a labelled tunnel of the account comes or goes', () => {
+test('a selector returns the same array until a labelled tunnel of the account starts or stops', () => {
   const { registry } = createRegistry()
   const agent = add(registry)
   const selector = { app: 'web' }
@@ -377,7 +377,7 @@ test('the answer for a selector is the same array until a labelled tunnel of the
   assert.deepEqual([third.length, fourth.length, fifth.length], [2, 0, 1])
 })
 
-test('a deleted credential loses its sessions and names at once, also a session that was just being checked', () => {
+test('a deleted credential loses its sessions and names at once, also a session still authenticating', () => {
   const { registry } = createRegistry()
   const one = add(registry)
   registry.bind(one, named('b', 'a.test'))
@@ -394,7 +394,7 @@ test('a deleted credential loses its sessions and names at once, also a session 
   registry.close()
 })
 
-test('new rules of a credential end exactly the tunnels they no longer allow, and hold for later binds', () => {
+test('new rules of a credential end exactly the tunnels they forbid, and apply to later sessions', () => {
   const { registry } = createRegistry()
   const agent = add(registry)
   const good = registry.bind(agent, named('good', 'a.ok.test'))
@@ -425,7 +425,7 @@ test('accounts see their own sessions and tunnels only', () => {
   assert.equal(registry.session('ac_2', theirs.id), theirs)
 })
 
-test('the mirror of a session never takes its place, never ends it and is shown once', () => {
+test('a remote copy of a session never replaces or ends the original, and is registered once', () => {
   const { registry } = createRegistry()
   const home = add(registry, { id: 'ts_home' })
   const tunnel = registry.bind(home, named('b', 'a.test'))
@@ -448,7 +448,7 @@ test('the mirror of a session never takes its place, never ends it and is shown 
   )
 })
 
-test('whatever the order in which nodes hear of the sessions of one agent, they keep the latest one alone', () => {
+test('in whatever order nodes learn of the sessions of one agent, they keep only the latest', () => {
   const latest = 3
   for (const order of permutations([0, 1, 2, latest]))
     for (const homeAt of order) {
@@ -467,7 +467,7 @@ test('whatever the order in which nodes hear of the sessions of one agent, they 
       }
 
       const served = registry.find('https', 'a.test')?.sessionId
-      assert.equal(served, `ts_${latest}`, `heard in the order ${order}, at home is ${homeAt}`)
+      assert.equal(served, `ts_${latest}`, `order ${order}, local session ${homeAt}`)
       assert.deepEqual(sessions[latest]!.endReasons, [])
     }
 })
@@ -489,7 +489,7 @@ test('the latest session of an agent ends an earlier one that another node still
   assert.equal(registry.has(stale), false)
 })
 
-test('a session that begins has a higher fence than what its cookie proves and what is known here', () => {
+test('a new session gets a higher fence than its cookie and all registered sessions', () => {
   const { registry } = createRegistry()
   add(registry, { credentialId: 'cr_1', clientId: 'same', fence: 7, remote: true })
 
@@ -498,7 +498,7 @@ test('a session that begins has a higher fence than what its cookie proves and w
   assert.equal(registry.nextFence('cr_1', 'other', 0), 1)
 })
 
-test('a newer claim takes a name from an older one, whose agent is told and stays connected', () => {
+test('a newer claim evicts an older one, whose agent is notified and stays connected', () => {
   const outranked: string[] = []
   const { registry } = createRegistry({ onOutranked: ({ bindId }) => void outranked.push(bindId) })
   const older = add(registry)
@@ -514,7 +514,7 @@ test('a newer claim takes a name from an older one, whose agent is told and stay
   assert.deepEqual(outranked, ['old'])
 })
 
-test('a claim that was granted counts more than a name that waits for another credential here', () => {
+test('a granted claim overrides the grace period of another credential', () => {
   const { registry } = createRegistry()
   const lost = add(registry)
   registry.bind(lost, named('old', 'a.test', { fence: 5 }))
@@ -528,7 +528,7 @@ test('a claim that was granted counts more than a name that waits for another cr
   registry.close()
 })
 
-test('while claims are not verified, names of this node are not served and those of others are', () => {
+test('while claims are unverified, names of this node are not served and those of peers are', () => {
   let serving = true
   const { registry } = createRegistry({ serving: () => serving })
   registry.bind(add(registry), named('here', 'here.test'))
@@ -542,7 +542,7 @@ test('while claims are not verified, names of this node are not served and those
   assert.equal(registry.find('https', 'there.test'), remote)
 })
 
-test('a name that was lost to another session ends its tunnel alone', () => {
+test('a name lost to another session ends only its own tunnel', () => {
   const { registry } = createRegistry()
   const agent = add(registry)
   const lost = registry.bind(agent, named('lost', 'lost.test', { fence: 1 }))

@@ -9,53 +9,80 @@ import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
 import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
 
-/** A session or a tunnel came or went. */
+/** A session or tunnel started or stopped. */
 export type LiveEvent =
   | { readonly what: 'session_started'; readonly session: LiveSession }
-  /** `error`: why it ended, unless that was in order. */
+  /** `error`: why the session ended; undefined after an orderly end. */
   | { readonly what: 'session_stopped'; readonly session: LiveSession; readonly error: string | undefined }
   | { readonly what: 'tunnel_started'; readonly tunnel: LiveTunnel }
-  /** `kept`: its name waits for its credential to come back. */
+  /** `kept`: the name enters its grace period, reserved for the credential. */
   | { readonly what: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly kept: boolean }
 
 export interface RegistryOptions {
   ports: PublicPorts
   emit?(event: LiveEvent): void
   clock?: Clock
-  /** Whether the names of this node may be served; false until they are verified after a pause of the process. */
+  /** Whether this node may serve its names; false after a process stall until their claims are verified. */
   serving?(): boolean
-  /** A tunnel of this node had to go since another has the newer claim on its name. */
+  /** A tunnel of this node was evicted by a newer claim on its name. */
   onOutranked?(tunnel: LiveTunnel, by: { readonly id: string; readonly fence: number }): void
-  /** How long the names of a lost session wait for its credential to come back. */
+  /** Grace period: how long the names of a lost session stay reserved for its credential. */
   graceMs?: number
-  /** How long the old connection of an agent that has come back may stay. */
+  /** How long a superseded connection of a reconnected agent may stay open. */
   supersededMs?: number
 }
 
 const SUPERSEDED_TIMEOUT_MS = 10_000
 
-/** Longer than an authentication can take, so that a change made meanwhile is not missed. */
+/** Longer than any authentication takes, so a change made during one is not missed. */
 const CHANGE_RETENTION_MS = 60_000
 
 const SUPERSEDED_REASON = 'The agent has connected again.'
 
-/** A name kept for a credential whose session was lost. */
+/** The reservation of a name for a credential whose session was lost. */
 interface GracePeriod {
   credentialId: string
   timer: NodeJS.Timeout
 }
 
-/** What happened to a credential lately: `undefined` rules mean that it is gone. */
+/** A recent change to a credential; `rules` is undefined after a deletion. */
 interface CredentialChange {
-  /** Its place among all changes. */
+  /** Position among all credential changes. */
   sequence: number
   rules: readonly string[] | undefined
   timer: NodeJS.Timeout
 }
 
 /**
- * All sessions and tunnels that are online, whatever transport brought them. Owns who sits at which public address;
- * everyone else asks here.
+ * All online sessions and tunnels, of every transport and of peer nodes. Owns the bindings: which tunnels serve which
+ * public address. The life of a binding:
+ *
+ *                         a newer session of the agent registers
+ *              +-------+            (addSession)             +------------+
+ *   bind() --> | BOUND | ----------------------------------> | SUPERSEDED |  still serves
+ *              +-------+                                     +------------+
+ *               ^    |                                         |        |
+ *               |    +---------------+-------------------------+        |  the successor binds the address: its binding
+ *               |                    |                                  |  is published, then this one is removed
+ *               |         +----------+------------+                     v
+ *               |    lost |  outranked |  removed |                +---------+
+ *               |         v            v          v                | RESUMED |  BOUND in the successor's session
+ *               |   +----------+  +---------+  +------+            +---------+
+ *               |   | IN GRACE |  | EVICTED |  | FREE |
+ *               |   +----------+  +---------+  +------+
+ *               |     |      |                    ^
+ *               |     |      +--------------------+  graceMs passes, or revokeCredential()
+ *               +-----+  bind() by the same credential: RESUMED
+ *
+ *   lost       removeSession('lost'): the connection or the link to the peer node died, a probe failed, or
+ *              `supersededMs` passed. Starts a grace period only when no pooled tunnel remains at the address.
+ *   outranked  bind() with a newer claim that cannot pool (`outranks`); the agent is notified by `tunnelEnded`
+ *   removed    unbind(), revoke(), updateAcl(), revokeCredential(), removeSession('orderly')
+ *
+ * bind() throws `name_taken` while others hold the address and cannot pool, or while it is in another credential's grace
+ * period, unless the database granted the claim (fence > 0). SUPERSEDED is a property of the session and not stored in the
+ * binding: `isSuccessor` decides, and a timer closes the old session, or the resumption of its last tunnel does.
+ * A TCP port stays open while its address is bound or in grace. Labelled tunnels have no address and no grace period.
  */
 export class Registry implements TunnelLookup {
   readonly #options: RegistryOptions
@@ -63,7 +90,7 @@ export class Registry implements TunnelLookup {
   readonly #sessions = new Map<string, LiveSession>()
   readonly #byAccount = new Map<string, Set<LiveSession>>()
   readonly #byCredential = new Map<string, Set<LiveSession>>()
-  /** The connections of each agent: one credential may have thousands of agents, which all come back at once. */
+  /** Sessions by agent: one credential may have thousands of agents, and all of them reconnect at once. */
   readonly #byAgent = new Map<string, Set<LiveSession>>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
   readonly #bindings = new BindingTable()
@@ -92,7 +119,7 @@ export class Registry implements TunnelLookup {
     return this.#labels.find(accountId, selector)
   }
 
-  /** Whether the session's agent has this address now, or it waits for the session's credential. */
+  /** Whether the session's agent holds this address now, or its grace period is for the session's credential. */
   wasHeldBy(session: LiveSession, spec: TunnelSpec): boolean {
     const key = bindingKey(spec)
     if (key === undefined) return false
@@ -100,7 +127,7 @@ export class Registry implements TunnelLookup {
     return this.#bindings.get(key).some((tunnel) => isStale(tunnel, session, spec.bindId))
   }
 
-  /** The tunnels at an address. */
+  /** The tunnels bound at the address. */
   holdersOf(spec: TunnelSpec): readonly LiveTunnel[] {
     const key = bindingKey(spec)
     return key === undefined ? [] : this.#bindings.get(key)
@@ -116,7 +143,7 @@ export class Registry implements TunnelLookup {
     return this.sessionsOf(accountId).flatMap((session) => [...this.#tunnels.get(session)!.values()])
   }
 
-  /** A session of this account by its id. */
+  /** The account's session with this id. */
   session(accountId: string, id: string): LiveSession | undefined {
     const session = this.#sessions.get(id)
     return session?.accountId === accountId ? session : undefined
@@ -132,20 +159,20 @@ export class Registry implements TunnelLookup {
     return this.#tunnels.has(session)
   }
 
-  /** How many changes of credentials there have been; remember it before checking one. */
+  /** Number of credential changes so far. Read it before checking a credential, pass it to `addSession`. */
   get credentialChangeCount(): number {
     return this.#credentialChangeCount
   }
 
-  /** A fence above those of all sessions of this agent that are known here. */
+  /** A fence above those of all sessions of this agent registered here. */
   nextFence(credentialId: string, clientId: string, provenFence: number): number {
     const sessions = [...(this.#byAgent.get(agentKey({ credentialId, clientId })) ?? [])]
     return Math.max(provenFence, ...sessions.map(({ fence = 0 }) => fence)) + 1
   }
 
   /**
-   * Registers a session. Older connections of the same agent stay until it has bound its tunnels again, then go.
-   * Changes made after `since`, while the credential was being checked, are applied; a deletion throws.
+   * Registers a session. Older sessions of the same agent stay until it has rebound their tunnels. Applies credential
+   * changes made after `since`, while the credential was being checked; throws when it was deleted.
    */
   addSession(session: LiveSession, since = 0): void {
     if (session.remote && !this.#admitsRemote(session)) return
@@ -166,8 +193,8 @@ export class Registry implements TunnelLookup {
   }
 
   /**
-   * Forgets a session and its tunnels. `lost` keeps the names for its credential for a while; an orderly end frees
-   * them at once. What a newer session of the agent took over is left alone. `error` says what ended it, if anything.
+   * Removes a session and its tunnels. `lost` starts the grace period of its names; `orderly` frees them at once.
+   * Bindings that a newer session of the agent took over stay. `error` says what ended the session, if anything.
    */
   removeSession(session: LiveSession, cause: 'orderly' | 'lost', error?: string): void {
     const tunnels = this.#tunnels.get(session)
@@ -181,7 +208,7 @@ export class Registry implements TunnelLookup {
     this.#emit({ what: 'session_stopped', session, error })
   }
 
-  /** Puts a tunnel online; throws a refusal when its address is taken. */
+  /** Publishes a tunnel; throws `name_taken` when others hold its address. */
   bind(session: LiveSession, spec: TunnelSpec): LiveTunnel {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) throw refusal('not_authenticated')
@@ -197,7 +224,7 @@ export class Registry implements TunnelLookup {
     if (previous !== undefined && !superseded.includes(previous)) superseded.push(previous)
 
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
-    // The newcomer sits down before the others leave, so that the address is never without an answer.
+    // The new binding is published before the old ones are removed, so the address never goes unserved.
     if (key !== undefined) this.#bindings.set(key, [...this.#bindings.get(key), tunnel])
     else this.#labels.add(tunnel)
     for (const old of [...superseded, ...outranked]) this.#stop(old, false)
@@ -209,13 +236,13 @@ export class Registry implements TunnelLookup {
       old.session.tunnelEnded(old, `${old.url} was claimed by another session.`)
     }
     for (const old of new Set(superseded.map((tunnel) => tunnel.session))) {
-      // All it had has come back, so whoever still waits for an answer through it waits in vain.
+      // Every tunnel of the old session was rebound, so nothing is served through it any more.
       if (old !== session && this.tunnelsIn(old).length === 0) this.#closeSuperseded(old, session)
     }
     return tunnel
   }
 
-  /** Takes a tunnel offline whose name has gone to another session, and tells its agent. */
+  /** Removes a tunnel whose name another session claimed, and notifies its agent. */
   revoke(accountId: string, sessionId: string, tunnelId: string): void {
     const tunnel = this.#findTunnel(accountId, sessionId, tunnelId)
     if (tunnel === undefined) return
@@ -223,21 +250,21 @@ export class Registry implements TunnelLookup {
     tunnel.session.tunnelEnded(tunnel, `${tunnel.url} was claimed by another session.`)
   }
 
-  /** The claim on a tunnel's name was stored, or stored anew. */
+  /** Records the fence of a stored, or re-stored, claim on the tunnel's name. */
   confirm(accountId: string, sessionId: string, tunnelId: string, fence: number): void {
     const tunnel = this.#findTunnel(accountId, sessionId, tunnelId)
     if (tunnel !== undefined) tunnel.fence = fence
   }
 
-  /** Takes a tunnel offline at the wish of its session; unknown ids are ignored. */
+  /** Removes a tunnel of the session; ignores unknown ids. */
   unbind(session: LiveSession, bindId: string, startGrace = false): void {
     const tunnel = this.#tunnels.get(session)?.get(bindId)
     if (tunnel !== undefined) this.#stop(tunnel, startGrace)
   }
 
   /**
-   * Makes a public port ours, any free one that is not `avoided` when none is named. Ports that are ours already, in use or kept for
-   * someone, are answered at once: `bind` decides who gets them.
+   * Opens a public port: the given one, or any free one that is not `excluded`. Returns a port that is already open, in
+   * use or in grace, at once: `bind` decides who gets it.
    */
   async acquirePort(port?: number, excluded?: ReadonlySet<number>): Promise<number> {
     if (port !== undefined && this.#ports.has(port)) return port
@@ -246,12 +273,12 @@ export class Registry implements TunnelLookup {
     return acquired
   }
 
-  /** Whether the port is ours already, in use or kept for somebody. */
+  /** Whether the port is open here: in use or in a grace period. */
   hasPort(port: number): boolean {
     return this.#ports.has(port)
   }
 
-  /** Gives a port back that no tunnel sits at and that is kept for nobody. */
+  /** Closes a port that has no tunnel and no grace period. */
   releasePort(port: number): void {
     const key = `tcp/${port}`
     if (!this.#ports.has(port) || this.#bindings.get(key).length > 0 || this.#gracePeriods.has(key)) return
@@ -259,7 +286,7 @@ export class Registry implements TunnelLookup {
     this.#options.ports.release(port)
   }
 
-  /** Ends every session of a deleted credential, at once and without keeping its names. */
+  /** Ends every session of a deleted credential at once, without a grace period. */
   endCredential(credentialId: string, reason: string): void {
     this.#recordCredentialChange(credentialId, undefined)
     for (const session of [...(this.#byCredential.get(credentialId) ?? [])]) {
@@ -270,7 +297,7 @@ export class Registry implements TunnelLookup {
       if (gracePeriod.credentialId === credentialId) this.#endGracePeriod(key)
   }
 
-  /** Applies a credential's new rules; tunnels that they no longer allow go offline. */
+  /** Applies a credential's new rules and removes the tunnels they no longer allow. */
   changeAcl(credentialId: string, rules: readonly string[]): void {
     this.#recordCredentialChange(credentialId, rules)
     const acl = compileAcl(rules)
@@ -284,7 +311,7 @@ export class Registry implements TunnelLookup {
     }
   }
 
-  /** Lets go of timers; sessions are ended by whoever brought them. */
+  /** Clears all timers. The gateways end their own sessions. */
   close(): void {
     for (const key of [...this.#gracePeriods.keys()]) this.#endGracePeriod(key)
     for (const { timer } of this.#credentialChanges.values()) clearTimeout(timer)
@@ -292,9 +319,9 @@ export class Registry implements TunnelLookup {
   }
 
   /**
-   * Whether a session of another node is shown here. A session is known once: its mirror never takes its own place, and a
-   * second mirror takes that of the first. One whose agent has connected again is not shown; the node of its successor
-   * ends it.
+   * Whether to register a session of a peer node. Each session is registered once: a remote copy never replaces the local
+   * original, and a second remote copy replaces the first. A session whose agent has reconnected is not registered; the
+   * node of its successor ends it.
    */
   #admitsRemote(remote: LiveSession): boolean {
     const existing = this.#sessions.get(remote.id)
@@ -307,8 +334,8 @@ export class Registry implements TunnelLookup {
   }
 
   /**
-   * Decides which tunnels leave an address for the new one: the agent's own former ones (`leaving`), and those with an
-   * older claim (`outranked`), which the database has given up already. Throws when others are there and do not pool.
+   * Selects the tunnels that the new binding evicts: the agent's own earlier ones (`superseded`), and those with an older
+   * claim (`outranked`), which the database has already given away. Throws when others hold the address and cannot pool.
    */
   #selectEvictions(
     session: LiveSession,
@@ -326,7 +353,7 @@ export class Registry implements TunnelLookup {
     if (!others.every((tunnel) => canPool(tunnel, session, spec))) throw refusal('name_taken', spec.url!)
     const gracePeriod = this.#gracePeriods.get(key)
     if (gracePeriod !== undefined) {
-      // A claim that the database has granted knows better than this node for whom the name waits.
+      // A claim granted by the database overrides this node's grace period.
       if (gracePeriod.credentialId !== session.credentialId && claim.fence === 0)
         throw refusal('name_taken', spec.url!)
       clearTimeout(gracePeriod.timer)
@@ -345,7 +372,7 @@ export class Registry implements TunnelLookup {
     return session && this.tunnelsIn(session).find(({ id }) => id === tunnelId)
   }
 
-  /** The same labels in former connections of the agent, which would go on getting their share of visitors. */
+  /** Tunnels with the same labels in older sessions of the agent: they would keep receiving a share of the traffic. */
   #staleLabelled(session: LiveSession, { labels = {} }: TunnelSpec): LiveTunnel[] {
     const requested = Object.entries(labels)
     return this.#labels
@@ -378,7 +405,7 @@ export class Registry implements TunnelLookup {
     } else if (tunnel.proto === 'tcp') this.releasePort(tunnel.port!)
   }
 
-  /** Nobody came back for a kept name. */
+  /** Frees the name. */
   #endGracePeriod(key: BindingKey): void {
     clearTimeout(this.#gracePeriods.get(key)?.timer)
     this.#gracePeriods.delete(key)
@@ -397,7 +424,7 @@ export class Registry implements TunnelLookup {
   #closeSuperseded(old: LiveSession, successor: LiveSession): void {
     if (!this.has(old)) return
     this.removeSession(old, 'lost', SUPERSEDED_REASON)
-    // Of two sessions of other nodes, their own nodes end the older one.
+    // When both sessions are remote, their own nodes end the older one.
     if (!(old.remote && successor.remote)) old.end(SUPERSEDED_REASON)
   }
 
@@ -408,14 +435,14 @@ export class Registry implements TunnelLookup {
     this.#credentialChanges.set(credentialId, { sequence: ++this.#credentialChangeCount, rules, timer })
   }
 
-  /** What comes to pass on another node is told there. */
+  /** Emits local events only: each node emits its own. */
   #emit(event: LiveEvent): void {
     const { remote = false } = 'session' in event ? event.session : event.tunnel.session
     if (!remote) this.#options.emit?.(event)
   }
 }
 
-/** Same credential and same, proved, ClientId: one agent in two connections. */
+/** Same credential and same, proven, ClientId: two connections of one agent. */
 function isSameAgent(one: LiveSession, other: LiveSession): boolean {
   return one.credentialId === other.credentialId && one.clientId === other.clientId
 }
@@ -425,9 +452,9 @@ function agentKey({ credentialId, clientId }: Pick<LiveSession, 'credentialId' |
 }
 
 /**
- * Whether one session is a later connection of the other's agent. A strict order, and the same on every node, so that no
- * two sessions can ever end each other: by their fences, which no clock has a part in; where nodes that did not see each
- * other gave out the same one, by their start.
+ * Whether `session` is a later connection of the other's agent. A strict order, identical on every node, so no two
+ * sessions can end each other: by fence, which involves no clock; by start time where partitioned nodes issued the same
+ * fence.
  */
 function isSuccessor(session: LiveSession, other: LiveSession): boolean {
   if (session.id === other.id || !isSameAgent(session, other)) return false
@@ -451,8 +478,8 @@ function canPool(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): bo
 }
 
 /**
- * Of two claims on one name the higher fence counts, on every node alike. Between claims without one, made while the
- * database was away, the older tunnel counts; only another node can bring such a conflict here.
+ * Of two claims on one name the higher fence wins, on every node. Among claims without a fence, made while the database
+ * was unavailable, the older tunnel wins; only a peer node can cause that conflict.
  */
 function outranks(claim: { id: string; fence: number }, current: LiveTunnel, session: LiveSession): boolean {
   if (claim.fence !== current.fence) return claim.fence > current.fence

@@ -6,13 +6,13 @@ import type { TunnelProto } from './tunnel.ts'
 
 const PROTOS = new Set<string>(['http', 'https', 'tcp', 'tls'])
 
-/** The protocol of a bind, or a refusal. */
+/** Validates the protocol of a bind. */
 export function parseProto(text: string): TunnelProto {
   if (!PROTOS.has(text)) throw refusal('protocol_unknown', text)
   return text as TunnelProto
 }
 
-/** The host name an agent asks for, in normal form; undefined when any will do. */
+/** The normalized host name an agent requests; undefined for any. */
 export function requestedName(
   proto: 'http' | 'https' | 'tls',
   opts: BindOpts,
@@ -26,7 +26,7 @@ export function requestedName(
   return undefined
 }
 
-/** The TCP address an agent asks for; undefined when any will do. */
+/** The TCP address an agent requests; undefined for any. */
 export function requestedAddress(opts: BindOpts): { host: string; port: number } | undefined {
   const requested = (opts.URL ? parseUrlHost('tcp', opts.URL) : '') || opts.Addr
   if (!requested) return undefined
@@ -47,7 +47,7 @@ function parseUrlHost(proto: TunnelProto, url: string): string {
   return host
 }
 
-/** Takes a port only where visitors can use it: agents do not open ports of their own for names. */
+/** Accepts a port only if the protocol is served on it: named tunnels share the public listeners. */
 function parseName(text: string, proto: 'http' | 'https' | 'tls', address: PublicAddress): string {
   const match = /^(.*):(\d+)$/.exec(text)
   if (match === null) return normalizeName(text)

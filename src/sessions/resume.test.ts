@@ -7,7 +7,7 @@ import { createResume } from './resume.ts'
 const resume = createResume(new Secret(Buffer.alloc(32, 1)))
 const other = createResume(new Secret(Buffer.alloc(32, 2)))
 
-test('a cookie proves one client of one credential, to the server that made it', () => {
+test('a cookie proves one client of one credential, to the server that issued it', () => {
   const cookie = resume.createCookie('cr_1', 'client', 7)
 
   assert.equal(resume.verifyCookie(cookie, 'cr_1', 'client'), 7)
@@ -19,7 +19,7 @@ test('a cookie proves one client of one credential, to the server that made it',
   assert.equal(resume.verifyCookie(cookie.replace(/^7/, '8'), 'cr_1', 'client'), undefined)
 })
 
-test('a cookie from before there were fences still proves its client, below every session since', () => {
+test('a cookie without a fence still proves its client, with fence 0', () => {
   const key = Buffer.alloc(32, 1)
   const facts = JSON.stringify(['client', 'cr_1', 'client'])
   const cookie = createHmac('sha256', key).update(facts).digest('base64url')
@@ -28,7 +28,7 @@ test('a cookie from before there were fences still proves its client, below ever
   assert.equal(resume.verifyCookie(cookie, 'cr_1', 'client2'), undefined)
 })
 
-test('a bind token gives its URL back to its credential only', () => {
+test('a bind token yields its URL to its credential only', () => {
   const token = resume.createBindToken('cr_1', 'tcp://t.test:20000')
   const forged = `${Buffer.from('tcp://t.test:20001').toString('base64url')}.${token.split('.')[1]}`
 
@@ -39,7 +39,7 @@ test('a bind token gives its URL back to its credential only', () => {
   assert.equal(resume.verifyBindToken('', 'cr_1'), undefined)
 })
 
-test('facts cannot be moved from one place to another', () => {
+test('fields cannot be shifted between positions', () => {
   const cookie = resume.createCookie('cr_1', 'x', 1)
 
   assert.equal(resume.verifyCookie(cookie, 'cr_', '1x'), undefined)

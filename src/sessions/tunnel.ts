@@ -1,22 +1,22 @@
 import type { ByteStream } from '../base/io/stream.ts'
 
-/** The protocols a tunnel can be bound with; labelled tunnels have none, their edge decides. */
+/** The protocols a tunnel can be bound with. Labelled tunnels have none: their edge decides. */
 export type TunnelProto = 'http' | 'https' | 'tcp' | 'tls'
 
-/** The visitor a stream is opened for. */
+/** The client connection that a stream is opened for. */
 export interface Visitor {
-  /** `ip:port` of the public client, IPv6 in brackets. */
+  /** `ip:port` of the client, IPv6 in brackets. */
   clientAddress: string
-  /** `ip:port` the client connected to; only the PROXY protocol tells it on. */
+  /** `ip:port` the client connected to; only the PROXY protocol header carries it. */
   serverAddress: string
   proto: TunnelProto
-  /** What kind of entry the visitor came through: the tunnel's own endpoint, or an edge of that kind. */
+  /** The entry the client came through: the tunnel's own endpoint, or an edge of that kind. */
   via: 'endpoint' | 'tcp-edge' | 'tls-edge' | 'https-edge'
-  /** True when the bytes are still the visitor's TLS. */
+  /** True when the stream carries the client's TLS unterminated. */
   passthroughTls: boolean
 }
 
-/** What an agent asks of its own endpoint; each option runs through the edge module of the same name. */
+/** The options an agent sets on its endpoint; each one configures the edge module of the same name. */
 export interface EndpointOptions {
   basicAuth?: readonly { username: string; password: string }[]
   ipRestriction?: { allow: readonly string[]; deny: readonly string[] }
@@ -43,17 +43,17 @@ export interface EndpointOptions {
   webhookVerification?: { provider: string; secret: string }
   userAgentFilter?: { allow: readonly string[]; deny: readonly string[] }
   websocketTcpConverter?: boolean
-  /** PEM text of the authorities a visitor's certificate must come from. */
+  /** PEM text of the authorities that client certificates must chain to. */
   mutualTls?: { caPem: string }
-  /** Absent: TLS endpoints pass the visitor's bytes through. Present: the edge terminates, with this certificate if given. */
+  /** Absent: a TLS endpoint passes TLS through. Present: the edge terminates it, with this certificate if set. */
   tlsTermination?: { certPem?: string; keyPem?: string }
-  /** The header the server writes before the visitor's bytes. */
+  /** PROXY protocol version of the header before the client's bytes; 0 for none. */
   proxyProto: 0 | 1 | 2
 }
 
-/** One name or label set bound in a session: anything that can open a stream, whoever stands behind it. */
+/** One name or label set bound in a session. Anything that can open a stream: an agent, an SSH client, a peer node. */
 export interface Tunnel {
-  /** `tn_…`; the endpoint it makes is `ep_…` with the same suffix. */
+  /** `tn_…`; its endpoint has the id `ep_…` with the same suffix. */
   readonly id: string
   readonly accountId: string
   readonly sessionId: string
@@ -63,40 +63,40 @@ export interface Tunnel {
   readonly metadata: string
   readonly description: string
   readonly name: string
-  /** What the agent forwards to, for people to read. */
+  /** The agent's upstream, for display. */
   readonly forwardsTo: string
-  /** `http2` when the upstream wants HTTP/2 with prior knowledge. */
+  /** `http2`: the upstream expects HTTP/2 with prior knowledge. */
   readonly forwardsProto: '' | 'http1' | 'http2'
   /** Undefined for labelled tunnels, as are `url` and `hostport`. */
   readonly proto: TunnelProto | undefined
   readonly url: string | undefined
-  /** `host:port` as the public sees it. */
+  /** The public `host:port`. */
   readonly hostport: string | undefined
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly poolingEnabled: boolean
   readonly options: EndpointOptions
-  /** Opens one connection to the agent's upstream; throws `TunnelBusy` when the session is at its cap with a full queue. */
+  /** Opens one connection to the upstream; throws `TunnelBusy` when the session is at its limit and its queue is full. */
   open(client: Visitor): ByteStream
 }
 
-/** Thrown by `Tunnel.open` when the session cannot carry one more stream. */
+/** Thrown by `Tunnel.open` when the session cannot carry another stream. */
 export class TunnelBusy extends Error {
   override name = 'TunnelBusy'
 }
 
-/** What the edge asks of the tunnels online; every answer is a map look-up. */
+/** Tunnel lookup for the edge; every call is a map lookup. */
 export interface TunnelLookup {
-  /** The tunnel that serves this host name: the exact name, else the most specific wildcard. Pooled tunnels take turns. */
+  /** The tunnel for this host name: the exact name, else the most specific wildcard. Pooled tunnels rotate. */
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
-  /** The tunnel that serves this public TCP port. */
+  /** The tunnel for this public TCP port. */
   findTcp(port: number): Tunnel | undefined
-  /** All tunnels of the account whose labels are a superset of the selector; the same array until something changes. */
+  /** The account's tunnels whose labels include the selector; the same array until a labelled tunnel changes. */
   labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[]
 }
 
-/** Public TCP ports, owned by the edge: sessions ask for one when a tunnel is bound. */
+/** Public TCP ports, owned by the edge; sessions acquire one for each TCP tunnel. */
 export interface PublicPorts {
-  /** Opens the port (any free one of the range, but none avoided, when undefined) and answers with its number; throws when it is taken. */
+  /** Opens the port, or any free one that is not excluded, and returns its number; throws when it is in use. */
   acquire(port?: number, excluded?: ReadonlySet<number>): Promise<number>
   release(port: number): void
 }

@@ -2,17 +2,17 @@ import { timestamp } from '../base/clock.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
-/** A resource pointed at, as the API shows it. */
+/** A reference to a resource in API responses. */
 interface Ref {
   id: string
   uri: string
 }
 
-/** What the views need to know beyond the registry. */
+/** What the views need beyond the registry. */
 export interface ViewContext {
-  /** Absolute address of the resource with this id. */
+  /** Absolute URI of the resource. */
   uriOf(id: string): string
-  /** Ids of the tunnel group backends whose labels this tunnel has. */
+  /** Ids of the tunnel group backends that select these labels. */
   backendsOf?(accountId: string, labels: Readonly<Record<string, string>>): readonly string[]
 }
 
@@ -53,7 +53,7 @@ export function tunnelView(tunnel: LiveTunnel, context: ViewContext) {
   }
 }
 
-/** The endpoint that a tunnel with an address of its own makes. */
+/** The endpoint of a tunnel with its own address. */
 export function endpointView(tunnel: LiveTunnel, context: ViewContext) {
   const { hostport = '', url = '', proto = '', reservationId } = tunnel
   const reservation = reservationId === undefined ? null : ref(reservationId, context)

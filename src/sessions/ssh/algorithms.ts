@@ -1,6 +1,6 @@
 import { isSecurityKey } from './security-key.ts'
 
-/** Key exchange with elliptic curves only; strict key exchange is added to it. */
+/** Elliptic curves only; `startSshServer` adds strict key exchange. */
 export const KEX = [
   'curve25519-sha256',
   'curve25519-sha256@libssh.org',
@@ -10,8 +10,8 @@ export const KEX = [
 ] as const
 
 /**
- * Ciphers that cannot be tampered with: authenticated, or with the MAC over the encrypted text. ChaCha20 is left out:
- * OpenSSH would prefer it, and in this runtime it costs twice as much as AES, which every client knows too.
+ * Authenticated ciphers, or encrypt-then-MAC. ChaCha20 is excluded: OpenSSH would prefer it, and in this runtime it costs
+ * twice as much as AES, which every client supports too.
  */
 export const CIPHERS = [
   'aes128-gcm@openssh.com',
@@ -22,8 +22,8 @@ export const CIPHERS = [
 ] as const
 
 /**
- * The ciphers to offer a client that lists these. The client's order decides, and OpenSSH's puts AES-CTR first, which
- * with its MAC costs three times as much here as AES-GCM: whoever knows that is offered nothing else.
+ * The ciphers to offer a client that supports these. The client's order decides, and OpenSSH puts AES-CTR first, which
+ * with its MAC costs three times as much here as AES-GCM: a client that supports AES-GCM is offered nothing else.
  */
 export function ciphersFor(listed: readonly string[]): readonly string[] {
   const preferred = CIPHERS.filter((cipher) => cipher.includes('-gcm@') && listed.includes(cipher))
@@ -32,7 +32,7 @@ export function ciphersFor(listed: readonly string[]): readonly string[] {
 
 export const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'] as const
 
-/** Keys a client may log in with. RSA signs with SHA-2 only: `hash` is undefined for the old SHA-1 signature. */
+/** Key types a client may log in with. RSA needs a SHA-2 signature: `hash` is undefined for SHA-1. */
 export function isKeyAccepted(algorithm: string, hash: string | undefined): boolean {
   if (algorithm === 'ssh-rsa') return hash === 'sha256' || hash === 'sha512'
   return (

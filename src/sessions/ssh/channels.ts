@@ -4,21 +4,21 @@ import { TunnelBusy } from '../tunnel.ts'
 import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'
 import type { Handlers, IncomingClient, Protocol } from './ssh2.ts'
 
-/** Far above the ids the library gives to the channels that clients open. */
+/** Far above the ids that the package assigns to client-opened channels. */
 const FIRST_ID = 2 ** 30
 
-/** OpenSSH's client needs a descriptor for each, of which it usually has 1024. */
+/** OpenSSH's client needs a file descriptor for each, and usually has 1024. */
 const MAX_CHANNELS = 500
 
 const MAX_PACKET_BYTES = 32 * 1024
 
-/** Bytes all channels of a connection together may have on their way into its socket. */
+/** Bytes that all channels of a connection may have in the socket's write buffer. */
 const MAX_IN_FLIGHT = 256 * 1024
 
-/** This much is written before the turn ends, so that a bulk transfer keeps both sides busy. */
+/** A corked socket is flushed at this size, before the end of the tick, so a bulk transfer keeps both sides busy. */
 const FLUSH_THRESHOLD_BYTES = 64 * 1024
 
-/** The channels the gateway opens in one client's connection. */
+/** The forwarded channels of one client connection. */
 export class Channels implements ChannelTransport {
   readonly #protocol: Protocol
   readonly #socket: Socket
@@ -43,18 +43,18 @@ export class Channels implements ChannelTransport {
   }
 
   get congested(): boolean {
-    // While keys are exchanged the library would queue without limit.
+    // During a key exchange the package would queue without limit.
     return this.#protocol._kexinit !== undefined || this.#socket.writableLength > MAX_IN_FLIGHT
   }
 
-  /** Opens a channel for a visitor of a forward; throws `TunnelBusy` when the client has as many as it can bear. */
+  /** Opens a channel for a client of a forward; throws `TunnelBusy` at the limit. */
   open(from: {
     boundAddr: string
     boundPort: number
     remoteAddr: string
     remotePort: number
   }): ForwardedChannel {
-    if (this.#closed) throw new Error('The SSH connection is over.')
+    if (this.#closed) throw new Error('The SSH connection is closed.')
     if (this.#channels.size >= MAX_CHANNELS)
       throw new TunnelBusy(`The SSH client has ${MAX_CHANNELS} connections open.`)
     const channel = new ForwardedChannel(this.#nextId++, this)
@@ -64,7 +64,7 @@ export class Channels implements ChannelTransport {
     return channel
   }
 
-  /** The connection is gone. */
+  /** The connection closed: closes every channel. */
   close(error: Error): void {
     this.#closed = true
     fanOut([...this.#channels.values()], (channel) => channel.onLost(error), this.#onError)
@@ -102,7 +102,7 @@ export class Channels implements ChannelTransport {
     if (this.#socket.writableLength >= FLUSH_THRESHOLD_BYTES) this.#uncork()
   }
 
-  /** The library writes each packet in pieces: all packets of a turn together take one system call. */
+  /** Corks the socket until the end of the tick: the package writes each packet in chunks, this makes one system call. */
   #cork(): void {
     if (this.#corked) return
     this.#corked = true
@@ -116,7 +116,7 @@ export class Channels implements ChannelTransport {
     this.#socket.uncork()
   }
 
-  /** In turn, so that no channel waits for another one's bulk. */
+  /** Flushes blocked channels in order, so none starves behind another's bulk data. */
   #flush(): void {
     const waiting = [...this.#blocked]
     this.#blocked.clear()
@@ -124,7 +124,7 @@ export class Channels implements ChannelTransport {
   }
 }
 
-/** Leads messages about our own channels to them; all others go on to the library. */
+/** Routes messages of forwarded channels to them and all others to the package. */
 function routeChannelMessages(handlers: Handlers, channels: ReadonlyMap<number, ForwardedChannel>): void {
   const library = { ...handlers }
   const overrides: Handlers = {
@@ -159,7 +159,7 @@ function routeChannelMessages(handlers: Handlers, channels: ReadonlyMap<number, 
       else channel.onClosed()
     },
     CHANNEL_REQUEST(protocol, id, type, wantsReply, data) {
-      // OpenSSH sends none on such channels, and asks for no answer that could be missed.
+      // OpenSSH sends none on forwarded channels that expects a reply.
       if (channels.has(id)) return
       library.CHANNEL_REQUEST(protocol, id, type, wantsReply, data)
     },

@@ -10,14 +10,14 @@ function number(value: number): Buffer {
   return bytes
 }
 
-/** A key exchange message with these lists first. */
+/** A KEXINIT that starts with these lists. */
 function packet(type: number, ...lists: readonly string[]): Buffer {
   const texts = lists.flatMap((list) => [number(list.length), Buffer.from(list)])
   const payload = Buffer.concat([Buffer.of(8, type), Buffer.alloc(16), ...texts, Buffer.alloc(3)])
   return Buffer.concat([number(payload.length), payload])
 }
 
-test('the ciphers of both directions are read behind the line and the other lists', () => {
+test('the ciphers of both directions are parsed after the identification string and the other lists', () => {
   const bytes = Buffer.concat([LINE, packet(20, 'curve25519-sha256', 'ssh-ed25519', 'a,b', 'c')])
 
   const lists = parseCipherLists(bytes)
@@ -25,7 +25,7 @@ test('the ciphers of both directions are read behind the line and the other list
   assert.deepEqual(lists, { toServer: ['a', 'b'], toClient: ['c'] })
 })
 
-test('every beginning of them asks for more', () => {
+test('every prefix is incomplete', () => {
   const bytes = Buffer.concat([LINE, packet(20, 'kex', 'key', 'a,b', 'c')])
   const decided = bytes.length - 3
 
@@ -34,7 +34,7 @@ test('every beginning of them asks for more', () => {
   assert.notEqual(parseCipherLists(bytes.subarray(0, decided)), 'incomplete')
 })
 
-test('bytes that begin otherwise hold no lists', () => {
+test('other bytes have no lists', () => {
   const outside = Buffer.concat([
     number(64),
     Buffer.of(8, 20),

@@ -1,4 +1,4 @@
-/** The ciphers a client lists, best first, for each direction. */
+/** The ciphers in a client's KEXINIT, in order of preference, for each direction. */
 export interface CipherLists {
   readonly toServer: readonly string[]
   readonly toClient: readonly string[]
@@ -7,15 +7,15 @@ export interface CipherLists {
 const KEXINIT = 20
 const COOKIE_BYTES = 16
 
-/** RFC 4253 section 4.2: a line that introduces a client is no longer than this. */
+/** RFC 4253 section 4.2: the maximum length of the identification string. */
 const MAX_LINE_BYTES = 255
 
-/** The largest packet the library takes. */
+/** The largest packet the package accepts. */
 const MAX_PACKET_BYTES = 35_000
 
 /**
- * Reads the lists out of the first bytes a client sends: the line that introduces it, then its key exchange message
- * (RFC 4253 section 7.1). Bytes that begin otherwise have none, and "incomplete" asks for more.
+ * Parses the cipher lists from the first bytes of a client: its identification string, then KEXINIT (RFC 4253 section
+ * 7.1). Returns undefined for other bytes, and "incomplete" when more are needed.
  */
 export function parseCipherLists(bytes: Buffer): CipherLists | 'incomplete' | undefined {
   const line = bytes.indexOf('\n')
@@ -27,7 +27,7 @@ export function parseCipherLists(bytes: Buffer): CipherLists | 'incomplete' | un
 
   const lists: string[][] = []
   let offset = 6 + COOKIE_BYTES
-  // Key exchange and host keys come before the ciphers.
+  // The lists of key exchange and host key algorithms precede the ciphers.
   while (lists.length < 4) {
     if (offset + 4 > end) return undefined
     if (offset + 4 > packet.length) return 'incomplete'

@@ -9,7 +9,7 @@ const SEEDS = [
   'tcp 192.168.0.2:22 --remote-addr 1.tcp.example.com:2000 --inspect=false --description x\\ y',
 ].map((line) => Buffer.from(line))
 
-test('20,000 damaged command lines are understood or refused with a sentence that is safe to show', (t) => {
+test('20,000 mutated command lines are parsed or rejected with a message that is safe to display', (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   let understood = 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvalidCommand, NO_COMMAND, parseCommand, sanitize } from './command-line.ts'
 
-test('no words at all ask for nothing', () => {
+test('an empty command requests nothing', () => {
   assert.deepEqual(NO_COMMAND, {
     proto: undefined,
     forwardsTo: '',
@@ -14,17 +14,17 @@ test('no words at all ask for nothing', () => {
     pooling: false,
     labels: undefined,
     opts: {},
-    plain: true,
+    displayOnly: true,
   })
 })
 
 const OBEYED: [line: string, expected: object][] = [
-  ['http', { proto: 'http', plain: true }],
-  ['http 3000', { proto: 'http', forwardsTo: 'localhost:3000', plain: false }],
+  ['http', { proto: 'http', displayOnly: true }],
+  ['http 3000', { proto: 'http', forwardsTo: 'localhost:3000', displayOnly: false }],
   ['tcp 192.168.0.2:22', { proto: 'tcp', forwardsTo: '192.168.0.2:22' }],
   ['tls --domain a.example.com', { proto: 'tls', opts: { Domain: 'a.example.com' } }],
-  ['--output json', { proto: undefined, output: 'json', plain: true }],
-  ['http --output=json --inspect=false', { output: 'json', requestLog: false, plain: true }],
+  ['--output json', { proto: undefined, output: 'json', displayOnly: true }],
+  ['http --output=json --inspect=false', { output: 'json', requestLog: false, displayOnly: true }],
   ['http -inspect=false', { requestLog: false }],
   ['http --metadata \'a b\' --name "c \\"d\\""', { metadata: 'a b', name: 'c "d"' }],
   ['http --label a=b --label c=d=e', { labels: { a: 'b', c: 'd=e' } }],
@@ -55,7 +55,7 @@ const OBEYED: [line: string, expected: object][] = [
 ]
 
 for (const [line, expected] of OBEYED)
-  test(`"${line}" is understood`, () => {
+  test(`"${line}" is parsed`, () => {
     const command = parseCommand(line) as unknown as Record<string, unknown>
 
     for (const [key, value] of Object.entries(expected)) assert.deepEqual(command[key], value, key)
@@ -74,20 +74,20 @@ const REFUSED: [line: string, reason: RegExp][] = [
   ['http --output xml', /text or json/],
   ['http --proxy-proto 3', /--proxy-proto/],
   ['http --circuit-breaker lots', /0 to 1/],
-  ["http --metadata 'open", /quote without its partner/],
+  ["http --metadata 'open", /unmatched quote/],
   [`http --metadata ${'x'.repeat(20_000)}`, /longer than/],
   ['http --metadata a\0b', /U\+0000/],
 ]
 
 for (const [line, reason] of REFUSED)
-  test(`"${sanitize(line, 40)}" is refused with a reason`, () => {
+  test(`"${sanitize(line, 40)}" is rejected with a reason`, () => {
     assert.throws(
       () => parseCommand(line),
       (error) => error instanceof InvalidCommand && reason.test(error.message),
     )
   })
 
-test('foreign text cannot drive a terminal', () => {
+test('untrusted text cannot control a terminal', () => {
   assert.equal(sanitize('a\u001b[2Jb\r\nc\u009bd\u202ee'), 'a\ufffd[2Jb\ufffd\ufffdc\ufffdd\ufffde')
   assert.equal(sanitize('x'.repeat(200), 5), 'xxxxx…')
 })

@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util'
 import type { BindOpts } from '../../protocol/index.ts'
 
-/** What the words after the host name ask for. */
+/** The command after the host name in `ssh host command`. */
 export interface SshCommand {
   /** Undefined: the port of the forward decides. */
   readonly proto: 'http' | 'tcp' | 'tls' | undefined
-  /** The service behind the client, for people to read and for `--host-header rewrite`. */
+  /** The client's upstream, for display and for `--host-header rewrite`. */
   readonly forwardsTo: string
   readonly output: 'text' | 'json'
-  /** False: the terminal shows addresses and troubles, but no requests. */
+  /** False: the terminal shows addresses and errors, but no requests. */
   readonly requestLog: boolean
   readonly name: string
   readonly description: string
@@ -16,11 +16,11 @@ export interface SshCommand {
   readonly pooling: boolean
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly opts: BindOpts
-  /** True when nothing was asked of the tunnels themselves, so that the command may also come late. */
+  /** True when the command sets display options only, so it may also come after the tunnels are bound. */
   readonly displayOnly: boolean
 }
 
-/** Words that cannot be obeyed; the text is for the user's terminal. */
+/** An invalid command; the message is for the user's terminal. */
 export class InvalidCommand extends Error {
   override name = 'BadCommand'
 }
@@ -70,7 +70,7 @@ const OPTIONS = {
 
 const PROTOS = ['http', 'tcp', 'tls'] as const
 
-/** Options that only make sense where requests can be seen. */
+/** Options that need an HTTP endpoint. */
 const HTTP_ONLY_OPTIONS = [
   'basic-auth',
   'auth',
@@ -91,17 +91,17 @@ const HTTP_ONLY_OPTIONS = [
 const DISPLAY_OPTIONS = new Set(['output', 'inspect'])
 const MAX_COMMAND_BYTES = 16_384
 
-/** A command without words: what a shell is. */
+/** The empty command, which a shell request means. */
 export const NO_COMMAND: SshCommand = parseCommand('')
 
-/** Reads the command line of an SSH client. Anything beyond the documented words is refused by name. */
+/** Parses the command line of an SSH client. Unknown words and options are rejected by name. */
 export function parseCommand(line: string): SshCommand {
   const { protoToken, args } = splitProto(tokenize(line))
   const { values, positionals } = parseOptions(args)
   const proto = PROTOS.find((candidate) => candidate === protoToken)
   if (positionals.length > 1)
     throw new InvalidCommand(
-      `"${sanitize(positionals[1]!)}" is one word too many: write one address after ${protoToken}.`,
+      `"${sanitize(positionals[1]!)}" is one word too many. Write one address after ${protoToken}.`,
     )
   const misplaced = HTTP_ONLY_OPTIONS.find((option) => values[option] !== undefined)
   if (misplaced !== undefined && (proto === 'tcp' || proto === 'tls'))
@@ -128,7 +128,7 @@ type Values = ReturnType<typeof parseOptions>['values']
 
 function parseOptions(args: string[]) {
   try {
-    // `--inspect` and `--inspect=true` mean the same, as do `-name` and `--name`.
+    // `--inspect` means `--inspect=true`, and `-name` means `--name`.
     const normalized = args.map((arg) =>
       arg.replace(/^-(?=[a-z]{2})/, '--').replace(/^--inspect$/, '--inspect=true'),
     )
@@ -139,7 +139,7 @@ function parseOptions(args: string[]) {
   }
 }
 
-const SEE_DOCUMENTATION = 'The words this server knows are listed in its documentation, docs/ssh.md.'
+const SEE_DOCUMENTATION = 'See docs/ssh.md for the words and options of this server.'
 
 function splitProto(tokens: string[]): { protoToken: string | undefined; args: string[] } {
   const [token, ...args] = tokens
@@ -150,16 +150,16 @@ function splitProto(tokens: string[]): { protoToken: string | undefined; args: s
   )
 }
 
-/** Splits as a shell would, with quotes and backslashes; the client's shell has already taken its own. */
+/** Splits like a shell, with quotes and backslashes; the client's shell has already removed its own. */
 function tokenize(line: string): string[] {
   if (Buffer.byteLength(line) > MAX_COMMAND_BYTES)
     throw new InvalidCommand(`The command is longer than ${MAX_COMMAND_BYTES} bytes.`)
-  if (line.includes('\0')) throw new InvalidCommand('The command holds the character U+0000. Remove it.')
+  if (line.includes('\0')) throw new InvalidCommand('The command contains the character U+0000. Remove it.')
   const words: string[] = []
   const part = /\s+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(.)/gs
   let word: string | undefined
   for (const [match, single, double, escaped, bare, stray] of line.matchAll(part)) {
-    if (stray !== undefined) throw new InvalidCommand('The command has a quote without its partner.')
+    if (stray !== undefined) throw new InvalidCommand('The command has an unmatched quote.')
     const text = single ?? double?.replace(/\\(.)/gs, '$1') ?? escaped ?? bare
     if (text !== undefined) word = (word ?? '') + text
     else if (/^\s/.test(match) && word !== undefined) {
@@ -284,7 +284,7 @@ function parseChoice<T extends string>(option: string, value: string, allowed: r
   throw new InvalidCommand(`--${option} is "${sanitize(value)}"; write ${allowed.join(' or ')}.`)
 }
 
-/** Foreign text for a terminal: short, and unable to drive it. */
+/** Truncates untrusted text and removes control characters, so that it cannot control a terminal. */
 export function sanitize(text: string, maxLength = 120): string {
   const truncated = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
   return truncated.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\ufffd')

@@ -27,14 +27,14 @@ const CASES: [bindAddr: string, bindPort: number, words: string, proto: string, 
 ]
 
 for (const [bindAddr, bindPort, words, proto, opts] of CASES)
-  test(`-R ${bindAddr}:${bindPort} ${words} asks for ${proto} ${JSON.stringify(opts)}`, () => {
+  test(`-R ${bindAddr}:${bindPort} ${words} requests ${proto} ${JSON.stringify(opts)}`, () => {
     const forward = toForwardRequest({ bindAddr, bindPort }, parseCommand(words), ADDRESS)
 
     assert.equal(forward.kind, 'bind')
     assert.deepEqual(forward.kind === 'bind' && [forward.request.Proto, forward.request.Opts], [proto, opts])
   })
 
-test('labels ask for a tunnel without an address', () => {
+test('labels request a tunnel without an address', () => {
   const command = parseCommand('http 3000 --label app=shop --metadata m')
 
   const forward = toForwardRequest({ bindAddr: 'localhost', bindPort: 80 }, command, ADDRESS)

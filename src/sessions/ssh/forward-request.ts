@@ -4,15 +4,15 @@ import type { PublicAddress } from '../public-url.ts'
 import type { SshCommand } from './command-line.ts'
 import type { ForwardTarget } from './ssh2.ts'
 
-/** What a forward becomes: a tunnel with a public address, or one that is found by its labels. */
+/** The bind request of a forward: for a public address, or for labels. */
 export type ForwardRequest =
   | { readonly kind: 'bind'; readonly request: BindRequest }
   | { readonly kind: 'labels'; readonly request: LabelRequest }
 
-/** Listening addresses that name no public one: what clients send when the user wrote none, or "all of them". */
+/** Bind addresses that request no particular host: what clients send for none or for all interfaces. */
 const ANY_HOST = new Set(['', '*', 'localhost', '127.0.0.1', '::1', '0.0.0.0', '::'])
 
-/** Works out what `-R [host:]port:…` and the words beside it ask for. */
+/** Converts `-R [host:]port:…` and the command to a bind request. */
 export function toForwardRequest(
   target: ForwardTarget,
   command: SshCommand,
@@ -40,7 +40,7 @@ export function toForwardRequest(
   }
 }
 
-/** Ports mean the public ones, whatever port is bound here; those really bound are understood as well. */
+/** 80 and 443 mean the public HTTP and HTTPS ports whatever the server binds; the bound ports work as well. */
 function resolveProto({ bindPort }: ForwardTarget, { proto }: SshCommand, address: PublicAddress): string {
   const plain = bindPort === 80 || bindPort === address.httpPort
   const secure = bindPort === 443 || bindPort === address.httpsPort
@@ -50,7 +50,7 @@ function resolveProto({ bindPort }: ForwardTarget, { proto }: SshCommand, addres
   return 'tcp'
 }
 
-/** The name or address in the forward itself; it counts more than one in the words. */
+/** The name or address in the forward; it overrides one in the command. */
 function toAddressOpts(proto: string, { bindAddr, bindPort }: ForwardTarget, address: PublicAddress) {
   if (proto === 'tcp') {
     if (bindPort === 0) return {}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'
 
-/** A connection that writes down what it is asked to send. */
+/** A connection that records what it sends. */
 function startCarrier() {
   const sent: string[] = []
   let bytes = 0
@@ -40,7 +40,7 @@ function listen(channel: ForwardedChannel) {
   return events
 }
 
-test('what is written before the channel is open is sent once it is, in packets the client takes', () => {
+test('bytes written before the channel is open are sent once it is, in packets the client accepts', () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
 
@@ -52,7 +52,7 @@ test('what is written before the channel is open is sent once it is, in packets 
   assert.deepEqual(carrier.sent, ['data 400', 'data 400', 'data 200', 'end'])
 })
 
-test('a client that takes nothing holds up its visitor after a bounded number of bytes', () => {
+test('an SSH client without window blocks the writer after a bounded number of bytes', () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
   const events = listen(channel)
@@ -67,7 +67,7 @@ test('a client that takes nothing holds up its visitor after a bounded number of
   assert.equal(carrier.bytes(), written + 16_384)
 })
 
-test('a congested connection is waited for', () => {
+test('a channel waits for a congested connection', () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
   channel.onOpened(7, 1024 * 1024, 32_768)
@@ -81,7 +81,7 @@ test('a congested connection is waited for', () => {
   assert.deepEqual(carrier.sent, ['data 100'])
 })
 
-test('the window is granted again as bytes are consumed, and more than it is not taken', async () => {
+test('the window grows as bytes are consumed, and data beyond it is rejected', async () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
   const events = listen(channel)
@@ -97,7 +97,7 @@ test('the window is granted again as bytes are consumed, and more than it is not
   assert.deepEqual(events.at(-1), 'lost: The SSH client sent more than its window.')
 })
 
-test('the memory of a packet is given back once it has been handed on', () => {
+test('the buffer of a packet is detached once it has been passed on', () => {
   const channel = new ForwardedChannel(1, startCarrier())
   const events = listen(channel)
   channel.onOpened(7, 1, 32_768)
@@ -111,7 +111,7 @@ test('the memory of a packet is given back once it has been handed on', () => {
   assert.deepEqual([packet.length, shared.length], [0, 100])
 })
 
-test('each direction ends for itself; the channel closes when both have', () => {
+test('each direction ends on its own; the channel closes when both have', () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
   const events = listen(channel)
@@ -128,7 +128,7 @@ test('each direction ends for itself; the channel closes when both have', () => 
   assert.equal(carrier.forgotten, 1)
 })
 
-test('a channel closed without an end, refused or lost is an error, told once', () => {
+test('a channel closed without EOF, rejected or lost reports one error', () => {
   for (const end of ['onClosed', 'onRefused', 'onLost'] as const) {
     const channel = new ForwardedChannel(1, startCarrier())
     const events = listen(channel)
@@ -144,7 +144,7 @@ test('a channel closed without an end, refused or lost is an error, told once', 
   }
 })
 
-test('a reset before the client has answered closes the channel as soon as it exists', async () => {
+test('a reset before the open is confirmed closes the channel as soon as it is', async () => {
   const carrier = startCarrier()
   const channel = new ForwardedChannel(1, carrier)
   const events = listen(channel)

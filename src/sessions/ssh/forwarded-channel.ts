@@ -2,38 +2,38 @@ import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { releaseBlock } from '../../base/io/detach-buffer.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 
-/** The most a client may send before it was read (P16). */
+/** Receive window: what the SSH client may send ahead of `consumed` (P16). */
 export const CHANNEL_WINDOW_BYTES = 256 * 1024
 
-/** The most of a visitor's bytes that wait here for the client; the piece that reaches it is still taken. */
+/** High-water mark of bytes buffered for the SSH client; the chunk that crosses it is still accepted. */
 const MAX_BUFFERED_BYTES = 128 * 1024
 
-/** Every implementation takes packets of this size (RFC 4253 section 6.1). */
+/** Every implementation accepts packets of this size (RFC 4253 section 6.1). */
 const MAX_PACKET_BYTES = 32 * 1024
 
-/** What a channel needs of its connection. */
+/** The connection of a channel. */
 export interface ChannelTransport {
-  /** True when nothing more should be sent before `Channels` calls `flush`. */
+  /** True when the channel must not send until `flush`. */
   readonly congested: boolean
-  /** Asks for `flush` once there is room again. */
+  /** Requests `flush` once the connection has room. */
   wait(channel: ForwardedChannel): void
   sendData(peerId: number, data: Buffer): void
   sendEnd(peerId: number): void
   sendClose(peerId: number): void
   sendGrant(peerId: number, bytes: number): void
-  /** The channel is over on both sides. */
+  /** The channel is closed on both sides. */
   forget(channel: ForwardedChannel): void
 }
 
 /**
- * One visitor's connection as a channel of the client's SSH connection. Bytes count against the window until they were
- * consumed, one direction can end while the other goes on, and what waits for a slow client is bounded.
+ * One proxied connection as a channel of the SSH connection. Received bytes count against the window until consumed, each
+ * direction ends on its own, and the buffer for a slow SSH client is bounded.
  */
 export class ForwardedChannel implements ByteStream {
   sink: StreamSink = silentSink
   readonly id: number
   readonly #transport: ChannelTransport
-  /** Undefined until the client has connected to its service. */
+  /** Undefined until the SSH client has connected to its upstream. */
   #peerId: number | undefined
   #sendWindow = 0
   #packetBytes = MAX_PACKET_BYTES
@@ -56,7 +56,7 @@ export class ForwardedChannel implements ByteStream {
     if (this.#closed || this.#ended) return false
     const unsent = this.#buffer.length === 0 ? this.#send(chunk) : chunk
     if (unsent.length > 0) {
-      // The caller may use its memory again at once.
+      // Copied by `push`: the caller may reuse its memory at once.
       this.#buffer.push(unsent)
       if (this.#transport.congested) this.#transport.wait(this)
     }
@@ -86,7 +86,7 @@ export class ForwardedChannel implements ByteStream {
     this.#consumed = 0
   }
 
-  /** The client has connected to its service. */
+  /** The SSH client has connected to its upstream. */
   onOpened(peerId: number, window: number, packet: number): void {
     if (this.#peerId !== undefined) return
     this.#peerId = peerId
@@ -96,7 +96,7 @@ export class ForwardedChannel implements ByteStream {
     else this.flush()
   }
 
-  /** The client could not connect. */
+  /** The SSH client could not connect to its upstream. */
   onRejected(reason: string): void {
     this.onLost(new Error(`The SSH client could not connect to its service: ${reason}`))
   }
@@ -115,7 +115,7 @@ export class ForwardedChannel implements ByteStream {
     }
     this.#receiveWindow -= data.length
     this.sink.onData(data)
-    // It came as a packet of its own, with nothing else in its memory.
+    // The packet has its own backing store, with nothing else in it.
     releaseBlock(data)
   }
 
@@ -131,11 +131,11 @@ export class ForwardedChannel implements ByteStream {
     this.#transport.forget(this)
     if (this.#closed) return
     this.#close()
-    // A service that has said all it had to say may well close without hearing the visitor out.
+    // After EOF the upstream may close without reading the rest of the request.
     this.sink.onClose(this.#remoteEnded ? undefined : new Error('The SSH client closed the channel.'))
   }
 
-  /** The connection is gone, or the channel never came to be. */
+  /** The connection closed, or the channel was never opened. */
   onLost(error: Error): void {
     this.#transport.forget(this)
     this.#closeSent = true
@@ -144,7 +144,7 @@ export class ForwardedChannel implements ByteStream {
     this.sink.onClose(error)
   }
 
-  /** Sends what waits, as far as the window and the connection allow. */
+  /** Sends buffered bytes as far as the window and the connection allow. */
   flush(): void {
     if (this.#buffer.length > 0) {
       const unsent = this.#send(this.#buffer.bytes)
@@ -157,7 +157,7 @@ export class ForwardedChannel implements ByteStream {
     this.sink.onDrain()
   }
 
-  /** Sends the beginning of a piece and answers with what could not be sent. */
+  /** Sends what the window allows and returns the rest. */
   #send(chunk: Buffer): Buffer {
     let offset = 0
     while (offset < chunk.length && this.#peerId !== undefined && this.#sendWindow > 0) {

@@ -5,10 +5,10 @@ import type { LiveTunnel } from '../live-tunnel.ts'
 import type { Screen } from './screen.ts'
 import type { ForwardTarget } from './ssh2.ts'
 
-/** One `-R` of a client, from its request on. */
+/** One `-R` of a client. */
 export interface Forward {
   readonly target: ForwardTarget
-  /** The port the client knows it by: the one it asked for, or the one it was given for 0. */
+  /** The port the client identifies it by: the requested one, or the assigned one for 0. */
   port: number
 }
 
@@ -19,31 +19,31 @@ interface PendingForward extends Forward {
 
 interface BoundForward extends Forward {
   readonly tunnel: LiveTunnel
-  /** As the user wrote it. */
+  /** The forward as the user wrote it. */
   readonly text: string
   stopWatching(): void
 }
 
-/** What the forwards of a connection need of it. */
+/** The connection of the forwards. */
 export interface ForwardsOptions {
   bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel
   unbind(bindId: string): void
   notify(tell: (screen: Screen) => void): void
   errorText(error: unknown): string
-  /** Begins to show the tunnel's requests; the answer ends it. */
+  /** Starts logging the tunnel's requests; returns the function that stops it. */
   watch(tunnel: LiveTunnel): () => void
 }
 
 const MAX_FORWARDS = 10
 
-/** How long a forward waits for a name that is about to be free, and how often it asks. */
+/** How long, and how often, a forward retries a name that is about to be released. */
 const BIND_TIMEOUT_MS = 30_000
 const RETRY_INTERVAL_MS = 500
 
-/** Requests that may wait for an answer; those on top get theirs without a reason. */
+/** Pending requests; further ones are rejected without a reason. */
 const MAX_PENDING = 3 * MAX_FORWARDS
 
-/** The forwards of one connection: those asked for, which wait for the words that come with them, and those online. */
+/** The forwards of one connection: pending ones, which wait for the command, and bound ones. */
 export class Forwards {
   readonly #options: ForwardsOptions
   readonly #bound = new Map<string, BoundForward>()
@@ -52,7 +52,7 @@ export class Forwards {
   #bindingCount = 0
   #labelledCount = 0
   #closed = false
-  /** True when the client was told no at least once. */
+  /** True when at least one forward was rejected. */
   hasRejected = false
 
   constructor(options: ForwardsOptions) {
@@ -63,7 +63,7 @@ export class Forwards {
     return [...this.#bound.values()]
   }
 
-  /** True while there is a tunnel, or may soon be one. */
+  /** True while a tunnel is bound, pending or being bound. */
   get hasForwards(): boolean {
     return this.#bound.size + this.#pending.length + this.#bindingCount > 0
   }
@@ -76,7 +76,7 @@ export class Forwards {
     this.#pending.push({ ...request, port: request.target.bindPort })
   }
 
-  /** Binds what has been asked for, one after the other; resolves when all is decided. */
+  /** Binds all pending forwards in order; resolves when each is bound or rejected. */
   bindAll(): Promise<void> {
     const pending = this.#pending
     this.#pending = []
@@ -90,14 +90,14 @@ export class Forwards {
     return this.#binding
   }
 
-  /** The command that came with them cannot be obeyed. */
+  /** The command is invalid: rejects all pending forwards. */
   rejectAll(): void {
     for (const { reject } of this.#pending) reject()
     this.#pending = []
     this.hasRejected = true
   }
 
-  /** False when there is no such forward. Connections that are open go on, as they do with OpenSSH's own server. */
+  /** False when there is no such forward. Open connections continue, as with OpenSSH's server. */
   cancel(target: ForwardTarget): boolean {
     const match = this.bound.find(
       (bound) => bound.target.bindAddr === target.bindAddr && bound.port === target.bindPort,
@@ -108,7 +108,7 @@ export class Forwards {
     return true
   }
 
-  /** The tunnel was taken offline by the server. */
+  /** The server ended the tunnel. */
   onTunnelEnded(bindId: string): void {
     const match = this.bound.find(({ tunnel }) => tunnel.bindId === bindId)
     if (match !== undefined) this.#remove(match)
@@ -126,7 +126,7 @@ export class Forwards {
       if (this.#closed) return
       this.#requireCapacity(forward.target)
       const tunnel = await this.#bindWithRetry(forward, text)
-      // For 0 the client has to be told a port, and two forwards must not share one.
+      // For port 0 the client needs a port number, unique within the connection.
       forward.port = forward.target.bindPort || (tunnel.port ?? ++this.#labelledCount)
       if (this.#bound.has(forwardKey(forward))) {
         this.#options.unbind(tunnel.bindId)
@@ -144,7 +144,7 @@ export class Forwards {
     }
   }
 
-  /** SSH clients cannot ask again, so that a refusal that ends by itself is waited out here. */
+  /** SSH clients cannot retry, so transient errors are retried here. */
   async #bindWithRetry(forward: PendingForward, text: string): Promise<LiveTunnel> {
     const deadline = performance.now() + BIND_TIMEOUT_MS
     let notified = false

@@ -4,28 +4,28 @@ import type { Secret } from '../../base/secret.ts'
 import type { HostKey, IncomingClient } from './ssh2.ts'
 import { wire } from './wire.ts'
 
-/** The keys the gateway proves itself with: the same on every node and after every start. */
+/** The gateway's host keys: the same on every node and after every start. */
 export interface HostIdentity {
-  /** Names as negotiated, best first. */
+  /** Negotiated names in order of preference. */
   readonly algorithms: readonly string[]
   keysFor(client: () => IncomingClient): Readonly<Record<string, HostKey>>
 }
 
-/** PEM text of new host keys, to be stored sealed: Ed25519, and ECDSA for clients that know nothing newer. */
+/** PEM text of new host keys, to be stored sealed: Ed25519, and ECDSA for older clients. */
 export function makeHostKeys(): string {
   const ed25519 = generateKeyPairSync('ed25519').privateKey
   const ecdsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
   return [ed25519, ecdsa].map((key) => key.export({ type: 'pkcs8', format: 'pem' })).join('')
 }
 
-/** The public halves of the keys as text, `algorithm base64`, in the order they were made. */
+/** The public keys as `algorithm base64`, in stored order. */
 export function publicHostKeys(pem: Secret): string[] {
   return parseKeys(pem).map(({ type, getPublicSSH }) => `${type} ${getPublicSSH().toString('base64')}`)
 }
 
 /**
- * Readies stored keys. A certificate, when there is one, is asked for at each key exchange, so that it can be renewed
- * while clients are connected; it certifies the Ed25519 key.
+ * Loads stored keys. The certificate of the Ed25519 key, if any, is read at each key exchange, so it can be renewed while
+ * clients are connected.
  */
 export function openHostIdentity(pem: Secret, certificate?: () => Buffer): HostIdentity {
   const keys = parseKeys(pem)
@@ -51,7 +51,7 @@ function withCertificate(key: HostKey, certificate: () => Buffer, client: () => 
     type: key.type,
     getPublicSSH: certificate,
     sign(data) {
-      // The library would put the negotiated name before the signature; PROTOCOL.certkeys wants the plain key's.
+      // The package would prefix the signature with the negotiated name; PROTOCOL.certkeys requires the plain key's.
       const exchange = client()._protocol._kex
       if (exchange !== undefined) exchange.negotiated.serverHostKey = key.type
       return key.sign(data)

@@ -3,11 +3,11 @@ import type { Logger } from '../../base/log.ts'
 import { isKeyAccepted } from './algorithms.ts'
 import { type AuthContext, verifySignature } from './ssh2.ts'
 
-/** What a login needs to know of the server around it. */
+/** Dependencies of a login. */
 export interface LoginOptions {
-  /** Who holds this public key, in wire form; undefined when nobody does. The user name tells several holders apart. */
+  /** The principal of a public key in wire format, if any. The user name selects among several holders. */
   authenticate(publicKey: Buffer, userName: string): Promise<TunnelPrincipal | undefined>
-  /** Whether the account lets clients connect from this address. */
+  /** Whether the account's IP restrictions admit this address. */
   admits?(accountId: string, ip: string): boolean
   log: Logger
 }
@@ -15,10 +15,10 @@ export interface LoginOptions {
 const METHODS = ['publickey']
 const MAX_FAILURES = 6
 
-/** Far more than six keys asked for and then used can need. */
+/** Far more than querying and then using six keys needs. */
 const MAX_REQUESTS = 20
 
-/** The attempts of one connection to log in: by public key only, a handful of them. */
+/** The login attempts of one connection: public key only, and a limited number. */
 export class Login {
   readonly #options: LoginOptions
   readonly #ip: string
@@ -27,7 +27,7 @@ export class Login {
   #failures = 0
   #requests = 0
 
-  /** `onProved` says whether the one who proved to hold the key is let in. */
+  /** `onVerified` returns whether the verified principal is admitted. */
   constructor(
     options: LoginOptions,
     ip: string,
@@ -40,7 +40,7 @@ export class Login {
     this.#onLimit = onTooMany
   }
 
-  /** True when somebody tried and did not get in. */
+  /** True after a failed attempt. */
   get hasFailed(): boolean {
     return this.#failures > 0
   }
@@ -50,7 +50,7 @@ export class Login {
       this.#onLimit()
       return
     }
-    // RFC 4252 section 5.2: clients begin with "none" to learn which methods there are.
+    // RFC 4252 section 5.2: clients send "none" first to learn the supported methods.
     if (context.method === 'none' && this.#requests === 1) {
       context.reject(METHODS)
       return
@@ -69,7 +69,7 @@ export class Login {
     const principal = await this.#findPrincipal(key.data, username)
     if (principal === undefined) return false
     if (this.#options.admits?.(principal.accountId, this.#ip) === false) return false
-    // Without a signature the client only asks whether the key would do; accepting then means saying yes to that.
+    // Without a signature the client only asks whether the key is acceptable; accept answers that it is.
     if (signature === undefined) return true
     if (blob === undefined || !verifySignature(key.data, key.algo, hashAlgo, blob, signature)) return false
     return this.#onVerified(principal)
@@ -79,7 +79,7 @@ export class Login {
     try {
       return await this.#options.authenticate(publicKey, userName)
     } catch (error) {
-      this.#options.log.error({ err: error, ip: this.#ip }, 'an SSH login could not be checked')
+      this.#options.log.error({ err: error, ip: this.#ip }, 'SSH login check failed')
       return undefined
     }
   }

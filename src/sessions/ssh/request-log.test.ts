@@ -16,7 +16,7 @@ function request(entryId: string, tunnelId = ''): LoggedRequest {
   }
 }
 
-test('requests are wanted only of accounts that somebody watches, and told to whoever watches the tunnel', () => {
+test('requests are requested only for watched accounts and passed to the listener of their tunnel', () => {
   const log = new RequestLog()
   const logged: string[] = []
   const wantedInitially = log.wantsRequests('ac_1')
@@ -36,7 +36,7 @@ test('requests are wanted only of accounts that somebody watches, and told to wh
   assert.equal(log.wantsRequests('ac_1'), false)
 })
 
-test('a request of an edge is told to whoever watches the tunnel it went to', () => {
+test('a request of an edge is passed to the listener of the tunnel that served it', () => {
   const log = new RequestLog()
   const logged: string[] = []
   log.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))

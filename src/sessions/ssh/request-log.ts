@@ -1,9 +1,9 @@
-/** What the log tells of a finished request; the edge's own event has all of it. */
+/** The logged fields of a finished request, a subset of the edge's event. */
 export interface LoggedRequest {
   readonly accountId: string
-  /** The tunnel, or the edge. */
+  /** The tunnel or edge. */
   readonly entryId: string
-  /** The tunnel that was asked, empty when the edge answered by itself. */
+  /** The tunnel that served the request; empty when the edge responded itself. */
   readonly tunnelId: string
   readonly connection: { readonly remoteAddress: string }
   readonly startedAt: number
@@ -16,14 +16,14 @@ export interface LoggedRequest {
 type RequestListener = (request: LoggedRequest) => void
 
 /**
- * Tells the terminals of SSH clients of the requests their tunnels serve. Stands in the edge as an observer; while
- * nobody watches, all it costs is the look into an empty map.
+ * Passes finished requests to the terminals of SSH clients. An observer of the edge; without watchers it costs one lookup
+ * in an empty map.
  */
 export class RequestLog {
   readonly #byTunnel = new Map<string, RequestListener>()
   readonly #watched = new Map<string, number>()
 
-  /** Calls back for every request of the tunnel until the answer is called. */
+  /** Calls the listener for every request of the tunnel; returns the function that stops it. */
   watch(accountId: string, tunnelId: string, listener: RequestListener): () => void {
     this.#byTunnel.set(tunnelId, listener)
     this.#count(accountId, 1)
@@ -57,7 +57,7 @@ export class RequestLog {
   }
 }
 
-/** Whose log the request belongs in: what the edge answers in the name of a tunnel is its as well. */
+/** The tunnel whose log the request belongs to; a response of the edge for a tunnel's endpoint counts as the tunnel's. */
 export function loggedTunnelId({ tunnelId, entryId }: Pick<LoggedRequest, 'tunnelId' | 'entryId'>): string {
   return tunnelId === '' ? entryId : tunnelId
 }

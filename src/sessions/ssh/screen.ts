@@ -2,7 +2,7 @@ import { sanitize } from './command-line.ts'
 import { type LoggedRequest, loggedTunnelId } from './request-log.ts'
 import type { SessionChannel } from './ssh2.ts'
 
-/** A tunnel as the terminal shows it. */
+/** A tunnel as the terminal displays it. */
 export interface ScreenTunnel {
   readonly id: string
   readonly proto: string | undefined
@@ -11,23 +11,23 @@ export interface ScreenTunnel {
   readonly forwardsTo: string
 }
 
-/** What happens to an SSH client, told to its user. */
+/** The output for the user of an SSH client. */
 export interface Screen {
   started(sessionId: string): void
   tunnel(tunnel: ScreenTunnel, forward: string): void
   rejected(forward: string, reason: string): void
-  /** A forward is asked for again until it can be had. */
+  /** A forward is being retried. */
   waiting(forward: string, reason: string): void
   tunnelEnded(tunnel: ScreenTunnel, reason: string): void
   request(request: LoggedRequest): void
-  /** The last words, and the status the client's program ends with. */
+  /** Prints the reason and ends the client's command with the exit status. */
   end(reason: string, status: number): void
 }
 
-/** Bytes that may wait for a terminal that does not read; what comes on top is counted, not kept. */
+/** Output buffered for a terminal that does not read; further lines are counted and dropped. */
 const MAX_BUFFERED_BYTES = 64 * 1024
 
-/** For people: plain lines, the same with and without a terminal, except for how a line ends. */
+/** Plain lines for people, the same with and without a terminal except for the line ending. */
 export function textScreen(channel: SessionChannel, terminal: boolean): Screen {
   const print = createLineWriter(
     channel,
@@ -54,7 +54,7 @@ export function textScreen(channel: SessionChannel, terminal: boolean): Screen {
   }
 }
 
-/** For programs: one JSON object a line, told apart by `event`. */
+/** For programs: one JSON object per line, distinguished by `event`. */
 export function jsonScreen(channel: SessionChannel): Screen {
   const write = createLineWriter(channel, '\n', (dropped) =>
     JSON.stringify({ event: 'lines_left_out', count: dropped }),

@@ -5,13 +5,13 @@ import { type Device, makeDevice } from './testing/device.ts'
 
 const DATA = Buffer.from('what the client was asked to sign')
 
-/** What the gateway is given of a signature: the library takes the algorithm and a length away. */
+/** The signature as the gateway gets it: the package strips the algorithm and a length. */
 function signed(device: Device, touched = true): Buffer {
   return device.sign(DATA, touched).subarray(4 + device.algorithm.length + 4)
 }
 
 for (const kind of ['ed25519', 'ecdsa'] as const) {
-  test(`a signature by a device of kind ${kind} holds for its key and its data only`, () => {
+  test(`a signature by a ${kind} device is valid for its key and its data only`, () => {
     const [device, other] = [makeDevice(kind), makeDevice(kind)]
     const holds = (key: Buffer, data: Buffer) =>
       verifyDeviceSignature(key, device.algorithm, data, signed(device))
@@ -21,7 +21,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
     assert.equal(holds(device.publicKey, Buffer.from('something else')), false)
   })
 
-  test(`a signature by a device of kind ${kind} that nobody touched does not hold`, () => {
+  test(`a signature by a ${kind} device without user presence is invalid`, () => {
     const device = makeDevice(kind)
 
     assert.equal(
@@ -30,7 +30,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
     )
   })
 
-  test(`no byte of a signature or key of kind ${kind} can be changed, left out or added`, () => {
+  test(`no byte of a ${kind} signature or key can be changed, removed or added`, () => {
     const device = makeDevice(kind)
     const good = signed(device)
     const holds = (key: Buffer, signature: Buffer) =>
@@ -52,7 +52,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
   })
 }
 
-test('a key of one kind is not taken for one of the other', () => {
+test('a key of one kind is not accepted as the other', () => {
   const device = makeDevice('ed25519')
 
   assert.equal(

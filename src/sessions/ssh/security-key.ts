@@ -3,22 +3,22 @@ import { createHash, createPublicKey, type KeyObject, verify, type webcrypto } f
 const ED25519 = 'sk-ssh-ed25519@openssh.com'
 const ECDSA = 'sk-ecdsa-sha2-nistp256@openssh.com'
 
-/** Whether keys of this kind live on a FIDO device. */
+/** Whether the algorithm is that of a key on a FIDO device. */
 export function isSecurityKey(algorithm: string): boolean {
   return algorithm === ED25519 || algorithm === ECDSA
 }
 
-/** Set when somebody has touched the device. */
+/** Flag: the user touched the device. */
 const USER_PRESENT = 0x01
 
-/** The flags and the counter of the device, behind the signature itself. */
+/** The device's flags and counter, after the signature. */
 const TRAILER_BYTES = 5
 
 const COORDINATE_BYTES = 32
 
 /**
- * Whether the device that holds the key signed the data, with somebody touching it. Devices do not sign what they are
- * asked to but digests of it and of the key's purpose, with flags and counter between them (OpenSSH's PROTOCOL.u2f).
+ * Whether the device signed the data with the key, with user presence. A device does not sign the data itself but the
+ * digests of the application and of the data, with flags and counter between them (OpenSSH's PROTOCOL.u2f).
  */
 export function verifyDeviceSignature(
   key: Buffer,
@@ -62,12 +62,12 @@ function importKey(jwk: webcrypto.JsonWebKey | undefined): KeyObject | undefined
   try {
     return createPublicKey({ key: jwk, format: 'jwk' })
   } catch {
-    // Not a point of the curve.
+    // Not a point on the curve.
     return undefined
   }
 }
 
-/** An Ed25519 signature as it came; both numbers of an ECDSA signature at their full length. */
+/** The raw signature: Ed25519 unchanged, ECDSA as two full-length integers. */
 function toRawSignature(signature: Buffer, algorithm: string): Buffer | undefined {
   if (algorithm === ED25519) return signature
   const numbers = parseStrings(signature)?.map((number) => (number[0] === 0 ? number.subarray(1) : number))
@@ -75,7 +75,7 @@ function toRawSignature(signature: Buffer, algorithm: string): Buffer | undefine
   return Buffer.concat(numbers.flatMap((number) => [Buffer.alloc(COORDINATE_BYTES - number.length), number]))
 }
 
-/** Strings of RFC 4251 section 5, one after the other, with nothing behind them. */
+/** Parses length-prefixed strings (RFC 4251 section 5); undefined unless they fill the buffer exactly. */
 function parseStrings(bytes: Buffer): Buffer[] | undefined {
   const strings: Buffer[] = []
   for (let offset = 0; offset < bytes.length; ) {

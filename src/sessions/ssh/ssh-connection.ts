@@ -36,7 +36,7 @@ import {
   speakSsh,
 } from './ssh2.ts'
 
-/** What a connection needs of the server around it. */
+/** Dependencies and limits of an SSH connection. */
 export interface SshConnectionOptions extends LoginOptions {
   registry: Registry
   binder: Binder
@@ -45,24 +45,24 @@ export interface SshConnectionOptions extends LoginOptions {
   requestLog: RequestLog
   region: string
   clock: Clock
-  /** How long a client may take to give a sign of life when its name is asked for. */
+  /** How long a client may take to answer a probe. */
   probeTimeoutMs?: number
-  /** Takes a place for a session of the account; false when it may hold no more. */
+  /** Admits a session of the account; false when it has reached its limit. */
   admitSession(accountId: string): boolean
   onAuthenticated(): void
   onClose(): void
 }
 
-/** Terminals and commands one connection may have at once. */
+/** Concurrent shells and commands of one connection. */
 const MAX_SCREENS = 4
 
-/** How long a forward waits for the words that come with it: they are sent right after it, if at all. */
+/** How long a forward waits for the command: the client sends it right after the forward, if at all. */
 const COMMAND_WAIT_MS = 500
 
-/** How long, once a terminal is being opened. */
+/** How long it waits once a session channel is open. */
 const COMMAND_TIMEOUT_MS = 5000
 
-/** Time for last words to arrive before the connection is cut. */
+/** Time for the last output to arrive before the connection closes. */
 const LINGER_MS = 1000
 
 const UNSUPPORTED: Record<Exclude<Command, 'stop'>, string> = {
@@ -73,7 +73,7 @@ const UNSUPPORTED: Record<Exclude<Command, 'stop'>, string> = {
 const HELP =
   'Nothing to forward. Ask for a public address with -R: ssh -R 80:localhost:3000 gives HTTP, -R name:443:localhost:3000 HTTPS under that name, -R 0:localhost:22 a TCP port.'
 
-/** One SSH client's connection, from its first byte: logs it in and, from then on, is its session. */
+/** One SSH connection from its first byte: authenticates the client and, from then on, is its session. */
 export class SshConnection implements LiveSession {
   readonly id: string
   readonly ip: string
@@ -91,7 +91,7 @@ export class SshConnection implements LiveSession {
   readonly #forwards: Forwards
   readonly #screens = new Set<Screen>()
   #principal: TunnelPrincipal | undefined
-  /** A key was proved whose account may hold no more sessions. */
+  /** The key was verified, but its account has reached its session limit. */
   #sessionLimitReached = false
   #startedAt = 0
   #openSessions = 0
@@ -136,7 +136,7 @@ export class SshConnection implements LiveSession {
     return this.#principal !== undefined
   }
 
-  /** True when a client tried to log in here and proved no key that may. */
+  /** True when the client attempted to log in and no key was accepted. */
   get failedLogin(): boolean {
     return !this.authenticated && !this.#sessionLimitReached && this.#login.hasFailed
   }
@@ -173,7 +173,7 @@ export class SshConnection implements LiveSession {
     const hasScreens = this.#screens.size > 0
     this.#tell((screen) => screen.end(reason, 1))
     this.#endSession()
-    // OpenSSH leaves by itself once its terminal has ended, and only then with the status it was told.
+    // OpenSSH disconnects once its command has ended, and only then exits with the status it received.
     if (hasScreens) setTimeout(() => this.#close(), LINGER_MS).unref()
     else this.#close()
   }
@@ -197,14 +197,14 @@ export class SshConnection implements LiveSession {
     })
     this.#client._protocol.ping()
     if (await answered) return 'alive'
-    this.#destroy(new Error('The SSH client gave no sign of life when its name was asked for.'))
+    this.#destroy(new Error('The SSH client did not answer a probe.'))
     return 'gone'
   }
 
-  /** Called at every tick of the gateway: asks a silent client for a sign of life, and ends one that gives none. */
+  /** Called at every tick of the gateway: pings a silent client, and ends one that stays silent. */
   tick(pingEvery: number, deadAfter: number): void {
     this.#silentTicks++
-    if (this.#silentTicks >= deadAfter) this.#destroy(new Error('The SSH client does not answer any more.'))
+    if (this.#silentTicks >= deadAfter) this.#destroy(new Error('The SSH client stopped answering.'))
     else if (this.#silentTicks % pingEvery === 0 && this.authenticated) this.#client._protocol.ping()
   }
 
@@ -218,7 +218,7 @@ export class SshConnection implements LiveSession {
     })
     this.#client.on('error', (error) => this.#fail(error))
     this.#client.on('authentication', (context) => {
-      // The library throws when a client asks in an order it cannot follow.
+      // The package throws on requests that are out of order.
       this.#login.attempt(context).catch((error: Error) => this.#fail(error))
     })
     this.#client.on('request', (accept, reject, name, target) => {
@@ -234,7 +234,7 @@ export class SshConnection implements LiveSession {
     })
   }
 
-  /** The holder of the key becomes a session; false when the credential is gone since, or its account has too many. */
+  /** Registers the session; false when the credential was revoked meanwhile, or the account is at its session limit. */
   #startSession(principal: TunnelPrincipal): boolean {
     if (this.#closed) return false
     if (!this.#options.admitSession(principal.accountId)) {
@@ -266,7 +266,7 @@ export class SshConnection implements LiveSession {
     else this.#awaitCommand(this.#openSessions > 0 ? COMMAND_TIMEOUT_MS : COMMAND_WAIT_MS)
   }
 
-  /** OpenSSH asks for its forwards first and says the words after; without a terminal there are none to wait for. */
+  /** OpenSSH requests its forwards first and sends the command after; with `-N` there is none to wait for. */
   #awaitCommand(timeoutMs: number): void {
     clearTimeout(this.#commandTimer)
     this.#commandTimer = setTimeout(() => {
@@ -315,7 +315,7 @@ export class SshConnection implements LiveSession {
     this.#screens.add(screen)
     channel.on('close', () => this.#screens.delete(screen))
     channel.on('data', (typed: Buffer) => {
-      // With a terminal the client passes the interrupt on as a byte.
+      // With a terminal, Ctrl-C and Ctrl-D arrive as bytes.
       if (terminal && (typed.includes(3) || typed.includes(4))) this.#close()
     })
     screen.started(this.id)
@@ -323,7 +323,7 @@ export class SshConnection implements LiveSession {
     void this.#forwards.bindAll().then(() => this.#afterBinds())
   }
 
-  /** A terminal with nothing to show ends, so that the user's prompt comes back with the reason above it. */
+  /** Ends a terminal that has nothing to show, so the user gets the prompt back with the reason above it. */
   #afterBinds(): void {
     if (this.#forwards.hasForwards || this.#closed) return
     if (this.#forwards.hasRejected) this.#tell((screen) => screen.end('', 1))
@@ -357,7 +357,7 @@ export class SshConnection implements LiveSession {
   }
 
   #watch(tunnel: LiveTunnel): () => void {
-    // Those with labels serve whatever their edges speak.
+    // Labelled tunnels serve the protocol of their edges.
     if (tunnel.proto === 'tcp' || tunnel.proto === 'tls') return () => {}
     if (this.#screens.size === 0 || this.#command?.requestLog === false) return () => {}
     return this.#options.requestLog.watch(this.accountId, tunnel.id, (request) =>
@@ -375,7 +375,7 @@ export class SshConnection implements LiveSession {
 
   #textOf(error: unknown): string {
     if (error instanceof Refusal) return error.text
-    this.#options.log.error({ err: error, session: this.id }, 'an SSH forward could not be bound')
+    this.#options.log.error({ err: error, session: this.id }, 'SSH forward not bound')
     return 'The server cannot answer at the moment. Try again shortly.'
   }
 
@@ -401,17 +401,17 @@ export class SshConnection implements LiveSession {
     this.#socket.destroy()
   }
 
-  /** The session is over, though its connection may still be saying so. */
+  /** Ends the session; the connection may still be flushing its last output. */
   #endSession(error?: Error): void {
     if (this.#closed) return
     this.#closed = true
     clearTimeout(this.#commandTimer)
-    // SSH clients cannot prove to be the one from before, so their names wait for nobody.
+    // An SSH client cannot prove that it is the same one again, so its names get no grace period.
     if (this.authenticated) this.#options.registry.removeSession(this, 'orderly', error?.message)
     this.#forwards.close()
-    this.#channels.close(new Error('The SSH connection is over.'))
+    this.#channels.close(new Error('The SSH connection is closed.'))
   }
 }
 
 const OPTIONS_TOO_LATE =
-  'The tunnels of this connection are online already: options have to come with the command that asks for them.'
+  'The tunnels of this connection are already online. Pass options with the first command.'

@@ -10,22 +10,22 @@ import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 export interface SshGatewayOptions
   extends Omit<SshConnectionOptions, 'admitSession' | 'onAuthenticated' | 'onClose' | 'clock'> {
   clock?: SshConnectionOptions['clock']
-  /** The places of all sessions that are logged in, held by accounts; the agent gateway has the same. */
+  /** Admission of authenticated sessions by account, shared with the agent gateway. */
   sessions: Admission
   limits?: Partial<SshLimits>
-  /** Addresses that many clients come from, as those of a load balancer. */
+  /** Addresses shared by many clients, such as a load balancer's. */
   isShared?: ((ip: string) => boolean) | undefined
   authThrottle?: AuthThrottleSettings
 }
 
-/** What SSH clients may take (P50) and how long they may be silent (P14). */
+/** Limits of SSH clients before login (P50), and keepalive (P14). */
 export interface SshLimits {
   loginMs: number
   unauthenticatedPerClient: number
   unauthenticated: number
-  /** A silent client is asked for a sign of life this often. */
+  /** How often a silent client is pinged. */
   keepaliveMs: number
-  /** After this long without any it is dead. */
+  /** Silence after which a client counts as dead. */
   silenceMs: number
 }
 
@@ -37,19 +37,19 @@ const LIMITS: SshLimits = {
   silenceMs: 25_000,
 }
 
-/** Silence is counted in these parts of the keepalive interval. */
+/** Silence is measured in ticks: fractions of the keepalive interval. */
 const TICKS_PER_KEEPALIVE = 10
 
-/** Where SSH clients connect. */
+/** The listener for SSH clients. */
 export interface SshGateway {
   listen(port: number, host: string): Promise<AddressInfo>
-  /** Clients connected now, known or not. */
+  /** Open connections, authenticated or not. */
   readonly connections: number
-  /** Stops listening and says goodbye to every client. */
+  /** Stops listening and ends every session with the reason. */
   close(): Promise<void>
 }
 
-/** Starts nothing by itself: call `listen`. */
+/** Creates the gateway; `listen` starts it. */
 export function createSshGateway(options: SshGatewayOptions): SshGateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
@@ -102,7 +102,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
 
   const onError = (err: unknown) => options.log.error({ err }, 'SSH connection failed')
 
-  /** One timer for all. A pause of this process counts as one tick, so nobody is cut for our absence. */
+  /** One timer for all connections. A stall of this process counts as one tick, so it ends no connection. */
   function tick(): void {
     const deadAfter = Math.floor((limits.silenceMs / limits.keepaliveMs) * TICKS_PER_KEEPALIVE)
     fanOut([...connections], (connection) => connection.tick(TICKS_PER_KEEPALIVE, deadAfter), onError)

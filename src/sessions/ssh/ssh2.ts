@@ -9,9 +9,9 @@ import { isSecurityKey, verifyDeviceSignature } from './security-key.ts'
 import { wire } from './wire.ts'
 
 /**
- * The parts of the `ssh2` package the gateway stands on. Its public server takes neither host certificates nor smaller
- * windows and closes a channel where only one direction ended, so the gateway makes connections and channels itself.
- * Every reach into the package is in this file; the version is pinned, and the tests with OpenSSH hold it to its word.
+ * The internals of the `ssh2` package that the gateway uses. The package's public server supports neither host
+ * certificates nor smaller windows, and closes a channel when only one direction ended, so the gateway creates connections
+ * and channels itself. The version is pinned, and tests with OpenSSH verify the behaviour.
  */
 const requireModule = createRequire(import.meta.url)
 const { IncomingClient } = requireModule('ssh2/lib/server.js') as { IncomingClient: IncomingConstructor }
@@ -19,38 +19,38 @@ const { KexInit } = requireModule('ssh2/lib/protocol/kex.js') as { KexInit: new 
 const { bindingAvailable } = requireModule('ssh2/lib/protocol/crypto.js') as { bindingAvailable: boolean }
 const { parseKey } = requireModule('ssh2/lib/protocol/keyParser.js') as { parseKey(text: string): unknown }
 
-/** A key the server proves itself with, in the shape the package asks for. */
+/** A host key, in the shape the package expects. */
 export interface HostKey {
-  /** The algorithm of the signature, which for a certificate is not the name it is negotiated by. */
+  /** The signature algorithm; for a certificate this differs from the negotiated name. */
   readonly type: string
-  /** The key, or the certificate around it, in wire form. */
+  /** The key or its certificate in wire format. */
   getPublicSSH(): Buffer
   sign(data: Buffer): Buffer
 }
 
-/** One attempt to log in. */
+/** One authentication attempt. */
 export interface AuthContext {
   readonly method: string
   readonly username: string
-  /** Without data when the message was cut short. */
+  /** `data` is absent when the message was truncated. */
   readonly key?: { readonly algo: string; readonly data?: Buffer | undefined }
   readonly hashAlgo?: string | undefined
-  /** Absent while the client only asks whether the key would do. */
+  /** Absent when the client only asks whether the key is acceptable (RFC 4252 section 7). */
   readonly signature?: Buffer | undefined
-  /** What was signed. */
+  /** The signed data. */
   readonly blob?: Buffer | undefined
-  /** Lets in after a signature; without one it only says that the key would do. */
+  /** With a signature: authenticates. Without: answers that the key is acceptable. */
   accept(): void
   reject(methodsLeft: string[]): void
 }
 
-/** What a client asks to be forwarded. */
+/** The address of a `tcpip-forward` request. */
 export interface ForwardTarget {
   readonly bindAddr: string
   readonly bindPort: number
 }
 
-/** The channel of a terminal or command. */
+/** The channel of a shell or command. */
 export interface SessionChannel extends Duplex {
   readonly stderr: NodeJS.WritableStream
   exit(status: number): void
@@ -58,7 +58,7 @@ export interface SessionChannel extends Duplex {
 
 type Reply = ((value?: number) => void) | undefined
 
-/** A session channel before anything runs in it. */
+/** A session channel before a shell or command starts in it. */
 export interface SessionRequests {
   on(event: 'pty' | 'window-change', listener: (accept: Reply, reject: Reply) => void): this
   on(event: 'shell', listener: (accept: () => SessionChannel | undefined, reject: Reply) => void): this
@@ -79,15 +79,15 @@ interface ClientEvents {
   session(accept: () => SessionRequests | undefined, reject: () => void): void
 }
 
-/** The connection of one client. */
+/** A client connection of the package. */
 export interface IncomingClient extends EventEmitter {
   on<E extends keyof ClientEvents>(event: E, listener: ClientEvents[E]): this
-  /** Says goodbye and half-closes. */
+  /** Sends DISCONNECT and half-closes. */
   end(): void
   readonly _protocol: Protocol
 }
 
-/** Messages of the connection protocol (RFC 4254), as the package sends and hears them. */
+/** The package's sender and receiver of connection protocol messages (RFC 4254). */
 export interface Protocol {
   ping(): void
   forwardedTcpip(
@@ -101,30 +101,30 @@ export interface Protocol {
   channelClose(peerId: number): void
   channelWindowAdjust(peerId: number, bytes: number): void
   channelFailure(peerId: number): void
-  /** Set while keys are exchanged: what is sent meanwhile is queued without limit. */
+  /** Set during a key exchange; the package queues everything sent meanwhile without limit. */
   readonly _kexinit: unknown
   readonly _kex: { negotiated: { serverHostKey: string } } | undefined
   readonly _handlers: Handlers
-  /** Takes what came in; a method of the prototype, so that an own one can stand before it. */
+  /** Parses received bytes. A prototype method, so an own property can override it. */
   parse?(bytes: Buffer, from: number, to: number): void
-  /** What is offered at each key exchange. */
+  /** The KEXINIT of each key exchange. */
   _offer: object
   readonly _packetRW: { readonly write: PacketWriter }
   /** Replaced by each key exchange. */
   readonly _cipher: { encrypt(packet: Buffer): void }
-  /** Takes the pieces of encrypted packets; each cipher remembers the one of its time. */
+  /** Writes chunks of encrypted packets; each cipher keeps the function that was set when it was created. */
   _onWrite(chunk: Uint8Array): void
 }
 
-/** Makes packets that leave room for what the cipher adds. */
+/** Allocates packets with room for the cipher's overhead. */
 interface PacketWriter {
-  /** Where the payload begins. */
+  /** Offset of the payload. */
   readonly allocStart: number
   alloc(payloadBytes: number): Buffer
   finalize(packet: Buffer): Buffer
 }
 
-/** Where messages about channels arrive; replaced for the channels the gateway opens itself. */
+/** Handlers of channel messages; overridden for the channels that the gateway opens. */
 export interface Handlers {
   CHANNEL_OPEN_CONFIRMATION(
     protocol: Protocol,
@@ -148,7 +148,7 @@ type IncomingConstructor = new (
   settings: { keepaliveInterval: number; keepaliveCountMax: number },
 ) => IncomingClient
 
-/** How a client introduced itself. */
+/** The identification string of a client (RFC 4253 section 4.2). */
 export interface ClientIdent {
   readonly versions: { readonly software: string }
   readonly comments?: string | undefined
@@ -158,17 +158,17 @@ export interface ClientIdent {
 export interface AlgorithmOffer {
   readonly kex: readonly string[]
   readonly hostKeys: readonly string[]
-  /** Those for a client that lists these, and for one that does not say. */
+  /** The ciphers to offer a client that lists these; an empty list when unknown. */
   ciphers(listed: readonly string[]): readonly string[]
   readonly macs: readonly string[]
 }
 
 const IDENT = Buffer.from('Adit')
 
-/** The gateway counts silence itself; the package's own timer is put off for as long as timers go. */
+/** The gateway does its own keepalive, so the package's timer is set to the longest delay. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Begins to speak SSH on a socket. `hostKeys` is asked when it has to prove itself, first and at each new key exchange. */
+/** Starts the SSH server protocol on a socket. The host keys are used in every key exchange. */
 export function speakSsh(
   socket: Socket,
   offer: AlgorithmOffer,
@@ -195,12 +195,12 @@ export function speakSsh(
   return client
 }
 
-/** Number of the message, RFC 4252 section 6. */
+/** Message number, RFC 4252 section 6. */
 const USERAUTH_BANNER = 53
 
-/** Shows text to a client that is not logged in yet (RFC 4252 section 5.4); the package sends a banner at the start only. */
+/** Sends a banner before authentication (RFC 4252 section 5.4); the package can only send one at the start. */
 export function sendBanner({ _protocol: protocol }: IncomingClient, text: string): void {
-  // Nothing but the key exchange may be sent while keys are exchanged.
+  // RFC 4253 section 7.1: only key exchange messages may be sent during a key exchange.
   if (protocol._kexinit !== undefined) return
   const payload = Buffer.concat([Buffer.from([USERAUTH_BANNER]), wire(text.replaceAll('\n', '\r\n'), '')])
   const { write } = protocol._packetRW
@@ -217,7 +217,7 @@ function kexInit(offer: AlgorithmOffer, toServer: readonly string[], toClient: r
     lang: [],
   })
   return new KexInit({
-    // Strict key exchange closes the door to prefix truncation (Terrapin).
+    // Strict key exchange prevents prefix truncation (Terrapin).
     kex: [...offer.kex, 'kex-strict-s-v00@openssh.com'],
     serverHostKey: [...offer.hostKeys],
     cs: direction(toServer),
@@ -225,10 +225,10 @@ function kexInit(offer: AlgorithmOffer, toServer: readonly string[], toClient: r
   })
 }
 
-/** The clients known send their lists at once. One that waits for ours gets them after this time. */
+/** Known clients send KEXINIT at once. A client that waits for ours gets it after this time. */
 const KEXINIT_TIMEOUT_MS = 1000
 
-/** Keeps the library from making its offer before the client's lists are there, so that the offer can fit them. */
+/** Delays our KEXINIT until the client's has arrived, so that the offered ciphers can depend on it. */
 function deferKexInit(protocol: Protocol, socket: Socket, offer: AlgorithmOffer): void {
   const received = new ByteQueue()
   const resume = (): void => {
@@ -245,7 +245,7 @@ function deferKexInit(protocol: Protocol, socket: Socket, offer: AlgorithmOffer)
     protocol.parse?.(buffered, 0, buffered.length)
   }
   const timer = setTimeout(() => {
-    // The library puts its own there when the connection is over.
+    // The package replaces it when the connection ends.
     if (protocol.parse !== readKexInit) return
     resume()
     if (received.length > 0) socket.unshift(received.take())
@@ -254,12 +254,12 @@ function deferKexInit(protocol: Protocol, socket: Socket, offer: AlgorithmOffer)
   protocol.parse = readKexInit
 }
 
-/** Pieces up to this size are parts of a larger one, as the length of a packet, or not worth the effort. */
+/** Smaller chunks are views into a larger one, such as a packet length, or not worth detaching. */
 const MIN_DETACH_BYTES = 64
 
 /**
- * Gives the memory of bulk packets back as soon as they have been encrypted, written or read. Not for the package's own
- * native ciphers, which work in the memory they are given.
+ * Detaches the buffers of bulk packets as soon as they have been encrypted, written or parsed (`detachBuffer`). Not for
+ * the package's native ciphers, which encrypt in place.
  */
 function detachAfterUse(client: IncomingClient, socket: Socket): void {
   const protocol = client._protocol
@@ -279,7 +279,7 @@ function detachAfterUse(client: IncomingClient, socket: Socket): void {
     }
     if (!first) return
     first = false
-    // From the next read on, for what is not encrypted is kept as it came.
+    // From the next read on: the package keeps references to unencrypted input.
     const parse = protocol.parse?.bind(protocol)
     protocol.parse = (bytes, from, to) => {
       parse?.(bytes, from, to)
@@ -288,7 +288,7 @@ function detachAfterUse(client: IncomingClient, socket: Socket): void {
   })
 }
 
-/** Whether the signature over the data was made with the key; false as well for keys and algorithms that are not taken. */
+/** Verifies a signature over the data; false for unsupported keys and algorithms too. */
 export function verifySignature(
   key: Buffer,
   algorithm: string,

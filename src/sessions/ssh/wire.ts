@@ -1,4 +1,4 @@
-/** Strings of RFC 4251 section 5, one after the other. */
+/** Encodes length-prefixed strings (RFC 4251 section 5). */
 export function wire(...parts: readonly (string | Buffer)[]): Buffer {
   return Buffer.concat(
     parts.flatMap((part) => {

@@ -17,7 +17,7 @@ import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
 import { createResume } from '../resume.ts'
 import type { PublicPorts } from '../tunnel.ts'
 
-/** A server for agents with the world around it: credentials, reservations and ports in memory. */
+/** An agent gateway with its dependencies in memory: credentials, reservations and ports. */
 export interface Platform {
   caPem: string
   /** `host:port` for agents. */
@@ -30,11 +30,11 @@ export interface Platform {
   reservations: Map<string, { id: string; accountId: string }>
   edges: Set<string>
   openPorts: Set<number>
-  /** Told when one of the above is new. */
+  /** Notify it when a reservation or edge is added. */
   nameWatch: NameWatch
-  /** Runs before the server stops, for clients that would come back again and again. */
+  /** Runs before the server stops, for clients that would keep reconnecting. */
   beforeStop(stop: () => unknown): void
-  /** Connects our own agent. */
+  /** Connects the adit agent. */
   agent(t: TestContext, options?: Partial<AgentSessionOptions>): Promise<AgentSession>
 }
 
@@ -45,7 +45,7 @@ export interface PlatformOptions {
   maxTunnelsPerSession?: number
   port?: number
   resumeKey?: Buffer
-  /** Credentials and reservations of a server that was there before. */
+  /** Takes over the credentials and reservations of an earlier server. */
   previous?: Platform
 }
 
@@ -139,7 +139,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   }
 }
 
-/** What our own agent says of itself in tests. */
+/** The adit agent's identity in tests. */
 export function agentIdentity(
   changes: Partial<AgentSessionOptions['identity']> = {},
 ): AgentSessionOptions['identity'] {
@@ -156,13 +156,13 @@ export function agentIdentity(
   }
 }
 
-/** Ports 20000 to 20099, opened by name only. */
+/** Ports 20000 to 20099, without real sockets. */
 function createPorts(open: Set<number>): PublicPorts {
   return {
     async acquire(port, avoided) {
       let free = port ?? 20_000
       while (port === undefined && (open.has(free) || avoided?.has(free))) free++
-      if (open.has(free) || free < 20_000 || free > 20_099) throw new Error(`port ${free} cannot be had`)
+      if (open.has(free) || free < 20_000 || free > 20_099) throw new Error(`port ${free} is not available`)
       open.add(free)
       return free
     },

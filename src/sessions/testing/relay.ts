@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** A cable between an agent and the server that a test can cut or leave hanging. */
+/** A TCP relay between an agent and the server that a test can cut or freeze. */
 export interface Relay {
   port: number
-  /** Forwards nothing more in either direction and closes nothing: what a dead link looks like. */
+  /** Stops forwarding in both directions without closing anything, like a dead link. */
   freeze(): void
   /** Closes every connection. */
   cut(): void

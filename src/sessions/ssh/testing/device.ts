@@ -1,12 +1,12 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { wire } from '../wire.ts'
 
-/** A FIDO device made of software, with one SSH key on it. */
+/** A software FIDO device with one SSH key. */
 export interface Device {
   readonly algorithm: string
-  /** In wire form. */
+  /** In wire format. */
   readonly publicKey: Buffer
-  /** The signature in wire form, with the name of the algorithm before it. */
+  /** The signature in wire format, prefixed with the algorithm name. */
   sign(data: Buffer, touched?: boolean): Buffer
 }
 
@@ -38,7 +38,7 @@ function publicParts(key: KeyObject): (string | Buffer)[] {
   return ['nistp256', Buffer.concat([Buffer.of(4), bytes(x!), bytes(y)])]
 }
 
-/** Both numbers of an ECDSA signature, as short as they can be and never negative. */
+/** The two integers of an ECDSA signature, minimally encoded and non-negative. */
 function numbers(message: Buffer, key: KeyObject): Buffer {
   const raw = sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' })
   const shortest = (bytes: Buffer) => {
