@@ -488,7 +488,7 @@ export class AgentConnection implements LiveSession {
   }
 
   #onClosed(error: Error | undefined): void {
-    this.#streams?.close(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is over.'))
+    this.#streams?.close(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is closed.'))
     // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
     const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
     const cause = orderly && !this.#restarting ? 'orderly' : 'lost'

@@ -561,7 +561,7 @@ test('commands reach the agent, and each kind of failure is reported as such', a
     { done: true },
     { done: false, because: 'failed', reason: 'I would rather not.' },
     { done: false, because: 'unsupported', reason: 'Updates are switched off.' },
-    { done: false, because: 'lost', reason: 'The session is over.' },
+    { done: false, because: 'lost', reason: 'The session is closed.' },
   ])
 })
 

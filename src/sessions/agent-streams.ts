@@ -52,7 +52,7 @@ export class AgentStreams implements StreamOpener {
     const hasCapacity = this.#queue.size === 0 && this.#hasCapacity()
     // Fast path: the mux stream itself, without a wrapper.
     if (hasCapacity && !this.#paced) return this.#session.openProxy(header, preamble)
-    if (this.#session.over) throw new MuxError(ErrorCode.SessionClosed, 'The session is over.')
+    if (this.#session.over) throw new MuxError(ErrorCode.SessionClosed, 'The session is closed.')
     if (!hasCapacity && this.#queue.size >= MAX_QUEUED) {
       throw new TunnelBusy(
         `The agent has ${this.#session.streamCount} connections open and ${MAX_QUEUED} wait.`,
@@ -104,7 +104,7 @@ export class AgentStreams implements StreamOpener {
   again(stream: HeldStream): void {
     setTimeout(() => {
       if (stream.closed) return
-      if (this.#session.over) stream.fail(new MuxError(ErrorCode.SessionClosed, 'The session is over.'))
+      if (this.#session.over) stream.fail(new MuxError(ErrorCode.SessionClosed, 'The session is closed.'))
       else if (this.#hasCapacity()) this.#attach(stream)
       else this.#enqueue(stream)
     }, RETRY_DELAY_MS)

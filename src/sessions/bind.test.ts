@@ -191,7 +191,7 @@ for (const [what, request, setup, number] of rejected) {
 
     const failure = (await agent.bind(request).catch((error: unknown) => error)) as Refusal
 
-    assert.equal(failure.name, 'Refusal')
+    assert.equal(failure.name, 'ProtocolError')
     assert.equal(failure.number, number)
     assert.deepEqual(platform.registry.tunnelsOf('ac_1'), [])
     assert.deepEqual([...platform.openPorts], [])

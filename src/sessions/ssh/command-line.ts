@@ -22,7 +22,7 @@ export interface SshCommand {
 
 /** An invalid command; the message is for the user's terminal. */
 export class InvalidCommand extends Error {
-  override name = 'BadCommand'
+  override name = 'InvalidCommand'
 }
 
 const many = { type: 'string', multiple: true } as const
