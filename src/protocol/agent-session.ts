@@ -22,10 +22,10 @@ import { parseProtocolError, Refusal } from './refusal.ts'
 import { CallReader, call } from './rpc.ts'
 import { StreamType, TypeReader } from './stream-type.ts'
 
-/** What an agent says of itself. */
+/** The identity an agent sends in Auth. */
 export interface AgentIdentity {
   authtoken: Secret
-  /** Of the last answer when reconnecting, so that the server gives back this agent's names at once. */
+  /** From the last Auth response when reconnecting, so that the server returns this agent's names at once. */
   clientId?: string
   cookie?: string
   version: string
@@ -46,43 +46,43 @@ export interface AgentIdentity {
   customCas?: boolean
 }
 
-/** A Bind as an agent sends it: the options may spell out what is unset as null, as the SDKs do. */
+/** A Bind as an agent sends it: unset options may be null, as the SDKs send them. */
 export type BindMessage = Omit<BindRequest, 'Opts'> & { Opts?: object }
 
-/** What the server may ask of an agent. */
+/** A command from the server. */
 export type AgentCommand =
   | { name: 'restart' }
   | { name: 'stop' }
   | { name: 'update'; version: string; permitMajorVersion: boolean }
   | { name: 'stopTunnel'; id: string; message: string; errorCode: string | undefined }
 
-/** What an agent brings to a session. */
+/** Callbacks and settings of the agent's end. */
 export interface AgentSessionOptions {
   identity: AgentIdentity
   heartbeat?: HeartbeatTimes
-  /** A visitor's connection; the stream's sink must be set before this returns. */
+  /** A proxied connection; the stream's sink must be set before this returns. */
   onProxy(header: ProxyHeader, stream: MuxStream): void
-  /** Carries out a command; a rejection's message is told to the server. Runs before the answer is sent. */
+  /** Executes a command before the response is sent; a rejection's message goes to the server. */
   onCommand(command: AgentCommand): Promise<void>
   onLatency?(milliseconds: number): void
-  /** The session is over; reconnecting is up to the agent. Not called when Auth already failed. */
+  /** The session ended; the agent decides about reconnecting. Not called when Auth failed. */
   onClose(error?: Error): void
   onBug?(error: unknown): void
-  /** How long the server may take to answer a request. */
+  /** How long the server may take to respond. */
   callTimeoutMs?: number
-  /** How long it may take to answer Auth, when that is another time. */
+  /** The same for Auth; defaults to `callTimeoutMs`. */
   authTimeoutMs?: number
   pool?: BufferPool
   clock?: Clock
 }
 
-/** Where the server is and whom to trust there. */
+/** The server's address and its trusted roots. */
 export interface AgentDialOptions {
   host: string
   port: number
-  /** The name to check the certificate against when it differs from `host`. */
+  /** The name in the certificate, when it differs from `host`. */
   servername?: string
-  /** PEM text of the roots; absent: the system's. */
+  /** PEM text of the roots; defaults to the system's. */
   ca?: string | readonly string[]
   timeoutMs?: number
 }
@@ -92,14 +92,14 @@ const DIAL_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 30_000
 const MAX_PROXY_STREAMS = 8192
 
-/** Dials the server with TLS and authenticates. Rejects with a `Refusal` when the server says no. */
+/** Dials the server with TLS and authenticates. Rejects with a `ProtocolError` when the server rejects the agent. */
 export async function connectAgentSession(
   options: AgentDialOptions & AgentSessionOptions,
 ): Promise<AgentSession> {
   return startAgentSession(await dial(options), options)
 }
 
-/** Starts a session on a connected transport: the first beat, then Auth. */
+/** Starts a session on a connected transport: first beat, then Auth. */
 export async function startAgentSession(
   transport: Duplex,
   options: AgentSessionOptions,
@@ -109,7 +109,7 @@ export async function startAgentSession(
   return session
 }
 
-/** The agent's end of a session. */
+/** The agent's end of an agent session. */
 export class AgentSession {
   readonly #options: AgentSessionOptions
   readonly #mux: MuxSession
@@ -134,7 +134,7 @@ export class AgentSession {
     new Heartbeat(this.#mux, this.#times.intervalMs, clock, (latency) => options.onLatency?.(latency))
   }
 
-  /** The server's answer to Auth: keep `ClientId` and `Extra.Cookie` for the next connection. */
+  /** The Auth response; store `ClientId` and `Extra.Cookie` for the next connection. */
   get welcome(): AuthResponse {
     if (this.#authResponse === undefined) throw new Error('The session is not authenticated yet.')
     return this.#authResponse
@@ -157,7 +157,7 @@ export class AgentSession {
     }
   }
 
-  /** Asks for a public address. */
+  /** Requests a public address. */
   bind(request: BindMessage): Promise<BindResponse> {
     return this.#call(StreamType.Bind, request)
   }
@@ -178,12 +178,12 @@ export class AgentSession {
     return this.#call(StreamType.SrvInfo, {})
   }
 
-  /** Says goodbye and closes; unbind first what should go away at once. */
+  /** Sends GOAWAY and closes. */
   close(): void {
     this.#mux.close()
   }
 
-  /** Drops the connection without a word. */
+  /** Drops the connection without GOAWAY. */
   destroy(error?: Error): void {
     this.#mux.destroy(error)
   }
@@ -250,7 +250,7 @@ function parseCommand(type: number, message: Record<string, unknown>): AgentComm
       return { name: 'stopTunnel', id: Id, message: Message, errorCode: ErrorCode }
     }
     default:
-      throw new Refusal(`This agent knows no command of type ${type}.`)
+      throw new Refusal(`This agent does not support commands of type ${type}.`)
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { decode, rawField } from './decode.ts'
 import { AuthRequest, BindRequest, LabelRequest } from './messages.ts'
 
-test('the token is found under both spellings of the SDKs', () => {
+test('the token is decoded under both spellings of the SDKs', () => {
   const rust = decode(AuthRequest, { Version: ['3'], ClientId: '', Extra: { AuthToken: 't' } })
   const go = decode(AuthRequest, { version: ['3'], clientid: '', extra: { authtoken: 't' } })
 
@@ -11,7 +11,7 @@ test('the token is found under both spellings of the SDKs', () => {
   assert.deepEqual(go, rust)
 })
 
-test('null counts as absent and unknown fields are left out', () => {
+test('null counts as absent and unknown fields are dropped', () => {
   const bind = decode(BindRequest, {
     Proto: 'http',
     Opts: { Domain: 'a.b', Compression: null, OAuth: null, LocalURLScheme: null },
@@ -54,12 +54,12 @@ const wrong: [message: unknown, says: RegExp][] = [
 ]
 
 for (const [message, says] of wrong) {
-  test(`${JSON.stringify(message)} is refused by naming the field`, () => {
+  test(`${JSON.stringify(message)} is rejected with the name of the field`, () => {
     assert.throws(() => decode(BindRequest, message), { message: says, number: 301 })
   })
 }
 
-test('a prototype cannot be reached through a message', () => {
+test('a message cannot reach a prototype', () => {
   const message = JSON.parse(
     '{"Proto":"http","__proto__":{"polluted":1},"Opts":{"__proto__":{"polluted":1}}}',
   )
@@ -70,7 +70,7 @@ test('a prototype cannot be reached through a message', () => {
   assert.equal(bind.Opts?.polluted, undefined)
 })
 
-test('a field to echo comes back as it was sent', () => {
+test('a raw field is returned unchanged', () => {
   const opts = { LocalUrlScheme: null, Unknown: [1] }
 
   assert.equal(rawField({ opts }, 'Opts'), opts)

@@ -3,15 +3,15 @@ import { Value } from 'typebox/value'
 import { pathOfNul } from '../base/nul.ts'
 import { refusal } from './refusals.ts'
 
-/** The parts of a schema that say how names are spelled. */
+/** The parts of a schema that define field names. */
 interface Shape {
   properties?: Record<string, Shape>
   items?: Shape
 }
 
 /**
- * Reads a message by its schema. Names match whatever their case, because the SDKs spell some of them differently;
- * null counts as absent; unknown fields are left out. Throws a refusal that names the first wrong field.
+ * Decodes a message by its schema. Field names match in any case, because the SDKs spell some of them differently; null
+ * counts as absent; unknown fields are dropped. Throws an error that names the first invalid field.
  */
 export function decode<S extends Type.TSchema>(
   schema: S,
@@ -21,14 +21,14 @@ export function decode<S extends Type.TSchema>(
   const value = canonicalize(schema as Shape, message)
   const nul = pathOfNul(value)
   if (nul !== undefined)
-    throw refusal(errorKey, `${nul || 'the message'} holds U+0000, which text cannot have.`)
+    throw refusal(errorKey, `${nul || 'the message'} contains U+0000, which is not allowed.`)
   if (Value.Check(schema, value)) return value as Type.Static<S>
   const [first] = Value.Errors(schema, value)
   const where = first?.instancePath.slice(1).replaceAll('/', '.') || 'the message'
   throw refusal(errorKey, `${where} ${first?.message ?? 'is not valid'}.`)
 }
 
-/** The value of a field whatever the case of its name: for what must be echoed as it came. */
+/** The raw value of a field, matching its name in any case; for fields that are echoed unchanged. */
 export function rawField(message: Record<string, unknown>, name: string): unknown {
   const lowerCaseName = name.toLowerCase()
   const key = Object.keys(message).find((key) => key.toLowerCase() === lowerCaseName)

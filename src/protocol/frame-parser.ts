@@ -1,6 +1,6 @@
 import { ErrorCode, FrameType, HEADER_BYTES, MuxError } from './frame.ts'
 
-/** Who is told of the frames found. A DATA frame comes as one header, any number of pieces, one end. */
+/** Receives parsed frames. A DATA frame is one header, any number of chunks and one end. */
 export interface FrameHandler {
   onDataHeader(id: number, length: number, flags: number): void
   onDataChunk(chunk: Buffer): void
@@ -19,8 +19,8 @@ const STOPPED = 3
 const MAX_GOAWAY_TEXT_BYTES = 1024
 
 /**
- * Finds frames in whatever pieces the transport hands over. Payload is passed on as it arrives, never joined, so a
- * peer that announces 16 MiB makes us hold nothing.
+ * Parses frames from chunks of any size. Payload is passed on as it arrives and never joined, so a peer that announces
+ * 16 MiB makes the parser buffer nothing.
  */
 export class FrameParser {
   readonly #handler: FrameHandler
@@ -37,12 +37,12 @@ export class FrameParser {
     this.#handler = handler
   }
 
-  /** Parses nothing more; may be called from within the handler. */
+  /** Stops parsing; may be called from the handler. */
   stop(): void {
     this.#state = STOPPED
   }
 
-  /** Takes the next bytes; throws `MuxError` at a malformed frame, after which the session is over. */
+  /** Parses the next bytes; throws `MuxError` at a malformed frame, which ends the session. */
   push(chunk: Buffer): void {
     const end = chunk.length
     let offset = 0
@@ -102,7 +102,7 @@ export class FrameParser {
     this.#id = id
     if (type === FrameType.GoAway) {
       if (id !== 0) throw new MuxError(ErrorCode.Protocol, 'A GOAWAY frame names a stream.')
-      // The Rust SDKs count only the text in the header, so the eight fixed bytes are read whatever it says.
+      // The Rust SDKs count only the text in the length, so the eight fixed bytes are always read.
       this.#expectControl(Math.min(Math.max(length, 8), 8 + MAX_GOAWAY_TEXT_BYTES))
       return
     }
@@ -115,7 +115,7 @@ export class FrameParser {
   #expectControl(bytes: number): void {
     this.#state = IN_CONTROL
     this.#controlFilled = 0
-    // Four bytes are by far the most common and may be reused: they are read before the next frame begins.
+    // Reuse the common four-byte buffer: it is read before the next frame begins.
     this.#control = bytes === 4 && this.#control?.length === 4 ? this.#control : Buffer.alloc(bytes)
   }
 

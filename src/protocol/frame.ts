@@ -1,20 +1,20 @@
-/** The four frame types; the high half of a header's fourth byte. */
+/** Frame types; the high nibble of the fourth header byte. */
 export const FrameType = { Rst: 0, Data: 1, WndInc: 2, GoAway: 3 } as const
 
-/** Flags of DATA frames; the low half of a header's fourth byte. */
+/** Flags of DATA frames; the low nibble of the fourth header byte. */
 export const Flag = { Fin: 1, Syn: 2 } as const
 
 export const HEADER_BYTES = 8
 
-/** Bytes a peer may send on a stream beyond what was granted back to it; never negotiated. */
+/** Initial send window of a stream in bytes; never negotiated. */
 export const WINDOW = 262_144
 
-/** Payload of the DATA frames we write: large enough to be cheap, small enough that neighbours get their turn. */
+/** Largest DATA payload written: large enough to be cheap, small enough for fair interleaving. */
 export const MAX_DATA_BYTES = 32_768
 
 export const MAX_STREAM_ID = 0x7fff_ffff
 
-/** An id that no stream ever has: the empty FIN sent on it makes the kernel acknowledge without meaning anything. */
+/** An id that no stream uses: an empty FIN on it makes the kernel send a TCP ACK and has no other effect. */
 export const NUDGE_STREAM_ID = 0x7fff_fffe
 
 /** Codes carried by RST and GOAWAY. */
@@ -37,7 +37,7 @@ export const ErrorCode = {
   PeerEof: 15,
 } as const
 
-/** Why a stream or a session ended, with the code the peers tell each other. */
+/** Why a stream or session ended, with the code sent in RST or GOAWAY. */
 export class MuxError extends Error {
   override name = 'MuxError'
   readonly code: number
@@ -48,7 +48,7 @@ export class MuxError extends Error {
   }
 }
 
-/** Writes a frame header at `at`. Plain index writes: this runs for every frame. */
+/** Writes a frame header. Plain index writes: this runs for every frame. */
 export function writeHeader(
   into: Buffer,
   offset: number,

@@ -14,7 +14,7 @@ import { frame, uint32 } from './testing/wire.ts'
 
 const auth = Buffer.from('{"Version":["3","2"],"ClientId":"","Extra":{"AuthToken":"x","Metadata":"\\"}{"}}')
 
-/** A session as a real agent begins it, as one piece of bytes. */
+/** The start of a real agent session as one buffer. */
 const conversation = Buffer.concat([
   frame(1, 2, 3, uint32(StreamType.Heartbeat)),
   frame(1, 0, 3, uint32(0x1234)),
@@ -28,7 +28,7 @@ const conversation = Buffer.concat([
   frame(3, 0, 0, Buffer.concat([uint32(0), uint32(0), Buffer.from('no error')])),
 ])
 
-test('20,000 damaged conversations neither end the process nor leave anything behind', async (t) => {
+test('20,000 mutated conversations neither end the process nor leak', async (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   const bugs: unknown[] = []
@@ -61,7 +61,7 @@ test('20,000 damaged conversations neither end the process nor leave anything be
     raw.write(bytes.subarray(cut))
     batch.push(served)
     if (batch.length < 100) continue
-    // Two turns: what was written arrives in the first and is answered in the second.
+    // Two ticks: what was written arrives in the first and is answered in the second.
     for (let tick = 0; tick < 2; tick++) await new Promise((resolve) => setImmediate(resolve))
     for (const session of batch.splice(0)) session.destroy()
   }
@@ -73,7 +73,7 @@ test('20,000 damaged conversations neither end the process nor leave anything be
   assert.ok(grown < 128 * 1024 * 1024, `resident memory grew by ${grown} bytes`)
 })
 
-test('20,000 damaged frame sequences are parsed alike whole and in pieces', (t) => {
+test('20,000 mutated frame sequences are parsed alike whole and in chunks', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   const parse = (bytes: Buffer, chunkSize: number): string => {
@@ -109,7 +109,7 @@ test('20,000 damaged frame sequences are parsed alike whole and in pieces', (t) 
   }
 })
 
-test('20,000 damaged messages are read as JSON.parse reads them, or refused', (t) => {
+test('20,000 mutated messages are parsed like JSON.parse, or rejected', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   for (const round of rounds(20_000)) {
@@ -124,13 +124,13 @@ test('20,000 damaged messages are read as JSON.parse reads them, or refused', (t
       continue
     }
 
-    // Whatever was found must be the longest valid beginning: an object that parses by itself.
+    // A match must be the longest valid prefix: an object that parses on its own.
     assert.equal(typeof value, 'object')
     assert.notEqual(value, null)
   }
 })
 
-test('20,000 damaged proxy headers cost their stream at most', async (t) => {
+test('20,000 mutated proxy headers end at most their stream', async (t) => {
   const { AgentSession } = await import('./agent-session.ts')
   const { Secret } = await import('../base/secret.ts')
   const random = createRandom()

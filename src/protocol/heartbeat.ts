@@ -6,10 +6,10 @@ import type { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { StreamType, typeBytes } from './stream-type.ts'
 
-/** One beat, which the peer sends back as it is. */
+/** Length of one beat, which the peer echoes unchanged. */
 export const BEAT_BYTES = 4
 
-/** The answering end: sends every beat back at once, before and after authentication. */
+/** The answering end: echoes every beat at once, before and after authentication. */
 export class HeartbeatEcho implements StreamSink {
   readonly #stream: MuxStream
 
@@ -21,7 +21,7 @@ export class HeartbeatEcho implements StreamSink {
   onData(chunk: Buffer): void {
     const writable = this.#stream.write(chunk)
     this.#stream.consumed(chunk.length)
-    // Four bytes are under way at a time; a peer that lets them fill its window is not beating but flooding.
+    // Four bytes are in flight at a time; a peer whose window fills up is flooding.
     if (!writable)
       this.#stream.reset(new MuxError(ErrorCode.EnhanceYourCalm, 'Beats are sent faster than they are read.'))
   }
@@ -34,13 +34,13 @@ export class HeartbeatEcho implements StreamSink {
   onClose(): void {}
 }
 
-/** How often to beat and how long to wait beyond that before the peer counts as dead. */
+/** The interval between beats, and the extra time before a silent peer counts as dead. */
 export interface HeartbeatTimes {
   intervalMs: number
   toleranceMs: number
 }
 
-/** The agent's end: beats at once and then every interval, the next only after the echo of the last. */
+/** The agent's end: beats at once, then one interval after each echo. */
 export class Heartbeat implements StreamSink {
   readonly #session: MuxSession
   readonly #stream: MuxStream
@@ -102,10 +102,10 @@ export class Heartbeat implements StreamSink {
   }
 }
 
-/** A timer this late means that our own process was stopped, so it says nothing about the peer. */
+/** A timer this late means that this process stalled, which says nothing about the peer. */
 const STALL_THRESHOLD_MS = 1000
 
-/** Ends a session whose peer has not been heard of for the allowed time. Both sides keep one. */
+/** Ends a session whose peer sent nothing within the timeout. Both sides run one. */
 export class Watchdog {
   readonly #session: MuxSession
   readonly #timeoutMs: number
@@ -134,7 +134,7 @@ export class Watchdog {
   #check(dueAt: number): void {
     if (this.#session.closed) return
     const now = this.#clock.monotonic()
-    // Bytes that came while we could not run are still unread: begin again rather than judge.
+    // Bytes that arrived during a stall are still unread, so restart the timeout.
     if (now - dueAt > STALL_THRESHOLD_MS) this.#since = now
     const remainingMs = Math.max(this.#session.lastReceivedAt, this.#since) + this.#timeoutMs - now
     if (remainingMs > 0) {
@@ -143,7 +143,7 @@ export class Watchdog {
     }
     this.#session.destroy(
       new MuxError(
-        // Not RemoteGone, which is what a peer is that has said goodbye.
+        // Not RemoteGone: that code is for a peer that sent GOAWAY.
         ErrorCode.PeerEof,
         `Nothing was heard from the peer for ${Math.round(this.#timeoutMs)} ms.`,
       ),

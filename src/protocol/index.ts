@@ -1,3 +1,10 @@
+/**
+ * What agent and server say to each other: frames, the mux session with its streams, typed streams, RPC messages and the
+ * catalogue of errors. Knows nothing of tunnels, accounts or sockets beyond a `Duplex`. May use base only.
+ * docs/protocol.md is the specification. Begin with `mux-session.ts` and `mux-stream.ts`, then `stream-type.ts` and
+ * `rpc.ts`; `agent-session.ts` and `served-session.ts` are the two ends, `messages.ts` the message shapes, `refusals.ts`
+ * the errors. `testing/` holds transports and probes for the tests.
+ */
 export {
   type AgentCommand,
   type AgentDialOptions,

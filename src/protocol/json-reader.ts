@@ -1,7 +1,7 @@
 import type { ByteBudget } from '../base/io/byte-budget.ts'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
-/** Larger messages are refused: the largest real ones (binds with certificates and policies) have some 100 KiB. */
+/** Larger messages are rejected: the largest real ones (binds with certificates and policies) are about 100 KiB. */
 export const MAX_MESSAGE_BYTES = 262_144
 
 const QUOTE = 0x22
@@ -12,8 +12,7 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
 /**
- * Finds the end of one JSON object in bytes that arrive piece by piece: messages have neither a length before them
- * nor a reliable FIN after them.
+ * Finds the end of one JSON object in a chunked byte stream: messages have neither a length prefix nor a reliable FIN.
  */
 export class JsonReader {
   readonly #buffer: ByteQueue
@@ -29,7 +28,7 @@ export class JsonReader {
   }
 
   /**
-   * Takes a piece; true when the object is complete. Bytes after it are ignored. Throws when this cannot become an
+   * Appends a chunk; true when the object is complete. Bytes after it are ignored. Throws when the bytes cannot become an
    * acceptable message.
    */
   push(chunk: Buffer): boolean {
@@ -60,21 +59,21 @@ export class JsonReader {
     return false
   }
 
-  /** The object, once `push` answered true. Throws when it is not valid JSON. */
+  /** The object, once `push` returned true. Throws when it is not valid JSON. */
   value(): Record<string, unknown> {
     const text = this.#buffer.bytes.toString('utf8')
     this.#buffer.clear()
     return JSON.parse(text)
   }
 
-  /** Gives the memory of an unfinished message back. */
+  /** Releases the memory of an incomplete message. */
   clear(): void {
     this.#buffer.clear()
   }
 
   #append(bytes: Buffer): void {
     this.#count(bytes.length)
-    if (!this.#buffer.push(bytes)) throw new RangeError('Too many unfinished messages are held already.')
+    if (!this.#buffer.push(bytes)) throw new RangeError('Too many incomplete messages are pending.')
   }
 
   #count(bytes: number): void {

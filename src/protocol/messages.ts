@@ -4,10 +4,10 @@ const text = Type.Optional(Type.String())
 const flag = Type.Optional(Type.Boolean())
 const list = Type.Optional(Type.Array(Type.String()))
 
-/** Durations travel as nanoseconds. */
+/** Durations are sent in nanoseconds. */
 const nanoseconds = Type.Optional(Type.Integer({ minimum: 0 }))
 
-/** Type 0: who the agent is. `ClientId` and `Cookie` are those of the last answer when it reconnects. */
+/** Type 0: authenticates the agent. A reconnecting agent sends `ClientId` and `Cookie` of the last response. */
 export const AuthRequest = Type.Object({
   Version: Type.Optional(Type.Array(Type.String())),
   ClientId: text,
@@ -23,7 +23,7 @@ export const AuthRequest = Type.Object({
       Cookie: text,
       HeartbeatInterval: nanoseconds,
       HeartbeatTolerance: nanoseconds,
-      /** Absent: too old to know the command. Empty: supported. Other text: why it is not. The same for the next two. */
+      /** Absent: the agent is too old for the command. Empty: supported. Other text: why not. The same for the next two. */
       UpdateUnsupportedError: text,
       StopUnsupportedError: text,
       RestartUnsupportedError: text,
@@ -40,7 +40,7 @@ export const AuthRequest = Type.Object({
 })
 export type AuthRequest = Type.Static<typeof AuthRequest>
 
-/** The answer to Auth. Every field is always present: some SDKs fail on an absent or null one. */
+/** The response to Auth. Every field is always present: some SDKs fail on an absent or null one. */
 export interface AuthResponse {
   Version: string
   ClientId: string
@@ -61,14 +61,14 @@ export interface AuthResponse {
 
 const Headers = Type.Object({ add: list, remove: list })
 
-/** The options of all protocols in one shape; each protocol reads those that concern it. */
+/** The options of all protocols in one shape; each protocol reads its own. */
 export const BindOpts = Type.Object({
-  /** The whole address wanted, such as `https://app.example.com`. */
+  /** The requested URL, such as `https://app.example.com`. */
   URL: text,
   Domain: text,
   Hostname: text,
   Subdomain: text,
-  /** `host:port` wanted for tcp. */
+  /** The requested `host:port` for tcp. */
   Addr: text,
   /** Old form of basic authentication: `user:password`. */
   Auth: text,
@@ -120,12 +120,12 @@ export const BindOpts = Type.Object({
   TrafficPolicy: text,
   MutualTLSAtAgent: flag,
   MutualTLSAtEdge: Type.Optional(Type.Object({ mutual_tls_ca: text })),
-  /** Absent: the visitor's TLS passes through. Present: the edge terminates; `cert` and `key` are base64 of PEM text. */
+  /** Absent: TLS passes through. Present: the edge terminates it; `cert` and `key` are base64 of PEM text. */
   TLSTermination: Type.Optional(Type.Object({ cert: text, key: text })),
 })
 export type BindOpts = Type.Static<typeof BindOpts>
 
-/** Type 1: asks for a public address. `Id` and `Token` are those of the last answer when the agent binds again. */
+/** Type 1: requests a public address. An agent that rebinds sends `Id` and `Token` of the last response. */
 export const BindRequest = Type.Object({
   Id: text,
   Proto: Type.String(),
@@ -145,7 +145,7 @@ export const BindRequest = Type.Object({
 })
 export type BindRequest = Type.Static<typeof BindRequest>
 
-/** The answer to Bind. `Opts` repeats the request's, because an SDK sends back what it got when it binds again. */
+/** The response to Bind. `Opts` repeats the request's, because SDKs send it back when they rebind. */
 export interface BindResponse {
   Id: string
   URL: string
@@ -155,7 +155,7 @@ export interface BindResponse {
   Extra: { Token: string; TunnelID: string }
 }
 
-/** Type 7: a tunnel found by its labels instead of a public address of its own. */
+/** Type 7: starts a tunnel that is selected by labels and has no public address. */
 export const LabelRequest = Type.Object({
   Labels: Type.Record(Type.String(), Type.String()),
   ForwardsTo: text,
@@ -169,11 +169,11 @@ export interface LabelResponse {
   Error: string
 }
 
-/** Type 2: gives up a bind or a labelled tunnel. */
+/** Type 2: ends a bind or a labelled tunnel. */
 export const UnbindRequest = Type.Object({ Id: Type.String() })
 export type UnbindRequest = Type.Static<typeof UnbindRequest>
 
-/** Type 10: changes what people read about a tunnel; absent fields stay. */
+/** Type 10: patches the metadata of a tunnel; absent fields stay. */
 export const PatchRequest = Type.Object({
   TunnelId: Type.String(),
   Name: text,
@@ -184,7 +184,7 @@ export const PatchRequest = Type.Object({
 })
 export type PatchRequest = Type.Static<typeof PatchRequest>
 
-/** Type 8 has an empty request; this is its answer. */
+/** The response to type 8, whose request is empty. */
 export interface SrvInfoResponse {
   Region: string
 }
@@ -193,6 +193,6 @@ export interface SrvInfoResponse {
 export const UpdateRequest = Type.Object({ Version: text, PermitMajorVersion: flag })
 export type UpdateRequest = Type.Static<typeof UpdateRequest>
 
-/** Type 9, server to agent; there is no answer. */
+/** Type 9, server to agent; there is no response. */
 export const StopTunnelRequest = Type.Object({ Id: Type.String(), Message: text, ErrorCode: text })
 export type StopTunnelRequest = Type.Static<typeof StopTunnelRequest>

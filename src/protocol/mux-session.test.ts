@@ -12,7 +12,7 @@ const GOAWAY = 3
 const FIN = 1
 const SYN = 2
 
-test('an opening puts the first bytes into the SYN frame', async (t) => {
+test('open puts the initial bytes into the SYN frame', async (t) => {
   const wire = createWire(t, 'server')
 
   wire.session.open(Buffer.from('type and header'))
@@ -33,7 +33,7 @@ test('data leaves in frames of at most 32 KiB', async (t) => {
   assert.ok(wire.frames.every(({ payload }) => payload.length <= MAX_DATA_BYTES))
 })
 
-test('everything written in one turn leaves in one write', async (t) => {
+test('everything written in one tick leaves in one write', async (t) => {
   const wire = createWire(t, 'server')
   let writes = 0
   wire.raw.on('data', () => writes++)
@@ -60,7 +60,7 @@ test('a caller may reuse its memory as soon as write returns', async (t) => {
   assert.ok(wire.frames.every(({ payload }, index) => index === 0 || payload.every((byte) => byte === 1)))
 })
 
-test('grants come in portions of at least 64 KiB and never exceed what was consumed', async (t) => {
+test('grants come in batches of at least 64 KiB and never exceed what was consumed', async (t) => {
   const wire = createWire(t, 'server')
   wire.send(frame(DATA, SYN, 3, 4))
   for (let i = 0; i < 9; i++) wire.send(frame(DATA, 0, 3, 16_384))
@@ -75,7 +75,7 @@ test('grants come in portions of at least 64 KiB and never exceed what was consu
   assert.ok(grants.reduce((a, b) => a + b) <= 4 + 9 * 16_384)
 })
 
-test('a grant beyond the window is not believed', async (t) => {
+test('a grant beyond the initial window is ignored', async (t) => {
   const wire = createWire(t, 'server')
   const near = new Probe(wire.session.open(Buffer.from('x')))
   wire.send(frame(WNDINC, 0, 2, uint32(0x7fffffff)))
@@ -90,7 +90,7 @@ test('a grant beyond the window is not believed', async (t) => {
   assert.ok(sent <= WINDOW + 1, `${sent} bytes`)
 })
 
-test('a frame beyond the window is answered with RST 3 and costs that stream only', async (t) => {
+test('a frame beyond the window is answered with RST 3 and ends that stream only', async (t) => {
   const wire = createWire(t, 'server', false)
 
   wire.send(
@@ -138,7 +138,7 @@ test('a stream may open, carry data and end in one frame, and ids need not incre
   )
 })
 
-test('frames cut into single bytes are understood', async (t) => {
+test('frames split into single bytes are parsed', async (t) => {
   const wire = createWire(t, 'server')
   const bytes = Buffer.concat([
     frame(DATA, SYN, 3, Buffer.from('one')),
@@ -181,7 +181,7 @@ for (const [what, bytes, code] of endings) {
   })
 }
 
-test('a 16 MiB frame is dropped as it comes, without being held', async (t) => {
+test('a 16 MiB frame is dropped as it arrives, without buffering', async (t) => {
   const wire = createWire(t, 'server', false)
   const baseline = process.memoryUsage().arrayBuffers
   wire.send(frame(DATA, SYN, 3, 4))
@@ -203,7 +203,7 @@ test('a 16 MiB frame is dropped as it comes, without being held', async (t) => {
   assert.ok(peak < 4_000_000, `${peak} bytes held`)
 })
 
-test('a GOAWAY whose length leaves out the eight fixed bytes is understood', async (t) => {
+test('a GOAWAY whose length omits the eight fixed bytes is parsed', async (t) => {
   const wire = createWire(t, 'server')
   const text = Buffer.from('read timeout!')
   const header = Buffer.from('0000000000000000', 'hex')
@@ -226,7 +226,7 @@ test('an empty GOAWAY still has its eight bytes', async (t) => {
   assert.equal((wire.closes[0] as MuxError).code, ErrorCode.RemoteGone)
 })
 
-test('our GOAWAY names the last stream, the code and the reason, and then the connection closes', async (t) => {
+test('close sends GOAWAY with the last stream, the code and the reason, then closes the connection', async (t) => {
   const wire = createWire(t, 'server')
   wire.send(frame(DATA, SYN, 41, 4))
   await eventually(() => wire.accepted.length === 1, 'the stream')
@@ -246,7 +246,7 @@ test('our GOAWAY names the last stream, the code and the reason, and then the co
 
 const NUDGE = { type: DATA, flags: FIN, id: 0x7ffffffe, payload: Buffer.alloc(0) }
 
-test('bytes that need no answer are answered with a nudge', async (t) => {
+test('bytes that need no response are answered with a nudge', async (t) => {
   const wire = createWire(t, 'server')
   wire.session.nudges = true
 
@@ -256,7 +256,7 @@ test('bytes that need no answer are answered with a nudge', async (t) => {
   assert.deepEqual(wire.frames, [NUDGE])
 })
 
-test('no nudge is sent in a turn that has something to say, nor by a peer that was not asked to', async (t) => {
+test('no nudge is sent in a tick that sends other frames, nor when nudges are off', async (t) => {
   const talkative = createWire(t, 'server')
   talkative.session.nudges = true
   const silent = createWire(t, 'client')
@@ -274,7 +274,7 @@ test('no nudge is sent in a turn that has something to say, nor by a peer that w
   assert.deepEqual(silent.frames, [])
 })
 
-test('a stream written to after its end or reset sends nothing', async (t) => {
+test('writing after end or reset sends nothing', async (t) => {
   const wire = createWire(t, 'server')
   const ended = wire.session.open(Buffer.from('a'))
   const reset = wire.session.open(Buffer.from('b'))
@@ -300,7 +300,7 @@ test('a stream written to after its end or reset sends nothing', async (t) => {
   )
 })
 
-test('an end followed at once by a reset is a reset, unless the peer needs FIN first', async (t) => {
+test('end followed at once by reset is a reset, unless the peer needs FIN first', async (t) => {
   const plain = createWire(t, 'server')
   const careful = createWire(t, 'server')
   careful.session.finBeforeReset = true
@@ -330,7 +330,7 @@ test('an end followed at once by a reset is a reset, unless the peer needs FIN f
   )
 })
 
-test('FIN waits for data that waits for the window', async (t) => {
+test('FIN waits for data that is blocked on the window', async (t) => {
   const wire = createWire(t, 'server')
   const stream = wire.session.open(Buffer.from('x'))
   stream.write(Buffer.alloc(WINDOW + 10))
@@ -348,7 +348,7 @@ test('FIN waits for data that waits for the window', async (t) => {
   )
 })
 
-test('a peer that asks and never reads is cut off', async (t) => {
+test('a peer that causes responses and never reads is disconnected', async (t) => {
   const wire = createWire(t, 'server')
   wire.raw.pause()
   const asking = Buffer.concat(Array.from({ length: 5000 }, () => frame(DATA, 0, 99, 1)))

@@ -19,64 +19,64 @@ import {
 import { type FrameHandler, FrameParser } from './frame-parser.ts'
 import { MuxStream } from './mux-stream.ts'
 
-/** Bytes composed and not yet taken by the kernel at which data waits in its streams, so that control overtakes it. */
+/** Unsent bytes at which data waits in its streams, so that control frames can overtake it. */
 const BACKLOG_HIGH_WATER_BYTES = 262_144
 
-/** A peer that makes us answer and reads nothing is cut at this backlog; data alone never gets here. */
+/** At this backlog the session ends: the peer causes responses and does not read. Data alone never reaches it. */
 const MAX_BACKLOG_BYTES = 2 * 1024 * 1024
 
-/** What a waiting stream may send when its turn comes: one read of a usual source. */
+/** What a queued stream may send per round: one typical socket read. */
 const QUANTUM_BYTES = 65_536
 
-/** Room below which a new buffer is begun rather than a frame split into a tiny one. */
+/** With less room than this a new block is started instead of splitting off a tiny frame. */
 const MIN_SPLIT_BYTES = 2048
 
-/** How long a closing session may take to hand over its last bytes. */
+/** How long a closing session may take to flush. */
 const CLOSE_TIMEOUT_MS = 1000
 
 const MAX_GOAWAY_TEXT_BYTES = 1024
 
-/** Two full DATA frames with their headers and room for some control frames. */
+/** Two full DATA frames with headers, and room for some control frames. */
 const BLOCK_BYTES = 2 * MAX_DATA_BYTES + 512
 
-/** The blocks that any number of sessions write their frames into. */
+/** A pool of the blocks that sessions write frames into; sessions may share one. */
 export function createLinkPool(maxBlocks: number): BufferPool {
   return new BufferPool(maxBlocks, BLOCK_BYTES)
 }
 
-/** What a session needs to know of the program around it. */
+/** Callbacks and dependencies of a mux session. */
 export interface MuxOptions {
-  /** Decides the parity of stream ids: agents are clients. */
+  /** Determines the parity of stream ids; agents are clients. */
   role: 'client' | 'server'
-  /** A stream the peer opened; its sink must be set before this returns. */
+  /** The peer opened a stream; its sink must be set before this returns. */
   onStream(stream: MuxStream): void
-  /** The session is over, with the error when the end was not clean. Called exactly once, after its streams' ends. */
+  /** The session ended, with an error unless the end was clean. Called exactly once, after its streams closed. */
   onClose(error?: Error): void
-  /** So many streams ended in this turn, so there is room for new ones. */
+  /** `count` streams closed in this tick, so there is capacity for new ones. */
   onStreamsClosed?(count: number): void
-  /** Errors thrown by sinks: bugs of ours, each already contained to its stream. */
+  /** A sink threw: a bug, already contained to its stream. */
   onInternalError?(error: unknown): void
   pool?: BufferPool
   clock?: Clock
-  /** The first id to use; tests start near the end to see the wrap. */
+  /** The first stream id; tests start near the end to cover the wrap. */
   firstId?: number
 }
 
 /**
- * Many streams over one byte stream. Everything written in one turn of the event loop leaves in one write; data that
- * finds the link busy waits in its stream, and waiting streams take turns.
+ * Multiplexes streams over one transport. Everything composed in one tick of the event loop leaves in one write. While the
+ * link is busy, data waits in its stream, and queued streams are served round-robin.
  */
 export class MuxSession implements FrameHandler {
   /**
-   * Answer bytes that found nothing else to say with an empty frame. An agent that leaves Nagle's algorithm on holds
-   * its answer back until our kernel acknowledges, which otherwise takes 40 ms.
+   * Answer received bytes with an empty frame when nothing else is sent. An agent with Nagle's algorithm enabled delays
+   * its response until our kernel acknowledges, which otherwise takes 40 ms.
    */
   nudges = false
-  /** Send FIN ahead of every RST: the Rust SDKs do not wake their reader on RST alone. */
+  /** Send FIN before every RST: the Rust SDKs do not wake their reader on RST alone. */
   finBeforeReset = false
-  /** Streams the peer may have open at once; further ones are refused with RST 5. */
+  /** Concurrent streams the peer may open; further ones are rejected with RST 5. */
   maxIncoming = 4096
-  /** Monotonic time of the last bytes from the peer: any byte is a sign of life. */
+  /** Monotonic time of the last bytes from the peer. */
   lastReceivedAt: number
 
   readonly #transport: Duplex
@@ -132,25 +132,25 @@ export class MuxSession implements FrameHandler {
     transport.on('close', () => this.destroy(new MuxError(ErrorCode.PeerEof, 'The connection was lost.')))
   }
 
-  /** Streams open now, of both sides. */
+  /** Open streams of both sides. */
   get streamCount(): number {
     return this.#streams.size
   }
 
-  /** True from the moment the session ends, whoever ended it. */
+  /** True as soon as either side has ended the session. */
   get closed(): boolean {
     return this.#closed
   }
 
-  /** Whether data may be composed now: the link is not behind and nobody else waits for a turn. */
+  /** Whether data may be composed now: the backlog is low and no stream is queued. */
   get hasCapacity(): boolean {
     return this.#queueHead === undefined && this.#backlog < BACKLOG_HIGH_WATER_BYTES
   }
 
-  /** Opens a stream; its first bytes (type and header) travel in the opening frame. Throws when the session is over. */
+  /** Opens a stream; its initial bytes (type and header) travel in the SYN frame. Throws when the session is closed. */
   open(initialBytes: Buffer): MuxStream {
-    if (this.#closed) throw new MuxError(ErrorCode.SessionClosed, 'The session is over.')
-    if (initialBytes.length > WINDOW) throw new RangeError('The first bytes of a stream exceed its window.')
+    if (this.#closed) throw new MuxError(ErrorCode.SessionClosed, 'The session is closed.')
+    if (initialBytes.length > WINDOW) throw new RangeError('The initial bytes of a stream exceed its window.')
     const stream = new MuxStream(this, this.#allocateId())
     this.#streams.set(stream.id, stream)
     stream.debitSendWindow(initialBytes.length)
@@ -158,7 +158,7 @@ export class MuxSession implements FrameHandler {
     return stream
   }
 
-  /** Tells the peer why, hands over what was composed and closes the connection. */
+  /** Sends GOAWAY with the reason, flushes and closes the connection. */
   close(code: number = ErrorCode.NoError, text = 'no error'): void {
     if (this.#closed) return
     this.#sendFins()
@@ -176,7 +176,7 @@ export class MuxSession implements FrameHandler {
     transport.end()
     const deadline = setTimeout(() => transport.destroy(), CLOSE_TIMEOUT_MS)
     deadline.unref()
-    // Not destroyed on 'finish': a close with unread input would send a TCP reset that can overtake the last frame.
+    // Not destroyed on 'finish': closing with unread input sends a TCP reset that can overtake the last frame.
     transport.once('close', () => clearTimeout(deadline))
   }
 
@@ -187,7 +187,7 @@ export class MuxSession implements FrameHandler {
     this.#transport.destroy()
   }
 
-  // What streams call.
+  // Called by streams.
 
   sendData(id: number, chunk: Buffer, bytes: number): void {
     if (!this.#closed) this.#composeData(id, chunk, bytes, 0)
@@ -209,7 +209,7 @@ export class MuxSession implements FrameHandler {
     if (!this.#closed) this.#composeControl(FrameType.WndInc, id, increment)
   }
 
-  /** Puts a stream at the end of the line of those that wait for a turn. */
+  /** Appends a stream to the send queue. */
   enqueue(stream: MuxStream): void {
     if (stream.queued) return
     stream.queued = true
@@ -219,13 +219,13 @@ export class MuxSession implements FrameHandler {
     this.#scheduleFlush()
   }
 
-  /** A stream has nothing more to send; its FIN goes out at the end of the turn. */
+  /** Sends the stream's FIN at the end of the tick. */
   scheduleFin(stream: MuxStream): void {
     this.#finQueue.push(stream)
     this.#scheduleFlush()
   }
 
-  /** A stream is over: it leaves the table now, and its sink hears of it at the end of the turn. */
+  /** Removes a closed stream; its sink gets `onClose` at the end of the tick. */
   remove(stream: MuxStream): void {
     this.#streams.delete(stream.id)
     if ((stream.id & 1) !== this.#localParity) this.#incoming--
@@ -237,7 +237,7 @@ export class MuxSession implements FrameHandler {
     this.#options.onInternalError?.(error)
   }
 
-  // What the parser calls.
+  // Called by the parser.
 
   onDataHeader(id: number, length: number, flags: number): void {
     this.#currentFlags = flags
@@ -316,7 +316,7 @@ export class MuxSession implements FrameHandler {
     try {
       this.#parser.push(chunk)
     } catch (error) {
-      // Sinks are guarded one by one, so this is a broken frame or a bug of the session itself.
+      // Errors of sinks are caught per stream, so this is a malformed frame or a bug in the session.
       if (!(error instanceof MuxError)) this.reportError(error)
       this.close(
         error instanceof MuxError ? error.code : ErrorCode.Internal,
@@ -325,7 +325,7 @@ export class MuxSession implements FrameHandler {
     }
   }
 
-  /** The next id of our parity, starting over after the last; ids still in use are skipped. */
+  /** The next free id of our parity; wraps around and skips ids in use. */
   #allocateId(): number {
     for (let attempts = this.#streams.size + 2; attempts > 0; attempts--) {
       const id = this.#nextId
@@ -346,7 +346,7 @@ export class MuxSession implements FrameHandler {
     do {
       let size = Math.min(bytes - from, MAX_DATA_BYTES)
       if (flags === 0 && this.#out !== undefined) {
-        // Fill the buffer up; only the opening frame, with type and header, stays in one piece.
+        // Fill the block; only the SYN frame, with type and header, is never split.
         const capacity = this.#out.length - this.#outFilled - HEADER_BYTES
         if (capacity >= MIN_SPLIT_BYTES) size = Math.min(size, capacity)
       }
@@ -358,7 +358,7 @@ export class MuxSession implements FrameHandler {
     } while (from < bytes)
   }
 
-  /** Makes room in the output buffer and answers with the place to write at. */
+  /** Reserves bytes in the output block and returns their offset. */
   #reserve(bytes: number): number {
     if (this.#out !== undefined && this.#out.length - this.#outFilled < bytes) this.#writeBlock()
     this.#out ??= this.#pool.take()
@@ -376,7 +376,7 @@ export class MuxSession implements FrameHandler {
     setImmediate(this.#onFlush)
   }
 
-  /** Once per turn: closed streams are told, waiting ones get their turn, and what was composed leaves in one write. */
+  /** Once per tick: sends FINs, serves the queue, writes everything composed in one write, and notifies closed streams. */
   #flush(): void {
     this.#flushScheduled = false
     if (!this.#closed) {
@@ -389,9 +389,7 @@ export class MuxSession implements FrameHandler {
       this.#received = false
       this.#sent = false
       if (this.#backlog > MAX_BACKLOG_BYTES) {
-        this.destroy(
-          new MuxError(ErrorCode.EnhanceYourCalm, 'The peer does not read the answers it asks for.'),
-        )
+        this.destroy(new MuxError(ErrorCode.EnhanceYourCalm, 'The peer does not read its responses.'))
       } else if (!this.#writer.busy) this.#writeBlock()
     }
     this.#notifyClosed()
@@ -405,7 +403,7 @@ export class MuxSession implements FrameHandler {
   }
 
   #serveQueue(): void {
-    // Streams that join the line meanwhile wait for the next turn's end or the next completed write.
+    // Streams queued meanwhile wait for the next tick or the next completed write.
     const last = this.#queueTail
     while (this.#queueHead !== undefined && this.#backlog < BACKLOG_HIGH_WATER_BYTES) {
       const stream = this.#queueHead

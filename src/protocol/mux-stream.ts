@@ -3,23 +3,51 @@ import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
 
-/** Consumed bytes are granted back in portions of this size: one small frame instead of many. */
+/** Consumed bytes are granted back in batches of this size: one WNDINC frame instead of many. */
 const GRANT_BATCH_BYTES = 65_536
 
 /**
- * One two-way stream of a session. What it holds is bounded: at most one window of bytes that came in and were not
- * consumed, and what was handed to `write` after it had returned false.
+ * One bidirectional stream of a session. Its memory is bounded: at most one window of unconsumed input, plus what the
+ * caller passed to `write` after it returned false.
+ *
+ *   send half                                            receive half
+ *
+ *   OPEN                                                 OPEN  admits DATA within #receiveWindow,
+ *    |  end()                                             |    else RST 3 (FlowControl)
+ *    v                                                    |  FIN received: sink.onEnd()
+ *   ENDED  #ended: no more writes                         v
+ *    |  #pending empty, end of tick: FIN sent            REMOTE ENDED  #remoteEnded: more DATA is RST 4
+ *    v
+ *   FIN SENT  #finSent
+ *
+ *   FIN SENT and REMOTE ENDED ----------------------------+
+ *   reset(), a sink that throws, a window violation: RST -+--> CLOSED  #closed: left the session's table, #pending
+ *   RST received, session closed: abort(), no RST --------+            dropped; sink.onClose(#closeError) at the end
+ *                                                                      of the tick, then the sink is silent
+ *
+ *   Credit while the send half is not FIN SENT:
+ *
+ *   WRITABLE  #sendWindow > 0, nothing pending, session has capacity: write() sends and returns true
+ *    |  write() uses up the window or the session's capacity; unsent bytes are copied to #pending
+ *    v
+ *   BLOCKED   #blocked: write() returned false
+ *    |  capacity missing: queued at once (`queued`); window empty: queued by WNDINC (creditSendWindow)
+ *    v
+ *   QUEUED    served round-robin by the session: flush() sends #pending, then sink.onDrain() with #allowance bytes
+ *    |  pending sent: WRITABLE, or FIN when #ended; window used up: waits for the next WNDINC; else queued again
+ *
+ * The opposite direction: consumed() returns credit to the peer in batches, as WNDINC, until REMOTE ENDED or CLOSED.
  */
 export class MuxStream implements ByteStream {
   readonly id: number
-  /** Set it before the call that hands over the stream returns: bytes follow at once. */
+  /** Must be set before the call that provides the stream returns: bytes follow at once. */
   sink: StreamSink = silentSink
-  /** Control traffic (heartbeat, RPC): its bytes overtake the queued data of other streams. */
+  /** Control traffic (heartbeat, RPC): overtakes the queued data of other streams. */
   urgent = false
-  /** Called with the first frame other than RST that the peer sends on this stream: it has seen the opening. */
+  /** Called at the first frame other than RST from the peer: it has seen the SYN. */
   onAcknowledged: (() => void) | undefined
 
-  /** Membership in the session's line of streams that wait for their turn to send. */
+  /** Intrusive links of the session's send queue. */
   queued = false
   nextQueued: MuxStream | undefined
 
@@ -29,7 +57,7 @@ export class MuxStream implements ByteStream {
   #receiveWindow = WINDOW
   #unconsumed = 0
   #ungranted = 0
-  /** Made when the first bytes have to wait: most streams never need it. */
+  /** Created when bytes first have to wait: most streams never need it. */
   #pending: ByteQueue | undefined
   #allowance = 0
   #blocked = false
@@ -44,7 +72,7 @@ export class MuxStream implements ByteStream {
     this.id = id
   }
 
-  /** True once both directions are over. */
+  /** True once both directions have ended. */
   get closed(): boolean {
     return this.#closed
   }
@@ -59,7 +87,7 @@ export class MuxStream implements ByteStream {
       this.#session.sendData(this.id, chunk, sent)
     }
     if (sent < size) {
-      // The caller may reuse its memory at once, so what cannot be sent now has to be copied.
+      // Copied: the caller may reuse its memory at once.
       this.#pending ??= new ByteQueue()
       this.#pending.push(chunk.subarray(sent))
     }
@@ -72,7 +100,7 @@ export class MuxStream implements ByteStream {
   end(): void {
     if (this.#ended || this.#closed) return
     this.#ended = true
-    // Sent at the end of the turn: a reset that follows at once must not look like an orderly end first.
+    // Sent at the end of the tick: a reset in the same tick must not look like an orderly end first.
     if (!this.#hasPending) this.#session.scheduleFin(this)
   }
 
@@ -84,14 +112,14 @@ export class MuxStream implements ByteStream {
   }
 
   consumed(bytes: number): void {
-    // Never grant more than was received: a peer's send window must not grow beyond its start.
+    // Never grant more than was received: the peer's send window must not exceed its initial size.
     const counted = Math.min(bytes, this.#unconsumed)
     this.#unconsumed -= counted
     this.#ungranted += counted
     if (this.#ungranted >= GRANT_BATCH_BYTES) this.grant()
   }
 
-  /** Grants what was consumed without waiting for a full portion. */
+  /** Grants what was consumed without waiting for a full batch. */
   grant(): void {
     if (this.#ungranted === 0 || this.#closed || this.#remoteEnded) return
     this.#session.sendWindow(this.id, this.#ungranted)
@@ -99,14 +127,14 @@ export class MuxStream implements ByteStream {
     this.#ungranted = 0
   }
 
-  // What the session calls.
+  // Called by the session.
 
-  /** Books the bytes of the opening frame against the peer's window. */
+  /** Debits the bytes of the SYN frame from the send window. */
   debitSendWindow(length: number): void {
     this.#sendWindow -= length
   }
 
-  /** Books an arriving frame against our window; answers with the code to refuse it with, or 0. */
+  /** Debits an arriving frame from the receive window; returns the error code that rejects it, or 0. */
   debitReceiveWindow(length: number): number {
     this.#acknowledge()
     if (this.#remoteEnded) return length > 0 ? ErrorCode.StreamClosed : 0
@@ -137,7 +165,7 @@ export class MuxStream implements ByteStream {
     if (this.#finSent) this.#finish(undefined)
   }
 
-  /** The peer's RST arrived, or the session ended: nothing is answered. */
+  /** The peer's RST arrived, or the session ended: sends nothing. */
   abort(error: Error): void {
     if (!this.#closed) this.#finish(error)
   }
@@ -149,7 +177,7 @@ export class MuxStream implements ByteStream {
     if (this.#blocked || this.#hasPending) this.#session.enqueue(this)
   }
 
-  /** Its turn to send up to `limit` bytes, pending ones first. True when it has more to send and may send it. */
+  /** Sends up to `limit` bytes, pending ones first. True when more is pending and the window allows it. */
   flush(limit: number): boolean {
     if (this.#closed) return false
     const pending = this.#pending
@@ -159,7 +187,7 @@ export class MuxStream implements ByteStream {
         this.#session.sendData(this.id, pending.bytes, size)
         this.#sendWindow -= size
         limit -= size
-        // Gives the memory back at once when it is empty: left to the collector, copies pile up to many megabytes.
+        // Releases the memory at once when empty: left to the collector, copies pile up to many megabytes.
         pending.drop(size)
       }
       if (pending.length > 0) return this.#sendWindow > 0
@@ -168,7 +196,7 @@ export class MuxStream implements ByteStream {
         return false
       }
     }
-    // Without window the sink could only fill up again; the next grant wakes it.
+    // Without window the sink could only block again; the next WNDINC queues the stream.
     if (!this.#blocked || this.#sendWindow === 0) return false
     this.#blocked = false
     this.#allowance = limit
@@ -181,7 +209,7 @@ export class MuxStream implements ByteStream {
     return false
   }
 
-  /** Nothing more comes from us. */
+  /** Ends the send half. */
   sendFin(): void {
     if (this.#finSent || this.#closed) return
     this.#finSent = true
@@ -189,7 +217,7 @@ export class MuxStream implements ByteStream {
     if (this.#remoteEnded) this.#finish(undefined)
   }
 
-  /** Tells the sink that all is over; the session calls it at the end of the turn. */
+  /** Calls the sink's `onClose`; at the end of the tick. */
   notifyClosed(): void {
     const sink = this.sink
     this.sink = silentSink
@@ -200,7 +228,7 @@ export class MuxStream implements ByteStream {
     }
   }
 
-  /** A sink threw: a mistake of ours costs this stream, not the session and not the process. */
+  /** A sink threw: a bug costs this stream, not the session or the process. */
   fail(error: unknown): void {
     this.#session.reportError(error)
     this.reset(new MuxError(ErrorCode.Internal, 'The stream could not be handled.', { cause: error }))

@@ -12,7 +12,7 @@ import { Probe } from './testing/probe.ts'
 interface Ends {
   client: MuxSession
   server: MuxSession
-  /** Streams as their acceptors got them, in order. */
+  /** Accepted streams, in order. */
   atClient: Probe[]
   atServer: Probe[]
   closes: { client: (Error | undefined)[]; server: (Error | undefined)[] }
@@ -59,7 +59,7 @@ async function accepted(list: Probe[], count: number): Promise<void> {
   await eventually(() => list.length >= count, `${count} accepted streams`)
 }
 
-/** Writes as the contract asks: stops at false and goes on at the next drain. */
+/** Writes with backpressure: stops at false and continues at the next drain. */
 async function send(probe: Probe, bytes: Buffer, chunkSize: number): Promise<void> {
   for (let offset = 0; offset < bytes.length; offset += chunkSize) {
     const drains = probe.drains
@@ -73,7 +73,7 @@ const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex
 
 for (const [name, makePair] of Object.entries(transports)) {
   describe(`a session over ${name}`, () => {
-    test('carries the bytes of the opening frame and of both directions', async (t) => {
+    test('carries the bytes of the SYN frame and of both directions', async (t) => {
       const { server, atClient } = connectEnds(t, await makePair(t))
       const near = new Probe(server.open(Buffer.from('hello ')))
       near.stream.write(Buffer.from('agent'))
@@ -100,7 +100,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       ])
     })
 
-    test('starts over with low ids after the highest, skipping those in use and the nudge id', async (t) => {
+    test('wraps to low ids after the highest, skipping those in use and the nudge id', async (t) => {
       const { server, atClient } = connectEnds(t, await makePair(t), {
         firstId: { client: 3, server: 0x7ffffffa },
       })
@@ -111,7 +111,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.deepEqual(first, [0x7ffffffa, 0x7ffffffc, 2])
     })
 
-    test('passes a half-close on and keeps the other direction open', async (t) => {
+    test('propagates a half-close and keeps the other direction open', async (t) => {
       const { client, atServer } = connectEnds(t, await makePair(t))
       const near = new Probe(client.open(Buffer.from('request')))
       near.stream.end()
@@ -129,7 +129,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.equal(client.streamCount, 0)
     })
 
-    test('tells a reset to both ends as an error', async (t) => {
+    test('reports a reset to both ends as an error', async (t) => {
       const { client, server, atServer } = connectEnds(t, await makePair(t))
       const near = new Probe(client.open(Buffer.from('request')))
       await accepted(atServer, 1)
@@ -143,7 +143,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.deepEqual([client.streamCount, server.streamCount], [0, 0])
     })
 
-    test('sends FIN ahead of RST where the peer needs it', async (t) => {
+    test('sends FIN before RST when the peer needs it', async (t) => {
       const { server, atClient } = connectEnds(t, await makePair(t))
       server.finBeforeReset = true
       const near = new Probe(server.open(Buffer.from('request')))
@@ -156,7 +156,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.notEqual(atClient[0]!.closeError, undefined)
     })
 
-    test('is byte-exact for random sizes and pieces in both directions at once', async (t) => {
+    test('is byte-exact for random sizes and chunks in both directions at once', async (t) => {
       const random = createRandom()
       t.diagnostic(`seed ${random.seed}`)
       const { client, atServer } = connectEnds(t, await makePair(t))
@@ -179,7 +179,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       }
     })
 
-    test('holds a sender at one window until the reader consumes', async (t) => {
+    test('blocks a sender at one window until the reader consumes', async (t) => {
       const { server, atClient } = connectEnds(t, await makePair(t), { consume: false })
       const near = new Probe(server.open(Buffer.from('x')))
       const chunk = Buffer.alloc(65_536)
@@ -195,7 +195,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.equal(far.received <= WINDOW + 65_536, true)
     })
 
-    test('lets a stalled stream hold up nobody', async (t) => {
+    test('does not let a stalled stream block others', async (t) => {
       const { server, atClient } = connectEnds(t, await makePair(t), { consume: false })
       const stalled = Array.from({ length: 20 }, () => new Probe(server.open(Buffer.from('x'))))
       for (const probe of stalled) while (probe.stream.write(Buffer.alloc(65_536)));
@@ -215,7 +215,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.equal(lively.closed, false)
     })
 
-    test('shares the link evenly between streams with much to send', async (t) => {
+    test('shares the link evenly between bulk streams', async (t) => {
       const { server, atClient } = connectEnds(t, await makePair(t))
       const bytes = Buffer.alloc(4_000_000)
       const probes = Array.from({ length: 4 }, () => new Probe(server.open(Buffer.from('x'))))
@@ -238,7 +238,7 @@ for (const [name, makePair] of Object.entries(transports)) {
         assert.ok(share > bytes.length * 0.6, `shares when the first ended: ${shares}`)
     })
 
-    test('lets urgent bytes overtake data that waits', async (t) => {
+    test('lets urgent bytes overtake queued data', async (t) => {
       let bulkBytes = 0
       let overtaken: number | undefined
       const { server } = connectEnds(t, await makePair(t), {
@@ -261,7 +261,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.ok(overtaken! < 4 * WINDOW, `${overtaken} bytes of data went first`)
     })
 
-    test('ends with GOAWAY: both sides and all streams hear of it once', async (t) => {
+    test('ends with GOAWAY: both sides and all streams are notified once', async (t) => {
       const { client, server, atServer, closes } = connectEnds(t, await makePair(t))
       const near = new Probe(client.open(Buffer.from('x')))
       await accepted(atServer, 1)
@@ -277,7 +277,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.ok(server.closed)
     })
 
-    test('ends when the connection is cut', async (t) => {
+    test('ends when the connection is lost', async (t) => {
       const pair = await makePair(t)
       const { client, atServer, closes } = connectEnds(t, pair)
       const near = new Probe(client.open(Buffer.from('x')))
@@ -290,7 +290,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.equal(closes.client.length, 1)
     })
 
-    test('refuses streams beyond the cap and keeps those it has', async (t) => {
+    test('rejects streams beyond the limit and keeps the existing ones', async (t) => {
       const { client, server, atServer } = connectEnds(t, await makePair(t))
       server.maxIncoming = 2
       const probes = [1, 2, 3].map(() => new Probe(client.open(Buffer.from('x'))))
@@ -302,7 +302,7 @@ for (const [name, makePair] of Object.entries(transports)) {
       assert.equal(server.streamCount, 2)
     })
 
-    test('resets one stream when its holder throws, and nothing else', async (t) => {
+    test('resets only the stream whose sink throws', async (t) => {
       const [near, far] = await makePair(t)
       const bugs: unknown[] = []
       const client = new MuxSession(near, { role: 'client', onStream() {}, onClose() {} })

@@ -4,11 +4,11 @@ import { ErrorCode, MuxError } from './frame.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { StreamType, typeBytes } from './stream-type.ts'
 
-/** What the server says of a visitor before the visitor's bytes. All five fields are always sent. */
+/** The header of a proxied stream, before the client's bytes. All five fields are always sent. */
 export interface ProxyHeader {
   /** The bind or labelled tunnel the connection is for. */
   Id: string
-  /** `ip:port` of the visitor, IPv6 in brackets. */
+  /** `ip:port` of the client, IPv6 in brackets. */
   ClientAddr: string
   Proto: string
   /** `0` for binds; for labelled tunnels the kind of edge: `1` TCP, `2` TLS, `3` HTTPS. */
@@ -19,7 +19,7 @@ export interface ProxyHeader {
 const LENGTH_BYTES = 8
 const MAX_HEADER_BYTES = 65_536
 
-/** Type, length and header as one piece: they must travel in the opening frame. */
+/** Type, length, header and preamble as one buffer: they must travel in the SYN frame. */
 export function encodeProxyHeader(header: ProxyHeader, preamble?: Buffer): Buffer {
   const json = Buffer.from(JSON.stringify(header))
   const bytes = typeBytes(StreamType.Proxy, LENGTH_BYTES + json.length + (preamble?.length ?? 0))
@@ -31,7 +31,7 @@ export function encodeProxyHeader(header: ProxyHeader, preamble?: Buffer): Buffe
   return bytes
 }
 
-/** Reads the header of a proxied stream after its type, then hands the stream over. */
+/** Reads the header of a proxied stream after its type, then passes the stream on. */
 export class ProxyHeaderReader implements StreamSink {
   readonly #stream: MuxStream
   readonly #onProxy: (header: ProxyHeader, stream: MuxStream) => void
@@ -43,7 +43,7 @@ export class ProxyHeaderReader implements StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    // Normally everything is here with the first piece; a split header is joined, at most 64 KiB of it.
+    // Normally the first chunk holds the whole header; a split header is buffered, up to 64 KiB.
     const bytes = this.#buffer.join(chunk)
     if (bytes.length < LENGTH_BYTES) {
       this.#buffer.keep(bytes)

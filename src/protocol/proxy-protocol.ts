@@ -13,13 +13,13 @@ interface Address {
 }
 
 /**
- * The PROXY protocol header (HAProxy's specification, version 1 or 2) that tells an upstream who the visitor is. What
- * cannot be expressed is said to be unknown rather than guessed.
+ * The PROXY protocol header (HAProxy's specification, version 1 or 2) with the client's address. Addresses that cannot be
+ * expressed are sent as unknown.
  */
 export function proxyProtocolHeader(version: 1 | 2, client: string, server: string): Buffer {
   let from = parseAddress(client)
   let to = parseAddress(server)
-  // Both addresses must be of one family: a mixed pair is written as IPv6.
+  // Both addresses must have the same family: a mixed pair is written as IPv6.
   if (from !== undefined && to !== undefined && isIPv4(from.ip) !== isIPv4(to.ip)) {
     from = toIpv6(from)
     to = toIpv6(to)
@@ -48,7 +48,7 @@ function encodeV2(from: Address | undefined, to: Address | undefined): Buffer {
   return Buffer.concat([SIGNATURE, fixed, ...addresses, ports])
 }
 
-/** `ip:port` or `[ip]:port`; an IPv4 address mapped into IPv6 is written as the IPv4 address it is. */
+/** Parses `ip:port` or `[ip]:port`; an IPv4-mapped IPv6 address becomes IPv4. */
 function parseAddress(text: string): Address | undefined {
   const colon = text.lastIndexOf(':')
   const ip = withoutZone(

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { parseProtocolError, Refusal } from './refusal.ts'
 import { refusal, refusals } from './refusals.ts'
 
-test('a refusal travels as text with its code alone on a line, and is read back', () => {
+test('an error is formatted with its code on a line of its own, and parsed back', () => {
   const sent = refusal('name_taken', 'https://a.test')
 
   const read = parseProtocolError(sent.text)
@@ -14,10 +14,10 @@ test('a refusal travels as text with its code alone on a line, and is read back'
   assert.equal(read.code, 'ERR_NGROK_334')
 })
 
-test('a refusal without a number is a sentence alone', () => {
+test('an error without a number is a sentence alone', () => {
   assert.equal(new Refusal('No.').text, 'No.')
   assert.equal(parseProtocolError('No.').number, undefined)
-  assert.equal(parseProtocolError('').message, 'The server refused without a reason.')
+  assert.equal(parseProtocolError('').message, 'The server rejected the request without a reason.')
 })
 
 test('every number is documented, and every documented number exists', () => {

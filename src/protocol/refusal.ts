@@ -1,10 +1,10 @@
 /**
- * A request answered with "no": a sentence for people and a number for programs. The pattern of the code is the one
- * that the official SDKs recognise.
+ * The error of a request: a sentence for people and a number for programs. The code has the pattern that the official
+ * SDKs recognise.
  */
 export class Refusal extends Error {
-  override name = 'Refusal'
-  /** Undefined when the peer gave a sentence without a number. */
+  override name = 'ProtocolError'
+  /** Undefined when the error has no number. */
   readonly number: number | undefined
 
   constructor(message: string, number?: number) {
@@ -17,7 +17,7 @@ export class Refusal extends Error {
     return this.number === undefined ? undefined : `ERR_NGROK_${this.number}`
   }
 
-  /** The form in which it travels in a response's `Error`. The code stands alone on its line. */
+  /** The text of a response's `Error` field, with the code on a line of its own. */
   get text(): string {
     return this.code === undefined ? this.message : `${this.message}\n\n${this.code}\n`
   }
@@ -25,7 +25,7 @@ export class Refusal extends Error {
 
 const CODE_LINE = /^ERR_NGROK_(\d+)$/
 
-/** Reads the `Error` text of a response; the counterpart of `Refusal.text`. */
+/** Parses the `Error` field of a response; the counterpart of `ProtocolError.text`. */
 export function parseProtocolError(text: string): Refusal {
   const lines: string[] = []
   let number: number | undefined
@@ -35,5 +35,5 @@ export function parseProtocolError(text: string): Refusal {
     if (code !== undefined) number = Number(code)
     else if (trimmed !== '') lines.push(trimmed)
   }
-  return new Refusal(lines.join('\n') || 'The server refused without a reason.', number)
+  return new Refusal(lines.join('\n') || 'The server rejected the request without a reason.', number)
 }

@@ -1,7 +1,7 @@
 import { Refusal } from './refusal.ts'
 
 interface ErrorKind<Facts extends readonly string[]> {
-  /** Undefined where no established code says the same. */
+  /** Undefined where no established code has the same meaning. */
   number: number | undefined
   text: (...facts: Facts) => string
 }
@@ -13,7 +13,7 @@ function defineError<Facts extends readonly string[]>(
   return { number, text }
 }
 
-/** Every numbered "no" of the gateway. Numbers follow the codes existing tooling reacts to; docs/protocol.md lists them. */
+/** Every error of the gateway. Numbers are the codes that existing tooling reacts to; docs/protocol.md lists them. */
 export const refusals = {
   metadata_too_long: defineError(
     100,
@@ -139,8 +139,8 @@ export const refusals = {
 } as const
 
 /**
- * Refusals that end by themselves, with how long it makes sense to ask again: until a session that does not answer
- * must have expired, for as long as a database may be away, and until other sessions of the account have ended.
+ * Transient errors, with how long a retry makes sense: until an unresponsive session has expired, while the database is
+ * unavailable, until other sessions of the account have ended.
  */
 export const RETRYABLE_REFUSALS: ReadonlyMap<number | undefined, number> = new Map([
   [refusals.name_expiring.number, 60_000],
@@ -150,7 +150,7 @@ export const RETRYABLE_REFUSALS: ReadonlyMap<number | undefined, number> = new M
 
 type ProtocolErrors = typeof refusals
 
-/** A refusal from the catalogue: a wrong key, or a missing fact, does not compile. */
+/** Creates an error of the catalogue: a wrong key or a missing argument does not compile. */
 export function refusal<K extends keyof ProtocolErrors>(
   key: K,
   ...args: Parameters<ProtocolErrors[K]['text']>

@@ -10,7 +10,7 @@ import { createWire, frame, type Wire } from './testing/wire.ts'
 const SYN = 2
 const FIN = 1
 
-/** A wire whose accepted streams are calls, answered with what they asked. */
+/** A wire whose accepted streams are calls, answered with an echo of the message. */
 function createCalls(t: TestContext, limits?: MessageLimits): Wire {
   return createWire(t, 'server', true, (stream) => {
     stream.sink = new CallReader(
@@ -36,7 +36,7 @@ test('a call is answered without waiting for FIN, with JSON and FIN', async (t) 
   assert.equal(wire.frames[1]!.flags, FIN)
 })
 
-test('a call in many pieces, with blanks around and more bytes behind, is answered once', async (t) => {
+test('a call in many chunks, with whitespace around and bytes after it, is answered once', async (t) => {
   const wire = createCalls(t)
   wire.send(frame(1, SYN, 3, Buffer.from(' \n')))
 
@@ -71,7 +71,7 @@ for (const [what, bytes, flags, says] of broken) {
   })
 }
 
-test('a message just within the limit is read, one byte more is not', () => {
+test('a message at the limit is accepted, one byte more is not', () => {
   const sized = (bytes: number) => Buffer.from(`{"a":"${'x'.repeat(bytes - 8)}"}`)
 
   const reader = new JsonReader()
@@ -82,7 +82,7 @@ test('a message just within the limit is read, one byte more is not', () => {
   assert.throws(() => new JsonReader(10).push(Buffer.alloc(11, ' ')), RangeError)
 })
 
-test('a call that is not complete in time is answered with an error', async (t) => {
+test('an incomplete call is answered with an error after the timeout', async (t) => {
   const wire = createCalls(t, { timeoutMs: 20 })
 
   wire.send(frame(1, SYN, 3, Buffer.from('{"a":')))
@@ -91,7 +91,7 @@ test('a call that is not complete in time is answered with an error', async (t) 
   assert.match(JSON.parse(answer(wire)).Error, /not complete within 20 ms/)
 })
 
-test('a call whose message never begins is answered as well', async (t) => {
+test('a call without a message is answered too', async (t) => {
   const wire = createCalls(t, { timeoutMs: 20 })
 
   wire.send(frame(1, SYN, 3))
@@ -100,7 +100,7 @@ test('a call whose message never begins is answered as well', async (t) => {
   assert.match(JSON.parse(answer(wire)).Error, /not complete within 20 ms/)
 })
 
-test('a stream of a peer that sends no type in time is reset', async (t) => {
+test('a stream without a type is reset after the timeout', async (t) => {
   const wire = createWire(t, 'server', true, (stream) => {
     stream.sink = new TypeReader(stream, () => assert.fail('it has a type'), 20)
   })
@@ -111,7 +111,7 @@ test('a stream of a peer that sends no type in time is reset', async (t) => {
   assert.equal(wire.session.streamCount, 0)
 })
 
-test('unfinished calls hold no more than their budget, and give it back when they end', async (t) => {
+test('incomplete calls stay within their budget and return it when they end', async (t) => {
   const budgets = new ByteBudgets({ perConnection: 1000, perSource: 1000, total: 1000 })
   const wire = createCalls(t, { budget: budgets.of('192.0.2.1') })
   const begun = Buffer.from(`{"a":"${'x'.repeat(500)}`)

@@ -7,20 +7,20 @@ import type { MuxStream } from './mux-stream.ts'
 import { Refusal } from './refusal.ts'
 import { typeBytes } from './stream-type.ts'
 
-/** Answers one request: gets the message, gives the response. A thrown `Refusal` becomes the response's `Error`. */
+/** Handles one request and returns the response. A thrown `ProtocolError` becomes the response's `Error`. */
 export type CallHandler = (message: Record<string, unknown>) => Promise<object> | object
 
-/** A message that is still incomplete after this long is refused; whole ones arrive in one piece. */
+/** A message that is incomplete after this time is rejected; normally it arrives in one frame. */
 export const MESSAGE_TIMEOUT_MS = 30_000
 
-/** What an unfinished message may take. */
+/** Limits of an incomplete message. */
 export interface MessageLimits {
-  /** Charged for the bytes held. */
+  /** Charged for buffered bytes. */
   readonly budget?: ByteBudget | undefined
   readonly timeoutMs?: number | undefined
 }
 
-/** The serving end of a call: collects one JSON object, answers with one JSON object and FIN, never with RST. */
+/** The serving end of a call: reads one JSON object, responds with one JSON object and FIN, never with RST. */
 export class CallReader implements StreamSink {
   readonly #stream: MuxStream
   readonly #handler: CallHandler
@@ -63,7 +63,7 @@ export class CallReader implements StreamSink {
   }
 
   onEnd(): void {
-    // An SDK waits for ever on a call that is only reset, so even half a message gets its answer.
+    // An SDK waits for ever after a bare RST, so even a truncated message gets a response.
     if (!this.#finished) this.#reject('The message ended before it was complete.')
   }
 
@@ -78,7 +78,7 @@ export class CallReader implements StreamSink {
       this.#respond(await this.#handler(message))
     } catch (error) {
       if (!(error instanceof Refusal)) this.#onInternalError(error)
-      const failure = error instanceof Refusal ? error : new Refusal('The server made a mistake. Try again.')
+      const failure = error instanceof Refusal ? error : new Refusal('Internal server error. Try again.')
       this.#respond({ Error: failure.text })
     }
   }
@@ -87,7 +87,7 @@ export class CallReader implements StreamSink {
     this.#respond({ Error: new Refusal(reason, 301).text })
   }
 
-  /** Nothing more is read. */
+  /** Stops reading. */
   #finish(): void {
     this.#finished = true
     this.#reader.clear()
@@ -102,7 +102,7 @@ export class CallReader implements StreamSink {
   }
 }
 
-/** The calling end: resolves with the peer's JSON object. Rejects when it is late, empty or the session ends. */
+/** The calling end: resolves with the peer's JSON object; rejects on timeout, an empty response or the session's end. */
 export function call(
   session: MuxSession,
   type: number,
@@ -139,15 +139,15 @@ export function call(
           const value = reader.value()
           settle(() => resolve(value))
         } catch (error) {
-          settle(() => reject(new Refusal(`The answer cannot be read: ${(error as Error).message}`)))
+          settle(() => reject(new Refusal(`The response cannot be read: ${(error as Error).message}`)))
         }
       },
       onEnd() {
-        settle(() => reject(new Refusal('The peer ended the call without an answer.')))
+        settle(() => reject(new Refusal('The peer ended the call without a response.')))
       },
       onDrain() {},
       onClose(error) {
-        settle(() => reject(error ?? new Refusal('The peer closed the call without an answer.')))
+        settle(() => reject(error ?? new Refusal('The peer closed the call without a response.')))
       },
     }
   })

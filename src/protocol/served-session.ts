@@ -11,30 +11,30 @@ import { parseProtocolError } from './refusal.ts'
 import { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
 import { StreamType, TypeReader, typeBytes } from './stream-type.ts'
 
-/** What the gateway brings to a session. */
+/** Callbacks and dependencies of the server's end. */
 export interface ServedSessionOptions {
-  /** Answers an agent's request by stream type; a thrown `Refusal` becomes the response's `Error`. */
+  /** Handles an agent's request by stream type; a thrown `ProtocolError` becomes the response's `Error`. */
   onCall(type: number, message: Record<string, unknown>): Promise<object> | object
   onClose(error?: Error): void
-  /** So many streams ended, so there is room for new ones. */
+  /** `count` streams closed, so there is capacity for new ones. */
   onStreamsClosed?(count: number): void
   onBug(error: unknown): void
   pool?: BufferPool
-  /** Charged for the bytes of unfinished messages. */
+  /** Charged for the bytes of incomplete messages. */
   budget?: ByteBudget
-  /** How long a message may take to arrive. */
+  /** How long an incomplete message may stay pending. */
   messageTimeoutMs?: number | undefined
   clock?: Clock
 }
 
-/** Until the agent has proved who it is, it gets little of our memory. */
+/** An unauthenticated agent gets little memory. */
 const MAX_STREAMS_BEFORE_AUTH = 8
 const MAX_STREAMS_AFTER_AUTH = 128
 
-/** An agent that registered no handler never answers a command. */
+/** An agent without a command handler never responds. */
 const COMMAND_TIMEOUT_MS = 5000
 
-/** The server's end of an agent's session: answers calls and beats, opens proxied streams, sends commands. */
+/** The server's end of an agent session: serves calls and beats, opens proxied streams, sends commands. */
 export class ServedSession {
   readonly #options: ServedSessionOptions
   readonly #clock: Clock
@@ -58,7 +58,7 @@ export class ServedSession {
     this.#mux.maxIncoming = MAX_STREAMS_BEFORE_AUTH
   }
 
-  /** Streams open now, of both sides. */
+  /** Open streams of both sides. */
   get streamCount(): number {
     return this.#mux.streamCount
   }
@@ -68,8 +68,8 @@ export class ServedSession {
   }
 
   /**
-   * The agent is known: it may do more, and is declared dead when nothing is heard of it for `silenceMs`. `plain`
-   * agents are ours: they set TCP_NODELAY and understand RST, so the two courtesies to the SDKs are switched off.
+   * The agent is authenticated: raises its limits and starts the watchdog with `silenceMs`. A first-party agent sets
+   * TCP_NODELAY and acts on RST, so the two workarounds for the SDKs are turned off.
    */
   trust(silenceMs: number, firstParty: boolean): void {
     this.#mux.maxIncoming = MAX_STREAMS_AFTER_AUTH
@@ -78,28 +78,28 @@ export class ServedSession {
     this.#watchdog = new Watchdog(this.#mux, silenceMs, this.#clock)
   }
 
-  /** Opens a visitor's connection to the agent's upstream; `first` (a PROXY header) goes before the visitor's bytes. */
+  /** Opens a proxied connection to the agent's upstream; the preamble (a PROXY header) precedes the client's bytes. */
   openProxy(header: ProxyHeader, preamble?: Buffer): MuxStream {
     return this.#mux.open(encodeProxyHeader(header, preamble))
   }
 
-  /** Sends Restart, Stop or Update. Rejects with a `Refusal` when the agent refuses or does not answer in time. */
+  /** Sends Restart, Stop or Update. Rejects when the agent reports an error or does not respond in time. */
   async command(type: number, message: object, timeoutMs = COMMAND_TIMEOUT_MS): Promise<void> {
     const response = await call(this.#mux, type, message, timeoutMs)
     if (typeof response.Error === 'string' && response.Error !== '') throw parseProtocolError(response.Error)
   }
 
-  /** Tells the agent that one of its tunnels was ended here. It does not answer. */
+  /** Notifies the agent that the server ended one of its tunnels. There is no response. */
   stopTunnel(id: string, message: string, code: string | null): void {
     if (this.#mux.closed) return
     const json = Buffer.from(JSON.stringify({ Id: id, Message: message, ErrorCode: code }))
     const stream = this.#mux.open(Buffer.concat([typeBytes(StreamType.StopTunnel), json]))
     stream.end()
-    // The Go SDK leaves this stream open for ever.
+    // The Go SDK never closes this stream.
     setTimeout(() => stream.reset(), COMMAND_TIMEOUT_MS).unref()
   }
 
-  /** Whether the agent gives any sign of life within this time: an echoed beat, or anything else it sends. */
+  /** Whether the agent sends anything within the timeout: the echo of a beat, or any other bytes. */
   probe(timeoutMs: number): Promise<boolean> {
     if (this.#mux.closed) return Promise.resolve(false)
     const since = this.#clock.monotonic()
@@ -119,7 +119,7 @@ export class ServedSession {
         },
         onEnd: () => finish(true),
         onDrain() {},
-        // An agent that refuses the stream is as alive as one that echoes.
+        // An agent that rejects the stream is alive too.
         onClose: () => finish(!this.#mux.closed),
       }
     })

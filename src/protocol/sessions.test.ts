@@ -83,7 +83,7 @@ test('an agent authenticates, binds and unbinds', async (t) => {
   assert.deepEqual(calls[2]![1], { Id: 'b1' })
 })
 
-test('a refusal reaches the agent with its sentence and its number', async (t) => {
+test('an error reaches the agent with its sentence and its number', async (t) => {
   const { connect } = createEnds(t, {
     onCall() {
       throw refusal('token_unknown')
@@ -97,7 +97,7 @@ test('a refusal reaches the agent with its sentence and its number', async (t) =
   assert.match(failure.message, /not valid/)
 })
 
-test('a proxied stream brings its header and the first bytes, and carries both directions', async (t) => {
+test('a proxied stream carries its header, the preamble and both directions', async (t) => {
   const headers: ProxyHeader[] = []
   const upstreams: Probe[] = []
   const { connect, served } = createEnds(t, {})
@@ -121,7 +121,7 @@ test('a proxied stream brings its header and the first bytes, and carries both d
   assert.equal(client.bytes.toString(), '200')
 })
 
-test('commands reach the agent, and its refusal comes back', async (t) => {
+test('commands reach the agent, and its error comes back', async (t) => {
   const commands: AgentCommand[] = []
   const { connect, served } = createEnds(t, {})
   await connect({
@@ -146,7 +146,7 @@ test('commands reach the agent, and its refusal comes back', async (t) => {
   ])
 })
 
-test('an agent that never answers a command costs the caller the time-out only', async (t) => {
+test('a command that is never answered fails after its timeout and ends nothing else', async (t) => {
   const { connect, served } = createEnds(t, {})
   await connect({ onCommand: () => new Promise(() => {}) })
 
@@ -195,7 +195,7 @@ test('a session of a silent agent ends on the server within the allowed time', a
   assert.match(closes[0]!.message, /Nothing was heard/)
 })
 
-test('beats keep a session alive that has nothing else to say', async (t) => {
+test('beats keep an idle session alive', async (t) => {
   const closes: unknown[] = []
   const latencies: number[] = []
   const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })
@@ -209,7 +209,7 @@ test('beats keep a session alive that has nothing else to say', async (t) => {
   assert.deepEqual(closes, [])
 })
 
-test('a process that was stopped for an hour gives its peer the whole time again', async (t) => {
+test('after a stall of an hour the watchdog restarts its timeout', async (t) => {
   let skew = 0
   const clock = { now: () => 0, monotonic: () => performance.now() + skew }
   const closes: unknown[] = []
@@ -226,7 +226,7 @@ test('a process that was stopped for an hour gives its peer the whole time again
   assert.equal(judged, 0)
 })
 
-test('a saturated link with a stalled stream is not taken for a dead one', async (t) => {
+test('a saturated link with a stalled stream does not count as dead', async (t) => {
   const closes: unknown[] = []
   const latencies: number[] = []
   const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })

@@ -2,7 +2,7 @@ import type { StreamSink } from '../base/io/stream.ts'
 import { ErrorCode, MuxError } from './frame.ts'
 import type { MuxStream } from './mux-stream.ts'
 
-/** What a stream is for: the first four bytes its opener writes. Numbers are never reused. */
+/** The purpose of a stream: the first four bytes its opener writes. Numbers are never reused. */
 export const StreamType = {
   Auth: 0,
   Bind: 1,
@@ -20,7 +20,7 @@ export const StreamType = {
 
 const TYPE_BYTES = 4
 
-/** The type's four bytes with room for `more` bytes after them. */
+/** The four type bytes, with room for `extraBytes` after them. */
 export function typeBytes(type: number, extraBytes = 0): Buffer {
   const bytes = Buffer.allocUnsafe(TYPE_BYTES + extraBytes)
   bytes.writeUInt32BE(type, 0)
@@ -28,8 +28,8 @@ export function typeBytes(type: number, extraBytes = 0): Buffer {
 }
 
 /**
- * Reads the type of a stream the peer opened, then hands it over. It holds up no other stream however slowly the four
- * bytes come.
+ * Reads the type of an incoming stream, then passes the stream on. A peer that sends the four bytes slowly blocks no other
+ * stream.
  */
 export class TypeReader implements StreamSink {
   readonly #stream: MuxStream
@@ -38,7 +38,7 @@ export class TypeReader implements StreamSink {
   #type = 0
   #remaining = TYPE_BYTES
 
-  /** Peers that are not trusted have `timeoutMs` to send the type. */
+  /** Untrusted peers have `timeoutMs` to send the type. */
   constructor(
     stream: MuxStream,
     onTyped: (type: number, stream: MuxStream) => void,
@@ -47,7 +47,7 @@ export class TypeReader implements StreamSink {
     this.#stream = stream
     this.#onTyped = onTyped
     if (timeoutMs === undefined) return
-    this.#timer = setTimeout(() => this.#reject(`The stream had no type within ${timeoutMs} ms.`), timeoutMs)
+    this.#timer = setTimeout(() => this.#reject(`The stream sent no type within ${timeoutMs} ms.`), timeoutMs)
     this.#timer.unref()
   }
 

@@ -8,7 +8,7 @@ import { createTestCa } from '../../../test/support/test-ca.ts'
 /** Both ends of a transport, the client's first. */
 export type Pair = [client: Duplex, server: Duplex]
 
-/** The transports a session must work over alike. */
+/** The transports that every session must work over. */
 export const transports: Record<string, (t: TestContext) => Promise<Pair>> = {
   pipe: async () => pipePair(),
   tcp: tcpPair,
@@ -17,7 +17,7 @@ export const transports: Record<string, (t: TestContext) => Promise<Pair>> = {
 
 const testCa = createTestCa()
 
-/** Both in memory, but as with sockets: who writes may use its memory again once it has been written. */
+/** In memory, but with socket semantics: the writer may reuse its memory after the write. */
 function pipePair(): Pair {
   const pair = duplexPair()
   for (const side of pair) {

@@ -1,6 +1,6 @@
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 
-/** Records what a stream tells its holder, and lets a test wait for it. */
+/** A sink that records its calls and lets a test wait for them. */
 export class Probe implements StreamSink {
   readonly stream: ByteStream
   readonly chunks: Buffer[] = []
@@ -46,7 +46,7 @@ export class Probe implements StreamSink {
     this.#changed()
   }
 
-  /** Resolves once the condition holds; rejects when it does not within the deadline. */
+  /** Resolves once the condition holds; rejects at the deadline. */
   until(condition: (probe: this) => boolean, description: string, deadlineMs = 5000): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(

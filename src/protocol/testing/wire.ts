@@ -5,7 +5,7 @@ import { MuxSession } from '../mux-session.ts'
 import type { MuxStream } from '../mux-stream.ts'
 import { Probe } from './probe.ts'
 
-/** A frame as it was seen on the wire. */
+/** A frame on the wire. */
 export interface Frame {
   type: number
   flags: number
@@ -13,7 +13,7 @@ export interface Frame {
   payload: Buffer
 }
 
-/** A session whose peer is the test itself, speaking raw bytes. */
+/** A session whose peer is the test, with raw bytes. */
 export interface Wire {
   session: MuxSession
   accepted: Probe[]
@@ -22,11 +22,11 @@ export interface Wire {
   frames: Frame[]
   raw: Duplex
   send(...bytes: Buffer[]): void
-  /** Waits until so many frames were seen. */
+  /** Waits for this many frames. */
   waitForFrames(count: number): Promise<void>
 }
 
-/** Frame bytes written independently of the code under test. */
+/** Encodes a frame independently of the code under test. */
 export function frame(type: number, flags: number, id: number, payload: Buffer | number = 0): Buffer {
   const body = typeof payload === 'number' ? Buffer.alloc(payload) : payload
   const header = Buffer.alloc(8)
