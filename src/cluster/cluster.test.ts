@@ -12,13 +12,13 @@ import { PeerStream } from './wire.ts'
 
 const spec = tunnelSpec('a')
 
-/** The list of nodes, without a database. */
+/** A membership list without a database. */
 function createNodes() {
   const listed = new Map<string, string>()
   return {
-    /** Nodes that the list does not name, whatever they say. */
+    /** Nodes that the list omits. */
     hidden: new Set<string>(),
-    /** Addresses that stand in for what nodes say. */
+    /** Addresses that override those of the nodes. */
     via: new Map<string, string>(),
     async beat({ id, address }: { id: string; address: string | undefined }) {
       if (address !== undefined) listed.set(id, this.via.get(id) ?? address)
@@ -37,7 +37,7 @@ function createNodes() {
   }
 }
 
-test('a node that starts knows at once what is online elsewhere, with the ids it has there', async (t) => {
+test('a starting node registers the tunnels of its peers at once, with the same ids', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   const agentSession = session('ts_1')
@@ -53,7 +53,7 @@ test('a node that starts knows at once what is online elsewhere, with the ids it
   )
 })
 
-test('a tunnel whose description is longer than the window of a stream is known elsewhere too', async (t) => {
+test('a tunnel whose description exceeds the stream window is published too', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   const second = await startNode(t, nodes, 'two')
@@ -75,7 +75,7 @@ for (const [what, fences] of Object.entries({
   'the newer claim': [3, 8],
   'the older tunnel, where no claim is stored,': [0, 0],
 }))
-  test(`of two nodes with one name ${what} counts on both`, async (t) => {
+  test(`of two nodes with one name ${what} wins on both`, async (t) => {
     const nodes = createNodes()
     const first = await startNode(t, nodes, 'one')
     const [one, other] = [session('ts_1'), session('ts_2')]
@@ -83,7 +83,7 @@ for (const [what, fences] of Object.entries({
     const second = await startNode(t, nodes, 'two')
     second.registry.addSession({ ...other, accountId: 'ac_2', credentialId: 'cr_2' })
     const [lower, higher] = fences as [number, number]
-    // Both bind before either has heard of the other.
+    // Both bind before either knows of the other.
     const older = first.registry.bind(one, { ...spec, identity: { id: 'tn_1', startedAt: 1 }, fence: lower })
     const newer = second.registry.bind(second.registry.session('ac_2', 'ts_2')!, {
       ...spec,
@@ -101,7 +101,7 @@ for (const [what, fences] of Object.entries({
     assert.ok(remaining.every(({ id }) => id === winner.id))
   })
 
-test('what comes and goes is followed, and told to nobody a second time', async (t) => {
+test('peers follow starts and stops, and do not republish them', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   const second = await startNode(t, nodes, 'two')
@@ -111,14 +111,14 @@ test('what comes and goes is followed, and told to nobody a second time', async 
 
   first.registry.addSession(agentSession)
   first.registry.bind(agentSession, spec)
-  await eventually(() => served() === '1,1', 'both show it')
+  await eventually(() => served() === '1,1', 'both have it')
   first.registry.removeSession(agentSession, 'orderly')
 
-  await eventually(() => served() === '0,0', 'both forget it')
+  await eventually(() => served() === '0,0', 'both removed it')
   assert.deepEqual(second.registry.sessionsOf('ac_1'), [])
 })
 
-test('a stream to a tunnel that cannot be opened ends as broken', async (t) => {
+test('a stream to a tunnel that cannot be opened ends with an error', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   const agentSession = session('ts_1')
@@ -141,7 +141,7 @@ test('a stream to a tunnel that cannot be opened ends as broken', async (t) => {
   assert.ok((await ended) instanceof Error)
 })
 
-test('a process that does not know the secret of the database sees and opens nothing', async (t) => {
+test('a process without the database secret sees and opens nothing', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')
   first.registry.addSession(session('ts_1'))
@@ -156,7 +156,7 @@ test('a process that does not know the secret of the database sees and opens not
   const watch = link.open(typeBytes(PeerStream.Watch))
   const ended = new Promise<Error | undefined>((resolve) => {
     watch.sink = {
-      onData: () => assert.fail('it was told something'),
+      onData: () => assert.fail('unexpected data'),
       onEnd() {},
       onDrain() {},
       onClose: resolve,
@@ -168,7 +168,7 @@ test('a process that does not know the secret of the database sees and opens not
   assert.deepEqual(stranger.registry.sessionsOf('ac_1'), [])
 })
 
-test('a node is dialled at what it advertises, and one that cannot be dialled harms nobody', async (t) => {
+test('a node is dialled at its advertised address, and an unreachable one affects no other', async (t) => {
   const nodes = createNodes()
   const hidden = await startNode(t, nodes, 'one', { advertise: 'not an address' })
   const first = await startNode(t, nodes, 'two')
@@ -184,7 +184,7 @@ test('a node is dialled at what it advertises, and one that cannot be dialled ha
   )
 })
 
-test('a node that the list forgets for a while keeps its link, and is linked once when it is named again', async (t) => {
+test('a node missing from the list for a while keeps its link, and is not linked twice when it returns', async (t) => {
   const nodes = createNodes()
   const limits = { silenceMs: 1000 }
   const first = await startNode(t, nodes, 'one', { limits })
@@ -193,7 +193,7 @@ test('a node that the list forgets for a while keeps its link, and is linked onc
   first.registry.bind(agentSession, spec)
   const second = await startNode(t, nodes, 'two', { limits })
   const remoteTunnel = () => second.registry.find('http', 'a.example.com')
-  await eventually(() => remoteTunnel() !== undefined, 'the tunnel is shown')
+  await eventually(() => remoteTunnel() !== undefined, 'the remote tunnel')
   const tunnel = remoteTunnel()
   const beats = countBeats(nodes)
 
@@ -202,11 +202,11 @@ test('a node that the list forgets for a while keeps its link, and is linked onc
   nodes.hidden.clear()
   await beats.more(300)
 
-  assert.equal(remoteTunnel(), tunnel, 'the same mirror, over the same link')
+  assert.equal(remoteTunnel(), tunnel, 'the same remote tunnel, over the same link')
   assert.deepEqual(agentSession.ended, [])
 })
 
-test('a node that has gone is forgotten once the list has been without it for long enough', async (t) => {
+test('a stopped node is removed once it has been missing from a stable list', async (t) => {
   const nodes = createNodes()
   const limits = { silenceMs: 200 }
   const first = await startNode(t, nodes, 'one', { limits })
@@ -215,10 +215,10 @@ test('a node that has gone is forgotten once the list has been without it for lo
 
   await first.stop()
 
-  await eventually(() => second.cluster.agentAddresses.length === 1, 'its address is not given out any more')
+  await eventually(() => second.cluster.agentAddresses.length === 1, 'its address is no longer published')
 })
 
-test('a node that is restarted at its address is linked once, under its new id', async (t) => {
+test('a restarted node is linked once, under its new id', async (t) => {
   const nodes = createNodes()
   const second = await startNode(t, nodes, 'two')
   const firstRun = await startNode(t, nodes, 'one')
@@ -239,7 +239,7 @@ test('a node that is restarted at its address is linked once, under its new id',
   assert.deepEqual(agentSession.ended, [])
 })
 
-test('nodes that cannot reach each other for a while end nothing, and link again', async (t) => {
+test('partitioned nodes end nothing and reconnect', async (t) => {
   const nodes = createNodes()
   const limits = { silenceMs: 400 }
   const startCutOff = async (id: string) => {
@@ -270,7 +270,7 @@ test('nodes that cannot reach each other for a while end nothing, and link again
   )
 })
 
-test('a tunnel whose address another node is about to free is shown as soon as it is free', async (t) => {
+test('a tunnel whose address a peer is about to release is bound as soon as it is free', async (t) => {
   const nodes = createNodes()
   const [first, second] = [await startNode(t, nodes, 'one'), await startNode(t, nodes, 'two')]
   const third = await startNode(t, nodes, 'three')
@@ -280,7 +280,7 @@ test('a tunnel whose address another node is about to free is shown as soon as i
   const atThird = third.registry.find('http', 'a.example.com')
   const next = session('ts_2')
   await eventually(() => second.registry.tunnelsOf('ac_1').length === 1, 'the holder is known')
-  // The first node has heard of the end already, the third one not yet.
+  // The first node already knows of the end, the third one not yet.
   first.registry.removeSession(first.registry.session('ac_1', 'ts_1')!, 'orderly')
   first.registry.addSession(next)
   first.registry.bind(next, spec)
@@ -291,14 +291,14 @@ test('a tunnel whose address another node is about to free is shown as soon as i
 
   const served = () =>
     [second, third].map(({ registry }) => registry.find('http', 'a.example.com')?.sessionId)
-  await eventually(() => served().join() === 'ts_2,ts_2', 'both show the new holder')
+  await eventually(() => served().join() === 'ts_2,ts_2', 'both have the new holder')
 })
 
 function portOf(address: string): number {
   return Number(address.split(':')[1])
 }
 
-/** Waits for so many more beats of any node. */
+/** Waits for more heartbeats of any node. */
 function countBeats(nodes: ReturnType<typeof createNodes>) {
   let count = 0
   const { beat } = nodes

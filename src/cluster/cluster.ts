@@ -11,66 +11,66 @@ import { Link, type Peer } from './link.ts'
 import { Offers } from './registry-publisher.ts'
 import { StabilityWindow } from './settling.ts'
 
-/** A node as the list has it. */
+/** A node of the membership list. */
 interface ListedNode extends Peer {
-  /** `host:port` where agents reach it; undefined when it takes none. */
+  /** `host:port` for agents; undefined when the node accepts none. */
   readonly agentAddress: string | undefined
 }
 
 export interface ClusterOptions {
-  /** Which nodes there are. */
+  /** The membership list in the database. */
   readonly nodes: {
-    /** `expire`: rows that were not renewed in time are removed; otherwise they still count. */
+    /** Renews this node's row and returns the peers. `expire`: expired rows are removed; otherwise they still count. */
     beat(
       self: { id: string; address: string | undefined; agentAddress: string | undefined },
       times: { ttlMs: number; expire: boolean },
     ): Promise<readonly ListedNode[]>
-    /** Those last heard of, while the list cannot be read. */
+    /** The last list read, for when the database is unavailable. */
     lastKnown(): Promise<readonly ListedNode[]>
     leave(id: string): Promise<void>
   }
-  /** New for every start: whoever was here before is somebody else. */
+  /** New for every start: identifies the incarnation. */
   readonly id: string
   readonly registry: Registry
   readonly secret: Secret<Buffer>
-  /** The certificate for `NODE_NAME`, and the authority that all of them come from. */
+  /** The certificate for `NODE_NAME`, and the authority of all node certificates. */
   readonly secureContext: () => SecureContext
   readonly authorityPem: string
-  /** Undefined when this node has no tunnels to offer. */
+  /** Undefined when this node publishes no tunnels. */
   readonly listen: { readonly host: string; readonly port: number } | undefined
-  /** Where others reach it, when that is not the address bound. */
+  /** The address for peers, when it differs from the bound one. */
   readonly advertise?: string | undefined
-  /** Where agents reach this node, once that is known. */
+  /** The address for agents, once known. */
   readonly agentAddress?: () => string | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly limits?: Partial<ClusterLimits>
-  /** Resolves once the names of sessions that have ended are released. */
+  /** Resolves once the names of ended sessions are released in the database. */
   readonly released?: () => Promise<void>
 }
 
 export interface ClusterLimits {
-  /** How often a node says that it is alive, and looks for others. */
+  /** Heartbeat interval: how often a node renews its row and reads the list. */
   beatMs: number
-  /** How long it counts as alive without saying so, or without a sign on a link. */
+  /** How long a node counts as alive without a heartbeat, and a link without traffic. */
   silenceMs: number
-  /** How long a stop waits for visitors of other nodes to finish. */
+  /** How long a stop waits for clients of peers to finish. */
   drainMs: number
-  /** How long a start waits to hear of all tunnels that are online elsewhere. */
+  /** How long a start waits for the registries of all peers. */
   introductionMs: number
 }
 
-/** Links of other nodes, introduced or not: far more than there are nodes. */
+/** Incoming links, authenticated or not: far more than there are nodes. */
 const MAX_LINKS = 256
 
-/** How long last words may take. */
+/** How long closing sockets may take to flush. */
 const CLOSE_TIMEOUT_MS = 1000
 
 const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, introductionMs: 3000 }
 
 /**
- * Joins the nodes of one database: each keeps a link to every other, shows what is online there in its own registry,
- * and opens streams through the link. Past the registry nothing can tell where an agent is connected.
+ * Connects the nodes of one database: each keeps a link to every peer, registers the peer's tunnels in its own registry,
+ * and opens streams through the link. Past the registry, nothing depends on where an agent is connected.
  */
 export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
@@ -81,7 +81,7 @@ export function createCluster(options: ClusterOptions) {
   const stability = new StabilityWindow(clock, silenceMs)
   let listed: readonly ListedNode[] = []
   const sockets = new Set<TLSSocket>()
-  /** Every connection there is, also those that never get as far as TLS. */
+  /** All incoming sockets, including those before or without a TLS handshake. */
   const rawSockets = new Set<Socket>()
   let server: Server | undefined
   let address: string | undefined
@@ -125,18 +125,18 @@ export function createCluster(options: ClusterOptions) {
     address = options.advertise ?? joinHostPort(options.listen.host, port)
   }
 
-  /** Says that this node is alive, and links with those that are. */
+  /** Renews this node's row and reconciles the links with the list. */
   async function beat(): Promise<readonly Promise<void>[]> {
     const self = { id, address, agentAddress: options.agentAddress?.() }
     const expire = stability.isStable
     const peers = await nodes.beat(self, { ttlMs: silenceMs, expire })
-    // Judged again: a beat that hung says as little about the others as one that failed.
+    // Checked again: a heartbeat that hung proves as little about the peers as one that failed.
     const complete = expire && stability.isStable
     stability.recordHeartbeat()
     return reconcileLinks(peers, complete)
   }
 
-  /** Keeps one link to each peer. A list that is not known to be complete ends none. */
+  /** Keeps one link to each peer. An incomplete list removes none. */
   function reconcileLinks(peers: readonly ListedNode[], complete: boolean): readonly Promise<void>[] {
     const ids = new Set(peers.map((peer) => peer.id))
     const missing = listed.filter((peer) => !ids.has(peer.id))
@@ -167,7 +167,7 @@ export function createCluster(options: ClusterOptions) {
             listUnavailable = false
           },
           (error) => {
-            // Links stay as they are: without the database nobody can say who has gone.
+            // Links stay: without the database no peer can be declared gone.
             if (!listUnavailable) log.warn({ err: error }, 'node list unavailable')
             listUnavailable = true
           },
@@ -183,25 +183,25 @@ export function createCluster(options: ClusterOptions) {
     signedOff = true
     clearTimeout(timer)
     await currentBeat
-    await nodes.leave(id).catch((error) => log.debug({ err: error }, 'this node could not sign off'))
+    await nodes.leave(id).catch((error) => log.debug({ err: error }, 'node row not removed'))
   }
 
   return {
-    /** A session or tunnel of this node came or went. */
+    /** A session or tunnel of this node started or stopped. */
     onLive: (event: LiveEvent) => publisher.onLive(event),
 
-    /** Where others reach this node. */
+    /** The address for peers. */
     get address() {
       return address
     },
 
-    /** Where agents reach the nodes of this platform, this one first. */
+    /** Agent addresses of all nodes, this one first. */
     get agentAddresses(): readonly string[] {
       const all = [options.agentAddress?.(), ...listed.map(({ agentAddress }) => agentAddress)]
       return [...new Set(all.filter((each) => each !== undefined))]
     },
 
-    /** Tells the others at once that something about this node has changed. */
+    /** Publishes a change of this node's row at once. */
     async announce(): Promise<void> {
       await beat().catch((error) => log.debug({ err: error }, 'node not announced'))
     },
@@ -209,7 +209,7 @@ export function createCluster(options: ClusterOptions) {
     async start(): Promise<void> {
       stopped = false
       await open()
-      // A node that comes up while the database is away goes to those who were there before.
+      // Without the database, dial the peers of the last list.
       const syncs = await beat().catch(async (error) => {
         log.warn({ err: error }, 'node list unavailable')
         return reconcileLinks(await nodes.lastKnown(), false)
@@ -221,7 +221,7 @@ export function createCluster(options: ClusterOptions) {
       scheduleBeat()
     },
 
-    /** Signs off, and lets visitors of other nodes finish. */
+    /** Removes this node from the list and lets clients of peers finish. */
     async drain(): Promise<void> {
       if (stopped) return
       await signOff()

@@ -6,7 +6,7 @@ import { LineReader } from './json-lines.ts'
 
 const SYN = 2
 
-test('lines are read however they are cut, and what follows the last goes to the next sink', async (t) => {
+test('lines are read in chunks of any size, and the remaining bytes go to the next sink', async (t) => {
   const lines: unknown[] = []
   const remaining: string[] = []
   const wire = createWire(t, 'server', true, (stream) => {
@@ -31,7 +31,7 @@ test('lines are read however they are cut, and what follows the last goes to the
   assert.deepEqual(remaining, ['rest'])
 })
 
-test('a line that was begun and is not completed in time ends its stream', async (t) => {
+test('an incomplete line resets its stream after the timeout', async (t) => {
   const wire = createWire(t, 'server', true, (stream) => {
     stream.sink = new LineReader(
       stream,

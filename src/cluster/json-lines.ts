@@ -5,20 +5,20 @@ import { MESSAGE_TIMEOUT_MS, type MuxStream } from '../protocol/index.ts'
 const LINE_END = 0x0a
 const MAX_LINE_BYTES = 1024 * 1024
 
-/** Writes a value as one line. */
+/** Writes a value as one JSON line. */
 export function writeLine(stream: MuxStream, value: object): void {
   stream.write(Buffer.from(`${JSON.stringify(value)}\n`))
 }
 
-/** Reads the first line, or every line, of a stream; a line that is no JSON, or has no end, breaks the stream. */
+/** Reads the first line, or every line, of a stream; resets it at a line that is not JSON, too long or not completed. */
 export class LineReader<T> implements StreamSink {
   readonly #stream: MuxStream
-  /** Takes a line. What it makes the stream's sink gets the bytes after it. */
+  /** Handles a line. If it replaces the stream's sink, the new sink gets the remaining bytes. */
   readonly #onLine: (value: T) => void
   readonly #onClose: (error?: Error) => void
   readonly #timeoutMs: number
   readonly #buffer = new ByteQueue()
-  /** Ends a line that was begun. */
+  /** Timeout of an incomplete line. */
   #timer: NodeJS.Timeout | undefined
 
   constructor(
@@ -35,7 +35,7 @@ export class LineReader<T> implements StreamSink {
 
   onData(chunk: Buffer): void {
     const bufferedBytes = this.#buffer.length
-    // Granted as soon as it is held: a line may be longer than the window of the stream.
+    // Consumed as soon as buffered: a line may be longer than the stream's window.
     let consumedBytes = bufferedBytes
     let bytes = this.#buffer.join(chunk)
     for (let end = bytes.indexOf(LINE_END, bufferedBytes); end !== -1; end = bytes.indexOf(LINE_END)) {
@@ -50,7 +50,7 @@ export class LineReader<T> implements StreamSink {
       consumedBytes = 0
       clearTimeout(this.#timer)
       this.#timer = undefined
-      // The queue lets go of its memory, which `bytes` goes on using.
+      // Detaches the queue's memory, which `bytes` still uses.
       this.#buffer.take()
       bytes = bytes.subarray(end + 1)
       this.#onLine(value)

@@ -3,12 +3,12 @@ import { parseHostPort } from '../base/hostport.ts'
 import type { Logger } from '../base/log.ts'
 import { RemoteRegistry, type RemoteRegistryOptions } from './remote-registry.ts'
 
-/** The name on the certificates that nodes show each other; no visitor can ask for it. */
+/** The name in node certificates; clients cannot request it. */
 export const NODE_NAME = 'node.adit.internal'
 
-/** A node that others can reach. */
+/** A node that peers can dial. */
 export interface Peer {
-  /** New for every start of a process, so it names the incarnation too. */
+  /** New for every process start, so it identifies the incarnation. */
   readonly id: string
   readonly address: string
 }
@@ -16,16 +16,16 @@ export interface Peer {
 export interface LinkOptions extends Omit<RemoteRegistryOptions, 'peerId' | 'onSynced' | 'onClose'> {
   readonly authorityPem: string
   readonly log: Logger
-  /** The peer is neither listed nor connected any more. */
+  /** The peer is no longer listed or connected. */
   onRemoved(): void
 }
 
 /**
- * The link to one incarnation of another node: one connection at a time, dialled again while the node is listed. A
- * connection that works is proof of life: it stays when the list does not name the node any more.
+ * The link to one incarnation of a peer: one connection at a time, redialled while the peer is listed. A working
+ * connection proves that the peer is alive, so it stays when the list no longer contains it.
  */
 export class Link {
-  /** Resolves once everything online there is known here, or the first attempt has failed. */
+  /** Resolves once the peer's registry is synced, or the first attempt has failed. */
   readonly synced: Promise<void>
   readonly #id: string
   readonly #options: LinkOptions
@@ -46,7 +46,7 @@ export class Link {
     this.#dial()
   }
 
-  /** The list names the peer, at this address. */
+  /** The list contains the peer, at this address. */
   markListed(address: string): void {
     this.#listed = true
     if (address === this.#address) return
@@ -54,7 +54,7 @@ export class Link {
     if (this.#socket === undefined) this.#dial()
   }
 
-  /** The list does not name the peer. */
+  /** The list no longer contains the peer. */
   markUnlisted(): void {
     this.#listed = false
     if (this.#socket === undefined) this.#remove()
@@ -72,7 +72,7 @@ export class Link {
     const peer = { node: this.#id, address: this.#address }
     const { host, port } = parseHostPort(this.#address) ?? {}
     if (host === undefined || port === undefined) {
-      log.warn(peer, 'peer address cannot be dialled')
+      log.warn(peer, 'invalid peer address')
       this.#markSynced()
       return
     }

@@ -12,12 +12,12 @@ import { silentLog } from '../base/log.ts'
 import { openNodes, openStore } from '../store/index.ts'
 import { session, startNode, tunnelSpec } from './testing/node.ts'
 
-/** A sixth of what nodes use: rows live for 1 s. */
+/** A sixth of the production limits: rows live for 1 s. */
 const LIMITS = { beatMs: 150, silenceMs: 1000 }
 const NAMES = ['one', 'two', 'three']
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
-/** The list of nodes on a database that can go away, as one node uses it. */
+/** One node's membership list on a database that can become unavailable. */
 async function openList(t: TestContext, url: string) {
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-outage-'))
   const options = { dataDir, url, masterKeyFile: join(tmpdir(), `adit-outage-${process.pid}.key`) }
@@ -40,7 +40,7 @@ async function openList(t: TestContext, url: string) {
   }
 }
 
-/** A node with a session and a tunnel of its own. */
+/** A node with one session and one tunnel. */
 async function startBoundNode(t: TestContext, url: string, name: string) {
   const list = await openList(t, url)
   const node = await startNode(t, list, name, { limits: LIMITS })
@@ -50,7 +50,7 @@ async function startBoundNode(t: TestContext, url: string, name: string) {
   return { ...node, agentSession, list }
 }
 
-/** How the database goes away, and how it comes back. */
+/** The ways the database becomes unavailable and recovers. */
 const outages: Record<string, (t: TestContext) => Promise<Outage>> = {
   async stopped(t) {
     const postgres = await startPostgres()
@@ -75,7 +75,7 @@ interface Outage {
 
 for (const [manner, create] of Object.entries(outages))
   for (const lasting of [500, 2000])
-    test(`three nodes whose database is ${manner} for ${lasting / LIMITS.silenceMs} lives of a row lose no session and no route`, async (t) => {
+    test(`three nodes whose database is ${manner} for ${lasting / LIMITS.silenceMs} row lifetimes lose no session and no route`, async (t) => {
       const outage = await create(t)
       const nodes: Awaited<ReturnType<typeof startBoundNode>>[] = []
       for (const name of NAMES) nodes.push(await startBoundNode(t, outage.url, name))
@@ -85,7 +85,7 @@ for (const [manner, create] of Object.entries(outages))
             (name) => `${name} at ${id}`,
           ),
         )
-      await eventually(() => missing().length === 0, 'every node knows every tunnel', PATIENCE_MS)
+      await eventually(() => missing().length === 0, 'every node knows every tunnel', TIMEOUT_MS)
       const tunnels = () =>
         nodes.flatMap(({ registry }) => NAMES.map((name) => registry.find('http', `${name}.example.com`)))
       const initialTunnels = tunnels()
@@ -97,9 +97,9 @@ for (const [manner, create] of Object.entries(outages))
       await outage.end()
       for (const { list } of nodes) {
         const since = list.beats.done
-        // Long enough for the list to be believed again, and to act on it.
+        // Long enough for the list to be stable again, and for nodes to act on it.
         const settled = since + (3 * LIMITS.silenceMs) / LIMITS.beatMs
-        await eventually(() => list.beats.done >= settled, 'nodes beat again', PATIENCE_MS)
+        await eventually(() => list.beats.done >= settled, 'nodes beat again', TIMEOUT_MS)
       }
 
       assert.deepEqual(watching.stop(), [])
@@ -109,11 +109,11 @@ for (const [manner, create] of Object.entries(outages))
       )
       assert.ok(
         tunnels().every((tunnel, index) => tunnel === initialTunnels[index]),
-        'links were kept, so each node still has the very same mirrors',
+        'links stayed up, so each node still has the same remote tunnels',
       )
     })
 
-/** Looks all the time, and answers with everything that was ever missing. */
+/** Polls continuously and returns every name that was ever missing. */
 function watch(missing: () => string[]) {
   const missingNames = new Set<string>()
   const timer = setInterval(() => {

@@ -28,26 +28,26 @@ import {
   toTunnelSnapshot,
 } from './wire.ts'
 
-/** As many as there may be visitors: they are told apart by their tunnels' own limits. */
+/** High enough for all clients of a node: the tunnels enforce their own limits. */
 const MAX_STREAMS = 65_536
 const MAX_STREAMS_BEFORE_HELLO = 4
-/** An answer that pauses for longer than this counts as complete when a node stops. */
+/** A response that pauses for longer than this counts as complete when a node stops. */
 const IDLE_THRESHOLD_MS = 1000
 
 interface RegistryPublisherOptions {
-  /** The id of this node, so that a peer knows who has answered. */
+  /** The id of this node, so that a peer knows who answered. */
   id: string
-  /** Silence after which another node counts as gone. */
+  /** Silence after which a peer counts as dead. */
   silenceMs: number
-  /** What nodes of one database know and nobody else. */
+  /** The secret shared by the nodes of one database. */
   secret: Buffer
   clock: Clock
   log: Logger
-  /** Resolves once the names of sessions that have ended are released. */
+  /** Resolves once the names of ended sessions are released in the database. */
   released?: (() => Promise<void>) | undefined
 }
 
-/** The sessions and tunnels of this node, offered to the others. */
+/** Publishes the sessions and tunnels of this node to its peers, and serves their streams and calls. */
 export class Offers {
   readonly #options: RegistryPublisherOptions
   readonly #sessions = new Map<string, LiveSession>()
@@ -60,17 +60,17 @@ export class Offers {
     this.#options = options
   }
 
-  /** Something came or went here. */
+  /** Records a change and sends it to every watcher. */
   onLive(event: LiveEvent): void {
     const registryEvent = this.#record(event)
     fanOut(
       this.#watchers,
       (watcher) => writeLine(watcher, registryEvent),
-      (err) => this.#options.log.error({ err }, 'peer was not told of a change'),
+      (err) => this.#options.log.error({ err }, 'registry event not sent to peer'),
     )
   }
 
-  /** Serves another node on its connection. */
+  /** Serves a peer on its connection. */
   serve(transport: Duplex): void {
     const { clock, log, silenceMs } = this.#options
     let authenticated = false
@@ -85,14 +85,14 @@ export class Offers {
             else if (type === PeerStream.Hello)
               stream.sink = this.#handleCall(stream, (message) => {
                 if (!this.#isPeer(message.secret))
-                  throw new Refusal('The secret is not that of this database.')
+                  throw new Refusal('The secret does not match this database.')
                 authenticated = true
                 clearTimeout(helloTimer)
                 link.maxIncoming = MAX_STREAMS
                 return { node: this.#options.id }
               })
             else if (authenticated) this.#accept(type, stream)
-            else stream.reset(new MuxError(ErrorCode.Protocol, 'Not introduced yet.'))
+            else stream.reset(new MuxError(ErrorCode.Protocol, 'Hello is required first.'))
           },
           MESSAGE_TIMEOUT_MS,
         )
@@ -102,20 +102,20 @@ export class Offers {
         clearTimeout(helloTimer)
         this.#links.delete(link)
       },
-      onInternalError: (error) => log.error({ err: error }, 'a stream of another node failed'),
+      onInternalError: (error) => log.error({ err: error }, 'peer stream failed'),
     })
     link.maxIncoming = MAX_STREAMS_BEFORE_HELLO
-    // Bytes alone keep a link alive: who they are is due at once.
+    // Any bytes keep a link alive, so Hello has a deadline of its own.
     const helloTimer = setTimeout(() => {
-      link.close(ErrorCode.Protocol, `Not introduced within ${silenceMs} ms.`)
+      link.close(ErrorCode.Protocol, `No Hello within ${silenceMs} ms.`)
     }, silenceMs)
     const watchdog = new Watchdog(link, silenceMs, clock)
     this.#links.add(link)
   }
 
   /**
-   * Resolves once no visitor of another node is under way here, at the latest after this time. Streams that were
-   * answered and have been still since are kept by the other node for its next visitor, and not waited for.
+   * Resolves once no client of a peer is in flight here, or at the deadline. Streams that were answered and are idle since
+   * are keep-alive connections of the peer, and not waited for.
    */
   async drain(waitMs: number): Promise<void> {
     const deadline = this.#options.clock.monotonic() + waitMs
@@ -131,7 +131,7 @@ export class Offers {
     fanOut(
       [...this.#links],
       (link) => link.close(),
-      (err) => this.#options.log.error({ err }, 'link of a peer failed'),
+      (err) => this.#options.log.error({ err }, 'peer link close failed'),
     )
   }
 
@@ -153,7 +153,7 @@ export class Offers {
     else if (type === PeerStream.Probe)
       stream.sink = this.#handleCall(stream, async ({ session }) => {
         const outcome = await this.#sessions.get(String(session))?.probe()
-        // The other node claims the names next, so that their release has to be stored before.
+        // The peer claims the names next, so their release must be stored before.
         await this.#options.released?.()
         return { outcome: outcome ?? 'gone' }
       })
@@ -194,7 +194,7 @@ export class Offers {
 
   #handleCall(stream: MuxStream, handler: (message: Record<string, unknown>) => object | Promise<object>) {
     return new CallReader(stream, handler, (error) =>
-      this.#options.log.error({ err: error }, 'a call of another node failed'),
+      this.#options.log.error({ err: error }, 'peer call failed'),
     )
   }
 

@@ -21,37 +21,37 @@ import {
   type TunnelSnapshot,
 } from './wire.ts'
 
-/** Longer than an agent may take to answer a command. */
+/** Longer than an agent may take to respond to a command. */
 const CALL_TIMEOUT_MS = 15_000
 
-/** A little longer than a session may take to give a sign of life. */
+/** Slightly longer than `PROBE_TIMEOUT_MS`. */
 const PROBE_CALL_TIMEOUT_MS = 2500
 
 export interface RemoteRegistryOptions {
-  /** The node that is to answer. */
+  /** The node expected to answer. */
   readonly peerId: string
   readonly registry: Registry
   readonly secret: Buffer
-  /** How often to beat, and after how much silence the other node counts as gone. */
+  /** The heartbeat interval, and the silence after which the peer counts as dead. */
   readonly beatMs: number
   readonly silenceMs: number
   readonly clock: Clock
   readonly log: Logger
-  /** Everything that was online there is shown here now. */
+  /** The peer's registry is completely registered here. */
   onSynced(): void
   onClose(): void
 }
 
-/** The sessions and tunnels of another node, shown in our registry as long as the link to it stands. */
+/** Registers the sessions and tunnels of a peer in the local registry while the link is up. */
 export class RemoteRegistry {
   readonly #options: RemoteRegistryOptions
   readonly #link: MuxSession
   readonly #watchdog: Watchdog
   readonly #sessions = new Map<string, RemoteSession>()
-  /** Tunnels that cannot be shown yet: the address has a holder here whose end is still on its way over another link. */
+  /** Tunnels not bound yet: their address is still held by a tunnel whose end is in transit on another link. */
   readonly #rejected = new Map<string, TunnelSnapshot>()
   #retry: NodeJS.Timeout | undefined
-  /** Notes are taken in their order, also when one has to wait for a port. */
+  /** Serializes events, even when one waits for a port. */
   #applying: Promise<void> = Promise.resolve()
 
   constructor(transport: Duplex, options: RemoteRegistryOptions) {
@@ -62,7 +62,7 @@ export class RemoteRegistry {
       clock,
       onStream: (stream) => stream.reset(),
       onClose: () => this.#onClosed(),
-      onInternalError: (error) => log.error({ err: error }, 'a stream to another node failed'),
+      onInternalError: (error) => log.error({ err: error }, 'peer stream failed'),
     })
     this.#watchdog = new Watchdog(this.#link, silenceMs, clock)
     void this.#start(beatMs)
@@ -78,8 +78,7 @@ export class RemoteRegistry {
         secret: this.#options.secret.toString('base64'),
       })
       if (rejection !== undefined) throw new Refusal(String(rejection))
-      // Where a node was restarted its successor answers, which has a link of its own. The release before this one
-      // does not say who it is.
+      // After a restart another incarnation answers, which has its own link. The previous release sends no node id.
       if (node !== undefined && node !== this.#options.peerId)
         throw new Refusal('Another node answers at this address.')
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
@@ -99,7 +98,7 @@ export class RemoteRegistry {
   #enqueue(event: RegistryEvent): void {
     this.#applying = this.#applying
       .then(() => this.#apply(event))
-      .catch((error) => this.#options.log.warn({ err: error }, 'peer note rejected'))
+      .catch((error) => this.#options.log.warn({ err: error }, 'peer registry event rejected'))
   }
 
   #apply(event: RegistryEvent): void | Promise<void> {
@@ -122,7 +121,7 @@ export class RemoteRegistry {
     } else this.#options.onSynced()
   }
 
-  /** Binds the tunnel here, or does so as soon as its address is free. */
+  /** Binds the tunnel, or retries until its address is free. */
   async #bindOrRetry(snapshot: TunnelSnapshot): Promise<void> {
     const key = bindKey(snapshot)
     try {
@@ -149,7 +148,7 @@ export class RemoteRegistry {
     const { registry } = this.#options
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return
-    // A public port is open on every node, unless something else has it there.
+    // A public port is opened on every node, unless it is in use there.
     if (spec.proto === 'tcp') await registry.acquirePort(spec.port)
     if (!registry.has(session)) return
     registry.bind(session, {
@@ -167,21 +166,21 @@ export class RemoteRegistry {
   #onClosed(): void {
     this.#watchdog.stop()
     clearTimeout(this.#retry)
-    // Its agents are about to come back, to this node or another: their names wait for them.
+    // The agents are about to reconnect, here or elsewhere: their names get a grace period.
     for (const session of this.#sessions.values()) this.#options.registry.removeSession(session, 'lost')
     this.#sessions.clear()
     this.#options.onClose()
   }
 }
 
-/** Asks the other node something. */
+/** Calls the peer. */
 type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<Record<string, unknown>>
 
 function bindKey({ sessionId, bindId }: { sessionId: string; bindId: string }): string {
   return `${sessionId}/${bindId}`
 }
 
-/** A session of another node. Rules are kept there; here it only answers for its tunnels and passes on commands. */
+/** A session of a peer. The peer enforces its rules; this copy only owns tunnels and forwards commands. */
 class RemoteSession implements LiveSession {
   readonly remote = true
   readonly id: string
@@ -218,11 +217,11 @@ class RemoteSession implements LiveSession {
   }
 
   end(reason: string): void {
-    // Should the link be gone, so is the session.
+    // If the link is down, the session is gone as well.
     this.#call(PeerStream.End, { session: this.id, reason }).catch(() => {})
   }
 
-  /** The node that has the tunnel hears of the same change, and tells its agent. */
+  /** The owning node sees the same change and notifies its agent. */
   tunnelEnded(): void {}
 
   async probe(): Promise<ProbeOutcome> {

@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 
 /**
- * Whether the list of nodes may be believed when it lacks one. After the database, or this process, was away for a
- * while, rows have expired whose nodes are alive: they get the time in which every node renews its own.
+ * Whether a node that is missing from the list may be treated as gone. After an outage of the database, or a stall of this
+ * process, rows of live nodes have expired: the list counts as complete only after every node had time to renew its row.
  */
 export class StabilityWindow {
   readonly #clock: Clock
@@ -15,18 +15,18 @@ export class StabilityWindow {
     this.#windowMs = silenceMs
   }
 
-  /** True while every beat of the last `silenceMs` went through. */
+  /** True while every heartbeat of the last `windowMs` succeeded. */
   get isStable(): boolean {
     return !this.#isInterrupted() && this.#clock.monotonic() - this.#stableSince >= this.#windowMs
   }
 
-  /** A beat went through. */
+  /** A heartbeat succeeded. */
   recordHeartbeat(): void {
     if (this.#isInterrupted()) this.#stableSince = this.#clock.monotonic()
     this.#lastHeartbeat = this.#clock.monotonic()
   }
 
-  /** Half the time that a row lives: before that no row can have expired for want of the database. */
+  /** A gap of half the lifetime of a row: in a shorter one no row can have expired because of an outage. */
   #isInterrupted(): boolean {
     return this.#clock.monotonic() - this.#lastHeartbeat > this.#windowMs / 2
   }

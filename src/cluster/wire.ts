@@ -1,9 +1,9 @@
 import type { LiveSession, LiveTunnel, Visitor } from '../sessions/index.ts'
 
-/** What a stream between two nodes is for: the first four bytes its opener writes. */
+/** The purpose of a stream between nodes: the first four bytes its opener writes. */
 export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6 } as const
 
-/** What one node tells another of a session. */
+/** A session as nodes exchange it. */
 export type SessionSnapshot = Pick<
   LiveSession,
   | 'id'
@@ -21,7 +21,7 @@ export type SessionSnapshot = Pick<
   | 'fence'
 >
 
-/** What one node tells another of a tunnel. */
+/** A tunnel as nodes exchange it. */
 export type TunnelSnapshot = Pick<
   LiveTunnel,
   | 'id'
@@ -45,7 +45,7 @@ export type TunnelSnapshot = Pick<
   | 'fence'
 >
 
-/** One line of a watch: what came or went on the other node. `complete` ends what was there when the watch began. */
+/** One line of a watch stream: a change of the peer's registry. `complete` ends the initial snapshot. */
 export type RegistryEvent =
   | { readonly session: SessionSnapshot }
   | { readonly tunnel: TunnelSnapshot }
@@ -71,7 +71,7 @@ export function toTunnelSnapshot(tunnel: LiveTunnel): TunnelSnapshot {
   }
 }
 
-/** Which tunnel a stream is for, and the visitor it is opened for. */
+/** The header of a proxied stream between nodes: the tunnel id and the client. */
 export interface OpenHeader {
   readonly tunnel: string
   readonly visitor: Visitor

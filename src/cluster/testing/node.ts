@@ -21,7 +21,7 @@ export interface NodeOptions {
   supersededMs?: number
 }
 
-/** A node without listeners for visitors: its registry, and its links with the others. */
+/** A node without public listeners: a registry and its links to peers. */
 export async function startNode(
   t: TestContext,
   nodes: ClusterOptions['nodes'],
@@ -54,11 +54,11 @@ export async function startNode(
 }
 
 export interface TestSession extends LiveSession {
-  /** Why it was ended, each time. */
+  /** The reasons it was ended with. */
   readonly ended: string[]
 }
 
-/** A session of an agent; by default of one that has no other. */
+/** A session of an agent that by default has no other. */
 export function session(id: string, overrides: { clientId?: string; fence?: number } = {}): TestSession {
   const ended: string[] = []
   return {
@@ -83,7 +83,7 @@ export function tunnelSpec(name: string): TunnelSpec {
     poolingEnabled: false,
     options: { proxyProto: 0 },
     open() {
-      throw new Error('The upstream is away.')
+      throw new Error('The upstream is unavailable.')
     },
   }
 }
