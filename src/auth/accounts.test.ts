@@ -6,7 +6,7 @@ import { createAccount, firstAccount } from './index.ts'
 
 const { fresh } = await shareApi()
 
-test('an account comes with an administrator, a key and an authtoken that work', async () => {
+test('a new account has a working administrator, API key and authtoken', async () => {
   const api = await fresh()
 
   const account = await createAccount(api.store, {
@@ -25,7 +25,7 @@ test('an account comes with an administrator, a key and an authtoken that work',
   assert.equal((await call('GET', '/credentials')).body.credentials.length, 1)
 })
 
-test('the name of an account is its own', async () => {
+test('account names are unique', async () => {
   const api = await fresh()
   const duplicate = { name: 'ACCOUNT-1', email: 'x@example.com', clock: systemClock }
   const revision = await api.store.revision()
@@ -35,7 +35,7 @@ test('the name of an account is its own', async () => {
   assert.equal(await api.store.revision(), revision)
 })
 
-test('the first account is found again', async () => {
+test('the first account can be looked up', async () => {
   const api = await fresh()
 
   const first = await firstAccount(api.store)

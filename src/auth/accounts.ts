@@ -5,7 +5,7 @@ import { ApiKey, type Resource, TunnelCredential, User } from '../resources/inde
 import { draftOf, type Store } from '../store/index.ts'
 import { mintToken, tokenDigest } from './token.ts'
 
-/** A new account with everything its first user needs; the secrets are known only here and now. */
+/** A new account with the credentials of its first user; the secrets are not stored and cannot be read again. */
 export interface NewAccount {
   readonly accountId: string
   readonly userId: string
@@ -13,7 +13,7 @@ export interface NewAccount {
   readonly authtoken: Secret
 }
 
-/** Makes an account with an administrator, an API key and an authtoken, all in one transaction. */
+/** Creates an account with an administrator, an API key and an authtoken in one transaction. */
 export async function createAccount(
   store: Store,
   { name, email, clock }: { name: string; email: string; clock: Clock },
@@ -63,7 +63,7 @@ export async function createAccount(
   return { accountId, userId, apiKey, authtoken }
 }
 
-/** The first account, if any was ever made. */
+/** The first account, if any. */
 export async function firstAccount(store: Store): Promise<{ id: string; name: string } | undefined> {
   const [row] = await store.lastKnown.scan('accounts', { limit: 1 })
   return row && { id: row.id, name: row.data.name as string }

@@ -60,7 +60,7 @@ const names: Row[] = [
 ]
 
 for (const [acl, host, allowed] of names) {
-  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'refuses'} the name "${host}"`, () => {
+  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'rejects'} the name "${host}"`, () => {
     assert.equal(compileAcl(acl).allowsName(host), allowed)
   })
 }
@@ -84,7 +84,7 @@ const addresses: [acl: string[], host: string, port: number, allowed: boolean][]
 ]
 
 for (const [acl, host, port, allowed] of addresses) {
-  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'refuses'} the address ${host}:${port}`, () => {
+  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'rejects'} the address ${host}:${port}`, () => {
     assert.equal(compileAcl(acl).allowsAddress(host, port), allowed)
   })
 }
@@ -109,7 +109,7 @@ const labels: [acl: string[], key: string, value: string, allowed: boolean][] = 
 ]
 
 for (const [acl, key, value, allowed] of labels) {
-  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'refuses'} the label ${key}=${value}`, () => {
+  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'rejects'} the label ${key}=${value}`, () => {
     assert.equal(compileAcl(acl).allowsLabel(key, value), allowed)
   })
 }
@@ -124,7 +124,7 @@ const random: [acl: string[], allowed: boolean][] = [
 ]
 
 for (const [acl, allowed] of random) {
-  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'refuses'} a TCP address of the server's choice`, () => {
+  test(`${JSON.stringify(acl)} ${allowed ? 'allows' : 'rejects'} a TCP address of the server's choice`, () => {
     assert.equal(compileAcl(acl).allowsAnyAddress(), allowed)
   })
 }
@@ -155,7 +155,7 @@ const malformed = [
 ]
 
 for (const rule of malformed) {
-  test(`"${rule}" is no rule, so the API can refuse it and a bind is refused by it`, () => {
+  test(`"${rule}" is not a rule, so the API can reject it and it allows no bind`, () => {
     assert.throws(() => parseAclRule(rule), Error)
     assert.equal(compileAcl([rule]).allowsName('app.ex.com'), false)
   })

@@ -1,19 +1,19 @@
 import { covers, parseDomain } from '../base/domain.ts'
 import { type AclRule, parseAclRule } from '../resources/index.ts'
 
-/** What the rules of one credential let it bind. Pure answers, worked out once per list. */
+/** The compiled bind rules of a credential. */
 export interface Acl {
-  /** A host name, which may be a wildcard itself. */
+  /** A host name, which may be a wildcard. */
   allowsName(host: string): boolean
   allowsAddress(host: string, port: number): boolean
-  /** A TCP address the server chooses: only without restrictions, since nobody knows it beforehand. */
+  /** A TCP address that the server chooses: only without restrictions, because no rule can name it beforehand. */
   allowsAnyAddress(): boolean
   allowsLabel(key: string, value: string): boolean
 }
 
 /**
- * Compiles a credential's list. No rules at all allow everything, as the documents say; a rule that cannot be read
- * allows nothing, but keeps its list from counting as empty.
+ * Compiles a credential's rules. An empty list allows everything, as documented; an invalid rule allows nothing, but its
+ * list does not count as empty.
  */
 export function compileAcl(rules: readonly string[]): Acl {
   const parsed = rules.map(parseRule)

@@ -20,7 +20,7 @@ async function start() {
   }
 }
 
-test('an API key is known by its token alone', async () => {
+test('an API key is identified by its token alone', async () => {
   const { api, auth } = await start()
   const { accountId, userId, apiKey } = api.account
 
@@ -35,7 +35,7 @@ test('an API key is known by its token alone', async () => {
   assert.equal(await auth.apiKey('rubbish'), undefined)
 })
 
-test('an authtoken starts tunnels within its rules', async () => {
+test('an authtoken authenticates with its ACL', async () => {
   const { api, auth } = await start()
   const { id, token } = await api.call.create('/credentials', { acl: ['bind:app.example.com'] })
 
@@ -50,7 +50,7 @@ test('an authtoken starts tunnels within its rules', async () => {
   assert.equal(await auth.authtoken(api.account.apiKey.reveal()), undefined)
 })
 
-test('an SSH key is known by its fingerprint', async () => {
+test('an SSH key is identified by its fingerprint', async () => {
   const { api, auth } = await start()
   const public_key = sshPublicKey()
   const { id } = await api.call.create('/ssh_credentials', { public_key, acl: ['*'] })
@@ -61,7 +61,7 @@ test('an SSH key is known by its fingerprint', async () => {
   assert.equal(await auth.sshKey(parseSshPublicKey(sshPublicKey()).fingerprint, 'me'), undefined)
 })
 
-test('a deleted key is refused at once where it was deleted, and elsewhere within seconds (P41)', async () => {
+test('a deleted key is rejected at once where it was deleted, and elsewhere within seconds (P41)', async () => {
   const { api, auth, pass } = await start()
   const { id, token } = await api.call.create('/api_keys', {})
   assert.ok(await auth.apiKey(token))
@@ -74,7 +74,7 @@ test('a deleted key is refused at once where it was deleted, and elsewhere withi
   assert.equal(await auth.apiKey(token), undefined)
 })
 
-test('what was read while a key was being revoked is not remembered', async () => {
+test('a row read during a revocation is not cached', async () => {
   const { api } = await start()
   const { id, token } = await api.call.create('/api_keys', {})
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>()
@@ -109,7 +109,7 @@ test('what was read while a key was being revoked is not remembered', async () =
   assert.equal(await slow.apiKey(token), undefined)
 })
 
-test('credentials of an owner who was switched off or has gone stop working', async () => {
+test('credentials of a deactivated or deleted owner stop working', async () => {
   const { api, auth, pass } = await start()
   const bot = await api.call.create('/bot_users', { name: 'robot' })
   const key = await api.call.create('/api_keys', { owner_id: bot.id })

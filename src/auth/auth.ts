@@ -3,21 +3,21 @@ import type { Role } from '../resources/index.ts'
 import type { Reader, Row, Store } from '../store/index.ts'
 import { isTokenShaped, tokenDigest } from './token.ts'
 
-/** Who calls the management API, and what proved it. */
+/** The caller of the management API, and the credential that proved it. */
 export interface Principal {
   readonly accountId: string
-  /** The API key, or the session of a browser that has signed in. */
+  /** The API key, or the browser session of a signed-in user. */
   readonly credentialId: string
-  /** The user or bot that owns it. */
+  /** The user or bot that owns the credential. */
   readonly ownerId: string
   readonly role: Role
-  /** Set when the call comes from a browser that has signed in to the dashboard. */
+  /** Set when the call comes from the dashboard. */
   readonly through?: 'dashboard'
-  /** False when the owner was switched off: known, but not let in. */
+  /** False when the owner is deactivated: authenticated, but not admitted. */
   readonly active: boolean
 }
 
-/** Who starts tunnels, and what it may bind. */
+/** The principal of a tunnel session, and what it may bind. */
 export interface TunnelPrincipal {
   readonly accountId: string
   readonly credentialId: string
@@ -26,43 +26,43 @@ export interface TunnelPrincipal {
 }
 
 export interface Auth {
-  /** The principal behind an API key's token. */
+  /** The principal of an API key's token. */
   apiKey(token: string): Promise<Principal | undefined>
-  /** What a user or bot may do, whatever it proves itself with; nothing when there is none. */
+  /** The role and state of a user or bot; read-only and inactive when there is none. */
   owner(accountId: string, ownerId: string): Promise<{ role: Role; active: boolean }>
-  /** The principal behind an authtoken. */
+  /** The principal of an authtoken. */
   authtoken(token: string): Promise<TunnelPrincipal | undefined>
   /**
-   * The principal behind an SSH public key, by its fingerprint. Where several accounts hold the key, the user name says
-   * which is meant by the id of the account or the credential; any other name means the one that had it first.
+   * The principal of an SSH public key, by its fingerprint. When several accounts hold the key, the user name selects one
+   * by the id of the account or credential; any other name selects the first holder.
    */
   sshKey(fingerprint: string, userName: string): Promise<TunnelPrincipal | undefined>
-  /** Changes whenever something is forgotten: whoever remembers a principal beside this has to ask again. */
+  /** Changes with every `forget`: other caches of principals must be revalidated. */
   generation(): number
-  /** Forgets what is remembered of a credential that was just changed or deleted here. */
+  /** Evicts a credential that was changed or deleted on this node from the cache. */
   forget(credentialId: string): void
 }
 
-// A revoked key may live this long on other nodes (P41 allows 5 s); on the node that revoked it, `forget` ends it at once.
+// A revoked key may stay valid this long on other nodes (P41 allows 5 s); on the revoking node `forget` evicts it at once.
 const CACHE_TTL_MS = 2000
 const MAX_CACHED = 10_000
 
-// Accounts are made by the operator: more than these hold the same key only in error.
+// The operator creates accounts: more holders of one key are an error.
 const MAX_KEY_HOLDERS = 1000
 const HOLDER_ID = /^(ac|sshcr)_[0-9A-Za-z]{27}$/
 
 type Holder = Awaited<ReturnType<Reader['holder']>>
-/** Looks a credential up, in the database or in its local copy. */
+/** Looks up a credential, in the database or its local copy. */
 type FindHolder = (reader: Reader) => Promise<Holder>
 
-/** The holder of an SSH key that a user name selects. Ids grow with time, so a later account never displaces an earlier one. */
+/** The holder of an SSH key that the user name selects. Ids increase with time, so a later account never displaces an earlier one. */
 function selectHolder(holders: NonNullable<Holder>[], userName: string): Holder {
   if (HOLDER_ID.test(userName))
     return holders.find(({ account, id }) => account === userName || id === userName)
   return holders.toSorted((one, other) => (one.id < other.id ? -1 : 1))[0]
 }
 
-/** Recognises credentials by the digest of their token. */
+/** Authenticates credentials by the digest of their token. */
 export function createAuth({ store, clock = systemClock }: { store: Store; clock?: Clock }): Auth {
   const cache = new Map<string, { principal: Principal; until: number }>()
   let currentGeneration = 0
@@ -83,9 +83,8 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
   }
 
   /**
-   * The row that a token or key names. While the database is away its local copy answers; only the database itself may
-   * say that a token is unknown, since an agent gives up on that. Until it is back such a token is refused as
-   * unavailable.
+   * The row of a token or key. The local copy of the database is read first; only the database itself may decide that a
+   * token is unknown, because an agent gives up on that. While it is unavailable, such a token fails as unavailable.
    */
   async function findCredential(kind: string, find: FindHolder): Promise<Row | undefined> {
     const { lastKnown } = store
@@ -120,7 +119,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
         ownerId,
         ...(await findOwner(row.account, ownerId, store.lastKnown)),
       }
-      // What was read while something was being revoked may be what was revoked.
+      // A row read during a revocation may be the revoked one: do not cache it.
       if (startGeneration !== currentGeneration) return principal
       if (cache.size >= MAX_CACHED) cache.clear()
       cache.set(digest, { principal, until: clock.monotonic() + CACHE_TTL_MS })

@@ -1,20 +1,20 @@
 import { type Admits, compileRules, type IpRule } from '../base/ip-rules.ts'
 import type { Follower, Row, Store } from '../store/index.ts'
 
-/** The parts of an account that a restriction can close to addresses. */
+/** The uses of an account that an IP restriction can apply to. */
 export type RestrictedUse = 'api' | 'agent' | 'dashboard'
 
-/** Which addresses may use which part of an account, kept in memory and followed from the store. */
+/** IP restrictions of all accounts, kept in memory and updated from the store. */
 export interface IpRestrictions {
   start(): Promise<void>
   stop(): void
-  /** True when no enforced restriction of the account keeps the address out. */
+  /** Whether the account's enforced restrictions admit the address. */
   admits(accountId: string, use: RestrictedUse, address: string): boolean
 }
 
 const KINDS = ['ip_restrictions', 'ip_policy_rules']
 
-/** Follows the restrictions and rules of all accounts; compiles an account's when it is first asked for. */
+/** Follows the restrictions and rules of all accounts; compiles those of an account on first use. */
 export function createIpRestrictions({ store }: { store: Store }): IpRestrictions {
   const rows = new Map<string, Row>()
   const byAccount = new Map<string, Set<string>>()

@@ -18,7 +18,7 @@ test('a token begins with its id and carries 256 random bits', () => {
   assert.equal(new Set(tokens).size, tokens.length)
 })
 
-test('every character of the alphabet is about as likely as the others', () => {
+test('every character of the alphabet is about equally likely', () => {
   const text = Array.from({ length: 2000 }, () => mintToken('ak_').reveal().slice(1)).join('')
   const counts = new Map<string, number>()
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
@@ -29,14 +29,14 @@ test('every character of the alphabet is about as likely as the others', () => {
     assert.ok(Math.abs(count - expected) < expected * 0.2, `${character} came ${count} times`)
 })
 
-test('a token prints as hidden', () => {
+test('a token is redacted when printed', () => {
   const token = mintToken(newId('ak'))
 
   for (const text of [String(token), JSON.stringify({ token }), inspect(token), `${token}`])
     assert.ok(!text.includes(token.reveal()))
 })
 
-test('what cannot be a token is told without a look-up', () => {
+test('text that cannot be a token is recognised without a lookup', () => {
   for (const text of [
     '',
     'x',
@@ -47,7 +47,7 @@ test('what cannot be a token is told without a look-up', () => {
     assert.equal(isTokenShaped(text), false, text)
 })
 
-test('a digest is the same for the same token and tells nothing of it', () => {
+test('a digest is deterministic and reveals nothing of its token', () => {
   const token = mintToken(newId('cr')).reveal()
 
   assert.equal(tokenDigest(token), tokenDigest(token))

@@ -85,10 +85,10 @@ function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
   }
 }
 
-const refusedBecause = (because: ClaimRejected['because']) => (error: ClaimRejected) =>
+const isRejectedBecause = (because: ClaimRejected['because']) => (error: ClaimRejected) =>
   error.because === because
 
-test('claims that arrive together share a transaction', async (t) => {
+test('concurrent claims share a transaction', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims } = await startNode(t, guarded)
   database.changes = 0
@@ -98,23 +98,23 @@ test('claims that arrive together share a transaction', async (t) => {
   assert.ok(database.changes <= 2, `${database.changes} transactions`)
 })
 
-test('a name that is released can be had, and one that is held cannot', async (t) => {
+test('a released name can be claimed, a held one cannot', async (t) => {
   const { guarded } = await openRows(t)
   const { claims } = await startNode(t, guarded)
   const first = request({ name: 'test.adit.app' })
   await claims.claim(first, false)
 
-  await assert.rejects(claims.claim(request({ name: 'test.adit.app' }), true), refusedBecause('held'))
+  await assert.rejects(claims.claim(request({ name: 'test.adit.app' }), true), isRejectedBecause('held'))
   claims.release(first.tunnel, false)
   await claims.claim(request({ name: 'test.adit.app' }), false)
 })
 
-test('while the database is away only names held before are given, and confirmed when it is back', async (t) => {
+test('while the database is unavailable only names held before are granted, and confirmed when it is back', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims, confirmed, lost } = await startNode(t, guarded)
   database.away = true
 
-  await assert.rejects(claims.claim(request(), false), refusedBecause('unavailable'))
+  await assert.rejects(claims.claim(request(), false), isRejectedBecause('unavailable'))
   const reclaimed = request()
   assert.equal(await claims.claim(reclaimed, true), 0)
   database.away = false
@@ -126,7 +126,7 @@ test('while the database is away only names held before are given, and confirmed
   await claims.claim(request(), false)
 })
 
-test('a name whose release could not be stored yet is given back to its credential alone', async (t) => {
+test('a name whose release is not stored yet is granted to its credential only', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims } = await startNode(t, guarded)
   const previous = request({ name: 'test.adit.app' })
@@ -137,11 +137,11 @@ test('a name whose release could not be stored yet is given back to its credenti
   claims.release(previous.tunnel, false)
 
   const other = request({ name: 'test.adit.app', credential: 'cr_2' })
-  await assert.rejects(claims.claim(other, false), refusedBecause('unavailable'))
+  await assert.rejects(claims.claim(other, false), isRejectedBecause('unavailable'))
   await claims.claim(request({ name: 'test.adit.app' }), false)
 })
 
-test('agents that come back while the database is away cost no more each, however many there are', async (t) => {
+test('the cost of a claim during an outage does not depend on the number of agents', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims } = await startNode(t, guarded)
   let reads = 0
@@ -167,7 +167,7 @@ test('agents that come back while the database is away cost no more each, howeve
   assert.ok(reads <= 10 * names.length, `${reads} looks at names for ${names.length} claims`)
 })
 
-test('of two nodes that gave a name away while one was cut off, the one without the claim loses it', async (t) => {
+test('of two nodes that granted a name during a partition, the one without the claim loses it', async (t) => {
   const { rows, guarded, database } = await openRows(t)
   const cutOff = await startNode(t, guarded, 'node-a')
   const other = await startNode(t, rows, 'node-b')
@@ -183,7 +183,7 @@ test('of two nodes that gave a name away while one was cut off, the one without 
   assert.deepEqual(other.lost, [])
 })
 
-test('a process that was stopped serves nothing before its claims are verified', async (t) => {
+test('a stalled process serves nothing before its claims are verified', async (t) => {
   const { rows, guarded, database } = await openRows(t)
   const { claims, clock, lost } = await startNode(t, guarded)
   const [retained, lostClaim] = [request({ name: 'test.adit.kept' }), request({ name: 'test.adit.gone' })]
@@ -208,7 +208,7 @@ test('a process that was stopped serves nothing before its claims are verified',
   assert.deepEqual(lost, [lostClaim.tunnel])
 })
 
-test('one failure right after a pause does not pass for an absence of the database', async (t) => {
+test('one failure right after a stall does not count as a database outage', async (t) => {
   const { guarded, database } = await openRows(t)
   let failures = 1
   const broken: NameClaimRows = {
@@ -233,7 +233,7 @@ test('one failure right after a pause does not pass for an absence of the databa
   assert.ok(database.changes > 0)
 })
 
-test('a pause while the database is away does not keep names from being served for long', async (t) => {
+test('a stall during a database outage does not stop serving for long', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims, clock, lost } = await startNode(t, guarded)
   await claims.claim(request(), false)

@@ -11,15 +11,15 @@ import {
 } from '../store/index.ts'
 import { Releases } from './releases.ts'
 
-/** How long the names of a lost session wait for its credential. */
+/** Grace period: how long the names of a lost session stay reserved for its credential. */
 export const GRACE_MS = 60_000
 
-/** A claim that was not granted. */
+/** The claim was not granted. */
 export class ClaimRejected extends Error {
-  override name = 'ClaimRefused'
-  /** As in the store; `unavailable`: the database is away, and the name was not held before. */
+  override name = 'ClaimRejected'
+  /** As in the store; `unavailable`: the database is unavailable and the name was not held before. */
   readonly because: 'held' | 'kept' | 'cooldown' | 'unavailable'
-  /** The sessions that hold the name, when they are of the same account. */
+  /** The sessions that hold the name, when they belong to the same account. */
   readonly holders: readonly { readonly session: string; readonly credential: string }[]
 
   constructor(because: ClaimRejected['because'], holders: ClaimRejected['holders'] = []) {
@@ -31,30 +31,30 @@ export class ClaimRejected extends Error {
 
 export interface NameClaimsOptions {
   readonly rows: NameClaimRows
-  /** Lasts over restarts of the node, so that a start takes back what a crash has left. */
+  /** Stable across restarts, so that a start takes over the claims left by a crash. */
   readonly nodeId: string
   /** New for every start. */
   readonly startId: string
   readonly spans: NameSpans
   readonly clock: Clock
   readonly log: Logger
-  /** A claim that was made while the database was away, or anew, got its fence. */
+  /** A provisional or renewed claim got its fence. */
   onConfirmed(request: NameClaimRequest, fence: number): void
-  /** Another session has the name by now; the tunnel must go. */
+  /** Another session holds the name; the tunnel must be removed. */
   onLost(request: NameClaimRequest): void
   readonly limits?: Partial<NameClaimLimits>
 }
 
 export interface NameClaimLimits {
-  /** How long claims count after the node last renewed its lease. */
+  /** Lifetime of the node's lease, which covers all its claims. */
   leaseMs: number
   renewMs: number
-  /** How often an unreachable database is tried. */
+  /** Retry interval while the database is unavailable. */
   retryMs: number
-  /** A pause of this process after which its claims are verified before they are served again; well below a lease. */
+  /** A stall of this process after which claims are verified before they are served; well below `leaseMs`. */
   stallMs: number
   sweepMs: number
-  /** Names out of reach of others that each account may have. */
+  /** Released names in cooldown that each account may have. */
   maxReleased: number
 }
 
@@ -68,11 +68,11 @@ const LIMITS: NameClaimLimits = {
 }
 
 const TICK_INTERVAL_MS = 250
-/** Attempts to verify claims after a pause before the database counts as away. */
+/** Failed verifications after a stall before the database counts as unavailable. */
 const MAX_VERIFICATIONS = 4
-/** A batch of the embedded database holds up the event loop for as long as it takes. */
+/** A batch blocks the event loop with the embedded database. */
 const MAX_BATCH = 200
-/** The fence of a name that was taken back while the database was away: lower than any that it gives out. */
+/** The fence of a claim made while the database was unavailable: lower than any that it issues. */
 const PROVISIONAL_FENCE = 0
 
 interface PendingClaim {
@@ -88,9 +88,9 @@ interface HeldClaim {
 }
 
 /**
- * The public names that this node holds. A name is claimed in the database before it is served; claims that arrive
- * together share one transaction, and one lease of the node keeps all of them. While the database is away only names that
- * were held before can be taken back, and such claims are confirmed once it is there again.
+ * The public names claimed by this node. A name is claimed in the database before it is served; concurrent claims share one
+ * transaction, and one lease of the node covers all of them. While the database is unavailable, only names held before can
+ * be claimed, provisionally; such claims are confirmed once it is back.
  */
 export class NameClaims {
   readonly #options: NameClaimsOptions
@@ -98,7 +98,7 @@ export class NameClaims {
   readonly #node: { readonly id: string; readonly leaseMs: number }
   readonly #held = new Map<string, HeldClaim>()
   readonly #releases = new Releases()
-  /** Those that were claimed again since `#reclaim` was set. */
+  /** Tunnels already reclaimed since `#pendingReclaim` was set. */
   readonly #reclaimed = new Set<string>()
   #pending: PendingClaim[] = []
   #pendingReclaim: 'nothing' | 'provisional' | 'all' = 'nothing'
@@ -107,7 +107,7 @@ export class NameClaims {
   #joined = false
   #unavailable = false
   #verified = true
-  /** Counts pauses, so that an answer from before one does not verify what is held after it. */
+  /** Number of stalls, so that a verification started before one does not count after it. */
   #stalls = 0
   #failedVerifications = 0
   #tickedAt: number
@@ -131,7 +131,7 @@ export class NameClaims {
     for (const timer of this.#timers) timer.unref()
   }
 
-  /** Lets go of everything that is still held. */
+  /** Releases every remaining claim. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     await this.#renewing
@@ -142,16 +142,16 @@ export class NameClaims {
   }
 
   /**
-   * False after this process was stopped for so long that its names may have gone to others, until the database has
-   * said which are still its own. Asked for every connection.
+   * False after a stall of this process so long that other nodes may have claimed its names, until the database has
+   * confirmed which it still holds. Read for every connection.
    */
   get serving(): boolean {
     return this.#verified && this.#options.clock.monotonic() - this.#tickedAt < this.#limits.stallMs
   }
 
   /**
-   * Claims a name and answers with its fence; throws `ClaimRefused`. `heldBefore`: the session has proved that it had the
-   * name, which is enough while the database is away.
+   * Claims a name and returns its fence; throws `ClaimRejected`. `heldBefore`: the session proved that it held the name,
+   * which suffices while the database is unavailable.
    */
   claim(request: NameClaimRequest, heldBefore: boolean): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -165,7 +165,7 @@ export class NameClaims {
     })
   }
 
-  /** The tunnel is gone, or never came online. */
+  /** Releases the claim of a tunnel that stopped or was never published. */
   release(tunnel: string, kept: boolean): void {
     const claim = this.#held.get(tunnel)
     if (claim === undefined) return
@@ -174,17 +174,17 @@ export class NameClaims {
     if (!this.#unavailable) this.#startBatches()
   }
 
-  /** Whether pooling is allowed on a name has changed. */
+  /** Allows or forbids pooling on the tunnel's name. */
   setPooled(tunnel: string, pooled: boolean): void {
     const claim = this.#held.get(tunnel)
     if (claim === undefined || claim.request.pooled === pooled) return
     this.#held.set(tunnel, { request: { ...claim.request, pooled }, fence: claim.fence })
     this.#options.rows
       .setPooled(tunnel, pooled)
-      .catch((error) => this.#options.log.warn({ err: error, tunnel }, 'pooling of a name not stored'))
+      .catch((error) => this.#options.log.warn({ err: error, tunnel }, 'name pooling not stored'))
   }
 
-  /** Names of a deleted credential wait for nobody. */
+  /** Ends the grace periods of a deleted credential's names. */
   forgetCredential(credential: string): void {
     this.#options.rows
       .forgetCredential(credential)
@@ -193,12 +193,12 @@ export class NameClaims {
       )
   }
 
-  /** Resolves once the database knows of all releases so far, or is away. */
+  /** Resolves once all releases so far are stored, or the database is unavailable. */
   async settled(): Promise<void> {
     while (this.#batchWork !== undefined) await this.#batchWork
   }
 
-  /** TCP ports that the account has used before and nobody holds, and those that it cannot have now. */
+  /** Free TCP ports that the account used before (`own`), and ports it cannot claim now (`others`). */
   async ports(account: string): Promise<{ own: readonly number[]; others: readonly number[] }> {
     try {
       return await this.#options.rows.ports(account, this.#options.spans)
@@ -232,12 +232,13 @@ export class NameClaims {
     const { rows, nodeId, log, clock } = this.#options
     const stalls = this.#stalls
     try {
-      // The first contact takes back what a former process of this node has left behind.
+      // The first contact takes over the claims left by an earlier process of this node.
       const { lost } = this.#joined
         ? await rows.renew(this.#node)
         : await rows.join(this.#node, `${nodeId}/`).then(() => ({ lost: false }))
       this.#joined = true
-      if (this.#unavailable) log.info({ names: this.#held.size }, 'database is back, confirming name claims')
+      if (this.#unavailable)
+        log.info({ names: this.#held.size }, 'database available again: confirming name claims')
       this.#unavailable = false
       if (lost) this.#reclaimAll()
       else if (this.#pendingReclaim === 'nothing') this.#pendingReclaim = 'provisional'
@@ -246,7 +247,7 @@ export class NameClaims {
       if (stalls === this.#stalls) this.#verified = true
     } catch (error) {
       this.#onFailure(error)
-      // The connections of a process that was stopped are broken, which says nothing about the database yet.
+      // After a stall the database connections are broken, which does not mean that the database is unavailable.
       if (++this.#failedVerifications >= MAX_VERIFICATIONS) this.#verified = true
     }
     this.#renewedAt = clock.monotonic()
@@ -256,7 +257,7 @@ export class NameClaims {
     const { log } = this.#options
     if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'name claims failed')
     else if (!this.#unavailable)
-      log.warn({ err: error }, 'database is away, only names held before can be bound')
+      log.warn({ err: error }, 'database unavailable: only names held before can be bound')
     this.#unavailable = true
     if (this.#pending.length > 0) this.#startBatches()
   }
@@ -264,7 +265,7 @@ export class NameClaims {
   async #sweep(): Promise<void> {
     const { rows, spans, log } = this.#options
     try {
-      // Also a node without names lets those of dead nodes go.
+      // A node without names also releases those of dead nodes.
       await this.#renew()
       if (!this.#unavailable) await rows.sweep(spans, this.#limits.maxReleased)
     } catch (error) {
@@ -277,7 +278,7 @@ export class NameClaims {
   }
 
   async #runBatches(): Promise<void> {
-    // What arrives in the same turn of the event loop shares a transaction.
+    // Claims made in the same tick share a transaction.
     await Promise.resolve()
     while (!this.#unavailable && this.#hasWork()) {
       const pending = this.#pending.splice(0, MAX_BATCH)
@@ -300,13 +301,13 @@ export class NameClaims {
       } catch (error) {
         this.#onFailure(error)
         const rejected = pending.filter((claim) => !this.#settleWithoutDatabase(claim))
-        // Whether a claim took hold may be unknown, so that it is given back as soon as the database can be told.
+        // The claim may have been stored, so release it as soon as the database is available.
         for (const { request } of rejected) this.#releases.add({ request, kept: false, wasHeld: false })
         if (reclaims.length > 0) this.#reclaimAll()
       }
     }
     for (const claim of this.#pending.splice(0)) this.#settleWithoutDatabase(claim)
-    // In the same turn as the last look for work, so that nothing can arrive in between.
+    // In the same tick as the last check for work, so nothing can arrive in between.
     this.#batchWork = undefined
   }
 
@@ -319,7 +320,7 @@ export class NameClaims {
     this.#reclaimed.clear()
   }
 
-  /** The next names to claim again, each once. */
+  /** The next names to reclaim, each once. */
   #takeReclaims(limit: number): HeldClaim[] {
     if (this.#pendingReclaim === 'nothing') return []
     const reclaims: HeldClaim[] = []
@@ -348,7 +349,7 @@ export class NameClaims {
     const { request } = claim
     const { log, onConfirmed, onLost } = this.#options
     if (this.#held.get(request.tunnel) !== claim) {
-      // Released meanwhile, and with that perhaps claimed again.
+      // Released meanwhile, and perhaps claimed again.
       if (outcome.granted && !this.#held.has(request.tunnel))
         this.#releases.add({ request, kept: false, wasHeld: true })
     } else if (outcome.granted) {
@@ -362,7 +363,7 @@ export class NameClaims {
     }
   }
 
-  /** False when the claim is refused. */
+  /** Grants a provisional claim; false when it is rejected. */
   #settleWithoutDatabase({ request, heldBefore, resolve, reject }: PendingClaim): boolean {
     if (!heldBefore && !this.#releases.hasHolder(request)) {
       reject(new ClaimRejected('unavailable'))
@@ -375,10 +376,10 @@ export class NameClaims {
   }
 }
 
-/** How the names of claims on TCP ports begin. */
+/** Prefix of the names of TCP port claims. */
 export const TCP_CLAIMS = 'tcp:'
 
-/** How the claim on an address is named. */
+/** The name and listener of the claim on an address. */
 export function claimedName(address: {
   readonly proto: 'http' | 'https' | 'tls' | 'tcp'
   readonly host?: string | undefined

@@ -1,3 +1,8 @@
+/**
+ * Who owns which public name: claims of online tunnels in the database (leases with fences), reservations, the platform's
+ * own names and public suffixes. May use base, resources and store. Begin with `claims.ts`; `reservations.ts` answers
+ * lookups, `reservation-watch.ts` reports new reservations.
+ */
 export {
   ClaimRejected,
   claimedName,

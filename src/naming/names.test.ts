@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isPlatformName, isPublicSuffix } from './index.ts'
 
-test('the domain with what is above it, and the names that the platform serves with what is below, are its own', () => {
+test('the domain and its parents, and the platform labels and all names below, belong to the platform', () => {
   for (const name of [
     'adit.test',
     '*.adit.test',

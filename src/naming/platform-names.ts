@@ -1,14 +1,14 @@
 import { isWithin } from '../base/domain.ts'
 
 /**
- * Labels under the platform's domain that it serves itself: log-in callbacks, agents, TCP addresses, CNAME targets,
- * ACME challenges and name servers. Nothing at or below them can be reserved or bound.
+ * Labels under the platform's domain that the platform serves itself: login callbacks, agents, TCP addresses, CNAME
+ * targets, ACME challenges and name servers. Nothing at or below them can be reserved or bound.
  */
 const PLATFORM_LABELS = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns1', 'ns2', 'ns3', 'ns4']
 
 /**
- * Whether a name or wildcard belongs to the platform itself: its domain with everything above it, whose holder would
- * own all names below, or one of its own names with everything below.
+ * Whether a name or wildcard belongs to the platform itself: its domain and every parent, whose owner would own all names
+ * below, or one of the platform labels and every name below.
  */
 export function isPlatformName(name: string, domain: string): boolean {
   const host = name.replace(/^\*\./, '')

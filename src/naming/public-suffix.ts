@@ -1,8 +1,8 @@
 import { parse } from 'tldts'
 
 /**
- * Whether names directly below this one are registered by unrelated parties, by either section of the Public Suffix
- * List (`co.uk`, `github.io`). Names that the list does not mention are not.
+ * Whether the name is a public suffix, in either section of the Public Suffix List (`co.uk`, `github.io`): unrelated
+ * parties register names directly below it. False for names that are not in the list.
  */
 export function isPublicSuffix(name: string): boolean {
   const { publicSuffix, isIcann, isPrivate } = parse(name, {

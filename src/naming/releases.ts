@@ -1,16 +1,16 @@
 import type { NameClaimRequest } from '../store/index.ts'
 
-/** A name that was let go of and whose release the database has not been told yet. */
+/** A released claim that is not stored as released yet. */
 export interface Release {
   readonly request: NameClaimRequest
   readonly kept: boolean
-  /** False for a claim of which the database may not have said that it took hold. */
+  /** False for a claim that the database may not have granted. */
   readonly wasHeld: boolean
 }
 
 /**
- * The releases that wait for the database, by tunnel, with a count of those held by each credential under each name: while
- * the database is away every claim asks for it, and all agents come back at once.
+ * Releases waiting for the database, by tunnel, with a count per credential and name: while the database is unavailable
+ * every claim checks the count, and all agents reconnect at once.
  */
 export class Releases {
   readonly #byTunnel = new Map<string, Release>()
@@ -20,12 +20,12 @@ export class Releases {
     return this.#byTunnel.size
   }
 
-  /** The oldest ones. */
+  /** The oldest releases. */
   first(count: number): [tunnel: string, release: Release][] {
     return this.#byTunnel.entries().take(count).toArray()
   }
 
-  /** Whether the credential of this claim let go of its name here. */
+  /** Whether the credential of this claim released the name here. */
   hasHolder(request: NameClaimRequest): boolean {
     return this.#heldCounts.has(keyOf(request))
   }
@@ -37,7 +37,7 @@ export class Releases {
     if (release.wasHeld) this.#count(release, 1)
   }
 
-  /** Forgets the release of a tunnel; with `only`, unless another one has replaced that. */
+  /** Removes the release of a tunnel; with `only`, unless another one has replaced it. */
   delete(tunnel: string, only?: Release): void {
     const release = this.#byTunnel.get(tunnel)
     if (release === undefined || (only !== undefined && only !== release)) return

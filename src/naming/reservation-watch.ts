@@ -1,12 +1,12 @@
 import { HttpsEdge, ReservedAddr, ReservedDomain, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { Follower, Row } from '../store/index.ts'
 
-/** Kinds of rows that hold public names or addresses. */
+/** Kinds of rows that reserve public names or addresses. */
 export const CLAIMING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge, TcpEdge].map(
   ({ kind }) => kind,
 )
 
-/** Passes on every name and address that a row reserves or gives to an edge. */
+/** Reports every name and address that a row reserves or assigns to an edge. */
 export function followClaims(onReserved: (names: readonly string[]) => void): Follower {
   const notify = (rows: readonly (Row | undefined)[]) => {
     const names = rows.flatMap((row) => (row === undefined ? [] : namesIn(row)))

@@ -2,22 +2,22 @@ import { reversed } from '../base/domain.ts'
 import type { Store } from '../store/index.ts'
 import { isPlatformName } from './platform-names.ts'
 
-/** The reservation that holds a name. */
+/** The reservation of a name. */
 interface Holder {
   readonly id: string
   readonly accountId: string
 }
 
-/** The name with every wildcard that covers it, nearest first. */
+/** The wildcards that cover a name, most specific first. */
 function coveringWildcards(host: string): string[] {
   const labels = host.split('.')
   return labels.slice(1).map((_, from) => `*.${labels.slice(from + 1).join('.')}`)
 }
 
-/** Answers from the store who owns which public names, for whoever binds one. */
+/** Looks up the owners of public names in the store. */
 export function createReservedNames(options: { store: Store; domain: string }) {
   const { domain } = options
-  // Agents bind names also while the database is away.
+  // From the local copy: agents also bind names while the database is unavailable.
   const { lastKnown } = options.store
 
   async function holderOf(name: string): Promise<Holder | undefined> {
@@ -28,7 +28,7 @@ export function createReservedNames(options: { store: Store; domain: string }) {
   return {
     isPlatformName: (host: string) => isPlatformName(host, domain),
 
-    /** The reservation that decides over a host name: its own or a covering wildcard's, else the nearest name above it. */
+    /** The reservation that governs a host name: its own or a covering wildcard's, else of the nearest parent name. */
     async domain(host: string): Promise<(Holder & { readonly covers: boolean }) | undefined> {
       for (const name of [host, ...coveringWildcards(host)]) {
         const holder = await holderOf(name)
@@ -49,7 +49,7 @@ export function createReservedNames(options: { store: Store; domain: string }) {
       return holder && { id: holder.id, accountId: holder.account }
     },
 
-    /** Whether an edge answers at this name, or at this TCP address when a port is given. */
+    /** Whether an edge serves this name, or this TCP address when a port is given. */
     async edgeAt(host: string, port = 443): Promise<boolean> {
       for (const name of [host, ...coveringWildcards(host)])
         if ((await lastKnown.holder('hostport', `${reversed(name)}:${port}`)) !== undefined) return true
