@@ -15,7 +15,7 @@ import {
 } from '../store/index.ts'
 import { type ClaimRejected, NameClaims } from './index.ts'
 
-/** The claims of a database that can be away, and what is asked of it. */
+/** Claims in a database that can become unavailable, with a count of its changes. */
 async function openRows(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-claims-'))
   const masterKeyFile = join(dataDir, 'master.key')
@@ -25,10 +25,10 @@ async function openRows(t: TestContext) {
     rmSync(dataDir, { recursive: true, force: true })
   })
   const rows = openNameClaims(store)
-  const database = { away: false, changes: 0 }
+  const database = { unavailable: false, changes: 0 }
   const guard = <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) => {
     return async (...args: Args) => {
-      if (database.away) throw new StoreUnavailable('The database is away.')
+      if (database.unavailable) throw new StoreUnavailable('The database is unavailable.')
       return call(...args)
     }
   }
@@ -45,7 +45,7 @@ async function openRows(t: TestContext) {
   return { rows, guarded, database }
 }
 
-/** A node with its claims, on a clock that a test can move on, and what it was told of them. */
+/** A node with its claims, on a clock that a test can advance, and its confirmed and lost claims. */
 async function startNode(t: TestContext, rows: NameClaimRows, nodeId = 'node-a') {
   const clock = { offset: 0, now: systemClock.now, monotonic: () => systemClock.monotonic() + clock.offset }
   const confirmed: [tunnel: string, fence: number][] = []
@@ -112,12 +112,12 @@ test('a released name can be claimed, a held one cannot', async (t) => {
 test('while the database is unavailable only names held before are granted, and confirmed when it is back', async (t) => {
   const { guarded, database } = await openRows(t)
   const { claims, confirmed, lost } = await startNode(t, guarded)
-  database.away = true
+  database.unavailable = true
 
   await assert.rejects(claims.claim(request(), false), isRejectedBecause('unavailable'))
   const reclaimed = request()
   assert.equal(await claims.claim(reclaimed, true), 0)
-  database.away = false
+  database.unavailable = false
 
   await eventually(() => confirmed.length === 1, 'the claim is stored')
   assert.equal(confirmed[0]![0], reclaimed.tunnel)
@@ -131,7 +131,7 @@ test('a name whose release is not stored yet is granted to its credential only',
   const { claims } = await startNode(t, guarded)
   const previous = request({ name: 'test.adit.app' })
   await claims.claim(previous, false)
-  database.away = true
+  database.unavailable = true
   await assert.rejects(claims.claim(request(), false))
 
   claims.release(previous.tunnel, false)
@@ -157,7 +157,7 @@ test('the cost of a claim during an outage does not depend on the number of agen
   const names = Array.from({ length: 1000 }, (_, index) => `test.adit.back${index}`)
   const previous = names.map((name) => counted({ name }))
   await Promise.all(previous.map((each) => claims.claim(each, false)))
-  database.away = true
+  database.unavailable = true
   await assert.rejects(claims.claim(request(), false))
   for (const { tunnel } of previous) claims.release(tunnel, true)
   reads = 0
@@ -171,12 +171,12 @@ test('of two nodes that granted a name during a partition, the one without the c
   const { rows, guarded, database } = await openRows(t)
   const cutOff = await startNode(t, guarded, 'node-a')
   const other = await startNode(t, rows, 'node-b')
-  database.away = true
+  database.unavailable = true
   const provisional = request({ name: 'test.adit.app' })
   await cutOff.claims.claim(provisional, true)
   await other.claims.claim(request({ name: 'test.adit.app', account: 'ac_2' }), false)
 
-  database.away = false
+  database.unavailable = false
 
   await eventually(() => cutOff.lost.length === 1, 'the name is given up')
   assert.deepEqual(cutOff.lost, [provisional.tunnel])
@@ -214,7 +214,7 @@ test('one failure right after a stall does not count as a database outage', asyn
   const broken: NameClaimRows = {
     ...guarded,
     async renew(...args) {
-      if (failures-- > 0) throw new StoreUnavailable('The connection is gone.')
+      if (failures-- > 0) throw new StoreUnavailable('The connection is broken.')
       return guarded.renew(...args)
     },
   }
@@ -237,7 +237,7 @@ test('a stall during a database outage does not stop serving for long', async (t
   const { guarded, database } = await openRows(t)
   const { claims, clock, lost } = await startNode(t, guarded)
   await claims.claim(request(), false)
-  database.away = true
+  database.unavailable = true
 
   clock.offset += 40_000
 

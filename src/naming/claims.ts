@@ -96,7 +96,7 @@ export class NameClaims {
   readonly #options: NameClaimsOptions
   readonly #limits: NameClaimLimits
   readonly #node: { readonly id: string; readonly leaseMs: number }
-  readonly #held = new Map<string, HeldClaim>()
+  readonly #claims = new Map<string, HeldClaim>()
   readonly #releases = new Releases()
   /** Tunnels already reclaimed since `#pendingReclaim` was set. */
   readonly #reclaimed = new Set<string>()
@@ -167,18 +167,18 @@ export class NameClaims {
 
   /** Releases the claim of a tunnel that stopped or was never published. */
   release(tunnel: string, kept: boolean): void {
-    const claim = this.#held.get(tunnel)
+    const claim = this.#claims.get(tunnel)
     if (claim === undefined) return
-    this.#held.delete(tunnel)
+    this.#claims.delete(tunnel)
     this.#releases.add({ request: claim.request, kept, wasHeld: true })
     if (!this.#unavailable) this.#startBatches()
   }
 
   /** Allows or forbids pooling on the tunnel's name. */
   setPooled(tunnel: string, pooled: boolean): void {
-    const claim = this.#held.get(tunnel)
+    const claim = this.#claims.get(tunnel)
     if (claim === undefined || claim.request.pooled === pooled) return
-    this.#held.set(tunnel, { request: { ...claim.request, pooled }, fence: claim.fence })
+    this.#claims.set(tunnel, { request: { ...claim.request, pooled }, fence: claim.fence })
     this.#options.rows
       .setPooled(tunnel, pooled)
       .catch((error) => this.#options.log.warn({ err: error, tunnel }, 'name pooling not stored'))
@@ -218,7 +218,7 @@ export class NameClaims {
     }
     this.#tickedAt = now
     const due = now - this.#renewedAt >= (this.#unavailable ? retryMs : renewMs)
-    if (!this.#verified || (due && (this.#unavailable || this.#held.size > 0))) void this.#renew()
+    if (!this.#verified || (due && (this.#unavailable || this.#claims.size > 0))) void this.#renew()
   }
 
   #renew(): Promise<void> {
@@ -238,7 +238,7 @@ export class NameClaims {
         : await rows.join(this.#node, `${nodeId}/`).then(() => ({ lost: false }))
       this.#joined = true
       if (this.#unavailable)
-        log.info({ names: this.#held.size }, 'database available again: confirming name claims')
+        log.info({ names: this.#claims.size }, 'database available again: confirming name claims')
       this.#unavailable = false
       if (lost) this.#reclaimAll()
       else if (this.#pendingReclaim === 'nothing') this.#pendingReclaim = 'provisional'
@@ -297,7 +297,7 @@ export class NameClaims {
         for (const [index, claim] of reclaims.entries()) this.#settleReclaim(claim, outcomes[index]!)
         for (const [index, claim] of pending.entries())
           this.#settle(claim, outcomes[reclaims.length + index]!)
-        if (lost && this.#held.size > 0) this.#reclaimAll()
+        if (lost && this.#claims.size > 0) this.#reclaimAll()
       } catch (error) {
         this.#onFailure(error)
         const rejected = pending.filter((claim) => !this.#settleWithoutDatabase(claim))
@@ -324,7 +324,7 @@ export class NameClaims {
   #takeReclaims(limit: number): HeldClaim[] {
     if (this.#pendingReclaim === 'nothing') return []
     const reclaims: HeldClaim[] = []
-    for (const claim of this.#held.values()) {
+    for (const claim of this.#claims.values()) {
       if (reclaims.length === limit) return reclaims
       if (this.#reclaimed.has(claim.request.tunnel)) continue
       if (this.#pendingReclaim === 'provisional' && claim.fence !== PROVISIONAL_FENCE) continue
@@ -341,16 +341,16 @@ export class NameClaims {
       reject(new ClaimRejected(outcome.because, outcome.holders))
       return
     }
-    this.#held.set(request.tunnel, { request, fence: outcome.fence })
+    this.#claims.set(request.tunnel, { request, fence: outcome.fence })
     resolve(outcome.fence)
   }
 
   #settleReclaim(claim: HeldClaim, outcome: NameClaimOutcome): void {
     const { request } = claim
     const { log, onConfirmed, onLost } = this.#options
-    if (this.#held.get(request.tunnel) !== claim) {
+    if (this.#claims.get(request.tunnel) !== claim) {
       // Released meanwhile, and perhaps claimed again.
-      if (outcome.granted && !this.#held.has(request.tunnel))
+      if (outcome.granted && !this.#claims.has(request.tunnel))
         this.#releases.add({ request, kept: false, wasHeld: true })
     } else if (outcome.granted) {
       claim.fence = outcome.fence
@@ -358,7 +358,7 @@ export class NameClaims {
     } else {
       const { name, tunnel, account, session } = request
       log.warn({ name, tunnel, account, session, because: outcome.because }, 'name claim lost')
-      this.#held.delete(tunnel)
+      this.#claims.delete(tunnel)
       onLost(request)
     }
   }
@@ -370,7 +370,7 @@ export class NameClaims {
       return false
     }
     this.#releases.delete(request.tunnel)
-    this.#held.set(request.tunnel, { request, fence: PROVISIONAL_FENCE })
+    this.#claims.set(request.tunnel, { request, fence: PROVISIONAL_FENCE })
     resolve(PROVISIONAL_FENCE)
     return true
   }

@@ -42,7 +42,7 @@ test('label names are data and keep their case', () => {
     assert.throws(() => decode(LabelRequest, { Labels: labels }), /holds U\+0000/)
 })
 
-const wrong: [message: unknown, says: RegExp][] = [
+const invalid: [message: unknown, pattern: RegExp][] = [
   [{}, /Proto/],
   [{ Proto: 7 }, /Proto must be string/],
   [{ Proto: 'http', Opts: 'x' }, /Opts must be object/],
@@ -53,9 +53,9 @@ const wrong: [message: unknown, says: RegExp][] = [
   [{ Proto: 'http', Opts: { RequestHeaders: { add: ['a:b', 'c:\0'] } } }, /RequestHeaders\.add\[1\] holds U/],
 ]
 
-for (const [message, says] of wrong) {
+for (const [message, pattern] of invalid) {
   test(`${JSON.stringify(message)} is rejected with the name of the field`, () => {
-    assert.throws(() => decode(BindRequest, message), { message: says, number: 301 })
+    assert.throws(() => decode(BindRequest, message), { message: pattern, number: 301 })
   })
 }
 

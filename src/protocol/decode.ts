@@ -21,7 +21,7 @@ export function decode<S extends Type.TSchema>(
   const value = canonicalize(schema as Shape, message)
   const nul = pathOfNul(value)
   if (nul !== undefined)
-    throw refusal(errorKey, `${nul || 'the message'} contains U+0000, which is not allowed.`)
+    throw refusal(errorKey, `${nul || 'the message'} holds U+0000, which is not allowed.`)
   if (Value.Check(schema, value)) return value as Type.Static<S>
   const [first] = Value.Errors(schema, value)
   const where = first?.instancePath.slice(1).replaceAll('/', '.') || 'the message'

@@ -101,17 +101,17 @@ export const refusals = {
   name_expiring: defineError(
     33401,
     (url: string) =>
-      `${url} is held by a session that does not answer. It is handed over as soon as that session has expired; try again shortly.`,
+      `${url} is held by a session that does not answer. It becomes available when that session expires; try again shortly.`,
   ),
   names_unavailable: defineError(
     33402,
     (url: string) =>
-      `${url} cannot be claimed while the server's database is away; only names held before can be bound. Try again shortly.`,
+      `${url} cannot be claimed while the server's database is unavailable; only names held before can be bound. Try again shortly.`,
   ),
   name_in_cooldown: defineError(
     33403,
     (url: string) =>
-      `${url} was used by another account until a short time ago and is kept out of reach for now. Choose another name.`,
+      `${url} was used by another account until recently and is still reserved. Choose another name.`,
   ),
   options_invalid: defineError(undefined, (why: string) => `The options of the tunnel are not valid: ${why}`),
   random_address_forbidden: defineError(

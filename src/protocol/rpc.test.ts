@@ -49,7 +49,7 @@ test('a call in many chunks, with whitespace around and bytes after it, is answe
   assert.equal(answer(wire), '{"Got":{"a":["\\\\\\"]",{}]}}')
 })
 
-const broken: [what: string, bytes: Buffer, flags: number, says: RegExp][] = [
+const malformed: [what: string, bytes: Buffer, flags: number, pattern: RegExp][] = [
   ['half a message and FIN', Buffer.from('{"a":'), FIN, /ended before it was complete/],
   ['FIN alone', Buffer.alloc(0), FIN, /ended before it was complete/],
   ['something else than an object', Buffer.from('[1]'), 0, /not a JSON object/],
@@ -57,7 +57,7 @@ const broken: [what: string, bytes: Buffer, flags: number, says: RegExp][] = [
   ['more bytes than a message may have', Buffer.from(`{"a":"${'x'.repeat(262_130)}`), 0, /exceeds/],
 ]
 
-for (const [what, bytes, flags, says] of broken) {
+for (const [what, bytes, flags, pattern] of malformed) {
   test(`${what} is answered with an error and FIN, never with RST`, async (t) => {
     const wire = createCalls(t)
 
@@ -65,7 +65,7 @@ for (const [what, bytes, flags, says] of broken) {
     if (bytes.length > 1000) wire.send(frame(1, 0, 3, Buffer.from('x'.repeat(64))))
     await eventually(() => wire.frames.some((f) => f.flags === FIN), 'the answer')
 
-    assert.match(JSON.parse(answer(wire)).Error, says)
+    assert.match(JSON.parse(answer(wire)).Error, pattern)
     assert.match(JSON.parse(answer(wire)).Error, /\n\nERR_NGROK_301\n$/)
     assert.ok(wire.frames.every(({ type }) => type !== 0))
   })
@@ -125,6 +125,6 @@ test('incomplete calls stay within their budget and return it when they end', as
 
   assert.ok(budgetUsed > 0 && budgetUsed <= 1000)
   assert.ok(wire.frames.filter(({ id, type }) => id === 5 && type === 1).length > 0)
-  assert.match(answer(wire), /Too many unfinished messages/)
+  assert.match(answer(wire), /Too many incomplete messages/)
   assert.equal(budgets.total, 0)
 })

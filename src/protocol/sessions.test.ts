@@ -112,7 +112,7 @@ test('a proxied stream carries its header, the preamble and both directions', as
   const client = new Probe(served.openProxy(header, Buffer.from('PROXY UNKNOWN\r\n')))
   client.stream.write(Buffer.from('GET /'))
   await eventually(() => upstreams.length === 1, 'the proxied stream')
-  await upstreams[0]!.until((p) => p.received === 20, 'the visitor’s bytes')
+  await upstreams[0]!.until((p) => p.received === 20, 'the client’s bytes')
   upstreams[0]!.stream.write(Buffer.from('200'))
   await client.until((p) => p.received === 3, 'the answer')
 

@@ -200,7 +200,7 @@ test('an Auth that exceeds a limit is rejected with its number', async (t) => {
 
 test('a failing authentication backend does not reject the token', async (t) => {
   const platform = await startPlatform(t, {
-    gateway: { authenticate: () => Promise.reject(new Error('the database is away')) },
+    gateway: { authenticate: () => Promise.reject(new Error('the database is unavailable')) },
   })
 
   await assert.rejects(platform.agent(t), (error: Error) => /cannot answer at the moment/.test(error.message))

@@ -38,12 +38,12 @@ async function connectSdk(
   const builder = new ngrok.SessionBuilder()
   builder.authtoken(TOKEN).serverAddr(`localhost:${via.port}`).caCert(Buffer.from(platform.caPem))
   // An SDK that keeps trying to reconnect would keep the test process alive.
-  let wanted = true
-  builder.handleDisconnection(() => wanted)
+  let reconnect = true
+  builder.handleDisconnection(() => reconnect)
   configure(builder)
   const session = await builder.connect()
   platform.beforeStop(() => {
-    wanted = false
+    reconnect = false
     // Closing twice is an error to the SDK.
     return session.close().catch(() => {})
   })

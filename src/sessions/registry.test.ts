@@ -151,10 +151,10 @@ test('tunnels pool when all allow it and belong to one account, and rotate', () 
   const one = registry.bind(add(registry), named('b', 'a.test', pooled))
   const two = registry.bind(add(registry), named('b', 'a.test', pooled))
 
-  const turns = [1, 2, 3, 4].map(() => registry.find('https', 'a.test'))
+  const selected = [1, 2, 3, 4].map(() => registry.find('https', 'a.test'))
 
-  assert.equal(turns.filter((tunnel) => tunnel === one).length, 2)
-  assert.equal(turns.filter((tunnel) => tunnel === two).length, 2)
+  assert.equal(selected.filter((tunnel) => tunnel === one).length, 2)
+  assert.equal(selected.filter((tunnel) => tunnel === two).length, 2)
   assert.throws(() => registry.bind(add(registry), named('b', 'a.test')), hasNumber(334))
   const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
   assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), hasNumber(334))

@@ -33,7 +33,7 @@ async function startContender(t: TestContext, id: string, node: Node, authtoken:
         (error: Error) => {
           assert.match(
             error.message,
-            /already online|used by another account|does not answer|database is away/,
+            /already online|used by another account|does not answer|database is unavailable/,
           )
           return 'refused' as const
         },
@@ -201,7 +201,7 @@ test('while PostgreSQL is away agents keep and take back their names, and wait f
   const late = await startAgent(t, node)
 
   await postgres.stop()
-  await assert.rejects(late.forward({ addr: port, url: 'http://new.adit.localhost' }), /database is away/)
+  await assert.rejects(late.forward({ addr: port, url: 'http://new.adit.localhost' }), /database is unavailable/)
   assert.equal((await visit(node, 'held.adit.localhost')).body, 'served')
   relay.cut()
   await until(

@@ -126,42 +126,42 @@ export class Channels implements ChannelTransport {
 
 /** Routes messages of forwarded channels to them and all others to the package. */
 function routeChannelMessages(handlers: Handlers, channels: ReadonlyMap<number, ForwardedChannel>): void {
-  const library = { ...handlers }
+  const packageHandlers = { ...handlers }
   const overrides: Handlers = {
     CHANNEL_OPEN_CONFIRMATION(protocol, info) {
       const channel = channels.get(info.recipient)
-      if (channel === undefined) library.CHANNEL_OPEN_CONFIRMATION(protocol, info)
+      if (channel === undefined) packageHandlers.CHANNEL_OPEN_CONFIRMATION(protocol, info)
       else channel.onOpened(info.sender, info.window, info.packetSize)
     },
     CHANNEL_OPEN_FAILURE(protocol, id, reason, description) {
       const channel = channels.get(id)
-      if (channel === undefined) library.CHANNEL_OPEN_FAILURE(protocol, id, reason, description)
+      if (channel === undefined) packageHandlers.CHANNEL_OPEN_FAILURE(protocol, id, reason, description)
       else channel.onRejected(description)
     },
     CHANNEL_WINDOW_ADJUST(protocol, id, bytes) {
       const channel = channels.get(id)
-      if (channel === undefined) library.CHANNEL_WINDOW_ADJUST(protocol, id, bytes)
+      if (channel === undefined) packageHandlers.CHANNEL_WINDOW_ADJUST(protocol, id, bytes)
       else channel.onWindow(bytes)
     },
     CHANNEL_DATA(protocol, id, data) {
       const channel = channels.get(id)
-      if (channel === undefined) library.CHANNEL_DATA(protocol, id, data)
+      if (channel === undefined) packageHandlers.CHANNEL_DATA(protocol, id, data)
       else channel.onData(data)
     },
     CHANNEL_EOF(protocol, id) {
       const channel = channels.get(id)
-      if (channel === undefined) library.CHANNEL_EOF(protocol, id)
+      if (channel === undefined) packageHandlers.CHANNEL_EOF(protocol, id)
       else channel.onEnd()
     },
     CHANNEL_CLOSE(protocol, id) {
       const channel = channels.get(id)
-      if (channel === undefined) library.CHANNEL_CLOSE(protocol, id)
+      if (channel === undefined) packageHandlers.CHANNEL_CLOSE(protocol, id)
       else channel.onClosed()
     },
     CHANNEL_REQUEST(protocol, id, type, wantsReply, data) {
       // OpenSSH sends none on forwarded channels that expects a reply.
       if (channels.has(id)) return
-      library.CHANNEL_REQUEST(protocol, id, type, wantsReply, data)
+      packageHandlers.CHANNEL_REQUEST(protocol, id, type, wantsReply, data)
     },
   }
   Object.assign(handlers, overrides)

@@ -154,7 +154,7 @@ function splitProto(tokens: string[]): { protoToken: string | undefined; args: s
 function tokenize(line: string): string[] {
   if (Buffer.byteLength(line) > MAX_COMMAND_BYTES)
     throw new InvalidCommand(`The command is longer than ${MAX_COMMAND_BYTES} bytes.`)
-  if (line.includes('\0')) throw new InvalidCommand('The command contains the character U+0000. Remove it.')
+  if (line.includes('\0')) throw new InvalidCommand('The command holds the character U+0000. Remove it.')
   const words: string[] = []
   const part = /\s+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(.)/gs
   let word: string | undefined
