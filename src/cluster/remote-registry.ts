@@ -199,20 +199,20 @@ class RemoteSession implements LiveSession {
   acl = compileAcl(['*'])
   readonly #call: PeerCall
 
-  constructor(note: SessionSnapshot, call: PeerCall) {
-    this.id = note.id
-    this.accountId = note.accountId
-    this.credentialId = note.credentialId
-    this.ownerId = note.ownerId
-    this.clientId = note.clientId
-    this.transport = note.transport
-    this.agentVersion = note.agentVersion
-    this.os = note.os
-    this.ip = note.ip
-    this.region = note.region
-    this.metadata = note.metadata
-    this.startedAt = note.startedAt
-    this.fence = note.fence ?? 0
+  constructor(snapshot: SessionSnapshot, call: PeerCall) {
+    this.id = snapshot.id
+    this.accountId = snapshot.accountId
+    this.credentialId = snapshot.credentialId
+    this.ownerId = snapshot.ownerId
+    this.clientId = snapshot.clientId
+    this.transport = snapshot.transport
+    this.agentVersion = snapshot.agentVersion
+    this.os = snapshot.os
+    this.ip = snapshot.ip
+    this.region = snapshot.region
+    this.metadata = snapshot.metadata
+    this.startedAt = snapshot.startedAt
+    this.fence = snapshot.fence ?? 0
     this.#call = call
   }
 

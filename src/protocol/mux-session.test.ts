@@ -257,18 +257,18 @@ test('bytes that need no response are answered with a nudge', async (t) => {
 })
 
 test('no nudge is sent in a tick that sends other frames, nor when nudges are off', async (t) => {
-  const talkative = createWire(t, 'server')
-  talkative.session.nudges = true
+  const responding = createWire(t, 'server')
+  responding.session.nudges = true
   const silent = createWire(t, 'client')
 
-  talkative.send(frame(DATA, 0, 99, 8))
+  responding.send(frame(DATA, 0, 99, 8))
   silent.send(frame(DATA, SYN, 2, 8))
-  await talkative.waitForFrames(1)
+  await responding.waitForFrames(1)
   await eventually(() => silent.accepted.length === 1, 'the stream')
   await new Promise((resolve) => setImmediate(resolve))
 
   assert.deepEqual(
-    talkative.frames.map(({ type }) => type),
+    responding.frames.map(({ type }) => type),
     [RST],
   )
   assert.deepEqual(silent.frames, [])

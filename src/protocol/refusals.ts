@@ -1,15 +1,15 @@
 import { Refusal } from './refusal.ts'
 
-interface ErrorKind<Facts extends readonly string[]> {
+interface ErrorKind<Args extends readonly string[]> {
   /** Undefined where no established code has the same meaning. */
   number: number | undefined
-  text: (...facts: Facts) => string
+  text: (...args: Args) => string
 }
 
-function defineError<Facts extends readonly string[]>(
+function defineError<Args extends readonly string[]>(
   number: number | undefined,
-  text: (...facts: Facts) => string,
-): ErrorKind<Facts> {
+  text: (...args: Args) => string,
+): ErrorKind<Args> {
   return { number, text }
 }
 

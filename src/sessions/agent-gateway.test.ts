@@ -387,17 +387,17 @@ test('a client id without its cookie takes over nothing', async (t) => {
     acl: [],
   })
   const { ClientId: clientId, Extra } = owner.welcome
-  const thieves = [
+  const impostors = [
     agentIdentity({ clientId }),
     agentIdentity({ clientId, cookie: `${Extra.Cookie.slice(0, -2)}AA` }),
     agentIdentity({ clientId, cookie: Extra.Cookie, authtoken: new Secret(TOKEN.replaceAll('a', 'c')) }),
   ]
 
-  for (const identity of thieves) {
-    const thief = await platform.agent(t, { identity })
+  for (const identity of impostors) {
+    const impostor = await platform.agent(t, { identity })
 
-    assert.notEqual(thief.welcome.ClientId, clientId)
-    await assert.rejects(thief.bind({ Proto: 'https', Opts: { Subdomain: 'a' } }), { number: 334 })
+    assert.notEqual(impostor.welcome.ClientId, clientId)
+    await assert.rejects(impostor.bind({ Proto: 'https', Opts: { Subdomain: 'a' } }), { number: 334 })
   }
 })
 
@@ -438,12 +438,12 @@ test('the names of a lost agent get a grace period; after GOAWAY they do not', a
   platform.credentials.set(other, { accountId: 'ac_2', credentialId: 'cr_2', ownerId: 'usr_2', acl: [] })
   const stranger = await platform.agent(t, { identity: agentIdentity({ authtoken: new Secret(other) }) })
   const lost = await platform.agent(t)
-  const polite = await platform.agent(t)
+  const orderly = await platform.agent(t)
   await lost.bind({ Proto: 'https', Opts: { Subdomain: 'lost' } })
-  await polite.bind({ Proto: 'https', Opts: { Subdomain: 'polite' } })
+  await orderly.bind({ Proto: 'https', Opts: { Subdomain: 'polite' } })
 
   lost.destroy()
-  polite.close()
+  orderly.close()
   await eventually(() => platform.registry.sessionsOf('ac_1').length === 0, 'both ends')
 
   await assert.rejects(stranger.bind({ Proto: 'https', Opts: { Subdomain: 'lost' } }), { number: 334 })
@@ -496,16 +496,16 @@ test('deleting a credential ends its sessions with the reason', async (t) => {
 
 test('the end of a session has a reason unless the agent sent GOAWAY', async (t) => {
   const platform = await startPlatform(t)
-  const polite = await platform.agent(t)
-  polite.close()
+  const orderly = await platform.agent(t)
+  orderly.close()
   await eventually(() => stopsOf(platform).length === 1, 'the orderly end')
   const lost = await platform.agent(t)
   lost.destroy()
   await eventually(() => stopsOf(platform).length === 2, 'the lost connection')
 
-  const [orderly, why] = stopsOf(platform)
-  assert.equal(orderly, undefined)
-  assert.match(why!, /connection/)
+  const [orderlyReason, lostReason] = stopsOf(platform)
+  assert.equal(orderlyReason, undefined)
+  assert.match(lostReason!, /connection/)
 })
 
 test('a tunnel that new rules forbid is stopped; when its agent reconnects, its other tunnels resume', async (t) => {

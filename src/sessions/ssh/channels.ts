@@ -118,9 +118,9 @@ export class Channels implements ChannelTransport {
 
   /** Flushes blocked channels in order, so none starves behind another's bulk data. */
   #flush(): void {
-    const waiting = [...this.#blocked]
+    const blocked = [...this.#blocked]
     this.#blocked.clear()
-    fanOut(waiting, (channel) => channel.flush(), this.#onError)
+    fanOut(blocked, (channel) => channel.flush(), this.#onError)
   }
 }
 

@@ -18,7 +18,7 @@ test('an empty command requests nothing', () => {
   })
 })
 
-const OBEYED: [line: string, expected: object][] = [
+const VALID: [line: string, expected: object][] = [
   ['http', { proto: 'http', displayOnly: true }],
   ['http 3000', { proto: 'http', forwardsTo: 'localhost:3000', displayOnly: false }],
   ['tcp 192.168.0.2:22', { proto: 'tcp', forwardsTo: '192.168.0.2:22' }],
@@ -54,14 +54,14 @@ const OBEYED: [line: string, expected: object][] = [
   ],
 ]
 
-for (const [line, expected] of OBEYED)
+for (const [line, expected] of VALID)
   test(`"${line}" is parsed`, () => {
     const command = parseCommand(line) as unknown as Record<string, unknown>
 
     for (const [key, value] of Object.entries(expected)) assert.deepEqual(command[key], value, key)
   })
 
-const REFUSED: [line: string, reason: RegExp][] = [
+const INVALID: [line: string, reason: RegExp][] = [
   ['ls -l', /"ls" cannot be run/],
   ['/bin/sh -c id', /cannot be run/],
   ['http 80 81', /one word too many/],
@@ -79,7 +79,7 @@ const REFUSED: [line: string, reason: RegExp][] = [
   ['http --metadata a\0b', /U\+0000/],
 ]
 
-for (const [line, reason] of REFUSED)
+for (const [line, reason] of INVALID)
   test(`"${sanitize(line, 40)}" is rejected with a reason`, () => {
     assert.throws(
       () => parseCommand(line),

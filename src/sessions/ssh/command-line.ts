@@ -155,20 +155,20 @@ function tokenize(line: string): string[] {
   if (Buffer.byteLength(line) > MAX_COMMAND_BYTES)
     throw new InvalidCommand(`The command is longer than ${MAX_COMMAND_BYTES} bytes.`)
   if (line.includes('\0')) throw new InvalidCommand('The command holds the character U+0000. Remove it.')
-  const words: string[] = []
+  const tokens: string[] = []
   const part = /\s+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(.)/gs
-  let word: string | undefined
+  let token: string | undefined
   for (const [match, single, double, escaped, bare, stray] of line.matchAll(part)) {
     if (stray !== undefined) throw new InvalidCommand('The command has an unmatched quote.')
     const text = single ?? double?.replace(/\\(.)/gs, '$1') ?? escaped ?? bare
-    if (text !== undefined) word = (word ?? '') + text
-    else if (/^\s/.test(match) && word !== undefined) {
-      words.push(word)
-      word = undefined
+    if (text !== undefined) token = (token ?? '') + text
+    else if (/^\s/.test(match) && token !== undefined) {
+      tokens.push(token)
+      token = undefined
     }
   }
-  if (word !== undefined) words.push(word)
-  return words
+  if (token !== undefined) tokens.push(token)
+  return tokens
 }
 
 function parseService(text: string | undefined): string {

@@ -5,7 +5,7 @@ import { toForwardRequest } from './forward-request.ts'
 
 const ADDRESS = { domain: 'adit.test', httpPort: 8080, httpsPort: 8443, tcpHost: 'tcp.adit.test' }
 
-const CASES: [bindAddr: string, bindPort: number, words: string, proto: string, opts: object][] = [
+const CASES: [bindAddr: string, bindPort: number, command: string, proto: string, opts: object][] = [
   ['localhost', 80, '', 'http', {}],
   ['', 80, '', 'http', {}],
   ['localhost', 8080, '', 'http', {}],
@@ -26,9 +26,9 @@ const CASES: [bindAddr: string, bindPort: number, words: string, proto: string, 
   ['localhost', 0, 'tcp --remote-addr tcp.adit.test:20005', 'tcp', { Addr: 'tcp.adit.test:20005' }],
 ]
 
-for (const [bindAddr, bindPort, words, proto, opts] of CASES)
-  test(`-R ${bindAddr}:${bindPort} ${words} requests ${proto} ${JSON.stringify(opts)}`, () => {
-    const forward = toForwardRequest({ bindAddr, bindPort }, parseCommand(words), ADDRESS)
+for (const [bindAddr, bindPort, command, proto, opts] of CASES)
+  test(`-R ${bindAddr}:${bindPort} ${command} requests ${proto} ${JSON.stringify(opts)}`, () => {
+    const forward = toForwardRequest({ bindAddr, bindPort }, parseCommand(command), ADDRESS)
 
     assert.equal(forward.kind, 'bind')
     assert.deepEqual(forward.kind === 'bind' && [forward.request.Proto, forward.request.Opts], [proto, opts])

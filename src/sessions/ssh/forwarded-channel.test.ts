@@ -3,17 +3,17 @@ import { test } from 'node:test'
 import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'
 
 /** A connection that records what it sends. */
-function startCarrier() {
+function createTransport() {
   const sent: string[] = []
   let bytes = 0
-  const carrier = {
+  const transport = {
     congested: false as boolean,
     waiting: 0,
     forgotten: 0,
     sent,
     bytes: () => bytes,
     wait() {
-      carrier.waiting++
+      transport.waiting++
     },
     sendData(_peer: number, data: Buffer) {
       bytes += data.length
@@ -23,10 +23,10 @@ function startCarrier() {
     sendClose: () => void sent.push('close'),
     sendGrant: (_peer: number, count: number) => void sent.push(`grant ${count}`),
     forget() {
-      carrier.forgotten++
+      transport.forgotten++
     },
   } satisfies ChannelTransport & Record<string, unknown>
-  return carrier
+  return transport
 }
 
 function listen(channel: ForwardedChannel) {
@@ -41,20 +41,20 @@ function listen(channel: ForwardedChannel) {
 }
 
 test('bytes written before the channel is open are sent once it is, in packets the client accepts', () => {
-  const carrier = startCarrier()
-  const channel = new ForwardedChannel(1, carrier)
+  const transport = createTransport()
+  const channel = new ForwardedChannel(1, transport)
 
   const room = channel.write(Buffer.alloc(1000))
   channel.end()
   channel.onOpened(7, 10_000, 400)
 
   assert.equal(room, true)
-  assert.deepEqual(carrier.sent, ['data 400', 'data 400', 'data 200', 'end'])
+  assert.deepEqual(transport.sent, ['data 400', 'data 400', 'data 200', 'end'])
 })
 
 test('an SSH client without window blocks the writer after a bounded number of bytes', () => {
-  const carrier = startCarrier()
-  const channel = new ForwardedChannel(1, carrier)
+  const transport = createTransport()
+  const channel = new ForwardedChannel(1, transport)
   const events = listen(channel)
   channel.onOpened(7, 0, 32_768)
 
@@ -64,26 +64,26 @@ test('an SSH client without window blocks the writer after a bounded number of b
 
   assert.ok(written <= 256 * 1024)
   assert.deepEqual(events, ['drain'])
-  assert.equal(carrier.bytes(), written + 16_384)
+  assert.equal(transport.bytes(), written + 16_384)
 })
 
 test('a channel waits for a congested connection', () => {
-  const carrier = startCarrier()
-  const channel = new ForwardedChannel(1, carrier)
+  const transport = createTransport()
+  const channel = new ForwardedChannel(1, transport)
   channel.onOpened(7, 1024 * 1024, 32_768)
-  carrier.congested = true
+  transport.congested = true
 
   channel.write(Buffer.alloc(100))
-  assert.equal(carrier.waiting, 1)
-  carrier.congested = false
+  assert.equal(transport.waiting, 1)
+  transport.congested = false
   channel.flush()
 
-  assert.deepEqual(carrier.sent, ['data 100'])
+  assert.deepEqual(transport.sent, ['data 100'])
 })
 
 test('the window grows as bytes are consumed, and data beyond it is rejected', async () => {
-  const carrier = startCarrier()
-  const channel = new ForwardedChannel(1, carrier)
+  const transport = createTransport()
+  const channel = new ForwardedChannel(1, transport)
   const events = listen(channel)
   channel.onOpened(7, 1, 32_768)
 
@@ -93,12 +93,12 @@ test('the window grows as bytes are consumed, and data beyond it is rejected', a
   channel.onData(Buffer.alloc(1))
   await new Promise((resolve) => setImmediate(resolve))
 
-  assert.deepEqual(carrier.sent, [`grant ${CHANNEL_WINDOW_BYTES / 2}`, 'close'])
+  assert.deepEqual(transport.sent, [`grant ${CHANNEL_WINDOW_BYTES / 2}`, 'close'])
   assert.deepEqual(events.at(-1), 'lost: The SSH client sent more than its window.')
 })
 
 test('the buffer of a packet is detached once it has been passed on', () => {
-  const channel = new ForwardedChannel(1, startCarrier())
+  const channel = new ForwardedChannel(1, createTransport())
   const events = listen(channel)
   channel.onOpened(7, 1, 32_768)
   const packet = Buffer.from(new ArrayBuffer(32_768)).subarray(10, 32_758)
@@ -112,25 +112,25 @@ test('the buffer of a packet is detached once it has been passed on', () => {
 })
 
 test('each direction ends on its own; the channel closes when both have', () => {
-  const carrier = startCarrier()
-  const channel = new ForwardedChannel(1, carrier)
+  const transport = createTransport()
+  const channel = new ForwardedChannel(1, transport)
   const events = listen(channel)
   channel.onOpened(7, 100, 32_768)
 
   channel.end()
   channel.onData(Buffer.alloc(5))
-  assert.deepEqual(carrier.sent, ['end'])
+  assert.deepEqual(transport.sent, ['end'])
   channel.onEnd()
-  assert.deepEqual(carrier.sent, ['end', 'close'])
+  assert.deepEqual(transport.sent, ['end', 'close'])
   channel.onClosed()
 
   assert.deepEqual(events, ['data 5', 'end', 'close'])
-  assert.equal(carrier.forgotten, 1)
+  assert.equal(transport.forgotten, 1)
 })
 
 test('a channel closed without EOF, rejected or lost reports one error', () => {
   for (const end of ['onClosed', 'onRefused', 'onLost'] as const) {
-    const channel = new ForwardedChannel(1, startCarrier())
+    const channel = new ForwardedChannel(1, createTransport())
     const events = listen(channel)
     if (end !== 'onRefused') channel.onOpened(7, 100, 32_768)
 
@@ -145,8 +145,8 @@ test('a channel closed without EOF, rejected or lost reports one error', () => {
 })
 
 test('a reset before the open is confirmed closes the channel as soon as it is', async () => {
-  const carrier = startCarrier()
-  const channel = new ForwardedChannel(1, carrier)
+  const transport = createTransport()
+  const channel = new ForwardedChannel(1, transport)
   const events = listen(channel)
 
   channel.write(Buffer.alloc(10))
@@ -155,5 +155,5 @@ test('a reset before the open is confirmed closes the channel as soon as it is',
   channel.onOpened(7, 100, 32_768)
 
   assert.deepEqual(events, ['lost: The connection was reset.'])
-  assert.deepEqual(carrier.sent, ['close'])
+  assert.deepEqual(transport.sent, ['close'])
 })

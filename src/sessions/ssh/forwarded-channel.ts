@@ -47,9 +47,9 @@ export class ForwardedChannel implements ByteStream {
   #closeSent = false
   #closed = false
 
-  constructor(id: number, carrier: ChannelTransport) {
+  constructor(id: number, transport: ChannelTransport) {
     this.id = id
-    this.#transport = carrier
+    this.#transport = transport
   }
 
   write(chunk: Buffer): boolean {

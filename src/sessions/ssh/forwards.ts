@@ -28,7 +28,7 @@ interface BoundForward extends Forward {
 export interface ForwardsOptions {
   bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel
   unbind(bindId: string): void
-  notify(tell: (screen: Screen) => void): void
+  notify(event: (screen: Screen) => void): void
   errorText(error: unknown): string
   /** Starts logging the tunnel's requests; returns the function that stops it. */
   watch(tunnel: LiveTunnel): () => void

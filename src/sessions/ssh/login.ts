@@ -31,13 +31,13 @@ export class Login {
   constructor(
     options: LoginOptions,
     ip: string,
-    onProved: (principal: TunnelPrincipal) => boolean,
-    onTooMany: () => void,
+    onVerified: (principal: TunnelPrincipal) => boolean,
+    onLimit: () => void,
   ) {
     this.#options = options
     this.#ip = ip
-    this.#onVerified = onProved
-    this.#onLimit = onTooMany
+    this.#onVerified = onVerified
+    this.#onLimit = onLimit
   }
 
   /** True after a failed attempt. */

@@ -125,8 +125,8 @@ export class SshConnection implements LiveSession {
     this.#forwards = new Forwards({
       bind: (forward) => this.#bind(forward),
       unbind: (bindId) => options.registry.unbind(this, bindId),
-      notify: (notify) => this.#tell(notify),
-      errorText: (error) => this.#textOf(error),
+      notify: (event) => this.#notify(event),
+      errorText: (error) => this.#errorText(error),
       watch: (tunnel) => this.#watch(tunnel),
     })
     this.#addListeners()
@@ -171,7 +171,7 @@ export class SshConnection implements LiveSession {
 
   end(reason: string): void {
     const hasScreens = this.#screens.size > 0
-    this.#tell((screen) => screen.end(reason, 1))
+    this.#notify((screen) => screen.end(reason, 1))
     this.#endSession()
     // OpenSSH disconnects once its command has ended, and only then exits with the status it received.
     if (hasScreens) setTimeout(() => this.#close(), LINGER_MS).unref()
@@ -180,7 +180,7 @@ export class SshConnection implements LiveSession {
 
   tunnelEnded(tunnel: LiveTunnel, reason: string): void {
     this.#forwards.onTunnelEnded(tunnel.bindId)
-    this.#tell((screen) => screen.tunnelEnded(tunnel, reason))
+    this.#notify((screen) => screen.tunnelEnded(tunnel, reason))
   }
 
   async command(command: Command): Promise<CommandOutcome> {
@@ -326,10 +326,10 @@ export class SshConnection implements LiveSession {
   /** Ends a terminal that has nothing to show, so the user gets the prompt back with the reason above it. */
   #afterBinds(): void {
     if (this.#forwards.hasForwards || this.#closed) return
-    if (this.#forwards.hasRejected) this.#tell((screen) => screen.end('', 1))
+    if (this.#forwards.hasRejected) this.#notify((screen) => screen.end('', 1))
     else
       setTimeout(
-        () => this.#forwards.hasForwards || this.#tell((screen) => screen.end(HELP, 1)),
+        () => this.#forwards.hasForwards || this.#notify((screen) => screen.end(HELP, 1)),
         COMMAND_WAIT_MS,
       )
   }
@@ -337,13 +337,13 @@ export class SshConnection implements LiveSession {
   #bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel {
     const { binder, address } = this.#options
     const requested = toForwardRequest(forward.target, this.#command ?? NO_COMMAND, address)
-    const openChannel = (tunnel: LiveTunnel, client: Visitor) => this.#open(forward, tunnel, client)
+    const open = (tunnel: LiveTunnel, client: Visitor) => this.#openChannel(forward, tunnel, client)
     return requested.kind === 'labels'
-      ? binder.bindLabels(this, requested.request, openChannel)
-      : binder.bind(this, requested.request, openChannel)
+      ? binder.bindLabels(this, requested.request, open)
+      : binder.bind(this, requested.request, open)
   }
 
-  #open(forward: Forward, tunnel: LiveTunnel, { clientAddress, serverAddress }: Visitor) {
+  #openChannel(forward: Forward, tunnel: LiveTunnel, { clientAddress, serverAddress }: Visitor) {
     const colon = clientAddress.lastIndexOf(':')
     const channel = this.#channels.open({
       boundAddr: forward.target.bindAddr,
@@ -361,7 +361,7 @@ export class SshConnection implements LiveSession {
     if (tunnel.proto === 'tcp' || tunnel.proto === 'tls') return () => {}
     if (this.#screens.size === 0 || this.#command?.requestLog === false) return () => {}
     return this.#options.requestLog.watch(this.accountId, tunnel.id, (request) =>
-      this.#tell((screen) => screen.request(request)),
+      this.#notify((screen) => screen.request(request)),
     )
   }
 
@@ -369,11 +369,11 @@ export class SshConnection implements LiveSession {
     this.#options.log.error({ err, session: this.id }, 'SSH connection failed')
   }
 
-  #tell(event: (screen: Screen) => void): void {
+  #notify(event: (screen: Screen) => void): void {
     fanOut([...this.#screens], event, this.#onError)
   }
 
-  #textOf(error: unknown): string {
+  #errorText(error: unknown): string {
     if (error instanceof Refusal) return error.text
     this.#options.log.error({ err: error, session: this.id }, 'SSH forward not bound')
     return 'The server cannot answer at the moment. Try again shortly.'
