@@ -11,7 +11,7 @@ import {
 } from '../store/index.ts'
 import { Releases } from './releases.ts'
 
-/** Grace period: how long the names of a lost session stay reserved for its credential. */
+/** Grace period: how long the names of a lost session stay reserved for its credential (decision 31). */
 export const GRACE_MS = 60_000
 
 /** The claim was not granted. */
@@ -90,7 +90,7 @@ interface HeldClaim {
 /**
  * The public names claimed by this node. A name is claimed in the database before it is served; concurrent claims share one
  * transaction, and one lease of the node covers all of them. While the database is unavailable, only names held before can
- * be claimed, provisionally; such claims are confirmed once it is back.
+ * be claimed, provisionally; such claims are confirmed once it is back. Decisions 123 and 124.
  */
 export class NameClaims {
   readonly #options: NameClaimsOptions

@@ -312,6 +312,7 @@ export class MuxSession implements FrameHandler {
     this.lastReceivedAt = this.#clock.monotonic()
     this.#received = true
     if (this.nudges) this.#scheduleFlush()
+    // Decision 96: a TLS read buffer cannot be reused, so its garbage is reported.
     litter(chunk)
     try {
       this.#parser.push(chunk)

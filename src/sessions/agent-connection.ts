@@ -98,7 +98,7 @@ const MAX_SILENCE_MS = 300_000
 /** Time for a rejected agent to read the error before the connection closes. */
 const REJECT_LINGER_MS = 1000
 
-/** Errors of the ACL: a reconnecting agent must not lose all its tunnels because one is now forbidden. */
+/** Errors of the ACL: a reconnecting agent must not lose all its tunnels because one is now forbidden (decision 32). */
 const ACL_ERRORS = new Set<number | undefined>([
   refusals.name_forbidden.number,
   refusals.address_forbidden.number,

@@ -1,7 +1,7 @@
 import type { AuthRequest } from '../protocol/index.ts'
 import type { StreamLimits } from './agent-streams.ts'
 
-/** Capabilities of an agent, derived from its user agent. */
+/** Capabilities of an agent, derived from its user agent (decision 33). */
 export interface AgentKind {
   /** The adit agent: sets TCP_NODELAY and acts on RST alone. */
   firstParty: boolean

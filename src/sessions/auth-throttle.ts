@@ -16,7 +16,7 @@ export const SSH_AUTH_THROTTLE: AuthThrottleSettings = {
   maxMs: 600_000,
 }
 
-/** For agents, many of which may share an address: blocks only at more than one failure a second for half a minute. */
+/** For agents, many of which may share an address: blocks at more than a failure a second for 30 s (decision 76). */
 export const AGENT_AUTH_THROTTLE: AuthThrottleSettings = {
   perFailureMs: 1000,
   blockThresholdMs: 30_000,

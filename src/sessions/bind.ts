@@ -206,7 +206,7 @@ export function createBinder(options: BinderOptions): Binder {
     requirePublic(request)
     const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
     const opts = withPreviousAddress(proto, request.Opts ?? {}, previousUrl)
-    const described = {
+    const baseSpec = {
       bindId: request.Id || randomUUID(),
       proto,
       name: requireMaxBytes('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
@@ -224,7 +224,7 @@ export function createBinder(options: BinderOptions): Binder {
         ? await resolveAddress(session, opts, previousUrl)
         : await resolveName(session, proto, opts)
     const startedAt = clock.now()
-    const spec = { ...described, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
+    const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
     const heldBefore = previousUrl === resolved.url
     try {
       return await claimAndBind(session, spec, heldBefore).catch(async (error) => {

@@ -453,8 +453,8 @@ function agentKey({ credentialId, clientId }: Pick<LiveSession, 'credentialId' |
 
 /**
  * Whether `session` is a later connection of the other's agent. A strict order, identical on every node, so no two
- * sessions can end each other: by fence, which involves no clock; by start time where partitioned nodes issued the same
- * fence.
+ * sessions can end each other: by fence, which involves no clock (decision 130); by start time where partitioned nodes
+ * issued the same fence.
  */
 function isSuccessor(session: LiveSession, other: LiveSession): boolean {
   if (session.id === other.id || !isSameAgent(session, other)) return false

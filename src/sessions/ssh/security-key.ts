@@ -8,7 +8,7 @@ export function isSecurityKey(algorithm: string): boolean {
   return algorithm === ED25519 || algorithm === ECDSA
 }
 
-/** Flag: the user touched the device. */
+/** Flag: the user touched the device (decision 75). */
 const USER_PRESENT = 0x01
 
 /** The device's flags and counter, after the signature. */

@@ -266,7 +266,7 @@ export class SshConnection implements LiveSession {
     else this.#awaitCommand(this.#openSessions > 0 ? COMMAND_TIMEOUT_MS : COMMAND_WAIT_MS)
   }
 
-  /** OpenSSH requests its forwards first and sends the command after; with `-N` there is none to wait for. */
+  /** OpenSSH requests its forwards first and sends the command after (decision 63); with `-N` there is none. */
   #awaitCommand(timeoutMs: number): void {
     clearTimeout(this.#commandTimer)
     this.#commandTimer = setTimeout(() => {
@@ -406,7 +406,7 @@ export class SshConnection implements LiveSession {
     if (this.#closed) return
     this.#closed = true
     clearTimeout(this.#commandTimer)
-    // An SSH client cannot prove that it is the same one again, so its names get no grace period.
+    // An SSH client cannot prove that it is the same one again, so its names get no grace period (decision 62).
     if (this.authenticated) this.#options.registry.removeSession(this, 'orderly', error?.message)
     this.#forwards.close()
     this.#channels.close(new Error('The SSH connection is closed.'))

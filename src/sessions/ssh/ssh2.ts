@@ -228,7 +228,7 @@ function kexInit(offer: AlgorithmOffer, toServer: readonly string[], toClient: r
 /** Known clients send KEXINIT at once. A client that waits for ours gets it after this time. */
 const KEXINIT_TIMEOUT_MS = 1000
 
-/** Delays our KEXINIT until the client's has arrived, so that the offered ciphers can depend on it. */
+/** Delays our KEXINIT until the client's has arrived, so that the offered ciphers can depend on it (decision 74). */
 function deferKexInit(protocol: Protocol, socket: Socket, offer: AlgorithmOffer): void {
   const received = new ByteQueue()
   const resume = (): void => {
@@ -258,8 +258,8 @@ function deferKexInit(protocol: Protocol, socket: Socket, offer: AlgorithmOffer)
 const MIN_DETACH_BYTES = 64
 
 /**
- * Detaches the buffers of bulk packets as soon as they have been encrypted, written or parsed (`detachBuffer`). Not for
- * the package's native ciphers, which encrypt in place.
+ * Detaches the buffers of bulk packets as soon as they have been encrypted, written or parsed: the collector frees them too
+ * late during a bulk transfer (decision 96). Not for the package's native ciphers, which encrypt in place.
  */
 function detachAfterUse(client: IncomingClient, socket: Socket): void {
   const protocol = client._protocol
