@@ -24,61 +24,64 @@ import { rawClient } from '../testing/raw-client.ts'
 import { localTunnel } from '../testing/tunnels.ts'
 
 const dependencies = { dial: createDial({ allow: ['127.0.0.0/8'] }) }
-const startWorld = (t: TestContext) =>
+const startHarness = (t: TestContext) =>
   startHttpsEdge(t, (_request, response) => response.end('shop'), { dependencies })
 
 type Kind = (typeof BACKEND_PREFIXES)[number]
 
 /** A backend that answers `one`, and how to make it answer `two`. */
 interface Case {
-  create(world: HttpsEdgeWorld, t: TestContext): Promise<string> | string
-  change(world: HttpsEdgeWorld, id: string, t: TestContext): Promise<void> | void
+  create(harness: HttpsEdgeWorld, t: TestContext): Promise<string> | string
+  change(harness: HttpsEdgeWorld, id: string, t: TestContext): Promise<void> | void
 }
 
-const answering = (text: string) => (t: TestContext) =>
+const startResponder = (text: string) => (t: TestContext) =>
   startUpstream(t, (_request, response) => response.end(text))
-const response = ({ config }: HttpsEdgeWorld, body: string) => config.create(HttpResponseBackend, { body })
+const fixedResponse = ({ config }: HttpsEdgeWorld, body: string) =>
+  config.create(HttpResponseBackend, { body })
 
 const cases: Record<Kind, Case> = {
   bkdhr: {
-    create: (world) => response(world, 'one'),
+    create: (harness) => fixedResponse(harness, 'one'),
     change: ({ config }, id) => config.update(id, { body: 'two', status_code: 200 }),
   },
   bkdtg: {
     async create({ config, tunnels }, t) {
-      tunnels.tunnels.push(localTunnel(await answering('one')(t), { labels: { app: 'x', v: '1' } }))
-      tunnels.tunnels.push(localTunnel(await answering('two')(t), { labels: { app: 'x', v: '2' } }))
+      tunnels.tunnels.push(localTunnel(await startResponder('one')(t), { labels: { app: 'x', v: '1' } }))
+      tunnels.tunnels.push(localTunnel(await startResponder('two')(t), { labels: { app: 'x', v: '2' } }))
       return config.create(TunnelGroupBackend, { labels: { v: '1' } })
     },
     change: ({ config }, id) => config.update(id, { labels: { app: 'x', v: '2' } }),
   },
   bkdwd: {
-    create: (world) => world.config.create(WeightedBackend, { backends: { [response(world, 'one')]: 5 } }),
-    change: (world, id) => world.config.update(id, { backends: { [response(world, 'two')]: 5 } }),
+    create: (harness) =>
+      harness.config.create(WeightedBackend, { backends: { [fixedResponse(harness, 'one')]: 5 } }),
+    change: (harness, id) => harness.config.update(id, { backends: { [fixedResponse(harness, 'two')]: 5 } }),
   },
   bkdfo: {
-    create: (world) => world.config.create(FailoverBackend, { backends: [response(world, 'one')] }),
-    change: (world, id) =>
-      world.config.update(id, { backends: [response(world, 'two'), response(world, 'one')] }),
+    create: (harness) =>
+      harness.config.create(FailoverBackend, { backends: [fixedResponse(harness, 'one')] }),
+    change: (harness, id) =>
+      harness.config.update(id, { backends: [fixedResponse(harness, 'two'), fixedResponse(harness, 'one')] }),
   },
   bkdsc: {
     create: async ({ config }, t) =>
-      config.create(StaticBackend, { address: `127.0.0.1:${await answering('one')(t)}` }),
+      config.create(StaticBackend, { address: `127.0.0.1:${await startResponder('one')(t)}` }),
     change: async ({ config }, id, t) =>
-      config.update(id, { address: `localhost:${await answering('two')(t)}` }),
+      config.update(id, { address: `localhost:${await startResponder('two')(t)}` }),
   },
 }
 
 for (const prefix of BACKEND_PREFIXES) {
   test(`a backend of kind ${prefix} answers, changes at once, and leaves 6528 behind`, async (t) => {
-    const world = await startWorld(t)
-    const { config, routeId, ask } = world
-    const id = await cases[prefix].create(world, t)
+    const harness = await startHarness(t)
+    const { config, routeId, ask } = harness
+    const id = await cases[prefix].create(harness, t)
 
     config.update(routeId, { backend: { backend_id: id } })
     await config.applied()
     const first = await ask()
-    await cases[prefix].change(world, id, t)
+    await cases[prefix].change(harness, id, t)
     await config.applied()
     const changed = await ask()
     config.update(routeId, { backend: { backend_id: id, enabled: false } })
@@ -97,7 +100,7 @@ for (const prefix of BACKEND_PREFIXES) {
 }
 
 test('a fixed response has its status and headers, and no body where there can be none', async (t) => {
-  const { config, routeId, ask } = await startWorld(t)
+  const { config, routeId, ask } = await startHarness(t)
   const id = config.create(HttpResponseBackend, {
     status_code: 418,
     body: 'grüße',
@@ -123,9 +126,9 @@ test('a fixed response has its status and headers, and no body where there can b
 })
 
 test('a tunnel group takes turns request by request, and follows who is online', async (t) => {
-  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const { config, routeId, tunnels, ask } = await startHarness(t)
   for (const name of ['a', 'b', 'c']) {
-    tunnels.tunnels.push(localTunnel(await answering(name)(t), { labels: { pool: 'x', name } }))
+    tunnels.tunnels.push(localTunnel(await startResponder(name)(t), { labels: { pool: 'x', name } }))
   }
   // The same labels in another account.
   tunnels.tunnels.push(localTunnel(1, { labels: { pool: 'x' }, accountId: 'ac_other' }))
@@ -144,7 +147,7 @@ test('a tunnel group takes turns request by request, and follows who is online',
 })
 
 test('weights are kept within two percent over 10,000 requests, and 0 gets nothing', async (t) => {
-  const { edge, config, routeId, tunnels, ask } = await startWorld(t)
+  const { edge, config, routeId, tunnels, ask } = await startHarness(t)
   const counts = new Map<string, number>()
   const counting = (name: string) => (_request: unknown, response: { end(text: string): void }) => {
     counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -159,16 +162,16 @@ test('weights are kept within two percent over 10,000 requests, and 0 gets nothi
   await config.applied()
 
   // Asked of the compiled backend itself: the network would add nothing but time.
-  const { routeFor } = edgeEntry(edge)
-  const chosen = new Map<string, number>()
+  const { routeFor } = compiledEntry(edge)
+  const picks = new Map<string, number>()
   for (let n = 0; n < 10_000; n++) {
     const target = routeFor('/').backend({} as never, 0) as { name: string }
-    chosen.set(target.name, (chosen.get(target.name) ?? 0) + 1)
+    picks.set(target.name, (picks.get(target.name) ?? 0) + 1)
   }
   for (let n = 0; n < 50; n++) await ask()
 
-  const [a = 0, b = 0, c = 0] = [...chosen.values()]
-  assert.equal(chosen.size, 3)
+  const [a = 0, b = 0, c = 0] = [...picks.values()]
+  assert.equal(picks.size, 3)
   assert.ok(Math.abs(a / 10_000 - 10_000 / 12_600) < 0.02)
   assert.ok(Math.abs(b / 10_000 - 2_500 / 12_600) < 0.02)
   assert.ok(Math.abs(c / 10_000 - 100 / 12_600) < 0.02)
@@ -178,7 +181,7 @@ test('weights are kept within two percent over 10,000 requests, and 0 gets nothi
 })
 
 /** What the edge compiled for the host of the test. */
-function edgeEntry(edge: HttpsEdgeWorld['edge']) {
+function compiledEntry(edge: HttpsEdgeWorld['edge']) {
   const table = edge.follower as unknown as {
     http(
       scheme: 'https',
@@ -189,16 +192,16 @@ function edgeEntry(edge: HttpsEdgeWorld['edge']) {
 }
 
 test('what has nobody online is passed over, and gets its part again when it returns', async (t) => {
-  const { config, routeId, tunnels, ask } = await startWorld(t)
-  const offline = config.create(TunnelGroupBackend, { labels: { name: 'late' } })
+  const { config, routeId, tunnels, ask } = await startHarness(t)
+  const offlineGroup = config.create(TunnelGroupBackend, { labels: { name: 'late' } })
   const fixed = config.create(HttpResponseBackend, { body: 'fixed' })
-  const weighted = config.create(WeightedBackend, { backends: { [offline]: 9, [fixed]: 1 } })
+  const weighted = config.create(WeightedBackend, { backends: { [offlineGroup]: 9, [fixed]: 1 } })
   config.update(routeId, { backend: { backend_id: weighted } })
   await config.applied()
 
   const before: string[] = []
   for (let n = 0; n < 10; n++) before.push((await ask()).text)
-  tunnels.tunnels.push(localTunnel(await answering('late')(t), { labels: { name: 'late' } }))
+  tunnels.tunnels.push(localTunnel(await startResponder('late')(t), { labels: { name: 'late' } }))
   const after: string[] = []
   for (let n = 0; n < 10; n++) after.push((await ask()).text)
 
@@ -207,26 +210,26 @@ test('what has nobody online is passed over, and gets its part again when it ret
 })
 
 test('failover goes to the next while the first has nobody online or refuses, and back when it returns', async (t) => {
-  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const { config, routeId, tunnels, ask } = await startHarness(t)
   const closed = await closedPort()
-  const nobody = config.create(TunnelGroupBackend, { labels: { name: 'first' } })
+  const emptyGroup = config.create(TunnelGroupBackend, { labels: { name: 'first' } })
   const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
   const last = config.create(HttpResponseBackend, { body: 'last' })
-  const failover = config.create(FailoverBackend, { backends: [nobody, refusing, last] })
+  const failover = config.create(FailoverBackend, { backends: [emptyGroup, refusing, last] })
   config.update(routeId, { backend: { backend_id: failover } })
   await config.applied()
 
-  const answers = [(await ask()).text, (await ask({ method: 'POST', body: 'never sent before' })).text]
+  const texts = [(await ask()).text, (await ask({ method: 'POST', body: 'never sent before' })).text]
   const server = createHttpServer((_request, response) => response.end('second')).listen(closed, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')
-  answers.push((await ask()).text)
-  tunnels.tunnels.push(localTunnel(await answering('first')(t), { labels: { name: 'first' } }))
-  answers.push((await ask()).text)
+  texts.push((await ask()).text)
+  tunnels.tunnels.push(localTunnel(await startResponder('first')(t), { labels: { name: 'first' } }))
+  texts.push((await ask()).text)
   tunnels.tunnels.pop()
-  answers.push((await ask()).text)
+  texts.push((await ask()).text)
 
-  assert.deepEqual(answers, ['last', 'last', 'second', 'first', 'second'])
+  assert.deepEqual(texts, ['last', 'last', 'second', 'first', 'second'])
 })
 
 test('a body that has begun goes whole to the next when an address cannot be dialled', async (t) => {
@@ -248,7 +251,7 @@ test('a body that has begun goes whole to the next when an address cannot be dia
 })
 
 test('an answer, however bad, is an answer: nothing fails over because of it', async (t) => {
-  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const { config, routeId, tunnels, ask } = await startHarness(t)
   const upstream = await startUpstream(t, (_request, response) => response.writeHead(500).end('broken'))
   tunnels.tunnels.push(localTunnel(upstream, { labels: { name: 'broken' } }))
   const broken = config.create(TunnelGroupBackend, { labels: { name: 'broken' } })
@@ -263,7 +266,7 @@ test('an answer, however bad, is an answer: nothing fails over because of it', a
 })
 
 test('a request that may have arrived is sent once more at most, and only when it may be repeated', async (t) => {
-  const { config, routeId, tunnels, ask } = await startWorld(t)
+  const { config, routeId, tunnels, ask } = await startHarness(t)
   const seen: string[] = []
   for (const name of ['a', 'b', 'c']) {
     const upstream = await startTcp(t, (socket) =>
@@ -284,8 +287,8 @@ test('a request that may have arrived is sent once more at most, and only when i
   const put = await ask({ method: 'PUT', body: 'with a body', headers: { 'x-id': 'put' } })
 
   assert.deepEqual([get.status, post.status, put.status], [502, 502, 502])
-  const times = (id: string) => seen.filter((one) => one === id).length
-  assert.deepEqual([times('get'), times('post'), times('put')], [2, 1, 1])
+  const countOf = (id: string) => seen.filter((seenId) => seenId === id).length
+  assert.deepEqual([countOf('get'), countOf('post'), countOf('put')], [2, 1, 1])
 })
 
 test('a static address can be spoken to with TLS, which must be genuine', async (t) => {
@@ -297,7 +300,7 @@ test('a static address can be spoken to with TLS, which must be genuine', async 
   ).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')
-  const { config, routeId, ask } = await startWorld(t)
+  const { config, routeId, ask } = await startHarness(t)
   const id = config.create(StaticBackend, {
     address: `localhost:${(server.address() as AddressInfo).port}`,
     tls: { enabled: true },
@@ -314,23 +317,23 @@ test('a static address can be spoken to with TLS, which must be genuine', async 
 test('a visitor that leaves while a static address is spoken to with TLS ends that connection alone', async (t) => {
   const accepted: Socket[] = []
   const port = await startTcp(t, (socket) => accepted.push(socket))
-  const { config, routeId, tlsPort, ca, edgeId } = await startWorld(t)
+  const { config, routeId, tlsPort, ca, edgeId } = await startHarness(t)
   const id = config.create(StaticBackend, { address: `127.0.0.1:${port}`, tls: { enabled: true } })
   const open = config.create(HttpResponseBackend, { body: 'open' })
   config.update(routeId, { backend: { backend_id: id } })
   const match = { match_type: 'exact_path', match: '/open' }
   config.create(HttpsRoute, { edge_id: edgeId, ...match, backend: { backend_id: open } })
   await config.applied()
-  const visitor = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca })
-  visitor.on('error', () => {})
-  visitor.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const client = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca })
+  client.on('error', () => {})
+  client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   await eventually(() => accepted.length === 1, 'the address is connected to')
   let closed = false
   accepted[0]!.resume().on('end', () => {
     closed = true
   })
 
-  visitor.destroy()
+  client.destroy()
 
   await eventually(() => closed, 'the connection to the address is over')
   assert.equal((await askSecurely(tlsPort, ca, { host: HOST, path: '/open' })).text, 'open')
@@ -339,8 +342,8 @@ test('a visitor that leaves while a static address is spoken to with TLS ends th
 test('a static address inside the network is not dialled unless the operator allows it', async (t) => {
   let connections = 0
   const upstream = await startTcp(t, () => connections++)
-  const world = await startHttpsEdge(t)
-  const { config, routeId, ask } = world
+  const harness = await startHttpsEdge(t)
+  const { config, routeId, ask } = harness
   for (const address of [`127.0.0.1:${upstream}`, `localhost:${upstream}`, `[::1]:${upstream}`]) {
     const id = config.create(StaticBackend, { address })
     config.update(routeId, { backend: { backend_id: id } })
@@ -352,7 +355,7 @@ test('a static address inside the network is not dialled unless the operator all
 })
 
 test('raw connections are shared out one by one, and go on to the next when an address cannot be dialled', async (t) => {
-  const { config, tunnels } = await startWorld(t)
+  const { config, tunnels } = await startHarness(t)
   const port = 21_000 + Math.floor(Math.random() * 8000)
   const upstream = await startTcp(t, (socket) => {
     socket.on('error', () => {})
@@ -360,10 +363,10 @@ test('raw connections are shared out one by one, and go on to the next when an a
   })
   const closed = await closedPort()
   const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
-  const answer = config.create(HttpResponseBackend, { body: 'not for raw connections' })
+  const fixed = config.create(HttpResponseBackend, { body: 'not for raw connections' })
   const good = config.create(StaticBackend, { address: `127.0.0.1:${upstream}` })
   const group = config.create(TunnelGroupBackend, { labels: { raw: 'yes' } })
-  const failover = config.create(FailoverBackend, { backends: [answer, refusing, good] })
+  const failover = config.create(FailoverBackend, { backends: [fixed, refusing, good] })
   const edgeId = config.create(TcpEdge, {
     hostports: [`localhost:${port}`],
     backend: { backend_id: failover },
@@ -392,7 +395,7 @@ test('raw connections are shared out one by one, and go on to the next when an a
 })
 
 test('backends that contain themselves or grow without end are left out, and nothing hangs', async (t) => {
-  const { config, routeId, ask } = await startWorld(t)
+  const { config, routeId, ask } = await startHarness(t)
   const one = config.create(FailoverBackend, { backends: [] })
   const two = config.create(FailoverBackend, { backends: [one] })
   config.update(one, { backends: [two] })
@@ -426,9 +429,9 @@ async function closedPort(): Promise<number> {
 
 /** Asks until the answer is good: a port is opened a moment after it was configured. */
 async function retry<T>(attempt: () => Promise<T>, good: (result: T) => boolean): Promise<T> {
-  const giveUp = Date.now() + 5000
+  const deadline = Date.now() + 5000
   for (;;) {
     const result = await attempt()
-    if (good(result) || Date.now() > giveUp) return result
+    if (good(result) || Date.now() > deadline) return result
   }
 }

@@ -2,18 +2,18 @@ import type { Target } from '../backend.ts'
 import type { Answer } from '../response.ts'
 
 /** A compiled backend: whom a request or connection goes to, and to whom when that one could not be reached. */
-export interface Choice {
+export interface Balancer {
   /** Whether somebody would answer right now. */
-  online(): boolean
+  isOnline(): boolean
   /** Whom the next request goes to; undefined when nobody is online. */
-  first(): Target | Answer | undefined
+  pick(): Target | Answer | undefined
   /** The best of those not tried yet; undefined when there is nobody else. */
-  next(tried: readonly Target[]): Target | Answer | undefined
+  pickNext(failedTargets: readonly Target[]): Target | Answer | undefined
 }
 
 /** A backend that is not there: what refers to it goes on without it. */
-export const nobody: Choice = {
-  online: () => false,
-  first: () => undefined,
-  next: () => undefined,
+export const emptyBackend: Balancer = {
+  isOnline: () => false,
+  pick: () => undefined,
+  pickNext: () => undefined,
 }

@@ -4,7 +4,7 @@ import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stre
 import { DialFailed } from '../backend.ts'
 
 /** How long an address may take to be connected to. */
-const CONNECT_TIMEOUT = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 
 /** A socket that is still being connected: tells a failed dial, after which nothing was lost, from a broken connection. */
 export class DialledStream implements ByteStream, StreamSink {
@@ -12,22 +12,22 @@ export class DialledStream implements ByteStream, StreamSink {
   /** Called when the other side is there. */
   onConnected: () => void = () => {}
   /** Called when it cannot be reached, before the sink is told. */
-  onFailed: () => void = () => {}
+  onDialFailed: () => void = () => {}
   readonly #inner: SocketStream
   #connected = false
 
   /** `event` is what the socket says when the other side is there; `transport` is below it or the same. */
   constructor(socket: Socket, transport: Socket, event: 'connect' | 'secureConnect') {
-    const late = setTimeout(
+    const timer = setTimeout(
       () => transport.destroy(new Error('The address could not be connected to in time.')),
-      CONNECT_TIMEOUT,
+      CONNECT_TIMEOUT_MS,
     )
     socket.once(event, () => {
-      clearTimeout(late)
+      clearTimeout(timer)
       this.#connected = true
       this.onConnected()
     })
-    socket.once('close', () => clearTimeout(late))
+    socket.once('close', () => clearTimeout(timer))
     if (transport !== socket) transport.on('error', (error) => socket.destroy(error))
     this.#inner = new SocketStream(socket)
     this.#inner.sink = this
@@ -66,7 +66,7 @@ export class DialledStream implements ByteStream, StreamSink {
       this.sink.onClose(error)
       return
     }
-    this.onFailed()
+    this.onDialFailed()
     this.sink.onClose(new DialFailed('The address was not reached.', { cause: error }))
   }
 }

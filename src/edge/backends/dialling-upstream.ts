@@ -10,17 +10,17 @@ import type { DialledStream } from './dialled-stream.ts'
  */
 export class DiallingUpstream implements Upstream, BodySource {
   readonly #inner: Upstream
-  #kept: ByteQueue | undefined = new ByteQueue()
-  #trailers: string | undefined
+  #pendingBody: ByteQueue | undefined = new ByteQueue()
+  #pendingTrailers: string | undefined
 
   constructor(exchange: Exchange, inner: Upstream, stream: DialledStream) {
     this.#inner = inner
     stream.onConnected = () => {
       this.sendTo(inner)
-      this.#kept = undefined
+      this.#pendingBody = undefined
       exchange.resumeBody()
     }
-    stream.onFailed = () => {
+    stream.onDialFailed = () => {
       exchange.bodySent = false
       exchange.held = this
     }
@@ -30,15 +30,15 @@ export class DiallingUpstream implements Upstream, BodySource {
     return this.#inner.reused
   }
 
-  body(piece: Buffer): boolean {
-    if (this.#kept === undefined) return this.#inner.body(piece)
-    this.#kept.push(piece)
+  body(chunk: Buffer): boolean {
+    if (this.#pendingBody === undefined) return this.#inner.body(chunk)
+    this.#pendingBody.push(chunk)
     return false
   }
 
   end(trailers: string): void {
-    if (this.#kept === undefined) this.#inner.end(trailers)
-    else this.#trailers = trailers
+    if (this.#pendingBody === undefined) this.#inner.end(trailers)
+    else this.#pendingTrailers = trailers
   }
 
   abort(): void {
@@ -50,7 +50,8 @@ export class DiallingUpstream implements Upstream, BodySource {
   }
 
   sendTo(upstream: Upstream): void {
-    if (this.#kept !== undefined && this.#kept.length > 0) upstream.body(this.#kept.bytes)
-    if (this.#trailers !== undefined) upstream.end(this.#trailers)
+    if (this.#pendingBody !== undefined && this.#pendingBody.length > 0)
+      upstream.body(this.#pendingBody.bytes)
+    if (this.#pendingTrailers !== undefined) upstream.end(this.#pendingTrailers)
   }
 }

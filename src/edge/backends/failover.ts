@@ -1,22 +1,22 @@
 import type { FailoverBackend } from '../../resources/index.ts'
-import type { Kept } from '../compile/snapshot.ts'
-import type { BackendBuild } from './context.ts'
+import type { OwnedRecord } from '../compile/snapshot.ts'
+import type { BackendBuilder } from './context.ts'
 
 /** The first that has somebody online; the next when that one cannot be connected to. A bad answer is an answer. */
-export const failover: BackendBuild<Kept<typeof FailoverBackend>> = ({ backends }, world) => {
-  const children = backends.map((id) => world.child(id))
+export const failover: BackendBuilder<OwnedRecord<typeof FailoverBackend>> = ({ backends }, context) => {
+  const children = backends.map((id) => context.child(id))
   return {
-    online: () => children.some((child) => child.online()),
-    first() {
+    isOnline: () => children.some((child) => child.isOnline()),
+    pick() {
       for (const child of children) {
-        const target = child.first()
+        const target = child.pick()
         if (target !== undefined) return target
       }
       return undefined
     },
-    next(tried) {
+    pickNext(failedTargets) {
       for (const child of children) {
-        const target = child.next(tried)
+        const target = child.pickNext(failedTargets)
         if (target !== undefined) return target
       }
       return undefined

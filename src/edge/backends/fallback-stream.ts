@@ -5,7 +5,7 @@ import type { Visitor } from '../tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'
 
 /** What is kept of a visitor whose target is being dialled before it is asked to stop. */
-const MAX_KEPT = 64 * 1024
+const MAX_BUFFERED_BYTES = 64 * 1024
 
 /**
  * A raw connection that goes on to the next target when one cannot be dialled. Until one is connected, what the visitor
@@ -13,38 +13,38 @@ const MAX_KEPT = 64 * 1024
  */
 export class FallbackStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
-  readonly #visitor: Visitor
-  readonly #next: (tried: readonly Target[]) => Target | undefined
-  readonly #tried: Target[] = []
-  #kept: ByteQueue | undefined = new ByteQueue()
+  readonly #client: Visitor
+  readonly #nextTarget: (failedTargets: readonly Target[]) => Target | undefined
+  readonly #failedTargets: Target[] = []
+  #buffer: ByteQueue | undefined = new ByteQueue()
   #ended = false
   #inner: ByteStream
 
   constructor(
-    visitor: Visitor,
+    client: Visitor,
     first: Target,
-    tried: readonly Target[],
-    next: (tried: readonly Target[]) => Target | undefined,
+    failedTargets: readonly Target[],
+    nextTarget: (failedTargets: readonly Target[]) => Target | undefined,
   ) {
-    this.#visitor = visitor
-    this.#next = next
-    this.#tried.push(...tried)
+    this.#client = client
+    this.#nextTarget = nextTarget
+    this.#failedTargets.push(...failedTargets)
     this.#inner = this.#open(first)
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#kept === undefined) return this.#inner.write(chunk)
-    this.#kept.push(chunk)
-    return this.#kept.length < MAX_KEPT
+    if (this.#buffer === undefined) return this.#inner.write(chunk)
+    this.#buffer.push(chunk)
+    return this.#buffer.length < MAX_BUFFERED_BYTES
   }
 
   end(): void {
     this.#ended = true
-    if (this.#kept === undefined) this.#inner.end()
+    if (this.#buffer === undefined) this.#inner.end()
   }
 
   reset(error?: Error): void {
-    this.#kept = undefined
+    this.#buffer = undefined
     this.#inner.reset(error)
   }
 
@@ -65,21 +65,22 @@ export class FallbackStream implements ByteStream, StreamSink {
   }
 
   onClose(error?: Error): void {
-    if (this.#kept === undefined || !(error instanceof DialFailed) || !this.#goOn()) this.sink.onClose(error)
+    if (this.#buffer === undefined || !(error instanceof DialFailed) || !this.#tryNextTarget())
+      this.sink.onClose(error)
   }
 
   #open(target: Target): ByteStream {
-    this.#tried.push(target)
-    const stream = target.open(this.#visitor)
+    this.#failedTargets.push(target)
+    const stream = target.open(this.#client)
     stream.sink = this
-    if (stream instanceof DialledStream) stream.onConnected = () => this.#connected()
+    if (stream instanceof DialledStream) stream.onConnected = () => this.#flushBuffer()
     return stream
   }
 
   /** Tries those that are left; false when nobody is. */
-  #goOn(): boolean {
+  #tryNextTarget(): boolean {
     for (;;) {
-      const target = this.#next(this.#tried)
+      const target = this.#nextTarget(this.#failedTargets)
       if (target === undefined) return false
       try {
         this.#inner = this.#open(target)
@@ -87,16 +88,16 @@ export class FallbackStream implements ByteStream, StreamSink {
         // Gone since it was chosen; it counts as tried.
         continue
       }
-      if (!(this.#inner instanceof DialledStream)) this.#connected()
+      if (!(this.#inner instanceof DialledStream)) this.#flushBuffer()
       return true
     }
   }
 
-  #connected(): void {
-    const kept = this.#kept?.take()
-    this.#kept = undefined
-    const room = kept === undefined || kept.length === 0 || this.#inner.write(kept)
+  #flushBuffer(): void {
+    const bytes = this.#buffer?.take()
+    this.#buffer = undefined
+    const writable = bytes === undefined || bytes.length === 0 || this.#inner.write(bytes)
     if (this.#ended) this.#inner.end()
-    else if (room) this.sink.onDrain()
+    else if (writable) this.sink.onDrain()
   }
 }

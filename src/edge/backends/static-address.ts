@@ -1,13 +1,13 @@
 import type { StaticBackend } from '../../resources/index.ts'
-import type { Kept } from '../compile/snapshot.ts'
-import type { BackendBuild } from './context.ts'
+import type { OwnedRecord } from '../compile/snapshot.ts'
+import type { BackendBuilder } from './context.ts'
 
 /** Passes traffic to a fixed address that the server itself can reach. */
-export const staticAddress: BackendBuild<Kept<typeof StaticBackend>> = (record, world) => {
-  const target = world.address(record)
+export const staticAddress: BackendBuilder<OwnedRecord<typeof StaticBackend>> = (record, context) => {
+  const target = context.staticTarget(record)
   return {
-    online: () => true,
-    first: () => target,
-    next: (tried) => (tried.includes(target) ? undefined : target),
+    isOnline: () => true,
+    pick: () => target,
+    pickNext: (failedTargets) => (failedTargets.includes(target) ? undefined : target),
   }
 }

@@ -17,7 +17,7 @@ export class StaticTarget implements Target {
   readonly #secure: boolean
   readonly #dial: Dial
   /** The connection opened last. */
-  #opened: DialledStream | undefined
+  #lastStream: DialledStream | undefined
 
   constructor(core: Core, dial: Dial, address: string, secure: boolean, via: Visitor['via']) {
     const colon = address.lastIndexOf(':')
@@ -35,17 +35,17 @@ export class StaticTarget implements Target {
     })
     this.pool = {
       connect: (exchange, target, fresh) => {
-        this.#opened = undefined
+        this.#lastStream = undefined
         const upstream = pool.connect(exchange, target, fresh)
-        if (this.#opened === undefined || !exchange.hasBody) return upstream
-        return new DiallingUpstream(exchange, upstream, this.#opened)
+        if (this.#lastStream === undefined || !exchange.hasBody) return upstream
+        return new DiallingUpstream(exchange, upstream, this.#lastStream)
       },
     }
   }
 
   open(): DialledStream {
-    this.#opened = this.#connect()
-    return this.#opened
+    this.#lastStream = this.#connect()
+    return this.#lastStream
   }
 
   #connect(): DialledStream {

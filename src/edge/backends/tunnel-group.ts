@@ -1,42 +1,42 @@
 import type { TunnelGroupBackend } from '../../resources/index.ts'
 import type { Target } from '../backend.ts'
-import type { Kept } from '../compile/snapshot.ts'
+import type { OwnedRecord } from '../compile/snapshot.ts'
 import type { Tunnel } from '../tunnels.ts'
-import type { BackendBuild } from './context.ts'
+import type { BackendBuilder } from './context.ts'
 
 /** How many tunnels of a group one request is offered to: if two cannot be reached, more will not help. */
-const MAX_TRIES = 2
+const MAX_ATTEMPTS = 2
 
 /** Takes turns among all tunnels online whose labels hold these. */
-export const tunnelGroup: BackendBuild<Kept<typeof TunnelGroupBackend>> = ({ labels }, world) => {
-  let seen: readonly Tunnel[] = []
+export const tunnelGroup: BackendBuilder<OwnedRecord<typeof TunnelGroupBackend>> = ({ labels }, context) => {
+  let knownTunnels: readonly Tunnel[] = []
   let targets: readonly Target[] = []
-  let turn = 0
+  let nextIndex = 0
 
   /** Those online, looked up anew only when somebody came or went. */
-  const online = (): readonly Target[] => {
-    const tunnels = world.labelled(labels)
-    if (tunnels !== seen) {
-      seen = tunnels
-      targets = tunnels.map((tunnel) => world.tunnel(tunnel))
+  const onlineTargets = (): readonly Target[] => {
+    const tunnels = context.tunnelsWithLabels(labels)
+    if (tunnels !== knownTunnels) {
+      knownTunnels = tunnels
+      targets = tunnels.map((tunnel) => context.tunnelTarget(tunnel))
     }
     return targets
   }
 
-  const first = (): Target | undefined => {
-    const members = online()
-    if (turn >= members.length) turn = 0
-    return members[turn++]
+  const pick = (): Target | undefined => {
+    const members = onlineTargets()
+    if (nextIndex >= members.length) nextIndex = 0
+    return members[nextIndex++]
   }
 
   return {
-    online: () => online().length > 0,
-    first,
-    next(tried) {
-      const members = online()
-      const own = tried.filter((target) => members.includes(target)).length
-      if (own === 0) return first()
-      return own < MAX_TRIES ? members.find((target) => !tried.includes(target)) : undefined
+    isOnline: () => onlineTargets().length > 0,
+    pick,
+    pickNext(failedTargets) {
+      const members = onlineTargets()
+      const attempts = failedTargets.filter((target) => members.includes(target)).length
+      if (attempts === 0) return pick()
+      return attempts < MAX_ATTEMPTS ? members.find((target) => !failedTargets.includes(target)) : undefined
     },
   }
 }

@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto'
 import { pemBlocks } from '../../base/pem-blocks.ts'
-import { Broken } from '../modules/context.ts'
+import { ModuleConfigError } from '../modules/context.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The certificates of these authorities; every one of them must be there and readable (P36). */
 export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]): string[] {
   return ids.flatMap((id) => {
     const authority = snapshot.authorities.get(id)
-    if (authority === undefined) throw new Broken(`the certificate authority ${id} is missing`)
+    if (authority === undefined) throw new ModuleConfigError(`the certificate authority ${id} is missing`)
     return readAuthorities(authority.ca_pem)
   })
 }
@@ -18,12 +18,12 @@ export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]
  */
 export function readAuthorities(pem: string): string[] {
   const blocks = pemBlocks(pem, 'CERTIFICATE')
-  if (blocks.length === 0) throw new Broken('a certificate authority holds no certificate')
+  if (blocks.length === 0) throw new ModuleConfigError('a certificate authority holds no certificate')
   for (const block of blocks) {
     try {
       new X509Certificate(block)
     } catch {
-      throw new Broken('a certificate authority cannot be read')
+      throw new ModuleConfigError('a certificate authority cannot be read')
     }
   }
   return blocks

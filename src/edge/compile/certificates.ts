@@ -1,21 +1,21 @@
 import type { Snapshot } from './snapshot.ts'
 
 /** What is wrong with the certificate an owner chose for this name, if one was chosen; undefined when nothing is. */
-export function certificateFault(
+export function findCertificateFault(
   name: string,
   snapshot: Snapshot,
-  uses: (id: string) => void,
+  dependOn: (id: string) => void,
 ): string | undefined {
-  for (const covering of coveringNames(name)) {
+  for (const candidate of coveringNames(name)) {
     // Also when nobody has reserved it: it may be reserved later.
-    uses(`domain ${covering}`)
-    const domain = snapshot.domainNamed(covering)
+    dependOn(`domain ${candidate}`)
+    const domain = snapshot.domainNamed(candidate)
     if (domain === undefined) continue
     const { certificate_id } = domain
     if (certificate_id === null) return undefined
-    uses(certificate_id)
+    dependOn(certificate_id)
     const certificate = snapshot.certificates.get(certificate_id)
-    if (certificate === undefined) return `the certificate ${certificate_id} of ${covering} is missing`
+    if (certificate === undefined) return `the certificate ${certificate_id} of ${candidate} is missing`
     return certificate.private_key_pem
       ? undefined
       : `the key of the certificate ${certificate_id} cannot be read`

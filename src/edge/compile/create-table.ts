@@ -5,18 +5,18 @@ import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
-import { Choices } from './backends.ts'
+import { CompiledBackends } from './backends.ts'
 import { EdgePorts } from './edge-ports.ts'
 import { EdgeTable } from './edge-table.ts'
 import { compileEndpoint } from './endpoint-options.ts'
-import { endpointTable } from './endpoint-table.ts'
-import { Endpoints } from './endpoints.ts'
-import { RuleSets } from './ip-policies.ts'
-import { PlaceStates } from './scoped-state.ts'
+import { createEndpointTable } from './endpoint-table.ts'
+import { CompiledEndpoints } from './endpoints.ts'
+import { CompiledIpPolicies } from './ip-policies.ts'
+import { ScopedState } from './scoped-state.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** What the table needs from the edge around it. */
-export interface WiringParts {
+export interface TableDependencies {
   readonly core: Core
   readonly tunnels: TunnelLookup
   readonly policies: TlsPolicies
@@ -27,29 +27,29 @@ export interface WiringParts {
 }
 
 /** Makes the table of all edges and endpoints, empty until it is told of the configuration. */
-export function createEdgeTable(parts: WiringParts): {
+export function createEdgeTable(parts: TableDependencies): {
   table: EdgeTable
   stop(): void
 } {
-  const { core, tunnels, policies, ports, logins, signingKeys, dial } = parts
+  const { core, tunnels, policies: tlsPolicies, ports, logins, signingKeys, dial } = parts
   const snapshot = new Snapshot()
-  const rules = new RuleSets(snapshot, core.log)
+  const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
-  const endpoints = new Endpoints(core, budgets, policies, (tunnel) =>
-    compileEndpoint(tunnel, { core, rules, logins, signingKeys }),
+  const endpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
+    compileEndpoint(tunnel, { core, ipPolicies, logins, signingKeys }),
   )
   const edgePorts = new EdgePorts(ports, core.log)
   const table = new EdgeTable(snapshot, {
     core,
     tunnels,
-    rules,
-    choices: new Choices(snapshot, { core, tunnels, budgets, dial }),
-    states: new PlaceStates(),
-    policies,
+    ipPolicies,
+    backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
+    scopedState: new ScopedState(),
+    tlsPolicies,
     logins,
     signingKeys,
-    agents: endpointTable(tunnels, endpoints),
-    onPorts: (wanted) => edgePorts.want(wanted),
+    endpoints: createEndpointTable(tunnels, endpoints),
+    onPortsChanged: (ports) => edgePorts.setDesired(ports),
   })
   return {
     table,

@@ -24,7 +24,7 @@ import { echo, HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/http
 import { RawClient, rawClient } from '../testing/raw-client.ts'
 import { localTunnel } from '../testing/tunnels.ts'
 
-const answering = (text: string) => (_request: unknown, response: { end(text: string): void }) =>
+const respondWith = (text: string) => (_request: unknown, response: { end(text: string): void }) =>
   response.end(text)
 
 /** Another edge on this name that answers with its name. */
@@ -45,13 +45,14 @@ test('plain HTTP to the host of an HTTPS edge is sent to https, path and method 
 })
 
 test('the most specific name answers, and at the same name an edge comes before an agent', async (t) => {
-  const world = await startHttpsEdge(t)
-  const { config, tunnels, tlsPort, ca, port } = world
-  for (const name of ['a.adit.localhost', '*.adit.localhost', '*.deep.adit.localhost']) fixedEdge(world, name)
+  const harness = await startHttpsEdge(t)
+  const { config, tunnels, tlsPort, ca, port } = harness
+  for (const name of ['a.adit.localhost', '*.adit.localhost', '*.deep.adit.localhost'])
+    fixedEdge(harness, name)
   const agent = async (name: string) =>
     tunnels.add(
       name,
-      localTunnel(await startUpstream(t, answering(`agent ${name}`)), {
+      localTunnel(await startUpstream(t, respondWith(`agent ${name}`)), {
         proto: 'https',
         hostport: `${name}:443`,
       }),
@@ -66,7 +67,7 @@ test('the most specific name answers, and at the same name an edge comes before 
   }
   await config.applied()
 
-  const answers = {
+  const expectedTexts = {
     'a.adit.localhost': 'a.adit.localhost',
     'A.Adit.localhost.': 'a.adit.localhost',
     'b.adit.localhost': '*.adit.localhost',
@@ -75,12 +76,12 @@ test('the most specific name answers, and at the same name an edge comes before 
     'z.deep.adit.localhost': '*.deep.adit.localhost',
     'z.own.adit.localhost': 'agent *.own.adit.localhost',
   }
-  for (const [host, wanted] of Object.entries(answers)) {
+  for (const [host, expected] of Object.entries(expectedTexts)) {
     const { text } = await askSecurely(tlsPort, ca, {
       host,
       servername: host.toLowerCase().replace(/\.$/, ''),
     })
-    assert.equal(text, wanted, host)
+    assert.equal(text, expected, host)
   }
   const plain = await askPlainly(port, { host: 'a.adit.localhost' })
   assert.equal(plain.status, 307)
@@ -117,8 +118,8 @@ test('TLS edges end TLS or pass it on, and tell certificates apart', async (t) =
     tls_termination: { terminate_at: 'edge', min_version: '1.3' },
   })
   await config.applied()
-  const connect = (more = {}) => {
-    const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: host, ca, ...more })
+  const connect = (options = {}) => {
+    const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: host, ca, ...options })
     t.after(() => socket.destroy())
     return new RawClient(socket).write('hello')
   }
@@ -131,20 +132,20 @@ test('TLS edges end TLS or pass it on, and tell certificates apart', async (t) =
     },
   })
   await config.applied()
-  const nobody = await connect().untilClosed()
+  const anonymous = await connect().untilClosed()
   await connect(client).untilText('hello')
-  const visitors = tunnel.visitors.length
+  const streams = tunnel.visitors.length
   config.update(edgeId, { mutual_tls: null, tls_termination: null })
   await config.applied()
   // Now the other end of TLS would be the upstream, which speaks none: it gets the hello as it is.
-  const passed = await connect().untilClosed()
+  const passedThrough = await connect().untilClosed()
 
-  assert.deepEqual([old.text, nobody.text, passed.text], ['', '', ''])
+  assert.deepEqual([old.text, anonymous.text, passedThrough.text], ['', '', ''])
   assert.deepEqual(
     tunnel.visitors.map(({ via, passthroughTls }) => `${via} ${passthroughTls}`),
     ['tls-edge false', 'tls-edge false', 'tls-edge true'],
   )
-  assert.equal(visitors, 2)
+  assert.equal(streams, 2)
 })
 
 test('TCP edges open their port, keep addresses out before a byte is sent, and close it again', async (t) => {
@@ -161,29 +162,29 @@ test('TCP edges open their port, keep addresses out before a byte is sent, and c
   await config.applied()
   await assert.rejects(() => edge.ports.acquire(port), /taken/)
   const connect = () => rawClient(t, port).untilClosed()
-  const counted = () => [...edge.places.counts()].find(({ edgeId: id }) => id === edgeId)?.counters
+  const readCounters = () => [...edge.places.counts()].find(({ edgeId: id }) => id === edgeId)?.counters
 
-  await eventually(() => counted() !== undefined, 'the edge is compiled')
+  await eventually(() => readCounters() !== undefined, 'the edge is compiled')
   await connect()
-  const admitted = counted()?.connections
+  const admitted = readCounters()?.connections
   config.update(rule, { cidr: '10.0.0.0/8' })
   await config.applied()
   await connect()
-  const denied = counted()
+  const denied = readCounters()
   config.remove(edgeId)
   await config.applied()
-  const gone = await connect()
+  const afterRemoval = await connect()
 
   assert.equal(admitted, 1)
   assert.deepEqual([denied?.connections, denied?.refusals], [1, 1])
-  assert.match(String(gone.error), /ECONNREFUSED/)
+  assert.match(String(afterRemoval.error), /ECONNREFUSED/)
   assert.equal(await edge.ports.acquire(port), port)
 })
 
 test('the account’s own restriction holds for all its edges and endpoints, and for nobody else', async (t) => {
-  const world = await startHttpsEdge(t)
-  const { edge, config, tunnels, tlsPort, ca, port, ask } = world
-  const upstream = await startUpstream(t, answering('agent'))
+  const harness = await startHttpsEdge(t)
+  const { edge, config, tunnels, tlsPort, ca, port, ask } = harness
+  const upstream = await startUpstream(t, respondWith('agent'))
   tunnels.add('agent.adit.localhost', localTunnel(upstream))
   const others = new TestConfiguration(edge, 'ac_other')
   fixedEdge({ config: others }, 'other.adit.localhost')
@@ -191,22 +192,22 @@ test('the account’s own restriction holds for all its edges and endpoints, and
   config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '10.0.0.0/8', action: 'allow' })
   const restriction = config.create(IpRestriction, { type: 'endpoints', ip_policy_ids: [policy] })
   const api = config.create(IpRestriction, { type: 'api', ip_policy_ids: [policy], enforced: true })
-  const see = async () => {
+  const readStatuses = async () => {
     await config.applied()
     const agent = await askPlainly(port, { host: 'agent.adit.localhost' })
     const other = await askSecurely(tlsPort, ca, { host: 'other.adit.localhost' })
     return [(await ask()).status, agent.status, other.status]
   }
 
-  const announced = await see()
+  const announced = await readStatuses()
   config.update(restriction, { enforced: true })
-  const enforced = await see()
+  const enforced = await readStatuses()
   config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '127.0.0.1/32', action: 'allow' })
-  const widened = await see()
+  const widened = await readStatuses()
   config.remove(policy)
-  const broken = await see()
+  const broken = await readStatuses()
   config.remove(restriction)
-  const removed = await see()
+  const removed = await readStatuses()
 
   assert.ok(api)
   assert.deepEqual(announced, [200, 200, 200])
@@ -280,25 +281,25 @@ test('what is under way finishes as it began, whatever is changed', async (t) =>
 /** Material that is not what it should be, on which nobody may get in (P36). */
 const broken: Record<
   string,
-  (world: HttpsEdgeWorld) => { place: string; settings: Record<string, unknown> } | undefined
+  (harness: HttpsEdgeWorld) => { scopeId: string; settings: Record<string, unknown> } | undefined
 > = {
   'an IP policy that is missing': ({ routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { ip_restriction: { enabled: true, ip_policy_ids: ['ipp_gone'] } },
   }),
   'an IP policy without rules': ({ config, routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { ip_restriction: { enabled: true, ip_policy_ids: [config.create(IpPolicy, {})] } },
   }),
   'no IP policy at all': ({ routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { ip_restriction: { enabled: true, ip_policy_ids: [] } },
   }),
   'an allowing policy beside a missing one': ({ config, routeId }) => {
     const policy = config.create(IpPolicy, {})
     config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '0.0.0.0/0', action: 'allow' })
     return {
-      place: routeId,
+      scopeId: routeId,
       settings: { ip_restriction: { enabled: true, ip_policy_ids: [policy, 'ipp_gone'] } },
     }
   },
@@ -310,24 +311,24 @@ const broken: Record<
       cidr: '010.1.2/8',
       action: 'deny',
     })
-    return { place: routeId, settings: { ip_restriction: { enabled: true, ip_policy_ids: [policy] } } }
+    return { scopeId: routeId, settings: { ip_restriction: { enabled: true, ip_policy_ids: [policy] } } }
   },
   'a certificate authority that is missing': ({ edgeId }) => ({
-    place: edgeId,
+    scopeId: edgeId,
     settings: { mutual_tls: { enabled: true, certificate_authority_ids: ['ca_gone'] } },
   }),
   'no certificate authority at all': ({ edgeId }) => ({
-    place: edgeId,
+    scopeId: edgeId,
     settings: { mutual_tls: { enabled: true, certificate_authority_ids: [] } },
   }),
   'a certificate authority that cannot be read': ({ config, edgeId }) => {
     const pem = '-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n'
     const id = config.create(CertificateAuthority, { ca_pem: pem })
-    return { place: edgeId, settings: { mutual_tls: { enabled: true, certificate_authority_ids: [id] } } }
+    return { scopeId: edgeId, settings: { mutual_tls: { enabled: true, certificate_authority_ids: [id] } } }
   },
   'a certificate authority that is empty': ({ config, edgeId }) => {
     const id = config.create(CertificateAuthority, { ca_pem: '' })
-    return { place: edgeId, settings: { mutual_tls: { enabled: true, certificate_authority_ids: [id] } } }
+    return { scopeId: edgeId, settings: { mutual_tls: { enabled: true, certificate_authority_ids: [id] } } }
   },
   'a chosen certificate that is missing': ({ config, edgeId }) => {
     config.create(ReservedDomain, { domain: HOST }, 'rd_1')
@@ -335,7 +336,7 @@ const broken: Record<
       ...config.record('rd_1'),
       certificate_id: 'cert_gone',
     })
-    return { place: edgeId, settings: {} }
+    return { scopeId: edgeId, settings: {} }
   },
   'a chosen certificate whose key cannot be unsealed': ({ config, edgeId }) => {
     config.write(TlsCertificate as unknown as Resource, 'cert_1', {
@@ -347,50 +348,50 @@ const broken: Record<
       ...config.record('rd_1'),
       certificate_id: 'cert_1',
     })
-    return { place: edgeId, settings: {} }
+    return { scopeId: edgeId, settings: {} }
   },
   'a webhook secret that cannot be unsealed': ({ routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { webhook_verification: { enabled: true, provider: 'github', secret: null } },
   }),
   'a webhook provider that cannot be checked': ({ routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { webhook_verification: { enabled: true, provider: 'vmware', secret: 'x' } },
   }),
   'a pattern that could take for ever': ({ routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { user_agent_filter: { enabled: true, allow: [], deny: ['(a)\\1'] } },
   }),
   'a header that would change the framing': ({ routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { request_headers: { enabled: true, add: { 'transfer-encoding': 'chunked' }, remove: [] } },
   }),
   'settings that make no sense': ({ routeId }) => ({
-    place: routeId,
+    scopeId: routeId,
     settings: { ip_restriction: { enabled: true } },
   }),
 }
 
-for (const [what, arrange] of Object.entries(broken)) {
-  test(`${what} lets nobody in, and nobody else out`, async (t) => {
-    const world = await startHttpsEdge(t)
-    const { edge, config, ask, tunnel, tlsPort, ca } = world
-    fixedEdge(world, 'fine.adit.localhost')
+for (const [name, arrange] of Object.entries(broken)) {
+  test(`${name} lets nobody in, and nobody else out`, async (t) => {
+    const harness = await startHttpsEdge(t)
+    const { edge, config, ask, tunnel, tlsPort, ca } = harness
+    fixedEdge(harness, 'fine.adit.localhost')
     await config.applied()
     assert.equal((await ask()).status, 200)
-    const visitors = tunnel.visitors.length
+    const streams = tunnel.visitors.length
     const kind = (id: string) => (id.startsWith('edghtsrt') ? HttpsRoute : HttpsEdge) as unknown as Resource
 
-    const { place, settings } = arrange(world)!
-    config.write(kind(place), place, { ...config.record(place), ...settings })
+    const { scopeId, settings } = arrange(harness)!
+    config.write(kind(scopeId), scopeId, { ...config.record(scopeId), ...settings })
     await config.applied()
     const denied = await ask({ method: 'POST', body: '{}', headers: { 'user-agent': 'aa' } })
     const fine = await askSecurely(tlsPort, ca, { host: 'fine.adit.localhost' })
 
     assert.ok([403, 503].includes(denied.status), `${denied.status}`)
-    assert.equal(tunnel.visitors.length, visitors, 'the upstream is not reached')
+    assert.equal(tunnel.visitors.length, streams, 'the upstream is not reached')
     assert.equal(fine.text, 'fine.adit.localhost')
-    if (denied.status === 503) assert.ok([...edge.places.broken()].some(({ placeId }) => placeId === place))
+    if (denied.status === 503) assert.ok([...edge.places.broken()].some(({ placeId }) => placeId === scopeId))
   })
 }
 

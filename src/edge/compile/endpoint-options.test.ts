@@ -20,15 +20,15 @@ async function startEndpoint(t: TestContext, options: Partial<EndpointOptions>) 
   const { ca, lookup } = await testCertificates('adit.localhost')
   const { port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup })
   return {
-    ask: (question: Partial<Question> = {}) => askPlainly(port, { host: HOST, ...question }),
-    askSecurely: (question: Partial<Question> = {}) => askSecurely(tlsPort, ca, { host: HOST, ...question }),
+    ask: (request: Partial<Question> = {}) => askPlainly(port, { host: HOST, ...request }),
+    askSecurely: (request: Partial<Question> = {}) => askSecurely(tlsPort, ca, { host: HOST, ...request }),
   }
 }
 
-const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+const basicHeader = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
 /** What the upstream got. */
-const fieldsOf = ({ text }: Reply) => (JSON.parse(text) as { headers: Record<string, string> }).headers
+const upstreamHeaders = ({ text }: Reply) => (JSON.parse(text) as { headers: Record<string, string> }).headers
 
 test('basic_auth asks for a name and password, and takes nothing else', async (t) => {
   const { ask } = await startEndpoint(t, {
@@ -38,7 +38,7 @@ test('basic_auth asks for a name and password, and takes nothing else', async (t
     ],
   })
 
-  const unasked = await ask()
+  const anonymous = await ask()
   const statuses: Record<string, number> = {}
   for (const text of [
     'ann:pässword:1',
@@ -50,16 +50,18 @@ test('basic_auth asks for a name and password, and takes nothing else', async (t
     '',
     'ANN:pässword:1',
   ]) {
-    statuses[text] = (await ask({ headers: basic(text) })).status
+    statuses[text] = (await ask({ headers: basicHeader(text) })).status
   }
   const twice = await ask({
-    headers: { authorization: [basic('ann:x').authorization, basic('bob:other-password').authorization] },
+    headers: {
+      authorization: [basicHeader('ann:x').authorization, basicHeader('bob:other-password').authorization],
+    },
   })
   const bearer = await ask({ headers: { authorization: 'Bearer bob:other-password' } })
 
-  assert.equal(unasked.status, 401)
-  assert.match(String(unasked.headers['www-authenticate']), /^Basic realm="/)
-  assert.match(unasked.text, /401 Unauthorized/)
+  assert.equal(anonymous.status, 401)
+  assert.match(String(anonymous.headers['www-authenticate']), /^Basic realm="/)
+  assert.match(anonymous.text, /401 Unauthorized/)
   assert.deepEqual(statuses, {
     'ann:pässword:1': 200,
     'bob:other-password': 200,
@@ -123,7 +125,7 @@ test('headers, compression, filters and verification of an endpoint act as on ed
   const closed = await breaker.ask()
 
   assert.deepEqual(
-    [fieldsOf(reply)['x-a'], fieldsOf(reply).host, fieldsOf(reply)['x-mine']],
+    [upstreamHeaders(reply)['x-a'], upstreamHeaders(reply).host, upstreamHeaders(reply)['x-mine']],
     ['one, two', 'inside.test', undefined],
   )
   assert.deepEqual(reply.headers['set-cookie'], ['a=1', 'b=2'])
@@ -139,12 +141,15 @@ test('mutual TLS of an endpoint tells the upstream who the client is', async (t)
   const client = await authority.issue('me', { dns: ['me.test'] })
   const { askSecurely: ask } = await startEndpoint(t, { mutualTls: { caPem: authority.ca } })
 
-  const nobody = await ask()
-  const known = await ask({ tls: client, headers: { 'adit-mtls-subject-cn': 'forged' } })
+  const anonymous = await ask()
+  const identified = await ask({ tls: client, headers: { 'adit-mtls-subject-cn': 'forged' } })
 
-  assert.equal(nobody.status, 0)
+  assert.equal(anonymous.status, 0)
   assert.deepEqual(
-    [fieldsOf(known)['adit-mtls-subject-cn'], fieldsOf(known)['adit-mtls-subject-alt-name-dns']],
+    [
+      upstreamHeaders(identified)['adit-mtls-subject-cn'],
+      upstreamHeaders(identified)['adit-mtls-subject-alt-name-dns'],
+    ],
     ['me', 'me.test'],
   )
 })
@@ -166,7 +171,7 @@ test('an option that cannot be obeyed lets nobody in', async (t) => {
 
   for (const option of options) {
     const { ask } = await startEndpoint(t, option)
-    const reply = await ask({ headers: basic('ann:x') })
+    const reply = await ask({ headers: basicHeader('ann:x') })
     assert.deepEqual(
       [reply.status, reply.headers['adit-error-code']],
       [503, 'ERR_ADIT_3212'],
@@ -190,8 +195,8 @@ test('address rules keep visitors from raw endpoints before a byte is passed on'
     localTunnel(upstream, { proto: 'tcp', options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } } }),
   )
 
-  const welcome = await rawClient(t, open).untilClosed()
+  const admitted = await rawClient(t, open).untilClosed()
   const denied = await rawClient(t, closed).untilClosed()
 
-  assert.deepEqual([welcome.text, denied.text, connections], ['hello', '', 1])
+  assert.deepEqual([admitted.text, denied.text, connections], ['hello', '', 1])
 })

@@ -1,9 +1,9 @@
 import type { Table } from '../table.ts'
 import type { TunnelLookup } from '../tunnels.ts'
-import type { Endpoints } from './endpoints.ts'
+import type { CompiledEndpoints } from './endpoints.ts'
 
 /** The table of agents' own endpoints: whoever is online under a name or port right now. */
-export function endpointTable(tunnels: TunnelLookup, endpoints: Endpoints): Table {
+export function createEndpointTable(tunnels: TunnelLookup, endpoints: CompiledEndpoints): Table {
   return {
     http(scheme, host) {
       const tunnel = tunnels.find(scheme, host)

@@ -8,11 +8,11 @@ import type { EndpointModules } from './endpoint-options.ts'
 import { denyAll } from './module.ts'
 
 /** Compiles the endpoints of agents, each once, for as long as its tunnel is online. */
-export class Endpoints {
+export class CompiledEndpoints {
   readonly #core: Core
   readonly #budgets: IdleBudgets
   readonly #policies: TlsPolicies
-  readonly #modulesOf: (tunnel: Tunnel) => EndpointModules
+  readonly #compileModules: (tunnel: Tunnel) => EndpointModules
   readonly #http = new WeakMap<Tunnel, HttpEntry>()
   readonly #raw = new WeakMap<Tunnel, RawEntry>()
   readonly #redirects = new WeakMap<Tunnel, HttpEntry>()
@@ -21,18 +21,18 @@ export class Endpoints {
     core: Core,
     budgets: IdleBudgets,
     policies: TlsPolicies,
-    modulesOf: (tunnel: Tunnel) => EndpointModules,
+    compileModules: (tunnel: Tunnel) => EndpointModules,
   ) {
     this.#core = core
     this.#budgets = budgets
     this.#policies = policies
-    this.#modulesOf = modulesOf
+    this.#compileModules = compileModules
   }
 
   /** The endpoint of an http or https tunnel. */
   http(tunnel: Tunnel): HttpEntry {
-    const known = this.#http.get(tunnel)
-    if (known !== undefined) return known
+    const existing = this.#http.get(tunnel)
+    if (existing !== undefined) return existing
     const entry = this.#compileHttp(tunnel)
     this.#http.set(tunnel, entry)
     return entry
@@ -40,8 +40,8 @@ export class Endpoints {
 
   /** What plain HTTP gets where only https is served. */
   redirect(tunnel: Tunnel): HttpEntry {
-    const known = this.#redirects.get(tunnel)
-    if (known !== undefined) return known
+    const existing = this.#redirects.get(tunnel)
+    if (existing !== undefined) return existing
     const entry = { ...this.http(tunnel), policy: undefined, redirectToHttps: true }
     this.#redirects.set(tunnel, entry)
     return entry
@@ -49,8 +49,8 @@ export class Endpoints {
 
   /** The endpoint of a tcp or tls tunnel. */
   raw(tunnel: Tunnel): RawEntry {
-    const known = this.#raw.get(tunnel)
-    if (known !== undefined) return known
+    const existing = this.#raw.get(tunnel)
+    if (existing !== undefined) return existing
     const entry = this.#compileRaw(tunnel)
     this.#raw.set(tunnel, entry)
     return entry
@@ -60,13 +60,13 @@ export class Endpoints {
     const { id, accountId } = tunnel
     const proto = tunnel.proto === 'https' ? 'https' : 'http'
     const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(tunnel.sessionId), 'endpoint', proto)
-    const { admission, steps, around, tls } = this.#modulesOf(tunnel)
+    const { admission, steps, wrapBackend, tls } = this.#compileModules(tunnel)
     const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
     const route: Route = {
       id,
       admission,
       steps,
-      backend: around === undefined ? backend : around(backend),
+      backend: wrapBackend === undefined ? backend : wrapBackend(backend),
       counters: newCounters(),
     }
     return {
@@ -84,7 +84,7 @@ export class Endpoints {
     const { id, accountId, options, sessionId } = tunnel
     const terminated = tunnel.proto === 'tls' && options.tlsTermination !== undefined
     const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(sessionId), 'endpoint', 'http')
-    const { admission, tls } = this.#modulesOf(tunnel)
+    const { admission, tls } = this.#compileModules(tunnel)
     return {
       kind: 'raw',
       id,

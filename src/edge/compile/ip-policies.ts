@@ -2,7 +2,7 @@ import { type Admits, compileRules } from '../../base/ip-rules.ts'
 import type { Logger } from '../../base/log.ts'
 import { refusal } from '../errors.ts'
 import type { ConnectionStep } from '../module.ts'
-import { Broken } from '../modules/context.ts'
+import { ModuleConfigError } from '../modules/context.ts'
 import { rulesKey, type Snapshot } from './snapshot.ts'
 
 /** The rules of some policies, compiled; replaced in place when one of them changes. */
@@ -11,16 +11,16 @@ interface RuleSet {
   admits: Admits
 }
 
-const nobody: Admits = () => false
+const admitNone: Admits = () => false
 
 /**
  * The rules of IP policies, compiled once for all who name the same policies, and what they mean for whole accounts.
  * Whoever was given a set need not be made anew when a rule changes: the set changes under it.
  */
-export class RuleSets {
+export class CompiledIpPolicies {
   readonly #snapshot: Snapshot
   readonly #log: Logger
-  readonly #sets = new Map<string, RuleSet>()
+  readonly #ruleSets = new Map<string, RuleSet>()
   readonly #restrictions = new Map<string, Admits>()
 
   constructor(snapshot: Snapshot, log: Logger) {
@@ -29,31 +29,32 @@ export class RuleSets {
   }
 
   /** Whom these policies admit together, now and later. A missing one may have held a deny, so it is an error (P36). */
-  admits(policyIds: readonly string[]): Admits {
+  compile(policyIds: readonly string[]): Admits {
     const missing = policyIds.find((id) => !this.#snapshot.policies.has(id))
-    if (missing !== undefined) throw new Broken(`the IP policy ${missing} is missing`)
+    if (missing !== undefined) throw new ModuleConfigError(`the IP policy ${missing} is missing`)
     const key = policyIds.join(' ')
-    let set = this.#sets.get(key)
-    if (set === undefined) {
-      set = { policyIds: [...policyIds], admits: this.#compile(policyIds) }
-      this.#sets.set(key, set)
+    let cached = this.#ruleSets.get(key)
+    if (cached === undefined) {
+      cached = { policyIds: [...policyIds], admits: this.#compileRules(policyIds) }
+      this.#ruleSets.set(key, cached)
     }
-    const kept = set
-    return (address) => kept.admits(address)
+    const ruleSet = cached
+    return (address) => ruleSet.admits(address)
   }
 
   /** Something changed under these ids: brings sets and restrictions in step with it. */
-  changed(ids: ReadonlySet<string>): void {
-    for (const [key, set] of this.#sets) {
-      const touched = set.policyIds.filter((id) => ids.has(id) || ids.has(rulesKey(id)))
-      if (touched.length === 0) continue
-      if (touched.every((id) => this.#snapshot.policies.has(id))) set.admits = this.#compile(set.policyIds)
+  refresh(ids: ReadonlySet<string>): void {
+    for (const [key, ruleSet] of this.#ruleSets) {
+      const affected = ruleSet.policyIds.filter((id) => ids.has(id) || ids.has(rulesKey(id)))
+      if (affected.length === 0) continue
+      if (affected.every((id) => this.#snapshot.policies.has(id)))
+        ruleSet.admits = this.#compileRules(ruleSet.policyIds)
       else {
-        set.admits = nobody
-        this.#sets.delete(key)
+        ruleSet.admits = admitNone
+        this.#ruleSets.delete(key)
       }
     }
-    for (const accountId of this.#accountsTouched(ids)) this.#restrict(accountId)
+    for (const accountId of this.#affectedAccounts(ids)) this.#updateRestriction(accountId)
   }
 
   /** Holds visitors to the account's own restriction of its endpoints, as it is when they come. */
@@ -67,7 +68,7 @@ export class RuleSets {
   }
 
   /** A policy whose rules cannot be read admits nobody, also not whom its other rules would. */
-  #compile(policyIds: readonly string[]): Admits {
+  #compileRules(policyIds: readonly string[]): Admits {
     try {
       return compileRules(policyIds.flatMap((id) => this.#snapshot.rulesOf(id)))
     } catch (error) {
@@ -75,11 +76,11 @@ export class RuleSets {
         { err: error, ids: policyIds },
         'the rules of an IP policy cannot be read and admit nobody',
       )
-      return nobody
+      return admitNone
     }
   }
 
-  #accountsTouched(ids: ReadonlySet<string>): Set<string> {
+  #affectedAccounts(ids: ReadonlySet<string>): Set<string> {
     const accounts = new Set<string>()
     for (const id of ids) if (this.#restrictions.has(id)) accounts.add(id)
     for (const { id, accountId, ip_policy_ids } of this.#snapshot.restrictions.values()) {
@@ -89,7 +90,7 @@ export class RuleSets {
     return accounts
   }
 
-  #restrict(accountId: string): void {
+  #updateRestriction(accountId: string): void {
     const restriction = this.#snapshot
       .restrictionsOf(accountId)
       .find(({ type, enforced }) => type === 'endpoints' && enforced)
@@ -98,10 +99,10 @@ export class RuleSets {
       return
     }
     try {
-      this.#restrictions.set(accountId, this.admits(restriction.ip_policy_ids))
+      this.#restrictions.set(accountId, this.compile(restriction.ip_policy_ids))
     } catch (error) {
       this.#log.warn({ err: error, id: restriction.id }, 'an IP restriction is broken and admits nobody')
-      this.#restrictions.set(accountId, nobody)
+      this.#restrictions.set(accountId, admitNone)
     }
   }
 }

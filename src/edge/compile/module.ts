@@ -1,17 +1,17 @@
 import { refusal } from '../errors.ts'
 import type { ConnectionStep } from '../module.ts'
-import { Broken, type World } from '../modules/context.ts'
+import { ModuleConfigError, type ModuleContext } from '../modules/context.ts'
 import { type ModuleName, modules } from '../modules/index.ts'
 
-type Build<N extends ModuleName> = (typeof modules)[N]['build']
+type ModuleBuilder<N extends ModuleName> = (typeof modules)[N]['build']
 
 /** A module that cannot be built, so that whatever it stands on denies everything (P36). */
-export class BrokenModule extends Error {
-  override name = 'BrokenModule'
+export class ModuleBuildError extends Error {
+  override name = 'ModuleBuildError'
   readonly module: string
 
   constructor(module: string, cause: unknown) {
-    super(cause instanceof Broken ? cause.message : 'its settings cannot be read', { cause })
+    super(cause instanceof ModuleConfigError ? cause.message : 'its settings cannot be read', { cause })
     this.module = module
   }
 }
@@ -19,13 +19,13 @@ export class BrokenModule extends Error {
 /** Builds a module, or says which one is broken. */
 export function buildModule<N extends ModuleName>(
   name: N,
-  settings: Parameters<Build<N>>[0],
-  world: World,
-): ReturnType<Build<N>> {
+  settings: Parameters<ModuleBuilder<N>>[0],
+  context: ModuleContext,
+): ReturnType<ModuleBuilder<N>> {
   try {
-    return (modules[name].build as (...given: unknown[]) => ReturnType<Build<N>>)(settings, world)
+    return (modules[name].build as (...args: unknown[]) => ReturnType<ModuleBuilder<N>>)(settings, context)
   } catch (error) {
-    throw new BrokenModule(name, error)
+    throw new ModuleBuildError(name, error)
   }
 }
 

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../errors.ts'
 import { newCounters, type Route } from '../table.ts'
-import { compilePaths, type PathRule } from './path-router.ts'
+import { createPathRouter, type PathRule } from './path-router.ts'
 
-function routeNamed(id: string): Route {
+function createRoute(id: string): Route {
   return { id, admission: undefined, steps: undefined, backend: () => undefined, counters: newCounters() }
 }
 
-function rule(text: string): PathRule {
+function parseRule(text: string): PathRule {
   const [type, match = ''] = text.split(' ')
-  return { matchType: type === 'exact' ? 'exact_path' : 'path_prefix', match, route: routeNamed(text) }
+  return { matchType: type === 'exact' ? 'exact_path' : 'path_prefix', match, route: createRoute(text) }
 }
 
 /** The chosen route, or the name of the refusal. */
 function choose(rules: readonly string[], target: string): string {
   try {
-    return compilePaths(rules.map(rule), 'a.test')(target).id
+    return createPathRouter(rules.map(parseRule), 'a.test')(target).id
   } catch (error) {
     if (error instanceof Refusal) return error.name
     throw error
@@ -33,7 +33,7 @@ const RULES = [
 ]
 
 test('an exact path comes first, then the longest prefix, character by character', () => {
-  const chosen = {
+  const expectedRoutes = {
     '/': 'prefix /',
     '/other': 'prefix /',
     '/api': 'exact /api',
@@ -54,7 +54,9 @@ test('an exact path comes first, then the longest prefix, character by character
     '/a%3Fb': 'prefix /',
   }
 
-  for (const [target, wanted] of Object.entries(chosen)) assert.equal(choose(RULES, target), wanted, target)
+  for (const [target, expected] of Object.entries(expectedRoutes)) {
+    assert.equal(choose(RULES, target), expected, target)
+  }
 })
 
 test('a path that no route serves is refused', () => {
@@ -95,8 +97,10 @@ test('paths that can be read in two ways are refused where routes differ (P28)',
 
 test('a thousand routes cost about as much as ten', () => {
   const measure = (count: number): number => {
-    const rules = Array.from({ length: count }, (_, n) => rule(`prefix /area-${String(n).padStart(6, '0')}/`))
-    const routeFor = compilePaths([...rules, rule('prefix /')], 'a.test')
+    const rules = Array.from({ length: count }, (_, n) =>
+      parseRule(`prefix /area-${String(n).padStart(6, '0')}/`),
+    )
+    const routeFor = createPathRouter([...rules, parseRule('prefix /')], 'a.test')
     let best = Number.POSITIVE_INFINITY
     for (let round = 0; round < 5; round++) {
       const startedAt = performance.now()

@@ -9,32 +9,32 @@ export interface PathRule {
 }
 
 /** What upstreams are known to read differently: dot segments, doubled or encoded slashes, NUL, path parameters. */
-const AMBIGUOUS = /\/\/|\/\.\.?(?:\/|$)|%2f|%5c|%00|%2e|[\\;]/i
+const AMBIGUOUS_PATH = /\/\/|\/\.\.?(?:\/|$)|%2f|%5c|%00|%2e|[\\;]/i
 
 /**
  * Chooses the route of a path: an exact match first, then the longest prefix, character by character. A path that can be
  * read in more than one way is turned away where routes differ, since the upstream might read it as one of another
  * route (P28). Looking up costs a few map look-ups, however many routes there are.
  */
-export function compilePaths(rules: readonly PathRule[], host: string): (target: string) => Route {
-  const everything = rules.find(({ matchType, match }) => matchType === 'path_prefix' && match === '/')
+export function createPathRouter(rules: readonly PathRule[], host: string): (target: string) => Route {
+  const catchAll = rules.find(({ matchType, match }) => matchType === 'path_prefix' && match === '/')
   // With a single route for everything there is nothing to get around: paths pass as they are.
-  if (rules.length === 1 && everything !== undefined) return () => everything.route
+  if (rules.length === 1 && catchAll !== undefined) return () => catchAll.route
   const exact = new Map<string, Route>()
   const prefixes = new Map<string, Route>()
   for (const { matchType, match, route } of rules) {
-    if (matchType === 'exact_path') exact.set(normalPath(match), route)
-    else prefixes.set(normalPath(match), route)
+    if (matchType === 'exact_path') exact.set(normalizePath(match), route)
+    else prefixes.set(normalizePath(match), route)
   }
   const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))].sort((a, b) => b - a)
 
   return (target) => {
     const query = target.indexOf('?')
-    const written = target === '*' ? '/' : query === -1 ? target : target.slice(0, query)
-    if (AMBIGUOUS.test(written)) throw refusal('ambiguous_path')
-    const path = written.includes('%') ? normalPath(written) : written
-    const same = exact.get(path)
-    if (same !== undefined) return same
+    const rawPath = target === '*' ? '/' : query === -1 ? target : target.slice(0, query)
+    if (AMBIGUOUS_PATH.test(rawPath)) throw refusal('ambiguous_path')
+    const path = rawPath.includes('%') ? normalizePath(rawPath) : rawPath
+    const exactMatch = exact.get(path)
+    if (exactMatch !== undefined) return exactMatch
     for (const length of lengths) {
       if (length > path.length) continue
       const route = prefixes.get(length === path.length ? path : path.slice(0, length))
@@ -45,13 +45,15 @@ export function compilePaths(rules: readonly PathRule[], host: string): (target:
 }
 
 /** Reserved characters stay as they are written: encoded and plain they may mean different things. */
-const RESERVED = new Set(['%', '/', '?', '#', '\\', ';'])
+const RESERVED_CHARACTERS = new Set(['%', '/', '?', '#', '\\', ';'])
 
 /** A path in the form in which two spellings of the same are equal: what need not be encoded is not. */
-export function normalPath(path: string): string {
+export function normalizePath(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (encoded, digits: string) => {
     const code = Number.parseInt(digits, 16)
     const character = String.fromCharCode(code)
-    return code > 0x20 && code < 0x7f && !RESERVED.has(character) ? character : encoded.toUpperCase()
+    return code > 0x20 && code < 0x7f && !RESERVED_CHARACTERS.has(character)
+      ? character
+      : encoded.toUpperCase()
   })
 }

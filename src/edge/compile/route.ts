@@ -1,36 +1,36 @@
 import type { HttpsRoute } from '../../resources/index.ts'
 import type { HttpBackend } from '../backend.ts'
-import { httpBackend } from '../backends/index.ts'
+import { toHttpBackend } from '../backends/index.ts'
 import type { ConnectionStep, RequestStep } from '../module.ts'
-import type { World } from '../modules/context.ts'
+import type { ModuleContext } from '../modules/context.ts'
 import { requestOrder } from '../modules/index.ts'
 import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
 import { newCounters, type Route } from '../table.ts'
-import type { Making } from './context.ts'
+import type { CompileContext } from './context.ts'
 import { buildModule, denyAll } from './module.ts'
-import type { Kept } from './snapshot.ts'
+import type { OwnedRecord } from './snapshot.ts'
 
-type RouteRecord = Kept<typeof HttpsRoute>
+type OwnedRoute = OwnedRecord<typeof HttpsRoute>
 
 /** A route of an HTTPS edge with its modules in their order. One that cannot be built denies, and is reported. */
-export function compileRoute(record: RouteRecord, making: Making, mutualTls: boolean): Route {
+export function compileRoute(record: OwnedRoute, context: CompileContext, mutualTls: boolean): Route {
   const { id } = record
-  const world = making.world(id)
-  const counters = world.keep('counters', '', newCounters)
+  const moduleContext = context.moduleContext(id)
+  const counters = moduleContext.getOrCreate('counters', '', newCounters)
   try {
-    const steps = requestSteps(record, world)
+    const steps = buildRequestSteps(record, moduleContext)
     if (mutualTls) steps.unshift(clientIdentity)
     if (record.ip_restriction?.enabled) steps.unshift(noteAdmitted)
     return {
       id,
-      admission: admission(record, making, world),
+      admission: buildAdmission(record, context, moduleContext),
       steps: steps.length === 0 ? undefined : steps,
-      backend: backend(record, making, world),
+      backend: buildBackend(record, context, moduleContext),
       counters,
     }
   } catch (error) {
-    return deniedRoute(id, making.report(id, error), counters)
+    return deniedRoute(id, context.reportBroken(id, error), counters)
   }
 }
 
@@ -39,29 +39,33 @@ export function deniedRoute(id: string, module: string, counters = newCounters()
   return { id, admission: [denyAll(module)], steps: undefined, backend: () => undefined, counters }
 }
 
-function admission({ ip_restriction }: RouteRecord, making: Making, world: World): ConnectionStep[] {
-  const steps = [making.accountAdmission]
-  if (ip_restriction?.enabled) steps.push(buildModule('ip_restriction', ip_restriction, world))
+function buildAdmission(
+  { ip_restriction }: OwnedRoute,
+  context: CompileContext,
+  moduleContext: ModuleContext,
+): ConnectionStep[] {
+  const steps = [context.accountAdmission]
+  if (ip_restriction?.enabled) steps.push(buildModule('ip_restriction', ip_restriction, moduleContext))
   return steps
 }
 
-function requestSteps(record: RouteRecord, world: World): RequestStep[] {
+function buildRequestSteps(record: OwnedRoute, moduleContext: ModuleContext): RequestStep[] {
   return requestOrder.flatMap((name) => {
     const settings = record[name]
     // Each name goes with its own settings, which the list of modules holds; the union of them all cannot say so.
-    return settings?.enabled ? [buildModule(name, settings as never, world)] : []
+    return settings?.enabled ? [buildModule(name, settings as never, moduleContext)] : []
   })
 }
 
-function backend(
-  { backend: chosen, websocket_tcp_converter }: RouteRecord,
-  making: Making,
-  world: World,
+function buildBackend(
+  { backend: backendSettings, websocket_tcp_converter }: OwnedRoute,
+  context: CompileContext,
+  moduleContext: ModuleContext,
 ): HttpBackend {
-  const plain: HttpBackend = chosen?.enabled
-    ? httpBackend(making.choice(chosen.backend_id, 'https-edge'))
+  const balanced: HttpBackend = backendSettings?.enabled
+    ? toHttpBackend(context.balancer(backendSettings.backend_id, 'https-edge'))
     : () => undefined
   return websocket_tcp_converter?.enabled
-    ? buildModule('websocket_tcp_converter', websocket_tcp_converter, world)(plain)
-    : plain
+    ? buildModule('websocket_tcp_converter', websocket_tcp_converter, moduleContext)(balanced)
+    : balanced
 }

@@ -1,23 +1,23 @@
 /** State of modules that lives as long as the place they stand on, whatever is compiled anew around it. */
-export class PlaceStates {
-  readonly #places = new Map<string, Map<string, { readonly key: string; readonly value: object }>>()
+export class ScopedState {
+  readonly #scopes = new Map<string, Map<string, { readonly key: string; readonly value: object }>>()
 
   /** The same value as before while `key` stays the same, a new one otherwise. */
-  keep<T extends object>(placeId: string, name: string, key: string, make: () => T): T {
-    let states = this.#places.get(placeId)
+  getOrCreate<T extends object>(scopeId: string, name: string, key: string, create: () => T): T {
+    let states = this.#scopes.get(scopeId)
     if (states === undefined) {
       states = new Map()
-      this.#places.set(placeId, states)
+      this.#scopes.set(scopeId, states)
     }
-    const known = states.get(name)
-    if (known?.key === key) return known.value as T
-    const value = make()
+    const existing = states.get(name)
+    if (existing?.key === key) return existing.value as T
+    const value = create()
     states.set(name, { key, value })
     return value
   }
 
   /** The place is gone. */
-  abandon(placeId: string): void {
-    this.#places.delete(placeId)
+  delete(scopeId: string): void {
+    this.#scopes.delete(scopeId)
   }
 }
