@@ -4,8 +4,8 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { TlsPolicy } from '../listeners/tls-policy.ts'
 import type { RequestStep } from '../module.ts'
-import { Broken } from '../modules/context.ts'
-import type { LoginPlace, Logins } from '../modules/login.ts'
+import { ModuleConfigError } from '../modules/context.ts'
+import type { LoginContext, Logins } from '../modules/login.ts'
 import type { HttpEntry } from '../table.ts'
 import { createCallbackLimit } from './callback-limit.ts'
 import { createGate, type Gate } from './gate.ts'
@@ -73,17 +73,17 @@ export function createLogins(options: LoginOptions): LoginPart {
 
   /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
   function gate<S extends SignIn>(
-    place: LoginPlace,
+    place: LoginContext,
     settings: SessionSettings & { readonly auth_check_interval?: number },
     allowed: Allowed,
     make: (version: string) => S,
   ) {
     const key = JSON.stringify([settings, allowed])
     const version = hash('sha256', key).slice(0, 16)
-    const { placeId } = place
-    const signIn = place.keep('login', key, () => make(version))
+    const { scopeId } = place
+    const signIn = place.getOrCreate('login', key, () => make(version))
     const checkEvery = settings.auth_check_interval ?? 0
-    const made = createGate({ ...shared, placeId, settings, checkEvery, version, signIn, allowed })
+    const made = createGate({ ...shared, placeId: scopeId, settings, checkEvery, version, signIn, allowed })
     gates.set(made.step, made)
     return { signIn, step: made.step }
   }
@@ -91,10 +91,10 @@ export function createLogins(options: LoginOptions): LoginPart {
   return {
     oidc(settings, place) {
       const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = settings
-      if (clientSecret === null) throw new Broken('the client secret cannot be read')
+      if (clientSecret === null) throw new ModuleConfigError('the client secret cannot be read')
       if (issuer.includes('/.well-known/'))
-        throw new Broken('the issuer has to be the base URL, without /.well-known/')
-      return gate(place, settings, place.allowedVisitors ?? EVERYONE, () =>
+        throw new ModuleConfigError('the issuer has to be the base URL, without /.well-known/')
+      return gate(place, settings, place.allowedIdentities ?? EVERYONE, () =>
         createOidcSignIn({ issuer, clientId, clientSecret, scopes, outbound, idpUrl, clock }),
       ).step
     },
@@ -103,7 +103,7 @@ export function createLogins(options: LoginOptions): LoginPart {
       const chosen = Object.entries(settings.provider).find(([, value]) => value !== null)
       const [name, given] = chosen ?? []
       if (name === undefined || !given?.client_id || !given.client_secret)
-        throw new Broken('the provider has no client id and secret')
+        throw new ModuleConfigError('the provider has no client id and secret')
       const { client_id: clientId, client_secret: clientSecret, scopes } = given
       const { teams = [], organizations = [] } = given as { teams?: string[]; organizations?: string[] }
       const allowed = { emails: given.email_addresses, domains: given.email_domains }
@@ -122,16 +122,16 @@ export function createLogins(options: LoginOptions): LoginPart {
     },
 
     saml(settings, place) {
-      const { placeId } = place
+      const { scopeId } = place
       try {
         const parts = { handOver, once, ledger, endings, clock, outbound, thread }
         const { signIn, step } = gate(place, settings, EVERYONE, (version) =>
-          createSamlPlace({ ...parts, placeId, version, settings }),
+          createSamlPlace({ ...parts, placeId: scopeId, version, settings }),
         )
         samlPlaces.set(step, signIn)
         return step
       } catch (error) {
-        throw new Broken((error as Error).message)
+        throw new ModuleConfigError((error as Error).message)
       }
     },
 

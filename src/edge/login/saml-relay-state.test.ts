@@ -28,8 +28,8 @@ async function start(t: TestContext) {
   })
   t.after(logins.close)
   const loginHost = { name: IDP, entry: logins.host }
-  const world = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
-  const { config, routeId, backendId, ask } = world
+  const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
+  const { config, routeId, backendId, ask } = harness
 
   const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor>
     <KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificatePem.replace(/-----[A-Z ]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
@@ -90,7 +90,7 @@ async function start(t: TestContext) {
     return (await ask({ host: url.hostname, path, headers: { cookie: cookies.join('; ') } })).status
   }
 
-  return { ...world, time, otherId, metadata, protect, begin, post, use }
+  return { ...harness, time, otherId, metadata, protect, begin, post, use }
 }
 
 test('a sign-in is finished at its own route, in its own browser, once', async (t) => {
@@ -157,9 +157,9 @@ test('RelayState that is longer than any of ours is not looked at', async (t) =>
   assert.equal(await post('x'.repeat(5000), {}), 403)
 })
 
-type World = Awaited<ReturnType<typeof start>>
+type Harness = Awaited<ReturnType<typeof start>>
 
-const changes: Record<string, (world: World) => void> = {
+const changes: Record<string, (harness: Harness) => void> = {
   'the module has other settings': ({ protect, routeId }) =>
     protect(routeId, { authorized_groups: ['staff'] }),
   'the module has another provider': ({ protect, routeId, metadata }) =>
@@ -177,12 +177,12 @@ const changes: Record<string, (world: World) => void> = {
 
 for (const [what, change] of Object.entries(changes))
   test(`neither RelayState nor a ticket counts any more when ${what}`, async (t) => {
-    const world = await start(t)
-    const { begin, post, use, config } = world
+    const harness = await start(t)
+    const { begin, post, use, config } = harness
     const [early, late] = [await begin(), await begin()]
     const ticket = await post(early.relayState, { requestId: early.requestId })
 
-    change(world)
+    change(harness)
     await config.applied()
 
     const answer = await post(late.relayState, { requestId: late.requestId, groups: ['staff'] })
@@ -193,7 +193,7 @@ for (const [what, change] of Object.entries(changes))
     assert.notEqual(await use(ticket, early.cookies), 303)
   })
 
-const removals: Record<string, (world: World) => void> = {
+const removals: Record<string, (harness: Harness) => void> = {
   'the module is switched off': ({ protect, routeId }) => protect(routeId, { enabled: false }),
   'the module is gone': ({ config, routeId }) => config.update(routeId, { saml: null }),
   'the route is gone': ({ config, routeId }) => config.remove(routeId),
@@ -205,8 +205,8 @@ const removals: Record<string, (world: World) => void> = {
 
 for (const [what, remove] of Object.entries(removals))
   test(`the addresses of a service provider answer 404 as soon as ${what}`, async (t) => {
-    const world = await start(t)
-    const { routeId, otherId, ask, config } = world
+    const harness = await start(t)
+    const { routeId, otherId, ask, config } = harness
     const statuses = async (id: string) => [
       (await ask({ host: IDP, path: `/saml/${id}` })).status,
       (await ask({ host: IDP, path: `/saml/${id}/slo?SAMLRequest=x` })).status,
@@ -214,7 +214,7 @@ for (const [what, remove] of Object.entries(removals))
     ]
     assert.deepEqual(await statuses(routeId), [200, 403, 403])
 
-    remove(world)
+    remove(harness)
     await config.applied()
 
     assert.deepEqual(await statuses(routeId), [404, 404, 404])

@@ -14,11 +14,11 @@ export function acceptedCoding<C extends string>(accept: string, codings: readon
       weight === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0
     weights.set(name === 'x-gzip' ? 'gzip' : name, value)
   }
-  const liking = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
+  const weightOf = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
   let best: C | undefined
   for (const coding of codings) {
-    if (liking(coding) > (best === undefined ? 0 : liking(best))) best = coding
+    if (weightOf(coding) > (best === undefined ? 0 : weightOf(best))) best = coding
   }
   // The plain form is always acceptable unless refused; it wins only when it is liked better by name.
-  return best !== undefined && (weights.get('identity') ?? 0) > liking(best) ? undefined : best
+  return best !== undefined && (weights.get('identity') ?? 0) > weightOf(best) ? undefined : best
 }

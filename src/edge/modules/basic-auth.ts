@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
-import { Broken } from './context.ts'
+import { ModuleConfigError } from './context.ts'
 
 /** A name with its password as an agent gave it for its endpoint. */
 export interface BasicCredential {
@@ -12,19 +12,19 @@ export interface BasicCredential {
 
 /** Asks for a user name and a password (RFC 7617). Only endpoints of agents have it; edges have no such module. */
 export function basicAuth(credentials: readonly BasicCredential[]): RequestStep {
-  if (credentials.length === 0) throw new Broken('no credential is given')
+  if (credentials.length === 0) throw new ModuleConfigError('no credential is given')
   const digests = credentials.map(({ username, password }) => digest(`${username}:${password}`))
 
   return (exchange) => {
-    const given = givenCredential(exchange)
-    const proof = digest(given ?? '')
+    const credential = parseCredential(exchange)
+    const presentedDigest = digest(credential ?? '')
     // Every credential is compared, and digests of equal length, so that the time tells nothing.
     let admitted = false
-    for (const wanted of digests) if (timingSafeEqual(wanted, proof)) admitted = true
-    admitted &&= given !== undefined
+    for (const expected of digests) if (timingSafeEqual(expected, presentedDigest)) admitted = true
+    admitted &&= credential !== undefined
     exchange.note('basic_auth.decision', admitted ? 'allow' : 'block')
-    if (!admitted || given === undefined) throw refusal('credentials_required')
-    exchange.note('basic_auth.username', given.slice(0, given.indexOf(':')))
+    if (!admitted || credential === undefined) throw refusal('credentials_required')
+    exchange.note('basic_auth.username', credential.slice(0, credential.indexOf(':')))
     return undefined
   }
 }
@@ -32,7 +32,7 @@ export function basicAuth(credentials: readonly BasicCredential[]): RequestStep 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 
 /** `user:password` as the request gives it. */
-function givenCredential({ fields }: Exchange): string | undefined {
+function parseCredential({ fields }: Exchange): string | undefined {
   const all = fields.getAll('authorization')
   const encoded = all.length === 1 ? BASIC.exec(all[0]!)?.[1] : undefined
   const text = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString()

@@ -7,11 +7,11 @@ export interface BreakerSettings {
   readonly error_threshold_percentage: number
 }
 
-export type Decision = 'allow' | 'block' | 'allow_while_open'
+export type BreakerDecision = 'allow' | 'block' | 'allow_while_open'
 
 interface Bucket {
   /** The stretch of time it counts; an older one is empty. */
-  stretch: number
+  epoch: number
   total: number
   errors: number
 }
@@ -26,7 +26,7 @@ export class Breaker {
 
   constructor(settings: BreakerSettings) {
     this.#settings = settings
-    this.#buckets = Array.from({ length: settings.num_buckets }, () => ({ stretch: -1, total: 0, errors: 0 }))
+    this.#buckets = Array.from({ length: settings.num_buckets }, () => ({ epoch: -1, total: 0, errors: 0 }))
     this.#bucketMs = Math.max(1, (settings.rolling_window * 1000) / settings.num_buckets)
   }
 
@@ -34,20 +34,20 @@ export class Breaker {
    * Whether a request may go now; while open, one at a time once the pause is over, to see how the upstream does. One
    * whose end may be far away is no such probe.
    */
-  decide(now: number, mayProbe: boolean): Decision {
+  decide(now: number, canProbe: boolean): BreakerDecision {
     if (this.#openUntil === undefined) return 'allow'
-    if (this.#probing || !mayProbe || now < this.#openUntil) return 'block'
+    if (this.#probing || !canProbe || now < this.#openUntil) return 'block'
     this.#probing = true
     return 'allow_while_open'
   }
 
   /** Seconds until the next one may go, at least one. */
-  secondsLeft(now: number): number {
+  retryAfterSeconds(now: number): number {
     return Math.max(1, Math.ceil(((this.#openUntil ?? now) - now) / 1000))
   }
 
   /** A request was answered. */
-  note(failed: boolean, probing: boolean, now: number): void {
+  record(failed: boolean, probing: boolean, now: number): void {
     if (probing) {
       this.#probing = false
       if (failed) this.#trip(now)
@@ -55,23 +55,23 @@ export class Breaker {
       return
     }
     if (this.#openUntil !== undefined) return
-    const bucket = this.#bucketAt(now)
+    const bucket = this.#currentBucket(now)
     bucket.total++
     if (failed) bucket.errors++
     if (failed && this.#shouldTrip(now)) this.#trip(now)
   }
 
   /** A request ended without an answer. */
-  abandon(probing: boolean): void {
+  cancel(probing: boolean): void {
     if (probing) this.#probing = false
   }
 
   #shouldTrip(now: number): boolean {
-    const stretch = Math.floor(now / this.#bucketMs)
+    const epoch = Math.floor(now / this.#bucketMs)
     let total = 0
     let errors = 0
     for (const bucket of this.#buckets) {
-      if (stretch - bucket.stretch >= this.#buckets.length) continue
+      if (epoch - bucket.epoch >= this.#buckets.length) continue
       total += bucket.total
       errors += bucket.errors
     }
@@ -85,14 +85,14 @@ export class Breaker {
 
   #close(): void {
     this.#openUntil = undefined
-    for (const bucket of this.#buckets) bucket.stretch = -1
+    for (const bucket of this.#buckets) bucket.epoch = -1
   }
 
-  #bucketAt(now: number): Bucket {
-    const stretch = Math.floor(now / this.#bucketMs)
-    const bucket = this.#buckets[stretch % this.#buckets.length]!
-    if (bucket.stretch !== stretch) {
-      bucket.stretch = stretch
+  #currentBucket(now: number): Bucket {
+    const epoch = Math.floor(now / this.#bucketMs)
+    const bucket = this.#buckets[epoch % this.#buckets.length]!
+    if (bucket.epoch !== epoch) {
+      bucket.epoch = epoch
       bucket.total = 0
       bucket.errors = 0
     }

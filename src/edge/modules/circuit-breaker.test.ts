@@ -12,9 +12,9 @@ const settings = {
 }
 
 /** Notes answers at one moment. */
-function note(breaker: Breaker, now: number, good: number, bad: number): void {
-  for (let n = 0; n < good; n++) breaker.note(false, false, now)
-  for (let n = 0; n < bad; n++) breaker.note(true, false, now)
+function record(breaker: Breaker, now: number, good: number, bad: number): void {
+  for (let n = 0; n < good; n++) breaker.record(false, false, now)
+  for (let n = 0; n < bad; n++) breaker.record(true, false, now)
 }
 
 test('a breaker trips when enough of enough requests fail within the window', () => {
@@ -23,12 +23,12 @@ test('a breaker trips when enough of enough requests fail within the window', ()
   const spread = new Breaker(settings)
   const tripped = new Breaker(settings)
 
-  note(few, 0, 0, 9)
-  note(mostlyGood, 0, 20, 9)
-  note(spread, 0, 0, 9)
-  note(spread, 11_000, 0, 1)
-  note(tripped, 0, 5, 4)
-  note(tripped, 9_000, 0, 1)
+  record(few, 0, 0, 9)
+  record(mostlyGood, 0, 20, 9)
+  record(spread, 0, 0, 9)
+  record(spread, 11_000, 0, 1)
+  record(tripped, 0, 5, 4)
+  record(tripped, 9_000, 0, 1)
 
   assert.deepEqual(
     [few, mostlyGood, spread, tripped].map((breaker) => breaker.decide(11_500, true)),
@@ -38,20 +38,20 @@ test('a breaker trips when enough of enough requests fail within the window', ()
 
 test('an open breaker lets one request at a time see how the upstream does', () => {
   const breaker = new Breaker(settings)
-  note(breaker, 0, 0, 10)
+  record(breaker, 0, 0, 10)
 
   assert.equal(breaker.decide(9_999, true), 'block')
   assert.equal(breaker.decide(10_000, false), 'block')
   assert.equal(breaker.decide(10_000, true), 'allow_while_open')
   assert.equal(breaker.decide(10_001, true), 'block')
-  breaker.note(true, true, 10_500)
+  breaker.record(true, true, 10_500)
   assert.equal(breaker.decide(20_000, true), 'block')
   assert.equal(breaker.decide(20_500, true), 'allow_while_open')
-  breaker.abandon(true)
+  breaker.cancel(true)
   assert.equal(breaker.decide(20_600, true), 'allow_while_open')
-  breaker.note(false, true, 20_700)
+  breaker.record(false, true, 20_700)
   assert.equal(breaker.decide(20_700, true), 'allow')
-  note(breaker, 20_700, 0, 9)
+  record(breaker, 20_700, 0, 9)
   assert.equal(breaker.decide(20_700, true), 'allow')
 })
 

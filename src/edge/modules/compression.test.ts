@@ -10,7 +10,7 @@ const TEXT = 'the same words again and again. '.repeat(200)
 
 test('the coding a visitor likes best is chosen by its weight', () => {
   const codings = ['br', 'gzip', 'deflate'] as const
-  const chosen: Record<string, string | undefined> = {
+  const expectedCodings: Record<string, string | undefined> = {
     '': undefined,
     gzip: 'gzip',
     'x-gzip': 'gzip',
@@ -27,8 +27,8 @@ test('the coding a visitor likes best is chosen by its weight', () => {
     'GZIP ; Q=0.5': 'gzip',
   }
 
-  for (const [accept, wanted] of Object.entries(chosen))
-    assert.equal(acceptedCoding(accept, codings), wanted, accept)
+  for (const [accept, expected] of Object.entries(expectedCodings))
+    assert.equal(acceptedCoding(accept, codings), expected, accept)
 })
 
 test('text is compressed as the visitor likes it, with everything that goes with it', async (t) => {
@@ -42,12 +42,12 @@ test('text is compressed as the visitor likes it, with everything that goes with
   })
   config.update(routeId, { compression: {} })
   await config.applied()
-  const unpack = { br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync }
+  const decompress = { br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync }
 
   for (const coding of ['br', 'gzip', 'deflate'] as const) {
     const { headers, body } = await ask({ headers: { 'accept-encoding': coding } })
     assert.equal(headers['content-encoding'], coding)
-    assert.equal(unpack[coding](body).toString(), TEXT)
+    assert.equal(decompress[coding](body).toString(), TEXT)
     assert.ok(body.length < TEXT.length / 5)
     assert.equal(headers.etag, 'W/"abc"')
     assert.equal(headers.vary, 'Accept-Encoding')
@@ -76,11 +76,11 @@ test('what is compressed already, partial, small, digested or not text is left a
   config.update(routeId, { compression: {} })
   await config.applied()
 
-  for (const [path, [status, given, body]] of Object.entries(responses)) {
+  for (const [path, [status, sentHeaders, body]] of Object.entries(responses)) {
     const reply = await ask({ path, headers: { 'accept-encoding': 'gzip, br' } })
     assert.equal(reply.status, status, path)
     assert.equal(reply.text, body, path)
-    assert.equal(reply.headers['content-encoding'], given['content-encoding'], path)
+    assert.equal(reply.headers['content-encoding'], sentHeaders['content-encoding'], path)
   }
 })
 
@@ -94,22 +94,29 @@ test('a stream of events stays a stream', async (t) => {
   config.update(routeId, { compression: {} })
   await config.applied()
   const headers = { host: HOST, 'accept-encoding': 'gzip' }
-  const asked = request({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca, headers, agent: false })
-  t.after(() => asked.destroy())
+  const clientRequest = request({
+    port: tlsPort,
+    host: '127.0.0.1',
+    servername: HOST,
+    ca,
+    headers,
+    agent: false,
+  })
+  t.after(() => clientRequest.destroy())
   const events: string[] = []
 
   await new Promise<void>((resolve) => {
-    asked.on('response', (response) => {
-      const unpacked = response.pipe(createGunzip({ finishFlush: 2 }))
-      unpacked.on('error', () => {})
-      unpacked.on('data', (piece: Buffer) => {
-        events.push(piece.toString())
+    clientRequest.on('response', (response) => {
+      const decompressed = response.pipe(createGunzip({ finishFlush: 2 }))
+      decompressed.on('error', () => {})
+      decompressed.on('data', (chunk: Buffer) => {
+        events.push(chunk.toString())
         if (events.length === 1) send('data: two\n\n')
         else resolve()
       })
     })
-    asked.on('error', () => {})
-    asked.end()
+    clientRequest.on('error', () => {})
+    clientRequest.end()
   })
 
   assert.deepEqual(events, ['data: one\n\n', 'data: two\n\n'])
@@ -130,9 +137,9 @@ test('a large response is compressed piece by piece, and a broken one is seen to
   config.update(routeId, { compression: {} })
   await config.applied()
 
-  const whole = await ask({ headers: { 'accept-encoding': 'gzip' } })
-  const cut = await ask({ path: '/cut', headers: { 'accept-encoding': 'gzip' } })
+  const complete = await ask({ headers: { 'accept-encoding': 'gzip' } })
+  const truncated = await ask({ path: '/cut', headers: { 'accept-encoding': 'gzip' } })
 
-  assert.ok(gunzipSync(whole.body).equals(large))
-  assert.equal(cut.status, 0)
+  assert.ok(gunzipSync(complete.body).equals(large))
+  assert.equal(truncated.status, 0)
 })

@@ -1,10 +1,10 @@
 import type { Exchange } from '../exchange.ts'
 import type { Fields } from '../message/fields.ts'
-import { Broken } from './context.ts'
+import { ModuleConfigError } from './context.ts'
 import { compileTemplate } from './template.ts'
 
 /** Fields that frame a message or belong to one connection: the edge writes them itself and nobody else. */
-const OURS = new Set([
+const EDGE_OWNED_FIELDS = new Set([
   'connection',
   'content-length',
   'expect',
@@ -16,22 +16,23 @@ const OURS = new Set([
 ])
 
 /** Changes the fields of a message; `status` is that of the response, 0 for a request. */
-export type FieldEdits = (fields: Fields, exchange: Exchange, status: number) => void
+export type EditFields = (fields: Fields, exchange: Exchange, status: number) => void
 
 /** Compiles removals and additions: what is named in both is replaced. Throws for fields that only the edge may write. */
 export function compileEdits(
   add: Iterable<readonly [name: string, value: string]>,
   remove: readonly string[],
-): FieldEdits {
-  const added = Array.from(add, ([name, value]) => ({
+): EditFields {
+  const additions = Array.from(add, ([name, value]) => ({
     name: name.toLowerCase(),
     value: compileTemplate(value),
   }))
-  const ours = added.find(({ name }) => OURS.has(name) || name.startsWith('proxy-'))
-  if (ours !== undefined) throw new Broken(`${ours.name} cannot be added, since it belongs to the connection`)
-  const removed = remove.map((name) => name.toLowerCase())
+  const reserved = additions.find(({ name }) => EDGE_OWNED_FIELDS.has(name) || name.startsWith('proxy-'))
+  if (reserved !== undefined)
+    throw new ModuleConfigError(`${reserved.name} cannot be added, since it belongs to the connection`)
+  const removals = remove.map((name) => name.toLowerCase())
   return (fields, exchange, status) => {
-    for (const name of removed) fields.remove(name)
-    for (const { name, value } of added) fields.add(name, value(exchange, status))
+    for (const name of removals) fields.remove(name)
+    for (const { name, value } of additions) fields.add(name, value(exchange, status))
   }
 }

@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { RequestEvent } from '../observe.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
-import { Broken } from './context.ts'
+import { ModuleConfigError } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 import { variableNames } from './template.ts'
-import { uncheckedProviders, webhookSchemes } from './webhook-schemes.ts'
+import { unsupportedProviders, webhookSchemes } from './webhook-schemes.ts'
 
 test('values hold variables of the connection and the request, the same id in both directions', async (t) => {
   const { config, routeId, ask, tlsPort } = await startHttpsEdge(t)
@@ -42,9 +42,9 @@ test('fields that frame a message or belong to the connection cannot be added', 
     'keep-alive',
     'proxy-authorization',
   ]) {
-    assert.throws(() => compileEdits([[name, 'x']], []), Broken, name)
+    assert.throws(() => compileEdits([[name, 'x']], []), ModuleConfigError, name)
   }
-  assert.throws(() => compileEdits([['x', 'a\u0001b']], []), Broken)
+  assert.throws(() => compileEdits([['x', 'a\u0001b']], []), ModuleConfigError)
 })
 
 test('text beyond ASCII goes out in UTF-8', async (t) => {
@@ -119,7 +119,7 @@ test('the documentation names every variable and every webhook provider', async 
   const missing = [
     ...variableNames,
     ...Object.keys(webhookSchemes),
-    ...Object.keys(uncheckedProviders),
+    ...Object.keys(unsupportedProviders),
   ].filter((name) => !text.includes(`\`${name}\``) && !text.includes(`\`\${${name}}\``))
 
   assert.deepEqual(missing, [])

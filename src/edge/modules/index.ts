@@ -2,7 +2,7 @@ import type { HttpsEdge, HttpsRoute, Stock, TcpEdge, TlsEdge } from '../../resou
 import type { EdgeModule } from '../module.ts'
 import { circuitBreaker } from './circuit-breaker.ts'
 import { compression } from './compression.ts'
-import type { World } from './context.ts'
+import type { ModuleContext } from './context.ts'
 import { ipRestriction } from './ip-restriction.ts'
 import { oauth, oidc, saml } from './login.ts'
 import { mutualTls } from './mutual-tls.ts'
@@ -43,7 +43,7 @@ export const modules = {
   request_headers: requestHeaders,
   circuit_breaker: circuitBreaker,
   websocket_tcp_converter: websocketTcpConverter,
-} satisfies { [N in ModuleName]: EdgeModule<AllSettings[N], World> }
+} satisfies { [N in ModuleName]: EdgeModule<AllSettings[N], ModuleContext> }
 
 /**
  * The order in which a request passes the modules of its route. First who may come, then what is changed, and last

@@ -1,13 +1,13 @@
 import { IpRestrictionModule, type Settings } from '../../resources/index.ts'
 import { refusal } from '../errors.ts'
 import { defineModule, type RequestStep } from '../module.ts'
-import type { World } from './context.ts'
+import type { ModuleContext } from './context.ts'
 
 /** Admits a connection only from the addresses its IP policies allow. */
 export const ipRestriction = defineModule(IpRestrictionModule, {
   phase: 'connection',
-  build({ ip_policy_ids }: Settings<typeof IpRestrictionModule>, world: World) {
-    const admits = world.admits(ip_policy_ids)
+  build({ ip_policy_ids }: Settings<typeof IpRestrictionModule>, context: ModuleContext) {
+    const admits = context.compileIpPolicies(ip_policy_ids)
 
     return ({ remoteAddress }) => {
       if (!admits(remoteAddress)) throw refusal('address_denied', remoteAddress)

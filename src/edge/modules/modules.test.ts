@@ -12,14 +12,14 @@ import type { ModuleName } from './index.ts'
 interface Case {
   /** On the edge or on its route. */
   readonly on: 'edge' | 'route'
-  settings(world: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
-  changed(world: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
-  see(world: HttpsEdgeWorld): Promise<string>
+  settings(harness: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
+  changed(harness: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
+  observe(harness: HttpsEdgeWorld): Promise<string>
   /** Without the module, with it, and with it changed. */
-  readonly seen: readonly [without: string, first: string, second: string]
+  readonly expected: readonly [without: string, first: string, second: string]
 }
 
-function policy({ config }: HttpsEdgeWorld, cidr: string): string {
+function createPolicy({ config }: HttpsEdgeWorld, cidr: string): string {
   const id = config.create(IpPolicy, {})
   config.create(IpPolicyRule, { ip_policy_id: id, cidr, action: 'allow' })
   return id
@@ -34,13 +34,13 @@ const clients = await Promise.all(
 )
 
 /** Which of the two clients are let in, and as whom the upstream sees them. */
-async function seeClients({ ask }: HttpsEdgeWorld): Promise<string> {
+async function observeClients({ ask }: HttpsEdgeWorld): Promise<string> {
   const forged = { 'adit-mtls-serial-number': 'forged', adit_mtls_subject_cn: 'forged' }
-  const replies = await Promise.all([
+  const responses = await Promise.all([
     ask({ headers: forged }),
     ...clients.map(({ cert, key }) => ask({ headers: forged, tls: { cert, key } })),
   ])
-  return replies
+  return responses
     .map(({ status, text }) => {
       if (status !== 200) return 'no'
       const { headers } = JSON.parse(text) as { headers: Record<string, string> }
@@ -60,23 +60,25 @@ const login = {
 /** Until somebody can sign visitors in, a route that asks for it is closed. */
 const closedByLogin = {
   on: 'route',
-  see: async ({ ask }: HttpsEdgeWorld) => {
+  observe: async ({ ask }: HttpsEdgeWorld) => {
     const { status, headers } = await ask()
     return `${status} ${headers['adit-error-code'] ?? ''}`
   },
-  seen: ['200 ', '503 ERR_ADIT_3212', '503 ERR_ADIT_3212'],
+  expected: ['200 ', '503 ERR_ADIT_3212', '503 ERR_ADIT_3212'],
 } as const
 
 const cases: Record<ModuleName, Case> = {
   ip_restriction: {
     on: 'route',
-    settings: (world) => ({ ip_policy_ids: [policy(world, '10.0.0.0/8')] }),
-    changed: (world) => ({ ip_policy_ids: [policy(world, '10.0.0.0/8'), policy(world, '127.0.0.0/8')] }),
-    see: async ({ ask }) => {
+    settings: (harness) => ({ ip_policy_ids: [createPolicy(harness, '10.0.0.0/8')] }),
+    changed: (harness) => ({
+      ip_policy_ids: [createPolicy(harness, '10.0.0.0/8'), createPolicy(harness, '127.0.0.0/8')],
+    }),
+    observe: async ({ ask }) => {
       const { status, headers } = await ask({ headers: { 'x-forwarded-for': '10.0.0.1' } })
       return `${status} ${headers['adit-error-code'] ?? ''}`
     },
-    seen: ['200 ', '403 ERR_ADIT_3203', '200 '],
+    expected: ['200 ', '403 ERR_ADIT_3203', '200 '],
   },
   mutual_tls: {
     on: 'edge',
@@ -86,14 +88,14 @@ const cases: Record<ModuleName, Case> = {
     changed: ({ config }) => ({
       certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: clients[1]!.ca })],
     }),
-    see: seeClients,
-    seen: ['nobody nobody nobody', 'no one.client.test no', 'no no two.client.test'],
+    observe: observeClients,
+    expected: ['nobody nobody nobody', 'no one.client.test no', 'no no two.client.test'],
   },
   tls_termination: {
     on: 'edge',
     settings: () => ({ min_version: '1.3' }),
     changed: () => ({ min_version: '1.2' }),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const statuses = await Promise.all(
         (['TLSv1.2', 'TLSv1.3'] as const).map(
           async (version) => (await ask({ tls: { minVersion: version, maxVersion: version } })).status,
@@ -101,24 +103,24 @@ const cases: Record<ModuleName, Case> = {
       )
       return statuses.join(' ')
     },
-    seen: ['200 200', '0 200', '200 200'],
+    expected: ['200 200', '0 200', '200 200'],
   },
   user_agent_filter: {
     on: 'route',
     settings: () => ({ deny: ['(?i:curl)'] }),
     changed: () => ({ deny: ['.*'], allow: ['^curl/'] }),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const agents = [{ 'user-agent': 'curl/8' }, { 'user-agent': 'Mozilla/5.0' }, {}]
       const statuses = await Promise.all(agents.map(async (headers) => (await ask({ headers })).status))
       return statuses.join(' ')
     },
-    seen: ['200 200 200', '403 200 403', '200 403 403'],
+    expected: ['200 200 200', '403 200 403', '200 403 403'],
   },
   webhook_verification: {
     on: 'route',
     settings: () => ({ provider: 'GitHub', secret: 'one' }),
     changed: () => ({ provider: 'github', secret: 'two' }),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const body = '{"action":"opened"}'
       const signatures = ['one', 'two'].map(
         (secret) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
@@ -133,7 +135,7 @@ const cases: Record<ModuleName, Case> = {
       )
       return statuses.join(' ')
     },
-    seen: ['200 200', '200 403', '403 200'],
+    expected: ['200 200', '200 403', '403 200'],
   },
   oauth: {
     ...closedByLogin,
@@ -154,11 +156,11 @@ const cases: Record<ModuleName, Case> = {
     on: 'route',
     settings: () => ({}),
     changed: () => ({}),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const { headers } = await ask({ path: `/${'x'.repeat(1000)}`, headers: { 'accept-encoding': 'gzip' } })
       return `${headers['content-encoding'] ?? 'plain'} ${headers.vary ?? ''}`
     },
-    seen: ['plain ', 'gzip Accept-Encoding', 'gzip Accept-Encoding'],
+    expected: ['plain ', 'gzip Accept-Encoding', 'gzip Accept-Encoding'],
   },
   response_headers: {
     on: 'route',
@@ -167,11 +169,11 @@ const cases: Record<ModuleName, Case> = {
       remove: ['content-type'],
     }),
     changed: () => ({ add: { 'X-Given': 'two' } }),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const { headers } = await ask()
       return [headers['x-given'], headers['x-status'], headers['content-type']].join()
     },
-    seen: [',,application/json', 'one,is 200,', 'two,,application/json'],
+    expected: [',,application/json', 'one,is 200,', 'two,,application/json'],
   },
   request_headers: {
     on: 'route',
@@ -180,66 +182,70 @@ const cases: Record<ModuleName, Case> = {
       remove: ['host', 'x-mine'],
     }),
     changed: () => ({ add: { 'X-From': 'two ${no.such}' } }),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const { text } = await ask({ headers: { 'x-mine': 'mine' } })
       const { headers } = JSON.parse(text) as { headers: Record<string, string> }
       return [headers['x-from'], headers['x-mine'], headers.host].join()
     },
-    seen: [',mine,shop.adit.localhost', '127.0.0.1,,inside.test', 'two ${no.such},mine,shop.adit.localhost'],
+    expected: [
+      ',mine,shop.adit.localhost',
+      '127.0.0.1,,inside.test',
+      'two ${no.such},mine,shop.adit.localhost',
+    ],
   },
   circuit_breaker: {
     on: 'route',
     settings: () => ({ volume_threshold: 2, error_threshold_percentage: 0.5, tripped_duration: 60 }),
     changed: () => ({ volume_threshold: 4, error_threshold_percentage: 1, tripped_duration: 60 }),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const statuses: number[] = []
       for (let n = 0; n < 5; n++) statuses.push((await ask({ path: '/fails' })).status)
       return statuses.join(' ')
     },
-    seen: ['500 500 500 500 500', '500 500 503 503 503', '500 500 500 500 503'],
+    expected: ['500 500 500 500 500', '500 500 503 503 503', '500 500 500 500 503'],
   },
   websocket_tcp_converter: {
     on: 'route',
     settings: () => ({}),
     changed: () => ({}),
-    see: async ({ ask }) => {
+    observe: async ({ ask }) => {
       const { status, headers } = await ask()
       return `${status} ${headers['adit-error-code'] ?? ''}`
     },
-    seen: ['200 ', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'],
+    expected: ['200 ', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'],
   },
 }
 
-for (const [name, { on, settings, changed, see, seen }] of Object.entries(cases)) {
+for (const [name, { on, settings, changed, observe, expected }] of Object.entries(cases)) {
   test(`${name} acts while it is on, and changes with its settings`, async (t) => {
-    const world = await startHttpsEdge(t, (request, response) => {
+    const harness = await startHttpsEdge(t, (request, response) => {
       const { method, url, headers } = request
-      const pieces: Buffer[] = []
-      request.on('data', (piece: Buffer) => pieces.push(piece))
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         response.statusCode = url === '/fails' ? 500 : 200
         response.setHeader('content-type', 'application/json')
-        response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(pieces).toString() }))
+        response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(chunks).toString() }))
       })
     })
-    const place = on === 'edge' ? world.edgeId : world.routeId
-    const first = await settings(world)
-    const second = await changed(world)
+    const scopeId = on === 'edge' ? harness.edgeId : harness.routeId
+    const first = await settings(harness)
+    const second = await changed(harness)
     const set = async (module: Record<string, unknown> | null) => {
-      const toldAt = performance.now()
-      world.config.update(place, { [name]: module })
-      await eventually(() => world.edge.places.settled, 'the change is applied')
-      assert.ok(performance.now() - toldAt < 1000, 'a change reaches traffic within a second')
-      return see(world)
+      const changedAt = performance.now()
+      harness.config.update(scopeId, { [name]: module })
+      await eventually(() => harness.edge.places.settled, 'the change is applied')
+      assert.ok(performance.now() - changedAt < 1000, 'a change reaches traffic within a second')
+      return observe(harness)
     }
 
-    const without = await see(world)
-    const withIt = await set(first)
-    const off = await set({ ...first, enabled: false })
-    const withOther = await set(second)
+    const without = await observe(harness)
+    const enabled = await set(first)
+    const disabled = await set({ ...first, enabled: false })
+    const changedSettings = await set(second)
     const removed = await set(null)
 
-    assert.deepEqual([without, withIt, withOther], seen)
-    assert.deepEqual([off, removed], [without, without])
+    assert.deepEqual([without, enabled, changedSettings], expected)
+    assert.deepEqual([disabled, removed], [without, without])
   })
 }

@@ -1,13 +1,13 @@
 import { parseHostPort } from '../../base/hostport.ts'
 import { RequestHeaders, type Settings } from '../../resources/index.ts'
 import { defineModule, type RequestStep } from '../module.ts'
-import { Broken, type World } from './context.ts'
+import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 
 /** Adds and removes header fields of requests on their way to the upstream. */
 export const requestHeaders = defineModule(RequestHeaders, {
   phase: 'request',
-  build({ add, remove }: Settings<typeof RequestHeaders>, _world: World) {
+  build({ add, remove }: Settings<typeof RequestHeaders>, _context: ModuleContext) {
     return editRequests(Object.entries(add), remove)
   },
 })
@@ -21,7 +21,7 @@ export function editRequests(
   const hosts = add.filter(([name]) => name.toLowerCase() === 'host').map(([, value]) => value)
   const host = hosts.at(-1)
   if (host !== undefined && parseHostPort(host) === undefined) {
-    throw new Broken(`"${host}" cannot be sent as Host`)
+    throw new ModuleConfigError(`"${host}" cannot be sent as Host`)
   }
   const edit = compileEdits(
     add.filter(([name]) => name.toLowerCase() !== 'host'),

@@ -1,12 +1,12 @@
 import { ResponseHeaders, type Settings } from '../../resources/index.ts'
 import { defineModule, type RequestStep } from '../module.ts'
-import type { World } from './context.ts'
+import type { ModuleContext } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 
 /** Adds and removes header fields of responses on their way to the visitor. */
 export const responseHeaders = defineModule(ResponseHeaders, {
   phase: 'request',
-  build({ add, remove }: Settings<typeof ResponseHeaders>, _world: World) {
+  build({ add, remove }: Settings<typeof ResponseHeaders>, _context: ModuleContext) {
     return editResponses(Object.entries(add), remove)
   },
 })

@@ -1,14 +1,14 @@
 import { newId } from '../../base/id.ts'
 import type { Exchange } from '../exchange.ts'
 import { isFieldValue } from '../message/ascii.ts'
-import { Broken } from './context.ts'
+import { ModuleConfigError } from './context.ts'
 
 const requestIds = new WeakMap<Exchange, string>()
 
 /** One id for a request, the same in all fields that name it. */
 function requestId(exchange: Exchange): string {
-  const known = requestIds.get(exchange)
-  if (known !== undefined) return known
+  const existing = requestIds.get(exchange)
+  if (existing !== undefined) return existing
   const id = newId('req')
   requestIds.set(exchange, id)
   return id
@@ -38,16 +38,17 @@ export type Template = (exchange: Exchange, status: number) => string
 export function compileTemplate(text: string): Template {
   // Fields carry bytes: text beyond Latin-1 goes out in UTF-8.
   const bytes = Buffer.from(text).toString('latin1')
-  if (!isFieldValue(bytes)) throw new Broken('a header value holds characters that a header cannot carry')
+  if (!isFieldValue(bytes))
+    throw new ModuleConfigError('a header value holds characters that a header cannot carry')
   const parts: (string | Template)[] = []
-  let from = 0
+  let literalStart = 0
   for (const match of bytes.matchAll(/\$\{\s*([a-z_.]+)\s*\}/g)) {
     const variable = variables[match[1]!]
     if (variable === undefined) continue
-    parts.push(bytes.slice(from, match.index), variable)
-    from = match.index + match[0].length
+    parts.push(bytes.slice(literalStart, match.index), variable)
+    literalStart = match.index + match[0].length
   }
-  parts.push(bytes.slice(from))
+  parts.push(bytes.slice(literalStart))
   if (parts.length === 1) return () => bytes
   return (exchange, status) =>
     parts.map((part) => (typeof part === 'string' ? part : part(exchange, status))).join('')

@@ -1,7 +1,7 @@
 import { type Settings, TlsTermination } from '../../resources/index.ts'
 import type { MinVersion } from '../listeners/tls-policy.ts'
 import { defineModule } from '../module.ts'
-import type { World } from './context.ts'
+import type { ModuleContext } from './context.ts'
 
 const VERSIONS: Readonly<Record<string, MinVersion>> = {
   '1.0': 'TLSv1',
@@ -13,7 +13,7 @@ const VERSIONS: Readonly<Record<string, MinVersion>> = {
 /** From which version on TLS is spoken; 1.2 unless an owner says otherwise (P32). */
 export const tlsTermination = defineModule(TlsTermination, {
   phase: 'tls',
-  build({ min_version }: Pick<Settings<typeof TlsTermination>, 'min_version'>, _world: World) {
+  build({ min_version }: Pick<Settings<typeof TlsTermination>, 'min_version'>, _context: ModuleContext) {
     return { minVersion: VERSIONS[min_version ?? '1.2'] ?? 'TLSv1.2' }
   },
 })

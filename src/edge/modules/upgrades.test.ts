@@ -22,18 +22,18 @@ interface Outcome {
   readonly headers: Record<string, string | string[] | undefined>
 }
 
-interface World extends HttpsEdgeWorld {
+interface UpgradeHarness extends HttpsEdgeWorld {
   /** The heads that the upstream got. */
   readonly heads: string[]
-  visit(kind: Kind, path?: string, tls?: ConnectionOptions): Promise<Outcome>
+  send(kind: Kind, path?: string, tls?: ConnectionOptions): Promise<Outcome>
 }
 
 type Kind = 'request' | 'upgrade'
-const LET_IN = { request: 200, upgrade: 101 } as const
+const ADMITTED = { request: 200, upgrade: 101 } as const
 
 /** An edge whose upstream answers requests and agrees to WebSocket; both fail below `/fails`. */
-async function startWorld(t: TestContext): Promise<World> {
-  const world = await startHttpsEdge(t)
+async function startHarness(t: TestContext): Promise<UpgradeHarness> {
+  const harness = await startHttpsEdge(t)
   const heads: string[] = []
   const port = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
@@ -52,16 +52,16 @@ async function startWorld(t: TestContext): Promise<World> {
         )
     })
   })
-  world.tunnels.tunnels.push(localTunnel(port, { labels: { app: 'socket' } }))
-  const backend_id = world.config.create(TunnelGroupBackend, { labels: { app: 'socket' } })
-  world.config.update(world.routeId, { backend: { backend_id } })
+  harness.tunnels.tunnels.push(localTunnel(port, { labels: { app: 'socket' } }))
+  const backend_id = harness.config.create(TunnelGroupBackend, { labels: { app: 'socket' } })
+  harness.config.update(harness.routeId, { backend: { backend_id } })
 
-  async function visit(kind: Kind, path = '/', tls: ConnectionOptions = {}): Promise<Outcome> {
+  async function send(kind: Kind, path = '/', tls: ConnectionOptions = {}): Promise<Outcome> {
     const request = requestTls({
-      port: world.tlsPort,
+      port: harness.tlsPort,
       host: '127.0.0.1',
       servername: HOST,
-      ca: world.ca,
+      ca: harness.ca,
       agent: false,
       path,
       headers: { host: HOST, 'user-agent': 'curl/8', ...(kind === 'upgrade' ? UPGRADE : {}) },
@@ -79,21 +79,21 @@ async function startWorld(t: TestContext): Promise<World> {
     }
   }
 
-  return { ...world, heads, visit }
+  return { ...harness, heads, send }
 }
 
 interface Case {
   readonly on?: 'edge'
-  settings(world: World): Promise<Record<string, unknown>> | Record<string, unknown>
-  check(world: World, kind: Kind): Promise<void>
+  settings(harness: UpgradeHarness): Promise<Record<string, unknown>> | Record<string, unknown>
+  check(harness: UpgradeHarness, kind: Kind): Promise<void>
 }
 
 /** A module that turns everybody away, with this code. */
-function refusing(code: string, settings: Case['settings']): Case {
+function rejecting(code: string, settings: Case['settings']): Case {
   return {
     settings,
-    async check({ visit, heads }, kind) {
-      const { headers } = await visit(kind)
+    async check({ send, heads }, kind) {
+      const { headers } = await send(kind)
       assert.equal(headers['adit-error-code'], code)
       assert.deepEqual(heads, [], 'the upstream was not asked')
     },
@@ -101,12 +101,12 @@ function refusing(code: string, settings: Case['settings']): Case {
 }
 
 /** A module of the handshake that nobody here fits. */
-function failing(settings: Case['settings'], tls: ConnectionOptions): Case {
+function failingHandshake(settings: Case['settings'], tls: ConnectionOptions): Case {
   return {
     on: 'edge',
     settings,
-    async check({ visit, heads }, kind) {
-      assert.equal((await visit(kind, '/', tls)).status, 0)
+    async check({ send, heads }, kind) {
+      assert.equal((await send(kind, '/', tls)).status, 0)
       assert.deepEqual(heads, [], 'the upstream was not asked')
     },
   }
@@ -115,48 +115,48 @@ function failing(settings: Case['settings'], tls: ConnectionOptions): Case {
 const login = { cookie_prefix: '', inactivity_timeout: 0, maximum_duration: 0, options_passthrough: false }
 
 const cases: Record<ModuleName, Case> = {
-  ip_restriction: refusing('ERR_ADIT_3203', ({ config }) => {
+  ip_restriction: rejecting('ERR_ADIT_3203', ({ config }) => {
     const id = config.create(IpPolicy, {})
     config.create(IpPolicyRule, { ip_policy_id: id, cidr: '10.0.0.0/8', action: 'allow' })
     return { ip_policy_ids: [id] }
   }),
-  mutual_tls: failing(async ({ config }) => {
+  mutual_tls: failingHandshake(async ({ config }) => {
     const { ca } = await clientAuthority('somebody else')
     return { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: ca })] }
   }, {}),
-  tls_termination: failing(() => ({ min_version: '1.3' }), { maxVersion: 'TLSv1.2' }),
-  user_agent_filter: refusing('ERR_ADIT_3211', () => ({ deny: ['curl'] })),
-  webhook_verification: refusing('ERR_ADIT_3204', () => ({ provider: 'github', secret: 'one' })),
+  tls_termination: failingHandshake(() => ({ min_version: '1.3' }), { maxVersion: 'TLSv1.2' }),
+  user_agent_filter: rejecting('ERR_ADIT_3211', () => ({ deny: ['curl'] })),
+  webhook_verification: rejecting('ERR_ADIT_3204', () => ({ provider: 'github', secret: 'one' })),
   // Nobody can sign in here, so whoever would have to is turned away.
-  oauth: refusing('ERR_ADIT_3212', () => ({
+  oauth: rejecting('ERR_ADIT_3212', () => ({
     ...login,
     provider: { google: { client_id: 'a', client_secret: 'b' } },
   })),
-  oidc: refusing('ERR_ADIT_3212', () => ({
+  oidc: rejecting('ERR_ADIT_3212', () => ({
     ...login,
     issuer: 'https://id.test',
     client_id: 'a',
     client_secret: 'b',
   })),
-  saml: refusing('ERR_ADIT_3212', () => ({ ...login, idp_metadata_url: 'https://id.test/metadata' })),
+  saml: rejecting('ERR_ADIT_3212', () => ({ ...login, idp_metadata_url: 'https://id.test/metadata' })),
   compression: {
     settings: () => ({}),
-    async check({ visit }, kind) {
-      const { status, headers } = await visit(kind)
-      assert.deepEqual([status, headers['content-encoding']], [LET_IN[kind], undefined])
+    async check({ send }, kind) {
+      const { status, headers } = await send(kind)
+      assert.deepEqual([status, headers['content-encoding']], [ADMITTED[kind], undefined])
     },
   },
   response_headers: {
     settings: () => ({ add: { 'X-Given': 'yes' }, remove: ['x-inner'] }),
-    async check({ visit }, kind) {
-      const { status, headers } = await visit(kind)
-      assert.deepEqual([status, headers['x-given'], headers['x-inner']], [LET_IN[kind], 'yes', undefined])
+    async check({ send }, kind) {
+      const { status, headers } = await send(kind)
+      assert.deepEqual([status, headers['x-given'], headers['x-inner']], [ADMITTED[kind], 'yes', undefined])
     },
   },
   request_headers: {
     settings: () => ({ add: { 'X-Given': 'yes', Host: 'inside.test' }, remove: ['user-agent'] }),
-    async check({ visit, heads }, kind) {
-      assert.equal((await visit(kind)).status, LET_IN[kind])
+    async check({ send, heads }, kind) {
+      assert.equal((await send(kind)).status, ADMITTED[kind])
       assert.match(heads[0]!, /^GET \/ HTTP\/1\.1\r\nHost: inside\.test\r\n/)
       assert.match(heads[0]!, /\r\nx-given: yes\r\n/i)
       assert.ok(!/user-agent/i.test(heads[0]!))
@@ -164,16 +164,16 @@ const cases: Record<ModuleName, Case> = {
   },
   circuit_breaker: {
     settings: () => ({ volume_threshold: 2, error_threshold_percentage: 0.5, tripped_duration: 60 }),
-    async check({ visit }, kind) {
+    async check({ send }, kind) {
       const outcomes: number[] = []
-      for (const path of ['/fails', '/fails', '/']) outcomes.push((await visit(kind, path)).status)
+      for (const path of ['/fails', '/fails', '/']) outcomes.push((await send(kind, path)).status)
       assert.deepEqual(outcomes, [500, 500, 503])
     },
   },
   websocket_tcp_converter: {
     settings: () => ({}),
-    async check({ visit, heads }, kind) {
-      const { status, headers } = await visit(kind)
+    async check({ send, heads }, kind) {
+      const { status, headers } = await send(kind)
       if (kind === 'upgrade') assert.equal(status, 101)
       else assert.equal(headers['adit-error-code'], 'ERR_ADIT_3206')
       assert.deepEqual(heads, [], 'the upstream gets no HTTP')
@@ -184,27 +184,27 @@ const cases: Record<ModuleName, Case> = {
 for (const [name, { on, settings, check }] of Object.entries(cases)) {
   for (const kind of ['request', 'upgrade'] as const) {
     test(`${name} acts on a WebSocket as on any request: ${kind}`, async (t) => {
-      const world = await startWorld(t)
-      const { config, edgeId, routeId } = world
-      config.update(on === 'edge' ? edgeId : routeId, { [name]: await settings(world) })
+      const harness = await startHarness(t)
+      const { config, edgeId, routeId } = harness
+      config.update(on === 'edge' ? edgeId : routeId, { [name]: await settings(harness) })
       await config.applied()
 
-      await check(world, kind)
+      await check(harness, kind)
     })
   }
 }
 
 test('a WebSocket that was agreed to counts for the circuit breaker at once, not when it ends', async (t) => {
-  const world = await startWorld(t)
-  const { config, routeId, visit } = world
+  const harness = await startHarness(t)
+  const { config, routeId, send } = harness
   const circuit_breaker = { volume_threshold: 4, error_threshold_percentage: 1, tripped_duration: 60 }
   config.update(routeId, { circuit_breaker })
   await config.applied()
 
   // It stays open; were it not counted, the four failures alone would open the breaker.
-  assert.equal((await visit('upgrade')).status, 101)
+  assert.equal((await send('upgrade')).status, 101)
   const outcomes: number[] = []
-  for (let n = 0; n < 5; n++) outcomes.push((await visit('request', '/fails')).status)
+  for (let n = 0; n < 5; n++) outcomes.push((await send('request', '/fails')).status)
 
   assert.deepEqual(outcomes, [500, 500, 500, 500, 500])
 })

@@ -12,7 +12,7 @@ const MAX_MS = 50
 const SECRET = Buffer.from('a secret of some length').toString('base64')
 
 /** Every scheme gets past the fields it asks for, each of which a stranger can send. */
-function messageWith(type: string, body: Buffer): WebhookMessage {
+function createMessage(type: string, body: Buffer): WebhookMessage {
   const getAll = (name: string): string[] => {
     if (name === 'content-type') return [type]
     if (name === 'content-encoding') return body[0] === 0x1f ? ['gzip'] : []
@@ -29,15 +29,18 @@ function messageWith(type: string, body: Buffer): WebhookMessage {
   )
 }
 
-const numbers = (count: number) =>
-  Array.from({ length: count }, (_, at) => ((at * 7919) % 1_000_003).toString(36))
+const distinctTexts = (count: number) =>
+  Array.from({ length: count }, (_, index) => ((index * 7919) % 1_000_003).toString(36))
 
 const bodies: Record<string, readonly [type: string, body: Buffer]> = {
-  'a form of many parameters': ['application/x-www-form-urlencoded', Buffer.from(numbers(MIB / 8).join('&'))],
+  'a form of many parameters': [
+    'application/x-www-form-urlencoded',
+    Buffer.from(distinctTexts(MIB / 8).join('&')),
+  ],
   'a form of empty parameters': ['application/x-www-form-urlencoded', Buffer.alloc(MIB, '&')],
   'an object of many keys': [
     'application/json',
-    Buffer.from(JSON.stringify(Object.fromEntries(numbers(MIB / 16).map((key) => [key, 1])))),
+    Buffer.from(JSON.stringify(Object.fromEntries(distinctTexts(MIB / 16).map((key) => [key, 1])))),
   ],
   'a list of many objects': ['application/json', Buffer.from(`[${'{},'.repeat(MIB / 3 - 2)}{}]`)],
   'lists in lists': ['application/json', Buffer.alloc(MIB, '[')],
@@ -53,20 +56,20 @@ test('no webhook of a stranger costs 50 ms of CPU before it is refused, whoever 
     const check = scheme(provider === 'sendgrid' ? spki : SECRET, {
       signingKeys: () => Promise.reject(new Error('no key')),
     })
-    for (const [what, [type, body]] of Object.entries(bodies)) {
+    for (const [name, [type, body]] of Object.entries(bodies)) {
       const costs: number[] = []
-      for (let at = 0; at < 3; at++) {
-        const began = process.threadCpuUsage()
-        assert.notEqual(await faultOf(() => check(messageWith(type, body), Date.now())), undefined)
-        const { user, system } = process.threadCpuUsage(began)
+      for (let round = 0; round < 3; round++) {
+        const startUsage = process.threadCpuUsage()
+        assert.notEqual(await readFault(() => check(createMessage(type, body), Date.now())), undefined)
+        const { user, system } = process.threadCpuUsage(startUsage)
         costs.push((user + system) / 1000)
       }
-      assert.ok(Math.min(...costs) < MAX_MS, `${provider}: ${what} cost ${Math.min(...costs)} ms`)
+      assert.ok(Math.min(...costs) < MAX_MS, `${provider}: ${name} cost ${Math.min(...costs)} ms`)
     }
   }
 })
 
-async function faultOf(
+async function readFault(
   check: () => string | undefined | Promise<string | undefined>,
 ): Promise<string | undefined> {
   try {

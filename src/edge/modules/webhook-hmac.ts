@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { trimOws } from '../../base/optional-white-space.ts'
-import { Broken, type World } from './context.ts'
-import { sameText, type WebhookMessage } from './webhook-message.ts'
+import { ModuleConfigError, type ModuleContext } from './context.ts'
+import { timingSafeEqualText, type WebhookMessage } from './webhook-message.ts'
 
 /** Looks at a webhook and says what is wrong with it; undefined when it is genuine. `now` is in milliseconds. */
 export type WebhookCheck = (
@@ -11,14 +11,14 @@ export type WebhookCheck = (
 ) => string | undefined | Promise<string | undefined>
 
 /** A way of signing webhooks: made into a check with the owner's secret, or with what the sender publishes. */
-export type WebhookScheme = (secret: string, world: Pick<World, 'signingKeys'>) => WebhookCheck
+export type WebhookScheme = (secret: string, context: Pick<ModuleContext, 'signingKeys'>) => WebhookCheck
 
 /** How a service signs with a shared key. The field names, and what stands in them, are the service's own. */
 export interface HmacScheme {
   /** The field with the signature. */
   readonly field: string
   /** A second one, made with another key, so that the key can be changed without a gap: one of them has to fit. */
-  readonly secondField?: string
+  readonly secondaryField?: string
   readonly hash: 'sha1' | 'sha256' | 'sha512'
   readonly encoding: 'hex' | 'base64'
   /** What stands before the signature, such as `sha256=`. */
@@ -30,7 +30,7 @@ export interface HmacScheme {
   readonly list?: {
     readonly signature: string
     readonly time?: string
-    readonly marks?: readonly [item: string, name: string]
+    readonly separators?: readonly [item: string, name: string]
   }
   /** A field of its own that holds the time. */
   readonly timeField?: string
@@ -44,41 +44,41 @@ export interface HmacScheme {
   /** How the key is written in the secret. */
   readonly key?: 'text' | 'base64'
   /** The body is signed as it was before it was compressed. */
-  readonly unzipped?: boolean
+  readonly decompressBody?: boolean
 }
 
-const DEFAULT_TOLERANCE = 300
-const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/
-const MAX_UNZIPPED = 4 * 1024 * 1024
+const DEFAULT_TOLERANCE_SECONDS = 300
+const ISO_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/
+const MAX_DECOMPRESSED_BYTES = 4 * 1024 * 1024
 
 /** Makes a scheme of its description. */
-export function hmac(scheme: HmacScheme): WebhookScheme {
+export function hmacScheme(scheme: HmacScheme): WebhookScheme {
   const parts = scheme.signed.split(/(\{[a-z]+\})/).filter((part) => part !== '')
-  const timed = scheme.timeField !== undefined || scheme.list?.time !== undefined
+  const requiresTime = scheme.timeField !== undefined || scheme.list?.time !== undefined
   return (secret) => {
-    const key = keyOf(secret, scheme)
+    const key = decodeKey(secret, scheme)
     return (message, now) => {
-      const second = scheme.secondField === undefined ? undefined : message.field(scheme.secondField)
-      const field = message.field(scheme.field) ?? second
+      const secondary = scheme.secondaryField === undefined ? undefined : message.field(scheme.secondaryField)
+      const field = message.field(scheme.field) ?? secondary
       if (field === undefined) return `it has no ${scheme.field} field`
-      const list = scheme.list === undefined ? undefined : readList(field, scheme.list.marks)
-      const given =
+      const list = scheme.list === undefined ? undefined : parseList(field, scheme.list.separators)
+      const signatures =
         list === undefined
-          ? [field, second ?? ''].map((value) => withoutPrefix(value, scheme.prefix ?? ''))
+          ? [field, secondary ?? ''].map((value) => stripPrefix(value, scheme.prefix ?? ''))
           : list.filter(([name]) => name === scheme.list?.signature).map(([, value]) => value)
       const time =
         scheme.timeField === undefined
           ? list?.find(([name]) => name === scheme.list?.time)?.[1]
           : message.field(scheme.timeField)
-      if (timed) {
+      if (requiresTime) {
         if (time === undefined) return 'it does not say when it was sent'
-        const sentAt = momentOf(time, scheme.timeUnit ?? 's')
-        const tolerance = (scheme.tolerance ?? DEFAULT_TOLERANCE) * 1000
+        const sentAt = parseTime(time, scheme.timeUnit ?? 's')
+        const tolerance = (scheme.tolerance ?? DEFAULT_TOLERANCE_SECONDS) * 1000
         if (!(Math.abs(now - sentAt) <= tolerance)) return 'it is too old, or from the future'
       }
       const id = scheme.idField === undefined ? '' : message.field(scheme.idField)
       if (id === undefined) return `it has no ${scheme.idField} field`
-      const body = scheme.unzipped ? unzipped(message) : message.body
+      const body = scheme.decompressBody ? decompress(message) : message.body
       if (body === undefined) return 'its body cannot be unpacked'
       const { url, method } = message
       const values: Record<string, string | Buffer> = {
@@ -90,9 +90,9 @@ export function hmac(scheme: HmacScheme): WebhookScheme {
       }
       const digest = createHmac(scheme.hash, key)
       for (const part of parts) digest.update(values[part] ?? part)
-      const wanted = digest.digest(scheme.encoding)
-      const normal = (text: string) => (scheme.encoding === 'hex' ? text.toLowerCase() : text)
-      return given.some((signature) => sameText(normal(signature ?? ''), wanted))
+      const expected = digest.digest(scheme.encoding)
+      const normalize = (text: string) => (scheme.encoding === 'hex' ? text.toLowerCase() : text)
+      return signatures.some((signature) => timingSafeEqualText(normalize(signature ?? ''), expected))
         ? undefined
         : 'its signature does not fit'
     }
@@ -100,23 +100,23 @@ export function hmac(scheme: HmacScheme): WebhookScheme {
 }
 
 /** A shared word in a field, sent as it is. */
-export function token(field: string): WebhookScheme {
+export function tokenScheme(field: string): WebhookScheme {
   return (secret) => (message) => {
-    const given = message.field(field)
-    if (given === undefined) return `it has no ${field} field`
-    return sameText(given, secret) ? undefined : `its ${field} is not the right one`
+    const value = message.field(field)
+    if (value === undefined) return `it has no ${field} field`
+    return timingSafeEqualText(value, secret) ? undefined : `its ${field} is not the right one`
   }
 }
 
-function keyOf(secret: string, { key }: HmacScheme): Buffer {
+function decodeKey(secret: string, { key }: HmacScheme): Buffer {
   if (key !== 'base64') return Buffer.from(secret)
   const bytes = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-  if (bytes.length === 0) throw new Broken('the secret is not in base64')
+  if (bytes.length === 0) throw new ModuleConfigError('the secret is not in base64')
   return bytes
 }
 
 /** `a=1,b=2`; a value may hold further equals signs. */
-function readList(
+function parseList(
   field: string,
   [betweenItems, afterName]: readonly [string, string] = [',', '='],
 ): [name: string, value: string][] {
@@ -126,21 +126,21 @@ function readList(
   })
 }
 
-function withoutPrefix(field: string, prefix: string): string | undefined {
+function stripPrefix(field: string, prefix: string): string | undefined {
   return field.startsWith(prefix) ? field.slice(prefix.length) : undefined
 }
 
-function momentOf(time: string, unit: 's' | 'ms' | 'iso'): number {
+function parseTime(time: string, unit: 's' | 'ms' | 'iso'): number {
   // The engine reads many other spellings, some with text around them.
-  if (unit === 'iso') return ISO.test(time) ? Date.parse(time) : Number.NaN
+  if (unit === 'iso') return ISO_TIMESTAMP.test(time) ? Date.parse(time) : Number.NaN
   if (!/^\d{1,15}$/.test(time)) return Number.NaN
   return unit === 's' ? Number(time) * 1000 : Number(time)
 }
 
-function unzipped(message: WebhookMessage): Buffer | undefined {
+function decompress(message: WebhookMessage): Buffer | undefined {
   if (message.field('content-encoding')?.toLowerCase() !== 'gzip') return message.body
   try {
-    return gunzipSync(message.body, { maxOutputLength: MAX_UNZIPPED })
+    return gunzipSync(message.body, { maxOutputLength: MAX_DECOMPRESSED_BYTES })
   } catch {
     return undefined
   }

@@ -4,8 +4,8 @@ import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
 /** No sender has that many, and reading and sorting them comes before the signature can be checked. */
-const MAX_PARAMETERS = 1000
-const MAX_VALUES = 20_000
+const MAX_FORM_PARAMETERS = 1000
+const MAX_JSON_VALUES = 20_000
 
 /** A webhook as schemes look at it: what was asked for, with the whole body. */
 export class WebhookMessage {
@@ -37,15 +37,15 @@ export class WebhookMessage {
     const type = this.field('content-type') ?? ''
     if (!/^application\/x-www-form-urlencoded[ \t]*(;|$)/i.test(type)) return []
     const text = this.body.toString()
-    if (text.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS)
-      throw refusal('webhook_denied', `its form has more than ${MAX_PARAMETERS} parameters`)
+    if (text.split('&', MAX_FORM_PARAMETERS + 1).length > MAX_FORM_PARAMETERS)
+      throw refusal('webhook_denied', `its form has more than ${MAX_FORM_PARAMETERS} parameters`)
     return [...new URLSearchParams(text)]
   }
 
   /** The body as JSON; undefined when it is none, or has more values than any webhook. */
   json(): unknown {
     const text = this.body.toString()
-    if (!hasAtMostValues(text, MAX_VALUES)) return undefined
+    if (!hasAtMostValues(text, MAX_JSON_VALUES)) return undefined
     try {
       return JSON.parse(text)
     } catch {
@@ -55,14 +55,16 @@ export class WebhookMessage {
 
   /** A parameter of the query. */
   query(name: string): string | undefined {
-    const at = this.target.indexOf('?')
-    return at === -1 ? undefined : (new URLSearchParams(this.target.slice(at + 1)).get(name) ?? undefined)
+    const queryStart = this.target.indexOf('?')
+    return queryStart === -1
+      ? undefined
+      : (new URLSearchParams(this.target.slice(queryStart + 1)).get(name) ?? undefined)
   }
 }
 
 /** Compares texts in a time that tells nothing of where they differ. */
-export function sameText(a: string, b: string): boolean {
-  const left = Buffer.from(a)
-  const right = Buffer.from(b)
-  return left.length === right.length && timingSafeEqual(left, right)
+export function timingSafeEqualText(a: string, b: string): boolean {
+  const bytesA = Buffer.from(a)
+  const bytesB = Buffer.from(b)
+  return bytesA.length === bytesB.length && timingSafeEqual(bytesA, bytesB)
 }

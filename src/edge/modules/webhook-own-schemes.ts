@@ -1,39 +1,47 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash, createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { trimOws } from '../../base/optional-white-space.ts'
-import { Broken } from './context.ts'
+import { ModuleConfigError } from './context.ts'
 import { isChallenge } from './webhook-challenges.ts'
-import { hmac, type WebhookScheme } from './webhook-hmac.ts'
-import { sameText, type WebhookMessage } from './webhook-message.ts'
+import { hmacScheme, type WebhookScheme } from './webhook-hmac.ts'
+import { timingSafeEqualText, type WebhookMessage } from './webhook-message.ts'
 
 /** Schemes that are more than a keyed digest of a few parts, each as its service describes it. */
 
 const MISMATCH = 'its signature does not fit'
 const TOO_OLD = 'it is too old, or from the future'
-const TOLERANCE = 300_000
+const TOLERANCE_MS = 300_000
 
 /** Twilio: the address, then every parameter of the form sorted by name; for other bodies their digest in the query. */
 export const twilio: WebhookScheme = (secret) => (message) => {
-  const form = message.form().sort(([a], [b]) => compare(a, b))
+  const form = message.form().sort(([a], [b]) => compareText(a, b))
   const digest = message.query('bodySHA256')
   if (
     digest !== undefined &&
-    !sameText(digest.toLowerCase(), createHash('sha256').update(message.body).digest('hex'))
+    !timingSafeEqualText(digest.toLowerCase(), createHash('sha256').update(message.body).digest('hex'))
   ) {
     return 'its body was changed'
   }
   // Without a digest only a form is covered by the signature.
   if (digest === undefined && form.length === 0 && message.body.length > 0) return 'its body is not signed'
   const signed = message.url + form.map(([name, value]) => name + value).join('')
-  return fits(message, 'x-twilio-signature', createHmac('sha1', secret).update(signed).digest('base64'))
+  return checkSignature(
+    message,
+    'x-twilio-signature',
+    createHmac('sha1', secret).update(signed).digest('base64'),
+  )
 }
 
 /** Mailchimp Transactional: the address, then every parameter of the form sorted by name. */
 export const mandrill: WebhookScheme = (secret) => (message) => {
-  const form = message.form().sort(([a], [b]) => compare(a, b))
+  const form = message.form().sort(([a], [b]) => compareText(a, b))
   if (form.length === 0) return 'its body is not signed'
   const signed = message.url + form.map(([name, value]) => name + value).join('')
-  return fits(message, 'x-mandrill-signature', createHmac('sha1', secret).update(signed).digest('base64'))
+  return checkSignature(
+    message,
+    'x-mandrill-signature',
+    createHmac('sha1', secret).update(signed).digest('base64'),
+  )
 }
 
 /** Plivo: version 3 covers address and form, version 2 the address without its query; both have a nonce. */
@@ -41,42 +49,44 @@ export const plivo: WebhookScheme = (secret) => (message) => {
   const version = message.field('x-plivo-signature-v3-nonce') === undefined ? 'v2' : 'v3'
   const nonce = message.field(`x-plivo-signature-${version}-nonce`)
   if (nonce === undefined) return 'it has no x-plivo-signature-v3-nonce or -v2-nonce field'
-  const unsigned = message.body.length > 0 && (message.method !== 'POST' || message.form().length === 0)
-  if (version === 'v3' && unsigned) return 'its body is not signed'
+  const bodyUnsigned = message.body.length > 0 && (message.method !== 'POST' || message.form().length === 0)
+  if (version === 'v3' && bodyUnsigned) return 'its body is not signed'
   const signed =
-    version === 'v3' ? `${plivoAddress(message)}.${nonce}` : message.url.split('?', 1)[0]! + nonce
-  const wanted = createHmac('sha256', secret).update(signed).digest('base64')
+    version === 'v3' ? `${plivoSignedUrl(message)}.${nonce}` : message.url.split('?', 1)[0]! + nonce
+  const expected = createHmac('sha256', secret).update(signed).digest('base64')
   // The second is made with the token of the main account.
-  const given = [`x-plivo-signature-${version}`, `x-plivo-signature-ma-${version}`].flatMap(
+  const signatures = [`x-plivo-signature-${version}`, `x-plivo-signature-ma-${version}`].flatMap(
     (name) => message.field(name)?.split(',') ?? [],
   )
-  if (given.length === 0) return `it has no x-plivo-signature-${version} field`
-  return given.some((signature) => sameText(trimOws(signature), wanted)) ? undefined : MISMATCH
+  if (signatures.length === 0) return `it has no x-plivo-signature-${version} field`
+  return signatures.some((signature) => timingSafeEqualText(trimOws(signature), expected))
+    ? undefined
+    : MISMATCH
 }
 
 /** The address with its parameters in order, and those of the form behind a full stop. */
-function plivoAddress(message: WebhookMessage): string {
+function plivoSignedUrl(message: WebhookMessage): string {
   const [address = '', query = ''] = message.url.split(/\?(.*)/s)
-  const sorted = (pairs: [string, string][], between: string) =>
-    pairs.sort(([a, x], [b, y]) => compare(a, b) || compare(x, y)).map((pair) => pair.join(between))
-  const inQuery = sorted([...new URLSearchParams(query)], '=').join('&')
-  const form = message.method === 'POST' ? sorted(message.form(), '').join('') : ''
-  return `${address}${inQuery === '' && form === '' ? '' : '?'}${inQuery}${inQuery === '' || form === '' ? '' : '.'}${form}`
+  const joinSorted = (pairs: [string, string][], separator: string) =>
+    pairs.sort(([a, x], [b, y]) => compareText(a, b) || compareText(x, y)).map((pair) => pair.join(separator))
+  const sortedQuery = joinSorted([...new URLSearchParams(query)], '=').join('&')
+  const form = message.method === 'POST' ? joinSorted(message.form(), '').join('') : ''
+  return `${address}${sortedQuery === '' && form === '' ? '' : '?'}${sortedQuery}${sortedQuery === '' || form === '' ? '' : '.'}${form}`
 }
 
-function compare(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
 /** X signs bodies like the challenges that anybody may send, so nothing that could be one is taken for a webhook. */
-export const twitter: WebhookScheme = (secret, world) => {
-  const check = hmac({
+export const twitter: WebhookScheme = (secret, context) => {
+  const check = hmacScheme({
     field: 'x-twitter-webhooks-signature',
     hash: 'sha256',
     encoding: 'base64',
     prefix: 'sha256=',
     signed: '{body}',
-  })(secret, world)
+  })(secret, context)
   return (message, now) =>
     isChallenge(message.body.toString('latin1'))
       ? 'its body could be the answer to a challenge'
@@ -86,13 +96,13 @@ export const twitter: WebhookScheme = (secret, world) => {
 /** Mailgun signs a token and a time inside the body. */
 export const mailgun: WebhookScheme = (secret) => (message, now) => {
   const { signature } = (message.json() ?? {}) as { signature?: Record<string, unknown> }
-  const given =
+  const signed =
     typeof signature === 'object' && signature !== null ? signature : Object.fromEntries(message.form())
-  const { timestamp, token, signature: digest } = given
+  const { timestamp, token, signature: digest } = signed
   if (typeof token !== 'string' || typeof digest !== 'string') return 'its body is not signed'
-  if (!(Math.abs(now - Number(timestamp) * 1000) <= TOLERANCE)) return TOO_OLD
-  const wanted = createHmac('sha256', secret).update(`${timestamp}${token}`).digest('hex')
-  return sameText(digest.toLowerCase(), wanted) ? undefined : MISMATCH
+  if (!(Math.abs(now - Number(timestamp) * 1000) <= TOLERANCE_MS)) return TOO_OLD
+  const expected = createHmac('sha256', secret).update(`${timestamp}${token}`).digest('hex')
+  return timingSafeEqualText(digest.toLowerCase(), expected) ? undefined : MISMATCH
 }
 
 /** Hygraph signs a small document that holds the body as text. */
@@ -103,13 +113,15 @@ export const graphcms: WebhookScheme = (secret) => (message, now) => {
   if (sign === '') return 'it has no readable gcms-signature field'
   // Other bytes would be signed as the character that stands in for them, whatever they are.
   if (!isUtf8(message.body)) return 'its body is not UTF-8'
-  if (!(Math.abs(now - Number(time)) <= TOLERANCE)) return TOO_OLD
+  if (!(Math.abs(now - Number(time)) <= TOLERANCE_MS)) return TOO_OLD
   const signed = JSON.stringify({
     Body: message.body.toString(),
     EnvironmentName: environment,
     TimeStamp: Number(time),
   })
-  return sameText(sign, createHmac('sha256', secret).update(signed).digest('base64')) ? undefined : MISMATCH
+  return timingSafeEqualText(sign, createHmac('sha256', secret).update(signed).digest('base64'))
+    ? undefined
+    : MISMATCH
 }
 
 /** Contentful signs method, path, a list of fields and the body. */
@@ -118,30 +130,34 @@ export const contentful: WebhookScheme = (secret) => (message, now) => {
   // A time that is not signed could be any.
   if (!names.includes('x-contentful-timestamp')) return 'its time is not signed'
   const time = Number(message.field('x-contentful-timestamp'))
-  if (!(Math.abs(now - time) <= TOLERANCE)) return TOO_OLD
+  if (!(Math.abs(now - time) <= TOLERANCE_MS)) return TOO_OLD
   const fields = names.map((name) => `${name}:${message.field(name) ?? ''}`).join(';')
   const signed = Buffer.concat([
     Buffer.from(`${message.method}\n${message.target}\n${fields}\n`),
     message.body,
   ])
-  return fits(message, 'x-contentful-signature', createHmac('sha256', secret).update(signed).digest('hex'))
+  return checkSignature(
+    message,
+    'x-contentful-signature',
+    createHmac('sha256', secret).update(signed).digest('hex'),
+  )
 }
 
 /** HubSpot, version 3. A few characters of the address are decoded before it is signed. */
 export const hubspot: WebhookScheme = (secret) => (message, now) => {
   const time = message.field('x-hubspot-request-timestamp')
-  if (!(Math.abs(now - Number(time)) <= TOLERANCE)) return TOO_OLD
+  if (!(Math.abs(now - Number(time)) <= TOLERANCE_MS)) return TOO_OLD
   const [address = '', ...query] = message.url.split('?')
   const decoded = address.replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (code) =>
     decodeURIComponent(code),
   )
   const url = [decoded, ...query].join('?')
-  const wanted = createHmac('sha256', secret)
+  const expected = createHmac('sha256', secret)
     .update(`${message.method}${url}`)
     .update(message.body)
     .update(time ?? '')
     .digest('base64')
-  return fits(message, 'x-hubspot-signature-v3', wanted)
+  return checkSignature(message, 'x-hubspot-signature-v3', expected)
 }
 
 /** SendGrid signs time and body with ECDSA; the secret is the public key it shows. */
@@ -151,7 +167,7 @@ export const sendgrid: WebhookScheme = (secret) => {
     const time = message.field('x-twilio-email-event-webhook-timestamp')
     const signature = message.field('x-twilio-email-event-webhook-signature')
     if (time === undefined || signature === undefined) return 'it is not signed'
-    if (!(Math.abs(now - Number(time) * 1000) <= TOLERANCE)) return TOO_OLD
+    if (!(Math.abs(now - Number(time) * 1000) <= TOLERANCE_MS)) return TOO_OLD
     const signed = Buffer.concat([Buffer.from(time), message.body])
     const bytes = Buffer.from(signature, 'base64')
     // Node skips what is not base64: one signature has one spelling here.
@@ -164,12 +180,12 @@ function readPublicKey(secret: string): KeyObject {
   try {
     return createPublicKey({ key: Buffer.from(secret, 'base64'), format: 'der', type: 'spki' })
   } catch {
-    throw new Broken('the secret is not a public key as SendGrid shows it')
+    throw new ModuleConfigError('the secret is not a public key as SendGrid shows it')
   }
 }
 
-function fits(message: WebhookMessage, field: string, wanted: string): string | undefined {
-  const given = message.field(field)
-  if (given === undefined) return `it has no ${field} field`
-  return sameText(given, wanted) ? undefined : MISMATCH
+function checkSignature(message: WebhookMessage, field: string, expected: string): string | undefined {
+  const signature = message.field(field)
+  if (signature === undefined) return `it has no ${field} field`
+  return timingSafeEqualText(signature, expected) ? undefined : MISMATCH
 }

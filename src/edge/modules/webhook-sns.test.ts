@@ -3,7 +3,7 @@ import { sign } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createSelfSigned } from '../../certs/index.ts'
 import { startHttpsEdge } from '../testing/https-edge.ts'
-import { doubledKey } from './json-keys.ts'
+import { findDuplicateKey } from './json-keys.ts'
 import { createSnsKeys } from './sns-keys.ts'
 
 const CERT_URL = 'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0123456789abcdef.pem'
@@ -14,10 +14,10 @@ type Fields = Record<string, unknown>
 async function createSender(options: { notBefore?: Date; notAfter?: Date } = {}) {
   const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'sns.test', ...options })
   const fetched: string[] = []
-  const answer = { status: 200, text: certificatePem }
+  const response = { status: 200, text: certificatePem }
   const fetch = async (url: string | URL) => {
     fetched.push(String(url))
-    return new Response(answer.text, { status: answer.status })
+    return new Response(response.text, { status: response.status })
   }
 
   /** Said in other words than the code under test: what is signed is spelled out for each kind. */
@@ -33,17 +33,17 @@ async function createSender(options: { notBefore?: Date; notAfter?: Date } = {})
     return { ...fields, SignatureVersion: version, Signature, SigningCertURL: CERT_URL }
   }
 
-  return { fetch, fetched, answer, signed }
+  return { fetch, fetched, response, signed }
 }
 
-function notification(more: Fields = {}): Fields {
+function notification(overrides: Fields = {}): Fields {
   return {
     Type: 'Notification',
     MessageId: '22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324',
     TopicArn: 'arn:aws:sns:us-west-2:123456789012:MyTopic',
     Message: 'Hello\nworld "grüße"',
     Timestamp: new Date().toISOString(),
-    ...more,
+    ...overrides,
   }
 }
 
@@ -57,15 +57,15 @@ function confirmation(Type: string): Fields {
 
 async function start(t: TestContext) {
   const sender = await createSender()
-  const world = await startHttpsEdge(t, undefined, { dependencies: { outbound: { fetch: sender.fetch } } })
-  world.config.update(world.routeId, { webhook_verification: { provider: 'sns', secret: '' } })
-  await world.config.applied()
+  const harness = await startHttpsEdge(t, undefined, { dependencies: { outbound: { fetch: sender.fetch } } })
+  harness.config.update(harness.routeId, { webhook_verification: { provider: 'sns', secret: '' } })
+  await harness.config.applied()
   const post = async (body: Fields | string) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const headers = { 'content-type': 'text/plain; charset=UTF-8' }
-    return (await world.ask({ method: 'POST', headers, body: text })).status
+    return (await harness.ask({ method: 'POST', headers, body: text })).status
   }
-  return { ...sender, ...world, post }
+  return { ...sender, ...harness, post }
 }
 
 test('messages of every kind that SNS signed pass, in both versions, and the certificate is fetched once', async (t) => {
@@ -84,34 +84,36 @@ test('messages of every kind that SNS signed pass, in both versions, and the cer
 
 test('messages that SNS did not sign like this do not pass', async (t) => {
   const { signed, post, tunnel } = await start(t)
-  const stranger = await createSender()
-  const right = signed(notification())
-  const ago = (minutes: number) => ({ Timestamp: new Date(Date.now() - minutes * 60_000).toISOString() })
-  const refused: Record<string, Fields | string> = {
-    'by another key': stranger.signed(notification()),
-    'with another message': { ...right, Message: 'other' },
-    'with another topic': { ...right, TopicArn: 'arn:aws:sns:us-west-2:1:Other' },
-    'with a subject that was not signed': { ...right, Subject: 'other' },
-    'with a subject that is no text': { ...right, Subject: 7 },
-    'with a key twice': JSON.stringify(right).replace('{', '{"Message":"evil",'),
-    'with a key twice, one escaped': JSON.stringify(right).replace('{', '{"\\u004dessage":"evil",'),
-    'of another kind': { ...right, Type: 'SubscriptionConfirmation' },
-    'of no kind': { ...right, Type: 'constructor' },
-    'in another version': { ...right, SignatureVersion: '1' },
-    'in a version nobody knows': { ...right, SignatureVersion: '3' },
-    'without a signature': { ...right, Signature: undefined },
-    'without a message': { ...right, Message: undefined },
-    'too old': signed(notification(ago(70))),
-    'from the future': signed(notification(ago(-10))),
+  const otherSender = await createSender()
+  const genuine = signed(notification())
+  const minutesAgo = (minutes: number) => ({
+    Timestamp: new Date(Date.now() - minutes * 60_000).toISOString(),
+  })
+  const rejected: Record<string, Fields | string> = {
+    'by another key': otherSender.signed(notification()),
+    'with another message': { ...genuine, Message: 'other' },
+    'with another topic': { ...genuine, TopicArn: 'arn:aws:sns:us-west-2:1:Other' },
+    'with a subject that was not signed': { ...genuine, Subject: 'other' },
+    'with a subject that is no text': { ...genuine, Subject: 7 },
+    'with a key twice': JSON.stringify(genuine).replace('{', '{"Message":"evil",'),
+    'with a key twice, one escaped': JSON.stringify(genuine).replace('{', '{"\\u004dessage":"evil",'),
+    'of another kind': { ...genuine, Type: 'SubscriptionConfirmation' },
+    'of no kind': { ...genuine, Type: 'constructor' },
+    'in another version': { ...genuine, SignatureVersion: '1' },
+    'in a version nobody knows': { ...genuine, SignatureVersion: '3' },
+    'without a signature': { ...genuine, Signature: undefined },
+    'without a message': { ...genuine, Message: undefined },
+    'too old': signed(notification(minutesAgo(70))),
+    'from the future': signed(notification(minutesAgo(-10))),
     'without a time': signed(notification({ Timestamp: 'yesterday' })),
-    'that is a list': JSON.stringify([right]),
+    'that is a list': JSON.stringify([genuine]),
     'that is null': 'null',
     'that is no JSON': 'Message=x',
   }
 
-  for (const [what, body] of Object.entries(refused)) assert.equal(await post(body), 403, what)
+  for (const [name, body] of Object.entries(rejected)) assert.equal(await post(body), 403, name)
   assert.equal(tunnel.visitors.length, 0)
-  assert.equal(await post(signed(notification(ago(50)))), 200, 'a late attempt')
+  assert.equal(await post(signed(notification(minutesAgo(50)))), 200, 'a late attempt')
 })
 
 test('certificates are fetched from nowhere but SNS', async (t) => {
@@ -144,11 +146,11 @@ test('a certificate that is missing, unreadable, expired or of another kind open
   const past = await createSender({ notAfter: new Date(Date.now() - 86_400_000) })
   const future = await createSender({ notBefore: new Date(Date.now() + 86_400_000 * 30) })
   const missing = await createSender()
-  missing.answer.status = 404
+  missing.response.status = 404
   const unreadable = await createSender()
-  unreadable.answer.text = 'hello'
+  unreadable.response.text = 'hello'
   const huge = await createSender()
-  huge.answer.text += ' '.repeat(100_000)
+  huge.response.text += ' '.repeat(100_000)
 
   for (const { fetch } of [past, future, missing, unreadable, huge])
     await assert.rejects(createSnsKeys({ fetch, clock })(CERT_URL), /could not be fetched or read/)
@@ -157,14 +159,14 @@ test('a certificate that is missing, unreadable, expired or of another kind open
 test('made-up certificate names cost few requests, and those in use stay known', async () => {
   const time = { now: Date.now(), monotonic: 0 }
   const clock = { now: () => time.now, monotonic: () => time.monotonic }
-  const { fetch, fetched, answer } = await createSender()
+  const { fetch, fetched, response } = await createSender()
   const keys = createSnsKeys({ fetch, clock })
   await keys(CERT_URL)
-  answer.status = 404
+  response.status = 404
 
   for (let minute = 0; minute < 10; minute++) {
-    for (let at = 0; at < 100; at++)
-      await assert.rejects(keys(`https://sns.us-east-1.amazonaws.com/made-up-${minute}-${at}.pem`))
+    for (let n = 0; n < 100; n++)
+      await assert.rejects(keys(`https://sns.us-east-1.amazonaws.com/made-up-${minute}-${n}.pem`))
     time.now += 60_000
     time.monotonic += 60_000
   }
@@ -176,11 +178,11 @@ test('made-up certificate names cost few requests, and those in use stay known',
 
 test('a certificate that could not be fetched is tried again after a minute', async () => {
   const time = { now: Date.now() }
-  const { fetch, fetched, answer } = await createSender()
+  const { fetch, fetched, response } = await createSender()
   const keys = createSnsKeys({ fetch, clock: { now: () => time.now, monotonic: () => 0 } })
-  answer.status = 503
+  response.status = 503
   await assert.rejects(keys(CERT_URL))
-  answer.status = 200
+  response.status = 200
 
   await assert.rejects(keys(CERT_URL))
   time.now += 60_000
@@ -190,9 +192,9 @@ test('a certificate that could not be fetched is tried again after a minute', as
 })
 
 test('a key is doubled only within one object', () => {
-  assert.equal(doubledKey('{"a":{"a":[{"a":1},{"a":2}]},"b":"{\\"a\\":1,\\"a\\":2}"}'), undefined)
-  assert.equal(doubledKey('{"a":1,"b":{"c" : "x","c":2}}'), 'c')
-  assert.equal(doubledKey('{"a":1,"\\u0061":2}'), 'a')
+  assert.equal(findDuplicateKey('{"a":{"a":[{"a":1},{"a":2}]},"b":"{\\"a\\":1,\\"a\\":2}"}'), undefined)
+  assert.equal(findDuplicateKey('{"a":1,"b":{"c" : "x","c":2}}'), 'c')
+  assert.equal(findDuplicateKey('{"a":1,"\\u0061":2}'), 'a')
 })
 
 test('without a way to fetch certificates nobody comes in', async (t) => {

@@ -1,48 +1,51 @@
 import { verify } from 'node:crypto'
-import { Broken } from './context.ts'
-import { doubledKey } from './json-keys.ts'
+import { ModuleConfigError } from './context.ts'
+import { findDuplicateKey } from './json-keys.ts'
 import type { WebhookScheme } from './webhook-hmac.ts'
 
 const HASHES: Readonly<Record<string, string>> = { 1: 'sha1', 2: 'sha256' }
 /** What is signed of each kind of message, in this order; `Subject` only where there is one. */
-const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
-const SIGNED: Readonly<Record<string, readonly string[]>> = {
+const CONFIRMATION_FIELDS = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
+const SIGNED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
-  SubscriptionConfirmation: CONFIRMATION,
-  UnsubscribeConfirmation: CONFIRMATION,
+  SubscriptionConfirmation: CONFIRMATION_FIELDS,
+  UnsubscribeConfirmation: CONFIRMATION_FIELDS,
 }
 /** SNS goes on trying for an hour, with the time of the first attempt. */
-const OLDEST_MS = 65 * 60_000
-const EARLIEST_MS = 5 * 60_000
+const MAX_AGE_MS = 65 * 60_000
+const MAX_CLOCK_SKEW_MS = 5 * 60_000
 
 /** Amazon SNS signs some of the fields inside the body, with a key whose certificate it publishes. */
 export const sns: WebhookScheme = (_secret, { signingKeys }) => {
-  if (signingKeys === undefined) throw new Broken('certificates of Amazon SNS cannot be fetched here')
+  if (signingKeys === undefined)
+    throw new ModuleConfigError('certificates of Amazon SNS cannot be fetched here')
   return async (message, now) => {
     const body = message.json()
     if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'its body is not signed'
     // Readers differ in which of two they take, and only one of them was checked.
-    const doubled = doubledKey(message.body.toString())
-    if (doubled !== undefined) return `it holds ${doubled} twice`
+    const duplicateKey = findDuplicateKey(message.body.toString())
+    if (duplicateKey !== undefined) return `it holds ${duplicateKey} twice`
     const fields = body as Record<string, unknown>
-    const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
-    const names = Object.hasOwn(SIGNED, text('Type') ?? '') ? SIGNED[text('Type')!] : undefined
-    const hash = Object.hasOwn(HASHES, text('SignatureVersion') ?? '')
-      ? HASHES[text('SignatureVersion')!]
+    const stringField = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
+    const names = Object.hasOwn(SIGNED_FIELDS, stringField('Type') ?? '')
+      ? SIGNED_FIELDS[stringField('Type')!]
+      : undefined
+    const hash = Object.hasOwn(HASHES, stringField('SignatureVersion') ?? '')
+      ? HASHES[stringField('SignatureVersion')!]
       : undefined
     if (names === undefined || hash === undefined) return 'its kind or its way of signing is not known'
     const lines: string[] = []
     for (const name of names) {
-      const value = text(name)
+      const value = stringField(name)
       if (value !== undefined) lines.push(`${name}\n${value}\n`)
       else if (name !== 'Subject' || (fields.Subject ?? null) !== null) return `it has no ${name}`
     }
-    const sentAt = Date.parse(text('Timestamp') ?? '')
-    if (!(now - sentAt <= OLDEST_MS && sentAt - now <= EARLIEST_MS))
+    const sentAt = Date.parse(stringField('Timestamp') ?? '')
+    if (!(now - sentAt <= MAX_AGE_MS && sentAt - now <= MAX_CLOCK_SKEW_MS))
       return 'it is too old, or from the future'
     try {
-      const key = await signingKeys(text('SigningCertURL') ?? '')
-      const signature = Buffer.from(text('Signature') ?? '', 'base64')
+      const key = await signingKeys(stringField('SigningCertURL') ?? '')
+      const signature = Buffer.from(stringField('Signature') ?? '', 'base64')
       return verify(hash, Buffer.from(lines.join('')), key, signature)
         ? undefined
         : 'its signature does not fit'

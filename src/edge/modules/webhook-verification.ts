@@ -4,36 +4,39 @@ import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
 import { defineModule } from '../module.ts'
 import { type Answer, answerRefusal } from '../response.ts'
-import { Broken, type World } from './context.ts'
+import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { webhookChallenges } from './webhook-challenges.ts'
 import { WebhookMessage } from './webhook-message.ts'
-import { uncheckedProviders, webhookSchemes } from './webhook-schemes.ts'
+import { unsupportedProviders, webhookSchemes } from './webhook-schemes.ts'
 
 /** The largest body that is kept back to be checked; webhooks are far smaller. */
-const MAX_BODY = 1024 * 1024
+const MAX_BODY_BYTES = 1024 * 1024
 
 /** Services that sign with a key whose other half is public. */
-const WITHOUT_SECRET = new Set(['sns'])
+const PROVIDERS_WITHOUT_SECRET = new Set(['sns'])
 
 /** Services that ask for another status than 403 when a webhook is turned away. */
-const STATUS: Readonly<Record<string, number>> = { xero: 401 }
+const REJECTION_STATUS: Readonly<Record<string, number>> = { xero: 401 }
 
 /** Admits only webhooks signed by the service they claim to come from. */
 export const webhookVerification = defineModule(WebhookVerification, {
   phase: 'request',
-  build({ provider, secret }: Settings<typeof WebhookVerification>, world: World) {
+  build({ provider, secret }: Settings<typeof WebhookVerification>, context: ModuleContext) {
     const name = provider.toLowerCase()
-    const unchecked = Object.hasOwn(uncheckedProviders, name) ? uncheckedProviders[name] : undefined
-    if (unchecked !== undefined) throw new Broken(`webhooks of ${name} cannot be checked here: ${unchecked}`)
+    const unsupportedReason = Object.hasOwn(unsupportedProviders, name)
+      ? unsupportedProviders[name]
+      : undefined
+    if (unsupportedReason !== undefined)
+      throw new ModuleConfigError(`webhooks of ${name} cannot be checked here: ${unsupportedReason}`)
     const scheme = Object.hasOwn(webhookSchemes, name) ? webhookSchemes[name] : undefined
-    if (scheme === undefined) throw new Broken(`${name} is not a known provider of webhooks`)
+    if (scheme === undefined) throw new ModuleConfigError(`${name} is not a known provider of webhooks`)
     // Also when it is there but could not be unsealed.
-    if (typeof secret !== 'string' || (secret === '' && !WITHOUT_SECRET.has(name)))
-      throw new Broken('its secret is missing')
-    const check = scheme(secret, world)
+    if (typeof secret !== 'string' || (secret === '' && !PROVIDERS_WITHOUT_SECRET.has(name)))
+      throw new ModuleConfigError('its secret is missing')
+    const check = scheme(secret, context)
     const challenge = Object.hasOwn(webhookChallenges, name) ? webhookChallenges[name] : undefined
 
-    const judge = (
+    const verify = (
       exchange: Exchange,
       body: Buffer | undefined,
     ): Answer | undefined | Promise<Answer | undefined> => {
@@ -41,12 +44,12 @@ export const webhookVerification = defineModule(WebhookVerification, {
       if (body === undefined) return undefined
       const message = new WebhookMessage(exchange, body)
       if (challenge?.signed === false) {
-        const answer = challenge.answer(message, secret)
-        if (answer !== undefined) return answer
+        const response = challenge.respond(message, secret)
+        if (response !== undefined) return response
       }
-      const fault = check(message, world.clock.now())
+      const fault = check(message, context.clock.now())
       return fault instanceof Promise
-        ? fault.then((found) => decide(exchange, message, found))
+        ? fault.then((asyncFault) => decide(exchange, message, asyncFault))
         : decide(exchange, message, fault)
     }
 
@@ -56,20 +59,22 @@ export const webhookVerification = defineModule(WebhookVerification, {
       fault: string | undefined,
     ): Answer | undefined => {
       exchange.note('webhook_verification.decision', fault === undefined ? 'allow' : 'block')
-      if (fault !== undefined) return turnAway(exchange, fault)
-      return challenge?.signed ? challenge.answer(message, secret) : undefined
+      if (fault !== undefined) return reject(exchange, fault)
+      return challenge?.signed ? challenge.respond(message, secret) : undefined
     }
 
-    const turnAway = (exchange: Exchange, fault: string): Answer => {
-      const refused = refusal('webhook_denied', fault)
-      const status = STATUS[name]
-      if (status === undefined) throw refused
-      return { ...answerRefusal(refused, exchange.fields.get('accept') ?? ''), status }
+    const reject = (exchange: Exchange, fault: string): Answer => {
+      const error = refusal('webhook_denied', fault)
+      const status = REJECTION_STATUS[name]
+      if (status === undefined) throw error
+      return { ...answerRefusal(error, exchange.fields.get('accept') ?? ''), status }
     }
 
     return (exchange) => {
-      const body = holdBody(exchange, MAX_BODY)
-      return body instanceof Promise ? body.then((whole) => judge(exchange, whole)) : judge(exchange, body)
+      const body = holdBody(exchange, MAX_BODY_BYTES)
+      return body instanceof Promise
+        ? body.then((completeBody) => verify(exchange, completeBody))
+        : verify(exchange, body)
     }
   },
 })

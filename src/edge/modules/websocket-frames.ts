@@ -1,10 +1,10 @@
 /** The longest message part a visitor may send in one frame that has to be held: control frames only (RFC 6455 5.5). */
-const MAX_CONTROL = 125
+const MAX_CONTROL_PAYLOAD_BYTES = 125
 
 const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
 /** What a reader of frames tells. */
-export interface FrameEvents {
+export interface FrameHandlers {
   /** Bytes of a message, unmasked. */
   onPayload(bytes: Buffer): void
   onPing(payload: Buffer): void
@@ -40,36 +40,36 @@ function frameHead(opcode: number, length: number): Buffer {
 
 /** Reads a visitor's WebSocket frames from a byte stream. Messages are passed on as they come, whatever their frames. */
 export class FrameReader {
-  readonly #events: FrameEvents
+  readonly #handlers: FrameHandlers
   /** The head of a frame, or the payload of a control frame, as far as it is here. */
-  #partial = Buffer.alloc(0)
+  #pending = Buffer.alloc(0)
   #opcode = 0
-  #left = 0
+  #remaining = 0
   readonly #mask = Buffer.alloc(4)
-  #maskAt = 0
+  #maskOffset = 0
   #inPayload = false
 
-  constructor(events: FrameEvents) {
-    this.#events = events
+  constructor(events: FrameHandlers) {
+    this.#handlers = events
   }
 
   /** Takes bytes; answers with what is wrong with them, undefined when nothing is. */
-  take(bytes: Buffer): string | undefined {
-    let rest = this.#partial.length === 0 ? bytes : Buffer.concat([this.#partial, bytes])
-    this.#partial = Buffer.alloc(0)
-    while (rest.length > 0 || (this.#inPayload && this.#left === 0)) {
+  push(bytes: Buffer): string | undefined {
+    let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
+    this.#pending = Buffer.alloc(0)
+    while (rest.length > 0 || (this.#inPayload && this.#remaining === 0)) {
       if (!this.#inPayload) {
         const size = this.#readHead(rest)
         if (typeof size === 'string') return size
         if (size === 0) {
-          this.#partial = Buffer.from(rest)
+          this.#pending = Buffer.from(rest)
           return undefined
         }
         rest = rest.subarray(size)
       } else {
         const size = this.#readPayload(rest)
         if (size === -1) {
-          this.#partial = Buffer.from(rest)
+          this.#pending = Buffer.from(rest)
           return undefined
         }
         rest = rest.subarray(size)
@@ -83,8 +83,8 @@ export class FrameReader {
     if (bytes.length < 2) return 0
     const first = bytes[0]!
     const second = bytes[1]!
-    const short = second & 0x7f
-    const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0
+    const shortLength = second & 0x7f
+    const lengthBytes = shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0
     const size = 2 + lengthBytes + 4
     if ((first & 0x70) !== 0) return 'it uses an extension that was not agreed'
     // RFC 6455 section 5.1: a client masks everything it sends.
@@ -92,17 +92,18 @@ export class FrameReader {
     const opcode = first & 0x0f
     const control = opcode >= Opcode.close
     if (opcode > Opcode.pong || (opcode > Opcode.binary && !control)) return 'a frame is of no known kind'
-    if (control && ((first & 0x80) === 0 || short > MAX_CONTROL)) return 'a control frame is malformed'
+    if (control && ((first & 0x80) === 0 || shortLength > MAX_CONTROL_PAYLOAD_BYTES))
+      return 'a control frame is malformed'
     if (bytes.length < size) return 0
-    this.#left = short
-    if (lengthBytes === 2) this.#left = bytes.readUInt16BE(2)
+    this.#remaining = shortLength
+    if (lengthBytes === 2) this.#remaining = bytes.readUInt16BE(2)
     else if (lengthBytes === 8) {
       const length = bytes.readBigUInt64BE(2)
       if (length > BigInt(Number.MAX_SAFE_INTEGER)) return 'a frame is too long'
-      this.#left = Number(length)
+      this.#remaining = Number(length)
     }
     bytes.copy(this.#mask, 0, size - 4, size)
-    this.#maskAt = 0
+    this.#maskOffset = 0
     this.#opcode = opcode
     this.#inPayload = true
     return size
@@ -111,22 +112,23 @@ export class FrameReader {
   /** How many bytes were taken; -1 when a control frame is not complete. */
   #readPayload(bytes: Buffer): number {
     const control = this.#opcode >= Opcode.close
-    if (control && bytes.length < this.#left) return -1
-    const size = Math.min(this.#left, bytes.length)
+    if (control && bytes.length < this.#remaining) return -1
+    const size = Math.min(this.#remaining, bytes.length)
     const payload = this.#unmask(bytes.subarray(0, size))
-    this.#left -= size
-    if (this.#left === 0) this.#inPayload = false
+    this.#remaining -= size
+    if (this.#remaining === 0) this.#inPayload = false
     if (!control) {
-      if (size > 0) this.#events.onPayload(payload)
-    } else if (this.#opcode === Opcode.ping) this.#events.onPing(payload)
-    else if (this.#opcode === Opcode.close) this.#events.onClose()
+      if (size > 0) this.#handlers.onPayload(payload)
+    } else if (this.#opcode === Opcode.ping) this.#handlers.onPing(payload)
+    else if (this.#opcode === Opcode.close) this.#handlers.onClose()
     return size
   }
 
   #unmask(bytes: Buffer): Buffer {
     const plain = Buffer.allocUnsafe(bytes.length)
-    for (let at = 0; at < bytes.length; at++) plain[at] = bytes[at]! ^ this.#mask[this.#maskAt++ & 3]!
-    this.#maskAt &= 3
+    for (let index = 0; index < bytes.length; index++)
+      plain[index] = bytes[index]! ^ this.#mask[this.#maskOffset++ & 3]!
+    this.#maskOffset &= 3
     return plain
   }
 }

@@ -16,12 +16,12 @@ async function startConverter(
   t: TestContext,
   onConnection: (socket: Socket) => void,
 ): Promise<HttpsEdgeWorld> {
-  const world = await startHttpsEdge(t)
-  const { config, routeId, tunnels } = world
+  const harness = await startHttpsEdge(t)
+  const { config, routeId, tunnels } = harness
   tunnels.tunnels.splice(0, 1, localTunnel(await startTcp(t, onConnection), { labels: { app: 'shop' } }))
   config.update(routeId, { websocket_tcp_converter: {} })
   await config.applied()
-  return world
+  return harness
 }
 
 function open(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, protocols: string[] = []): WebSocket {
@@ -35,8 +35,8 @@ function open(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, protocols: string
 }
 
 test('bytes pass both ways, whatever their number', async (t) => {
-  const world = await startConverter(t, (socket) => socket.pipe(socket))
-  const socket = open(t, world, ['chat', 'binary'])
+  const harness = await startConverter(t, (socket) => socket.pipe(socket))
+  const socket = open(t, harness, ['chat', 'binary'])
   await once(socket, 'open')
   const sent = [
     randomBytes(1),
@@ -49,7 +49,7 @@ test('bytes pass both ways, whatever their number', async (t) => {
   const received: Buffer[] = []
   socket.on('message', (data: Buffer) => received.push(data))
 
-  for (const piece of sent) socket.send(piece)
+  for (const message of sent) socket.send(message)
   socket.ping('alive?')
   const [pong] = await once(socket, 'pong')
   await eventually(() => Buffer.concat(received).length === total, 'everything came back')
@@ -66,7 +66,7 @@ test('bytes pass both ways, whatever their number', async (t) => {
 test('what one side ends, the other side sees, and what was sent last arrives', async (t) => {
   let seen = ''
   let ended = false
-  const world = await startConverter(t, (socket) => {
+  const harness = await startConverter(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
       seen += chunk
       if (String(chunk) === 'bye') socket.end('last words')
@@ -77,27 +77,27 @@ test('what one side ends, the other side sees, and what was sent last arrives', 
     })
   })
 
-  const leaving = open(t, world)
-  await once(leaving, 'open')
-  leaving.send('hello')
-  leaving.close()
+  const closing = open(t, harness)
+  await once(closing, 'open')
+  closing.send('hello')
+  closing.close()
   await eventually(() => ended && seen === 'hello', 'the service saw all of it and the end')
-  const left = open(t, world)
-  await once(left, 'open')
+  const closedByService = open(t, harness)
+  await once(closedByService, 'open')
   const messages: string[] = []
-  left.on('message', (data: Buffer) => messages.push(String(data)))
-  left.send('bye')
-  const [code] = await once(left, 'close')
+  closedByService.on('message', (data: Buffer) => messages.push(String(data)))
+  closedByService.send('bye')
+  const [code] = await once(closedByService, 'close')
 
   assert.deepEqual(messages, ['last words'])
   assert.equal(code, 1000)
 })
 
 test('what is not WebSocket is turned away, and malformed frames end the connection alone', async (t) => {
-  const world = await startConverter(t, (socket) => socket.pipe(socket))
-  const { ask, tlsPort, ca } = world
+  const harness = await startConverter(t, (socket) => socket.pipe(socket))
+  const { ask, tlsPort, ca } = harness
   const plain = await ask()
-  const neighbour = open(t, world)
+  const neighbour = open(t, harness)
   await once(neighbour, 'open')
   const frames = {
     unmasked: [0x82, 0x01, 0x41],
@@ -108,7 +108,7 @@ test('what is not WebSocket is turned away, and malformed frames end the connect
     huge: [0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
   }
 
-  for (const [what, frame] of Object.entries(frames)) {
+  for (const [name, frame] of Object.entries(frames)) {
     const socket = connectTls({
       port: tlsPort,
       host: '127.0.0.1',
@@ -124,7 +124,7 @@ test('what is not WebSocket is turned away, and malformed frames end the connect
     await client.untilText('s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
     client.write(Buffer.from(frame))
     await client.untilClosed()
-    assert.deepEqual([...client.received.subarray(-4)], [0x88, 0x02, 0x03, 0xea], what)
+    assert.deepEqual([...client.received.subarray(-4)], [0x88, 0x02, 0x03, 0xea], name)
   }
   neighbour.send('still here')
   const [data] = await once(neighbour, 'message')
@@ -136,7 +136,7 @@ test('what is not WebSocket is turned away, and malformed frames end the connect
 test('frames are read however they are cut', () => {
   const payload = randomBytes(300)
   const mask = Buffer.from([1, 2, 3, 4])
-  const masked = Buffer.from(payload.map((byte, at) => byte ^ mask[at & 3]!))
+  const masked = Buffer.from(payload.map((byte, index) => byte ^ mask[index & 3]!))
   const ping = Buffer.from([0x89, 0x82, 1, 2, 3, 4, 0x41 ^ 1, 0x42 ^ 2])
   const stream = Buffer.concat([
     Buffer.from([0x02, 0xfe, 1, 44]),
@@ -148,17 +148,17 @@ test('frames are read however they are cut', () => {
   ])
 
   for (let size = 1; size <= stream.length; size++) {
-    const pieces: Buffer[] = []
+    const payloads: Buffer[] = []
     const pings: string[] = []
     const reader = new FrameReader({
-      onPayload: (bytes) => pieces.push(bytes),
+      onPayload: (bytes) => payloads.push(bytes),
       onPing: (bytes) => pings.push(bytes.toString()),
       onClose: () => assert.fail('nobody closed'),
     })
-    for (let at = 0; at < stream.length; at += size) {
-      assert.equal(reader.take(stream.subarray(at, at + size)), undefined)
+    for (let offset = 0; offset < stream.length; offset += size) {
+      assert.equal(reader.push(stream.subarray(offset, offset + size)), undefined)
     }
-    assert.ok(Buffer.concat(pieces).equals(payload), `in pieces of ${size}`)
+    assert.ok(Buffer.concat(payloads).equals(payload), `in chunks of ${size}`)
     assert.deepEqual(pings, ['AB', 'AB'])
   }
 })

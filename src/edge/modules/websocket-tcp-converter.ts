@@ -10,25 +10,25 @@ import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { defineModule } from '../module.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import type { World } from './context.ts'
+import type { ModuleContext } from './context.ts'
 import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
 
 /** Turns WebSocket connections into plain TCP towards the upstream; anything else is turned away. */
 export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
   phase: 'backend',
-  build(_settings: Settings<typeof WebsocketTcpConverter>, _world: World) {
+  build(_settings: Settings<typeof WebsocketTcpConverter>, _context: ModuleContext) {
     return (backend) => (exchange, attempt) => {
       if (!exchange.upgrading) throw refusal('not_websocket')
-      const chosen = backend(exchange, attempt)
-      if (chosen === undefined || isAnswer(chosen)) return chosen
-      const { name, tunnelId } = chosen
-      return { name, tunnelId, pool: converting(chosen), open: (visitor) => chosen.open(visitor) }
+      const target = backend(exchange, attempt)
+      if (target === undefined || isAnswer(target)) return target
+      const { name, tunnelId } = target
+      return { name, tunnelId, pool: createConverterPool(target), open: (visitor) => target.open(visitor) }
     }
   },
 })
 
 /** Every visitor gets a connection of its own, and the edge itself is the other side of the WebSocket. */
-function converting(target: Target): Pool {
+function createConverterPool(target: Target): Pool {
   return {
     connect(exchange) {
       const { connection, entry } = exchange
@@ -39,10 +39,10 @@ function converting(target: Target): Pool {
         via: prefixOf(entry!.id) === HttpsEdge.prefix ? 'https-edge' : 'endpoint',
         passthroughTls: false,
       })
-      const converter = new Converter(exchange, stream)
+      const converter = new ConverterConnection(exchange, stream)
       // The exchange must know its upstream before the first byte of the visitor is passed on.
       exchange.upstream = converter
-      exchange.upgrade('Switching Protocols', agreement(exchange))
+      exchange.upgrade('Switching Protocols', formatHandshakeFields(exchange))
       return converter
     },
   }
@@ -52,7 +52,7 @@ function converting(target: Target): Pool {
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /** The fields that accept a WebSocket. Of the protocols a visitor offers one has to be named, or browsers give up. */
-function agreement({ fields }: Exchange): string {
+function formatHandshakeFields({ fields }: Exchange): string {
   const accept = createHash('sha1')
     .update(`${fields.get('sec-websocket-key') ?? ''}${GUID}`)
     .digest('base64')
@@ -65,21 +65,21 @@ function agreement({ fields }: Exchange): string {
 }
 
 /** Status codes of a close frame (RFC 6455 section 7.4.1). */
-const Closing = { normal: 1000, protocolError: 1002, tryAgainLater: 1013 } as const
+const CloseCode = { normal: 1000, protocolError: 1002, tryAgainLater: 1013 } as const
 
 /** Pongs a visitor has not read yet; beyond this its pings go unanswered. */
-const MAX_PONGS = 16 * 1024
+const MAX_PENDING_PONG_BYTES = 16 * 1024
 
 /** One visitor's WebSocket joined with one plain stream. */
-class Converter extends Timed implements Upstream, StreamSink {
+class ConverterConnection extends Timed implements Upstream, StreamSink {
   readonly reused = false
   readonly #exchange: Exchange
   readonly #stream: ByteStream
   readonly #frames: FrameReader
-  #room = true
-  #pongs = 0
+  #writable = true
+  #pendingPongBytes = 0
   /** The visitor has been told that it is over. */
-  #told = false
+  #closeSent = false
 
   constructor(exchange: Exchange, stream: ByteStream) {
     super()
@@ -87,38 +87,38 @@ class Converter extends Timed implements Upstream, StreamSink {
     this.#stream = stream
     this.#frames = new FrameReader({
       onPayload: (bytes) => {
-        this.#room = stream.write(bytes)
+        this.#writable = stream.write(bytes)
       },
-      onPing: (payload) => this.#pong(payload),
-      onClose: () => this.#finish(Closing.normal),
+      onPing: (payload) => this.#sendPong(payload),
+      onClose: () => this.#close(CloseCode.normal),
     })
     stream.sink = this
   }
 
-  body(piece: Buffer): boolean {
-    if (this.#told) return true
-    if (this.#frames.take(piece) !== undefined) this.#finish(Closing.protocolError)
-    return this.#room
+  body(chunk: Buffer): boolean {
+    if (this.#closeSent) return true
+    if (this.#frames.push(chunk) !== undefined) this.#close(CloseCode.protocolError)
+    return this.#writable
   }
 
   end(): void {
-    if (!this.#told) this.#stream.end()
+    if (!this.#closeSent) this.#stream.end()
   }
 
   /** The visitor is gone. */
   abort(): void {
-    this.#told = true
+    this.#closeSent = true
     this.onDeadline()
   }
 
   consumed(bytes: number): void {
-    const pongs = Math.min(this.#pongs, bytes)
-    this.#pongs -= pongs
+    const pongs = Math.min(this.#pendingPongBytes, bytes)
+    this.#pendingPongBytes -= pongs
     if (bytes > pongs) this.#stream.consumed(bytes - pongs)
   }
 
   onData(chunk: Buffer): void {
-    if (this.#told) {
+    if (this.#closeSent) {
       this.#stream.consumed(chunk.length)
       return
     }
@@ -128,16 +128,16 @@ class Converter extends Timed implements Upstream, StreamSink {
   }
 
   onEnd(): void {
-    this.#finish(Closing.normal)
+    this.#close(CloseCode.normal)
   }
 
   onDrain(): void {
-    this.#room = true
+    this.#writable = true
     this.#exchange.resumeBody()
   }
 
   onClose(error?: Error): void {
-    this.#finish(error === undefined ? Closing.normal : Closing.tryAgainLater)
+    this.#close(error === undefined ? CloseCode.normal : CloseCode.tryAgainLater)
     this.#exchange.core.deadlines.clear(this)
   }
 
@@ -148,18 +148,18 @@ class Converter extends Timed implements Upstream, StreamSink {
     this.#stream.reset()
   }
 
-  #pong(payload: Buffer): void {
-    if (this.#pongs > MAX_PONGS) return
+  #sendPong(payload: Buffer): void {
+    if (this.#pendingPongBytes > MAX_PENDING_PONG_BYTES) return
     const frame = pongFrame(payload)
-    this.#pongs += frame.length
+    this.#pendingPongBytes += frame.length
     this.#exchange.received(frame.length)
     this.#exchange.data(frame)
   }
 
   /** Says goodbye to the visitor; the stream gets a moment to send what it was given. */
-  #finish(status: number): void {
-    if (this.#told) return
-    this.#told = true
+  #close(status: number): void {
+    if (this.#closeSent) return
+    this.#closeSent = true
     const { core } = this.#exchange
     this.#exchange.data(closeFrame(status))
     this.#exchange.finish('')

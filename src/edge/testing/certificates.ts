@@ -7,12 +7,12 @@ export async function testCertificates(
 ): Promise<{ ca: string; lookup: CertificateLookup; issue(name: string): Promise<ServerCertificate> }> {
   const root = await createAuthority({ commonName: 'test root' })
   const authority = await loadAuthority(root)
-  const made = new Map<string, Promise<ServerCertificate>>()
+  const issued = new Map<string, Promise<ServerCertificate>>()
   const issue = (name: string) => {
-    const known = made.get(name)
-    if (known !== undefined) return known
+    const existing = issued.get(name)
+    if (existing !== undefined) return existing
     const certificate = authority.issueLeaf({ names: [name] })
-    made.set(name, certificate)
+    issued.set(name, certificate)
     return certificate
   }
   return {

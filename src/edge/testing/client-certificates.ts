@@ -34,14 +34,14 @@ export async function clientAuthority(
 ): Promise<ClientAuthority> {
   const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
   const serialNumber = () => `40${randomBytes(8).toString('hex')}`
-  const span = (over: boolean) => ({
+  const validity = (over: boolean) => ({
     notBefore: new Date(Date.now() - 48 * HOUR),
     notAfter: new Date(Date.now() + (over ? -1 : 24) * HOUR),
   })
   const root = await X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name: [{ CN: [commonName] }],
-    ...span(expired),
+    ...validity(expired),
     signingAlgorithm: EC,
     keys,
     extensions: [
@@ -52,14 +52,14 @@ export async function clientAuthority(
   return {
     ca: writePem('CERTIFICATE', new Uint8Array(root.rawData)),
     async issue(name, { dns = [], emails = [], expired: over = false } = {}) {
-      const own = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
+      const leafKeys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
       const leaf = await X509CertificateGenerator.create({
         serialNumber: serialNumber(),
         subject: [{ CN: [name] }],
         issuer: root.subjectName,
-        ...span(over),
+        ...validity(over),
         signingAlgorithm: EC,
-        publicKey: own.publicKey,
+        publicKey: leafKeys.publicKey,
         signingKey: keys.privateKey,
         extensions: [
           new BasicConstraintsExtension(false, undefined, true),
@@ -77,7 +77,7 @@ export async function clientAuthority(
         cert: writePem('CERTIFICATE', new Uint8Array(leaf.rawData)),
         key: writePem(
           'PRIVATE KEY',
-          new Uint8Array(await webcrypto.subtle.exportKey('pkcs8', own.privateKey)),
+          new Uint8Array(await webcrypto.subtle.exportKey('pkcs8', leafKeys.privateKey)),
         ),
       }
     },

@@ -23,23 +23,23 @@ export interface Reply {
 }
 
 /** Asks over TLS on a connection of its own. */
-export function askSecurely(port: number, ca: string, question: Question): Promise<Reply> {
-  const { host, servername = host, tls } = question
-  return ask((options) => requestTls({ ...options, ca, servername, agent: false, ...tls }), port, question)
+export function askSecurely(port: number, ca: string, request: Question): Promise<Reply> {
+  const { host, servername = host, tls } = request
+  return send((options) => requestTls({ ...options, ca, servername, agent: false, ...tls }), port, request)
 }
 
 /** Asks in clear on a connection of its own. */
-export function askPlainly(port: number, question: Question): Promise<Reply> {
-  return ask((options) => requestPlain({ ...options, agent: false }), port, question)
+export function askPlainly(port: number, request: Question): Promise<Reply> {
+  return send((options) => requestPlain({ ...options, agent: false }), port, request)
 }
 
-function ask(
-  start: (options: RequestOptions) => ReturnType<typeof requestPlain>,
+function send(
+  open: (options: RequestOptions) => ReturnType<typeof requestPlain>,
   port: number,
   { host, path = '/', method = 'GET', headers = {}, body }: Question,
 ): Promise<Reply> {
   return new Promise((resolve) => {
-    const failed = (error: Error & { code?: string }) =>
+    const fail = (error: Error & { code?: string }) =>
       resolve({
         status: 0,
         headers: {},
@@ -47,7 +47,7 @@ function ask(
         text: '',
         error: `${error.code ?? ''} ${error.message}`,
       })
-    const request = start({
+    const request = open({
       port,
       host: '127.0.0.1',
       path,
@@ -55,19 +55,19 @@ function ask(
       headers: { host, ...headers },
       timeout: 10_000,
     })
-    request.on('error', failed)
+    request.on('error', fail)
     request.on('timeout', () => request.destroy(new Error('no answer in time')))
     request.on('response', (response) => {
-      const pieces: Buffer[] = []
-      response.on('data', (piece: Buffer) => pieces.push(piece))
-      response.on('error', failed)
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', fail)
       response.on('end', () => {
-        const whole = Buffer.concat(pieces)
+        const content = Buffer.concat(chunks)
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,
-          body: whole,
-          text: whole.toString(),
+          body: content,
+          text: content.toString(),
           error: '',
         })
       })

@@ -54,7 +54,7 @@ export async function startUpstream(t: TestContext, listener: RequestListener): 
     server.closeAllConnections()
     server.close()
   })
-  return listening(server)
+  return listen(server)
 }
 
 /** A local TCP service; its port. */
@@ -70,20 +70,20 @@ export async function startTcp(t: TestContext, onConnection: (socket: Socket) =>
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return listening(server)
+  return listen(server)
 }
 
-function listening(server: Server): Promise<number> {
+function listen(server: Server): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
 }
 
 /** Waits until this holds; fails when the time is over. */
-export async function eventually(holds: () => boolean, what: string, within = 10_000): Promise<void> {
-  const giveUp = Date.now() + within
-  while (!holds()) {
-    if (Date.now() > giveUp) throw new Error(`Waited in vain until ${what}.`)
+export async function eventually(condition: () => boolean, what: string, timeoutMs = 10_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`Waited in vain until ${what}.`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

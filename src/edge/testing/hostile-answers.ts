@@ -10,9 +10,9 @@ export interface HostileAnswer {
 }
 
 /** Repeats a piece for as long as the other side takes it. */
-function forever(socket: Socket, start: string | Buffer, again: string | Buffer): void {
+function repeatForever(socket: Socket, start: string | Buffer, chunk: string | Buffer): void {
   const repeat = () => {
-    while (!socket.destroyed && socket.write(again)) {}
+    while (!socket.destroyed && socket.write(chunk)) {}
   }
   socket.on('drain', repeat)
   socket.write(start)
@@ -24,20 +24,21 @@ const OK = [':status', '200'] as const
 /** Answers that no client can be given; each must end in a 502 or a reset, and cost little. */
 export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   'a head without an end': {
-    answer: (socket) => forever(socket, 'HTTP/1.1 200 OK\r\nX: ', 'a'.repeat(16_384)),
+    answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\nX: ', 'a'.repeat(16_384)),
   },
   'fields without an end': {
-    answer: (socket) => forever(socket, 'HTTP/1.1 200 OK\r\n', 'X-A: b\r\n'.repeat(1000)),
+    answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n', 'X-A: b\r\n'.repeat(1000)),
   },
   'interim answers without an end': {
-    answer: (socket) => forever(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100)),
+    answer: (socket) =>
+      repeatForever(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100)),
   },
   'interim answers in one piece': {
     answer: (socket) => void socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(MAX_INTERIMS + 1)),
   },
   'trailers without an end': {
     answer: (socket) =>
-      forever(
+      repeatForever(
         socket,
         'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n',
         'X-A: b\r\n'.repeat(1000),
@@ -59,11 +60,11 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'a chunk size without an end': {
     answer: (socket) =>
-      forever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '0'.repeat(16_384)),
+      repeatForever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '0'.repeat(16_384)),
   },
   'chunk extensions without an end': {
     answer: (socket) =>
-      forever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(16_384)),
+      repeatForever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(16_384)),
   },
   'an HTTP/2 head of many fields': {
     http2: true,
@@ -71,7 +72,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
       void socket.write(
         Buffer.concat([
           SETTINGS,
-          ...headers([OK, ...Array.from({ length: 300 }, () => ['x-a', 'b'] as const)]),
+          ...encodeHeaders([OK, ...Array.from({ length: 300 }, () => ['x-a', 'b'] as const)]),
         ]),
       ),
   },
@@ -79,27 +80,27 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
     http2: true,
     answer: (socket) => {
       // A field that enters the dynamic table, and then one byte for each time it is named again.
-      const entry = Buffer.concat([Buffer.from([0x40]), text('x-a'), text('b'.repeat(126))])
-      const bomb = Buffer.concat([block([OK]), entry, Buffer.alloc(16_000, 0xbe)])
+      const entry = Buffer.concat([Buffer.from([0x40]), encodeText('x-a'), encodeText('b'.repeat(126))])
+      const bomb = Buffer.concat([encodeBlock([OK]), entry, Buffer.alloc(16_000, 0xbe)])
       socket.write(Buffer.concat([SETTINGS, frame(1, 4, 1, bomb)]))
     },
   },
   'an HTTP/2 head that continues without an end': {
     http2: true,
     answer: (socket) =>
-      forever(
+      repeatForever(
         socket,
-        Buffer.concat([SETTINGS, frame(1, 0, 1, block([OK]))]),
-        frame(9, 0, 1, block(Array.from({ length: 100 }, () => ['x-a', 'b'.repeat(100)] as const))),
+        Buffer.concat([SETTINGS, frame(1, 0, 1, encodeBlock([OK]))]),
+        frame(9, 0, 1, encodeBlock(Array.from({ length: 100 }, () => ['x-a', 'b'.repeat(100)] as const))),
       ),
   },
   'interim answers without an end over HTTP/2': {
     http2: true,
-    answer: (socket) => forever(socket, SETTINGS, Buffer.concat(headers([[':status', '103']]))),
+    answer: (socket) => repeatForever(socket, SETTINGS, Buffer.concat(encodeHeaders([[':status', '103']]))),
   },
   'a change of protocol over HTTP/2': {
     http2: true,
-    answer: (socket) => void socket.write(Buffer.concat([SETTINGS, ...headers([[':status', '101']])])),
+    answer: (socket) => void socket.write(Buffer.concat([SETTINGS, ...encodeHeaders([[':status', '101']])])),
   },
   'a body longer than declared over HTTP/2': {
     http2: true,
@@ -107,7 +108,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
       void socket.write(
         Buffer.concat([
           SETTINGS,
-          ...headers([OK, ['content-length', '2']]),
+          ...encodeHeaders([OK, ['content-length', '2']]),
           frame(0, 1, 1, Buffer.from('much more')),
         ]),
       ),
@@ -118,7 +119,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
       void socket.write(
         Buffer.concat([
           SETTINGS,
-          ...headers([OK, ['content-length', '20']]),
+          ...encodeHeaders([OK, ['content-length', '20']]),
           frame(0, 1, 1, Buffer.from('x')),
         ]),
       ),
@@ -126,11 +127,11 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   'framing of HTTP/1 over HTTP/2': {
     http2: true,
     answer: (socket) =>
-      void socket.write(Buffer.concat([SETTINGS, ...headers([OK, ['transfer-encoding', 'chunked']])])),
+      void socket.write(Buffer.concat([SETTINGS, ...encodeHeaders([OK, ['transfer-encoding', 'chunked']])])),
   },
   'nonsense over HTTP/2': {
     http2: true,
-    answer: (socket) => forever(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(16_384)),
+    answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(16_384)),
   },
 }
 
@@ -143,16 +144,18 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   return Buffer.concat([head, payload])
 }
 
-function text(value: string): Buffer {
+function encodeText(value: string): Buffer {
   return Buffer.concat([Buffer.from([value.length]), Buffer.from(value, 'latin1')])
 }
 
 /** Literal fields without indexing or Huffman coding. */
-function block(fields: readonly (readonly [string, string])[]): Buffer {
-  return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
+function encodeBlock(fields: readonly (readonly [string, string])[]): Buffer {
+  return Buffer.concat(
+    fields.flatMap(([name, value]) => [Buffer.from([0]), encodeText(name), encodeText(value)]),
+  )
 }
 
 /** A whole head of the first stream, without an end of the stream. */
-function headers(fields: readonly (readonly [string, string])[]): Buffer[] {
-  return [frame(1, 4, 1, block(fields))]
+function encodeHeaders(fields: readonly (readonly [string, string])[]): Buffer[] {
+  return [frame(1, 4, 1, encodeBlock(fields))]
 }

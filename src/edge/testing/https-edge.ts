@@ -27,11 +27,11 @@ export interface HttpsEdgeWorld {
 
 /** Says what it was asked, in JSON. */
 export const echo: RequestListener = (request, response) => {
-  const pieces: Buffer[] = []
-  request.on('data', (piece: Buffer) => pieces.push(piece))
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const { method, url, headers } = request
-    const body = Buffer.concat(pieces).toString()
+    const body = Buffer.concat(chunks).toString()
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ method, url, headers, body }))
   })
@@ -60,6 +60,7 @@ export async function startHttpsEdge(
     backend: { backend_id: backendId },
   })
   await config.applied()
-  const ask = (question: Partial<Question> = {}) => askSecurely(tlsPort, ca, { host: HOST, ...question })
-  return { edge, config, tunnels, tunnel, ca, port, tlsPort, edgeId, routeId, backendId, ask }
+  const sendRequest = (request: Partial<Question> = {}) =>
+    askSecurely(tlsPort, ca, { host: HOST, ...request })
+  return { edge, config, tunnels, tunnel, ca, port, tlsPort, edgeId, routeId, backendId, ask: sendRequest }
 }

@@ -6,8 +6,8 @@ import { ByteBudgets } from '../../base/io/byte-budget.ts'
 import { Turn } from '../../base/io/flush-scheduler.ts'
 import { Deadlines } from '../../base/io/timer-wheel.ts'
 import { silentLog } from '../../base/log.ts'
-import { endpointTable } from '../compile/endpoint-table.ts'
-import { Endpoints } from '../compile/endpoints.ts'
+import { createEndpointTable } from '../compile/endpoint-table.ts'
+import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { Connection } from '../connection.ts'
 import type { Core } from '../core.ts'
 import { HELD_BODIES } from '../held-body.ts'
@@ -49,13 +49,13 @@ export class InProcessEdge {
       table: EMPTY_TABLE,
       draining: false,
     }
-    const endpoints = new Endpoints(core, new IdleBudgets(), new TlsPolicies(), () => ({
+    const endpoints = new CompiledEndpoints(core, new IdleBudgets(), new TlsPolicies(), () => ({
       admission: [],
       steps: undefined,
-      around: undefined,
+      wrapBackend: undefined,
       tls: {},
     }))
-    const table = endpointTable(this.tunnels, endpoints)
+    const table = createEndpointTable(this.tunnels, endpoints)
     core.table = {
       ...table,
       http: (scheme, host) => {
@@ -79,28 +79,28 @@ export class InProcessEdge {
   }
 
   /** Sends the pieces on a new connection and waits until nothing more happens; the answer so far. */
-  async send(...pieces: Buffer[]): Promise<{ answer: string; recorders: Recorder[] }> {
+  async send(...chunks: Buffer[]): Promise<{ answer: string; recorders: Recorder[] }> {
     this.recorders = []
     this.understood = 0
-    const [near, far] = duplexPair()
-    const transport = withReset(far)
+    const [clientSide, serverSide] = duplexPair()
+    const transport = withReset(serverSide)
     let answer = ''
-    near.on('data', (chunk: Buffer) => {
+    clientSide.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1')
     })
-    near.on('error', () => {})
-    new Http1Visitor(this.#core, far, transport, CONNECTION)
-    for (const piece of pieces) near.write(piece)
-    let quiet = 0
-    for (let before = ''; quiet < 4; ) {
+    clientSide.on('error', () => {})
+    new Http1Visitor(this.#core, serverSide, transport, CONNECTION)
+    for (const chunk of chunks) clientSide.write(chunk)
+    let idleRounds = 0
+    for (let previous = ''; idleRounds < 4; ) {
       await new Promise((resolve) => setImmediate(resolve))
-      const now = `${answer.length} ${this.recorders.map(({ bytes }) => bytes.length).join()}`
-      quiet = now === before ? quiet + 1 : 0
-      before = now
+      const current = `${answer.length} ${this.recorders.map(({ bytes }) => bytes.length).join()}`
+      idleRounds = current === previous ? idleRounds + 1 : 0
+      previous = current
     }
     const { recorders } = this
-    far.destroy()
-    near.destroy()
+    serverSide.destroy()
+    clientSide.destroy()
     return { answer, recorders }
   }
 }
@@ -132,8 +132,8 @@ export async function readWithNode(
   server.on('request', (request, response) => {
     let body = ''
     request.setEncoding('latin1')
-    request.on('data', (piece: string) => {
-      body += piece
+    request.on('data', (chunk: string) => {
+      body += chunk
     })
     request.on('end', () => {
       const { method = '', url = '', headers } = request
@@ -155,18 +155,18 @@ export async function readWithNode(
     })
     socket.destroy()
   })
-  const [near, far] = duplexPair()
-  near.resume()
-  near.on('error', () => {})
-  server.emit('connection', far)
-  near.write(Buffer.from(bytes, 'latin1'))
-  let quiet = 0
-  for (let before = -1; quiet < 4; ) {
+  const [clientSide, serverSide] = duplexPair()
+  clientSide.resume()
+  clientSide.on('error', () => {})
+  server.emit('connection', serverSide)
+  clientSide.write(Buffer.from(bytes, 'latin1'))
+  let idleRounds = 0
+  for (let previous = -1; idleRounds < 4; ) {
     await new Promise((resolve) => setImmediate(resolve))
-    quiet = seen.length === before ? quiet + 1 : 0
-    before = seen.length
+    idleRounds = seen.length === previous ? idleRounds + 1 : 0
+    previous = seen.length
   }
-  near.destroy()
-  far.destroy()
+  clientSide.destroy()
+  serverSide.destroy()
   return { seen, refused }
 }

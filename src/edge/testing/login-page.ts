@@ -60,8 +60,8 @@ export async function startLoginPage(
     ledger,
   })
   const loginHost = { name: IDP, entry: logins.host }
-  const world = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins, loginHost } })
-  const { config, routeId, ask } = world
+  const harness = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins, loginHost } })
+  const { config, routeId, ask } = harness
   const provider = { google: { client_id: 'app', client_secret: 'secret', scopes: [] } }
   const oauth = { provider, ...login }
   config.update(routeId, { oauth })
@@ -102,5 +102,18 @@ export async function startLoginPage(
   const visit = (cookies: readonly string[], question: Parameters<typeof ask>[0] = {}) =>
     ask({ ...question, headers: { cookie: cookies.join('; '), ...question?.headers } })
 
-  return { ...world, logins, shared, time, redeemed, oauth, begin, redeem, finish, signIn, visit, cookiesOf }
+  return {
+    ...harness,
+    logins,
+    shared,
+    time,
+    redeemed,
+    oauth,
+    begin,
+    redeem,
+    finish,
+    signIn,
+    visit,
+    cookiesOf,
+  }
 }

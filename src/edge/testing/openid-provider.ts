@@ -9,14 +9,14 @@ import { createOidcSignIn } from '../login/oidc.ts'
 export const IDP_URL = 'https://idp.adit.localhost'
 
 /** A signing key of the provider. */
-export interface Key {
+export interface SigningKey {
   readonly kid: string
   readonly alg: 'RS256' | 'ES256'
   readonly publicKey: KeyObject
   readonly privateKey: KeyObject
 }
 
-export function newKey(kid: string, alg: Key['alg'] = 'RS256'): Key {
+export function newKey(kid: string, alg: SigningKey['alg'] = 'RS256'): SigningKey {
   const pair =
     alg === 'RS256'
       ? generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -30,9 +30,9 @@ export const [first, second] = [newKey('first'), newKey('second')]
 export interface Manners {
   claims: (claims: Record<string, unknown>) => Record<string, unknown>
   header: Record<string, unknown>
-  key: Key
-  published: Key[]
-  signer: (input: string, key: Key) => Buffer
+  key: SigningKey
+  published: SigningKey[]
+  signer: (input: string, key: SigningKey) => Buffer
   description: Record<string, unknown>
   token: (response: ServerResponse, idToken: string) => void
   /** What the UserInfo endpoint says. */
@@ -43,16 +43,16 @@ export interface Manners {
   inform: ((response: ServerResponse) => void) | undefined
 }
 
-const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const encodeSegment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-export function tokenAnswer(response: ServerResponse, idToken: string | undefined): void {
+export function respondWithToken(response: ServerResponse, idToken: string | undefined): void {
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token: idToken }))
 }
 
 /** A provider that does as it is told, and a sign-in that believes it no more than it must. */
 export async function startOpenidProvider(t: TestContext) {
-  const manners: Manners = {
+  const behaviour: Manners = {
     claims: (claims) => claims,
     header: {},
     key: first,
@@ -61,13 +61,13 @@ export async function startOpenidProvider(t: TestContext) {
     signer: (input, { privateKey }) =>
       sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
     description: {},
-    token: tokenAnswer,
+    token: respondWithToken,
     userinfo: { sub: 'ada', name: 'Ada', email: 'ada@example.com' },
     describe: undefined,
     publish: undefined,
     inform: undefined,
   }
-  const told = {
+  const observed = {
     tokenRequests: 0,
     nonce: '',
     keyRequests: 0,
@@ -83,8 +83,8 @@ export async function startOpenidProvider(t: TestContext) {
     const path = new URL(request.url ?? '', 'http://x').pathname
     response.setHeader('content-type', 'application/json')
     if (path === '/.well-known/openid-configuration') {
-      told.descriptions++
-      if (manners.describe !== undefined) manners.describe(response)
+      observed.descriptions++
+      if (behaviour.describe !== undefined) behaviour.describe(response)
       else
         response.end(
           JSON.stringify({
@@ -96,16 +96,16 @@ export async function startOpenidProvider(t: TestContext) {
             response_types_supported: ['code'],
             id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
             end_session_endpoint: `${issuer}/end`,
-            ...manners.description,
+            ...behaviour.description,
           }),
         )
     } else if (path === '/keys') {
-      told.keyRequests++
-      if (manners.publish !== undefined) {
-        manners.publish(response)
+      observed.keyRequests++
+      if (behaviour.publish !== undefined) {
+        behaviour.publish(response)
         return
       }
-      const keys = manners.published.map(({ kid, alg, publicKey }) => ({
+      const keys = behaviour.published.map(({ kid, alg, publicKey }) => ({
         ...publicKey.export({ format: 'jwk' }),
         kid,
         alg,
@@ -113,39 +113,39 @@ export async function startOpenidProvider(t: TestContext) {
       }))
       response.end(JSON.stringify({ keys }))
     } else if (path === '/token') {
-      told.tokenRequests++
-      told.tokenAuthorization = request.headers.authorization
-      const pieces: Buffer[] = []
-      request.on('data', (piece: Buffer) => pieces.push(piece))
+      observed.tokenRequests++
+      observed.tokenAuthorization = request.headers.authorization
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
-        told.form = new URLSearchParams(Buffer.concat(pieces).toString())
-        const code = told.form.get('code') ?? ''
+        observed.form = new URLSearchParams(Buffer.concat(chunks).toString())
+        const code = observed.form.get('code') ?? ''
         if (usedCodes.has(code)) {
           response.statusCode = 400
           response.end(JSON.stringify({ error: 'invalid_grant' }))
           return
         }
         usedCodes.add(code)
-        const at = Math.floor(Date.now() / 1000)
-        const claims = manners.claims({
+        const nowSeconds = Math.floor(Date.now() / 1000)
+        const claims = behaviour.claims({
           iss: issuer,
           sub: 'ada',
           aud: 'app',
-          exp: at + 300,
-          iat: at,
-          nonce: told.nonce,
+          exp: nowSeconds + 300,
+          iat: nowSeconds,
+          nonce: observed.nonce,
           name: 'Ada',
           email: 'ada@example.com',
         })
-        const { alg, kid } = manners.key
-        const header = { alg, kid, ...manners.header }
-        const input = `${encoded(header)}.${encoded(claims)}`
-        manners.token(response, `${input}.${manners.signer(input, manners.key).toString('base64url')}`)
+        const { alg, kid } = behaviour.key
+        const header = { alg, kid, ...behaviour.header }
+        const input = `${encodeSegment(header)}.${encodeSegment(claims)}`
+        behaviour.token(response, `${input}.${behaviour.signer(input, behaviour.key).toString('base64url')}`)
       })
     } else if (path === '/userinfo') {
-      told.userinfo.push({ url: request.url ?? '', authorization: request.headers.authorization })
-      if (manners.inform !== undefined) manners.inform(response)
-      else response.end(JSON.stringify(manners.userinfo))
+      observed.userinfo.push({ url: request.url ?? '', authorization: request.headers.authorization })
+      if (behaviour.inform !== undefined) behaviour.inform(response)
+      else response.end(JSON.stringify(behaviour.userinfo))
     } else response.writeHead(404).end('{}')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -158,7 +158,7 @@ export async function startOpenidProvider(t: TestContext) {
   })
   const time = { now: 0 }
   const clock = { now: () => Date.now(), monotonic: () => time.now }
-  const make = (from = issuer) =>
+  const createSignIn = (from = issuer) =>
     createOidcSignIn({
       issuer: from,
       clientId: 'app',
@@ -170,18 +170,22 @@ export async function startOpenidProvider(t: TestContext) {
     })
   let codes = 0
 
-  async function attempt(signIn = make(), answer: Record<string, string> = {}, arrivesAt?: string) {
+  async function attempt(
+    signIn = createSignIn(),
+    parameters: Record<string, string> = {},
+    callbackPath?: string,
+  ) {
     const memory = signIn.remember()
     const begun = { signInId: 'x', memory }
     const url = new URL(await signIn.begin(begun, 'the-state'))
-    told.nonce = url.searchParams.get('nonce') ?? ''
+    observed.nonce = url.searchParams.get('nonce') ?? ''
     const redirectUri = url.searchParams.get('redirect_uri') ?? ''
-    const path = arrivesAt ?? new URL(redirectUri).pathname
-    const query = new URLSearchParams({ code: `code-${++codes}`, state: 'the-state', ...answer })
+    const path = callbackPath ?? new URL(redirectUri).pathname
+    const query = new URLSearchParams({ code: `code-${++codes}`, state: 'the-state', ...parameters })
     return { identity: await signIn.complete({ path, query }, begun), url, memory, redirectUri }
   }
 
-  return { manners, told, time, issuer, outbound, make, attempt }
+  return { manners: behaviour, told: observed, time, issuer, outbound, make: createSignIn, attempt }
 }
 
 /** How a server can fail to answer. */

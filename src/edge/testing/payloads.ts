@@ -11,7 +11,7 @@ const NEXT = 'GET /next HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n
 const post = (fields: string, body: string) => `POST /first HTTP/1.1\r\n${HOST}${fields}\r\n${body}`
 const get = (fields: string, rest = '') => `GET /first HTTP/1.1\r\n${HOST}${fields}\r\n${rest}`
 
-const refused: string[] = [
+const rejected: string[] = [
   // Two lengths, or a length that is not one.
   post('Content-Length: 5\r\nContent-Length: 0\r\n', `hello${SMUGGLED}`),
   post('Content-Length: 0\r\nContent-Length: 44\r\n', SMUGGLED),
@@ -106,7 +106,7 @@ const refused: string[] = [
 const chunks = (body: string) => post('Transfer-Encoding: chunked\r\n', body)
 
 /** Begun at the upstream, but never complete there: the body turned out to be malformed. */
-const brokenOff: string[] = [
+const aborted: string[] = [
   chunks(`5\r\nhello\r\nX\r\n\r\n${SMUGGLED}`),
   chunks(`5\nhello\n0\n\n${SMUGGLED}`),
   chunks(`5;a\nhello\r\n0\r\n\r\n${SMUGGLED}`),
@@ -123,7 +123,7 @@ const brokenOff: string[] = [
   chunks(`-1\r\n${SMUGGLED}`),
 ]
 
-const passed: Payload[] = [
+const forwarded: Payload[] = [
   { bytes: get(''), out: 1 },
   { bytes: get('', NEXT), out: 2 },
   { bytes: get('Content-Length: 0\r\n', NEXT), out: 2 },
@@ -159,7 +159,7 @@ const passed: Payload[] = [
 
 /** Hand-written attempts to make two readers of one byte stream disagree. */
 export const payloads: readonly Payload[] = [
-  ...refused.map((bytes) => ({ bytes, out: 0 })),
-  ...brokenOff.map((bytes) => ({ bytes, out: 0 })),
-  ...passed,
+  ...rejected.map((bytes) => ({ bytes, out: 0 })),
+  ...aborted.map((bytes) => ({ bytes, out: 0 })),
+  ...forwarded,
 ]

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-const DEADLINE = 10_000
+const TIMEOUT_MS = 10_000
 
 /** A client that says exactly the bytes it is told and keeps what comes back. */
 export class RawClient {
@@ -10,7 +10,7 @@ export class RawClient {
   ended = false
   error: NodeJS.ErrnoException | undefined
   closed = false
-  #waiting: (() => void)[] = []
+  #waiters: (() => void)[] = []
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -41,13 +41,14 @@ export class RawClient {
   }
 
   /** Waits until this holds; fails when the time is over. */
-  async until(holds: (client: this) => boolean, what = 'the expected bytes'): Promise<this> {
-    const giveUp = Date.now() + DEADLINE
-    while (!holds(this)) {
-      if (Date.now() > giveUp) throw new Error(`Waited in vain for ${what}; got ${JSON.stringify(this.text)}`)
+  async until(condition: (client: this) => boolean, what = 'the expected bytes'): Promise<this> {
+    const deadline = Date.now() + TIMEOUT_MS
+    while (!condition(this)) {
+      if (Date.now() > deadline)
+        throw new Error(`Waited in vain for ${what}; got ${JSON.stringify(this.text)}`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 200)
-        this.#waiting.push(() => {
+        this.#waiters.push(() => {
           clearTimeout(timer)
           resolve()
         })
@@ -66,8 +67,8 @@ export class RawClient {
   }
 
   #wake(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
+    const waiting = this.#waiters
+    this.#waiters = []
     for (const wake of waiting) wake()
   }
 }

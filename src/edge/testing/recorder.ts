@@ -17,27 +17,27 @@ export class Recorder implements ByteStream {
   sink: StreamSink = silentSink
   bytes = ''
   readonly requests: SeenRequest[] = []
-  #at = 0
+  #offset = 0
   #closed = false
-  readonly #answer: string
+  readonly #response: string
 
   constructor(answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok') {
-    this.#answer = answer
+    this.#response = answer
   }
 
   write(chunk: Buffer): boolean {
     this.bytes += chunk.toString('latin1')
     for (;;) {
-      const request = readRequest(this.bytes, this.#at)
+      const request = parseRequest(this.bytes, this.#offset)
       if (request === undefined) break
-      this.#at = request.end
+      this.#offset = request.end
       this.requests.push(request.seen)
       setImmediate(() => {
         if (this.#closed) return
-        const piece = Buffer.from(this.#answer)
-        this.sink.onData(piece)
+        const chunk = Buffer.from(this.#response)
+        this.sink.onData(chunk)
         // As the link does: whoever keeps a piece without copying it finds something else there.
-        piece.fill('!')
+        chunk.fill('!')
       })
     }
     return true
@@ -54,10 +54,10 @@ export class Recorder implements ByteStream {
   consumed(): void {}
 }
 
-function readRequest(text: string, at: number): { seen: SeenRequest; end: number } | undefined {
-  const headEnd = text.indexOf('\r\n\r\n', at)
+function parseRequest(text: string, offset: number): { seen: SeenRequest; end: number } | undefined {
+  const headEnd = text.indexOf('\r\n\r\n', offset)
   if (headEnd === -1) return undefined
-  const [line = '', ...fields] = text.slice(at, headEnd).split(/\r?\n/)
+  const [line = '', ...fields] = text.slice(offset, headEnd).split(/\r?\n/)
   const [method = '', target = ''] = line.split(' ')
   let length = 0
   let chunked = false
@@ -75,27 +75,27 @@ function readRequest(text: string, at: number): { seen: SeenRequest; end: number
     if (text.length < start + length) return undefined
     return { seen: { method, target, host, body: text.slice(start, start + length) }, end: start + length }
   }
-  const body = readChunks(text, start)
+  const body = parseChunks(text, start)
   return body === undefined ? undefined : { seen: { method, target, host, body: body.data }, end: body.end }
 }
 
-function readChunks(text: string, at: number): { data: string; end: number } | undefined {
+function parseChunks(text: string, offset: number): { data: string; end: number } | undefined {
   let data = ''
-  let p = at
+  let position = offset
   for (;;) {
-    const lineEnd = text.indexOf('\n', p)
+    const lineEnd = text.indexOf('\n', position)
     if (lineEnd === -1) return undefined
-    const size = Number.parseInt(text.slice(p, lineEnd), 16)
-    p = lineEnd + 1
+    const size = Number.parseInt(text.slice(position, lineEnd), 16)
+    position = lineEnd + 1
     if (!(size > 0)) break
-    if (text.length < p + size + 2) return undefined
-    data += text.slice(p, p + size)
-    p += size + 2
+    if (text.length < position + size + 2) return undefined
+    data += text.slice(position, position + size)
+    position += size + 2
   }
   for (;;) {
-    const lineEnd = text.indexOf('\r\n', p)
+    const lineEnd = text.indexOf('\r\n', position)
     if (lineEnd === -1) return undefined
-    if (lineEnd === p) return { data, end: p + 2 }
-    p = lineEnd + 2
+    if (lineEnd === position) return { data, end: position + 2 }
+    position = lineEnd + 2
   }
 }

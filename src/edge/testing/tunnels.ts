@@ -10,7 +10,7 @@ export interface LocalTunnel extends Tunnel {
 
 export function localTunnel(
   port: number,
-  given: Partial<Omit<Tunnel, 'options' | 'open'>> & { options?: Partial<EndpointOptions> } = {},
+  overrides: Partial<Omit<Tunnel, 'options' | 'open'>> & { options?: Partial<EndpointOptions> } = {},
 ): LocalTunnel {
   const visitors: Visitor[] = []
   return {
@@ -30,11 +30,11 @@ export function localTunnel(
     hostport: undefined,
     labels: undefined,
     poolingEnabled: false,
-    ...given,
-    options: { proxyProto: 0, ...given.options },
+    ...overrides,
+    options: { proxyProto: 0, ...overrides.options },
     visitors,
-    open(visitor) {
-      visitors.push(visitor)
+    open(client) {
+      visitors.push(client)
       return new SocketStream(connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }))
     },
   }
@@ -55,8 +55,8 @@ export class TestTunnels implements TunnelLookup {
     const exact = this.hosts.get(`${proto} ${host}`)
     if (exact !== undefined) return exact
     for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
-      const wild = this.hosts.get(`${proto} *${host.slice(dot)}`)
-      if (wild !== undefined) return wild
+      const wildcard = this.hosts.get(`${proto} *${host.slice(dot)}`)
+      if (wildcard !== undefined) return wildcard
     }
     return undefined
   }
