@@ -20,11 +20,11 @@ export function createCallbackLimit({
   if (perMinute === 0) return (_remoteAddress, work) => work()
   const attempts = createAttempts({ burst: perMinute, perMinute, clock })
   return async (remoteAddress, work) => {
-    const source = sourceOf(remoteAddress)
-    const wait = attempts.take(source)
-    if (wait > 0) throw refusal('too_many_logins').for(wait)
+    const key = sourceOf(remoteAddress)
+    const retryAfter = attempts.take(key)
+    if (retryAfter > 0) throw refusal('too_many_logins').for(retryAfter)
     const result = await work()
-    attempts.giveBack(source)
+    attempts.giveBack(key)
     return result
   }
 }

@@ -9,12 +9,12 @@ const ISSUER_CALLBACK = '/oidc/callback/'
 const OAUTH_CALLBACK = /^\/oauth2\/[a-z]+\/callback$/
 
 /** The address of one OpenID provider alone: its issuer without the scheme. */
-export function callbackOfIssuer(issuer: URL): string {
+export function issuerCallbackPath(issuer: URL): string {
   return `${ISSUER_CALLBACK}${issuer.host}${issuer.pathname.replace(/\/$/, '')}`
 }
 
 /** The address of one OAuth provider alone. */
-export function callbackOfProvider(name: string): string {
+export function providerCallbackPath(name: string): string {
   return `/oauth2/${name}/callback`
 }
 

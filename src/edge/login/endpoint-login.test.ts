@@ -21,7 +21,7 @@ const google = {
   scopes: [],
 }
 
-interface Connecting {
+interface ConnectOptions {
   accountId?: string
   host?: string
   oauth?: Partial<typeof google> | null
@@ -53,8 +53,8 @@ async function start(t: TestContext) {
     [lines ?? []].flat().map((line) => line.split(';', 1)[0]!)
 
   /** An agent connects: a tunnel of its own, whatever was there before. */
-  function connect(given: Connecting = {}) {
-    const { accountId = 'ac_one', host = HOST, oauth = {}, proto = 'https' } = given
+  function connect(overrides: ConnectOptions = {}) {
+    const { accountId = 'ac_one', host = HOST, oauth = {}, proto = 'https' } = overrides
     const options = oauth === null ? {} : { oauth: { ...google, ...oauth } }
     tunnels.add(host, localTunnel(upstream, { proto, accountId, hostport: `${host}:443`, options }))
   }
@@ -71,12 +71,15 @@ async function start(t: TestContext) {
   const redeem = (state: string) => ask(`/oauth2/callback?code=c&state=${state}`, [], IDP)
 
   connect()
-  const { state, cookies: begun } = await begin()
+  const { state, cookies: pendingCookies } = await begin()
   const redeemed = await redeem(state)
   assert.equal(redeemed.status, 303, redeemed.text)
-  const done = await ask(String(redeemed.headers.location).slice(`https://${HOST}`.length), begun)
-  assert.equal(done.status, 303, done.text)
-  const cookies = cookiesOf(done.headers['set-cookie'])
+  const completed = await ask(
+    String(redeemed.headers.location).slice(`https://${HOST}`.length),
+    pendingCookies,
+  )
+  assert.equal(completed.status, 303, completed.text)
+  const cookies = cookiesOf(completed.headers['set-cookie'])
   const visit = async (host = HOST) => (await ask('/', cookies, host)).status
   return { port, connect, disconnect, begin, redeem, ask, visit }
 }
@@ -105,7 +108,7 @@ test('a session counts for nobody else, nowhere else and under no other terms', 
   assert.equal(await visit(), 200)
 })
 
-const changes: Record<string, Connecting | undefined> = {
+const changes: Record<string, ConnectOptions | undefined> = {
   'the agent is gone': undefined,
   'another account has the name': { accountId: 'ac_two' },
   'the agent asks for nobody to sign in': { oauth: null },
@@ -113,17 +116,17 @@ const changes: Record<string, Connecting | undefined> = {
   'others are let in': { oauth: { allowEmails: ['bob@example.com'] as never[] } },
 }
 
-for (const [what, change] of Object.entries(changes))
-  test(`neither a state nor a ticket of an endpoint counts any more when ${what}`, async (t) => {
+for (const [name, change] of Object.entries(changes))
+  test(`neither a state nor a ticket of an endpoint counts any more when ${name}`, async (t) => {
     const { connect, disconnect, begin, redeem, ask } = await start(t)
-    const [early, late] = [await begin(), await begin()]
-    const ticket = String((await redeem(early.state)).headers.location).slice(`https://${HOST}`.length)
+    const [first, second] = [await begin(), await begin()]
+    const ticket = String((await redeem(first.state)).headers.location).slice(`https://${HOST}`.length)
 
     disconnect()
     if (change !== undefined) connect(change)
 
-    assert.equal((await redeem(late.state)).status, 403)
-    const { status, headers } = await ask(ticket, early.cookies)
+    assert.equal((await redeem(second.state)).status, 403)
+    const { status, headers } = await ask(ticket, first.cookies)
     assert.notEqual(status, 303)
     assert.equal(headers['set-cookie'], undefined)
     disconnect()
@@ -147,9 +150,9 @@ test('a state and a ticket outlive a reconnect of the agent', async (t) => {
 test('plain HTTP signs in on the port of the edge and on no other', async (t) => {
   const { port, connect } = await start(t)
   connect({ proto: 'http', host: 'plain.adit.localhost' })
-  const at = async (host: string) => (await askPlainly(port, { host })).status
+  const statusAt = async (host: string) => (await askPlainly(port, { host })).status
 
-  assert.equal(await at('plain.adit.localhost'), 302)
-  assert.equal(await at(`plain.adit.localhost:${port}`), 302)
-  assert.equal(await at('plain.adit.localhost:21000'), 403)
+  assert.equal(await statusAt('plain.adit.localhost'), 302)
+  assert.equal(await statusAt(`plain.adit.localhost:${port}`), 302)
+  assert.equal(await statusAt('plain.adit.localhost:21000'), 403)
 })

@@ -15,27 +15,27 @@ const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC8
 const AGREE = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
 
 test('cookies of a session are bound to host, https and this browser, and small', async (t) => {
-  const groups = Array.from({ length: 2000 }, (_, at) => `group-${at}`)
+  const groups = Array.from({ length: 2000 }, (_, index) => `group-${index}`)
   const { signIn, visit, begin } = await start(t, {}, { name: 'Ä'.repeat(5000), groups })
 
   const { lines, cookies } = await signIn()
-  const { lines: begun } = await begin(`/${'x'.repeat(6000)}`)
+  const { lines: pendingLines } = await begin(`/${'x'.repeat(6000)}`)
 
-  const kept = lines.filter((line) => !line.includes('Max-Age=0'))
+  const sessionLines = lines.filter((line) => !line.includes('Max-Age=0'))
   assert.deepEqual(
-    kept.map((line) => line.replace(/=[^;]+/, '=')),
+    sessionLines.map((line) => line.replace(/=[^;]+/, '=')),
     [
       'adit.session=; Path=/; HttpOnly; SameSite=Lax; Secure',
       '__Host-adit.session=; Path=/; HttpOnly; SameSite=Lax; Secure',
     ],
   )
-  for (const line of [...kept, ...begun]) assert.ok(line.length < 4096, `${line.length} bytes`)
+  for (const line of [...sessionLines, ...pendingLines]) assert.ok(line.length < 4096, `${line.length} bytes`)
   assert.match(
-    begun[0]!,
+    pendingLines[0]!,
     /^adit\.login\.[\w-]+=[\w-]+; Path=\/auth\/callback; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
   )
   assert.match(
-    begun[1]!,
+    pendingLines[1]!,
     /^__Host-adit\.browser\.[\w-]+=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
   )
   assert.equal((await visit(cookies)).status, 200)
@@ -64,13 +64,13 @@ test('a session ends when nothing came for long enough, to the second', async (t
   const { status, headers } = await visit(cookies)
 
   assert.equal(status, 200)
-  const fresh = [...cookiesOf(setCookies(headers)), cookies[1]!]
+  const renewed = [...cookiesOf(setCookies(headers)), cookies[1]!]
   time.now += 1_000
   assert.equal((await visit(cookies)).status, 302, 'the cookie of before')
   time.now += 58_000
-  assert.equal((await visit(fresh)).status, 200)
+  assert.equal((await visit(renewed)).status, 200)
   time.now += 1_000
-  assert.equal((await visit(fresh)).status, 302)
+  assert.equal((await visit(renewed)).status, 302)
 })
 
 test('the provider is asked anew after auth_check_interval', async (t) => {
@@ -146,33 +146,33 @@ test('a cookie that was planted, doubled or taken elsewhere opens nothing', asyn
 
 test('a sign-in that another node has completed is refused, and so is a session it has ended', async (t) => {
   const { begin, finish, signIn, visit, logins, shared } = await start(t)
-  const begun = await begin()
+  const pending = await begin()
   const { cookies } = await signIn()
   const other = await signIn()
-  const id = /login\.([\w-]+)=/.exec(begun.cookies[0]!)![1]!
+  const id = /login\.([\w-]+)=/.exec(pending.cookies[0]!)![1]!
 
   shared.used.add(`sign-in ${id}`)
-  assert.equal((await finish(begun.state, begun.cookies)).status, 403)
+  assert.equal((await finish(pending.state, pending.cookies)).status, 403)
 
   await visit(cookies, { path: '/auth/logout' })
-  const [ending] = shared.ended
+  const [revocation] = shared.ended
   const subject = other.cookies[1]!.split('=')[1]!
   assert.equal((await visit(other.cookies)).status, 200)
-  logins.hear([{ ...ending!, subject }])
+  logins.hear([{ ...revocation!, subject }])
   assert.equal((await visit(other.cookies)).status, 302)
 })
 
 test('what cannot be remembered for all nodes does not happen, and says so', async (t) => {
   const { begin, finish, signIn, visit, shared } = await start(t)
   const { cookies } = await signIn()
-  const begun = await begin()
+  const pending = await begin()
   shared.down = true
 
-  const denied = await finish(begun.state, begun.cookies)
-  const kept = await visit(cookies, { path: '/auth/logout' })
+  const denied = await finish(pending.state, pending.cookies)
+  const logout = await visit(cookies, { path: '/auth/logout' })
 
-  assert.deepEqual([denied.status, kept.status], [503, 503])
-  assert.match(kept.text, /Try again/)
+  assert.deepEqual([denied.status, logout.status], [503, 503])
+  assert.match(logout.text, /Try again/)
   assert.equal((await visit(cookies)).status, 200, 'requests need nothing but the cookie')
   shared.down = false
   assert.equal((await visit(cookies, { path: '/auth/logout' })).status, 200)
@@ -218,7 +218,7 @@ test('a route that does not have /auth/ takes sign-ins and sign-outs on its own 
   assert.equal((await visit(session, { path: '/app/' })).status, 302)
 })
 
-const endings: Record<string, (place: Awaited<ReturnType<typeof start>>, cookies: string[]) => unknown> = {
+const sessionEnds: Record<string, (page: Awaited<ReturnType<typeof start>>, cookies: string[]) => unknown> = {
   'signing out': ({ visit }, cookies) => visit(cookies, { path: '/auth/logout' }),
   'its longest duration': ({ time }) => {
     time.now += 1_000_000
@@ -228,20 +228,20 @@ const endings: Record<string, (place: Awaited<ReturnType<typeof start>>, cookies
 }
 
 test('an open WebSocket ends with its session, and not before', { concurrency: true }, async (t) => {
-  const cases = Object.entries(endings).map(([what, end]) =>
-    t.test(`by ${what}`, async (t) => {
-      const place = await start(t, { maximum_duration: 1000, inactivity_timeout: 500 })
-      const { signIn, visit } = place
-      await leadToWebSocket(t, place)
+  const cases = Object.entries(sessionEnds).map(([name, end]) =>
+    t.test(`by ${name}`, async (t) => {
+      const page = await start(t, { maximum_duration: 1000, inactivity_timeout: 500 })
+      const { signIn, visit } = page
+      await routeToWebSocket(t, page)
       const { cookies } = await signIn()
-      const stays = await openSocket(t, place, (await signIn()).cookies)
-      const socket = await openSocket(t, place, cookies)
-      assert.deepEqual([socket.closed, stays.closed], [false, false])
+      const otherSocket = await openSocket(t, page, (await signIn()).cookies)
+      const socket = await openSocket(t, page, cookies)
+      assert.deepEqual([socket.closed, otherSocket.closed], [false, false])
 
-      await end(place, cookies)
+      await end(page, cookies)
 
       await eventually(() => socket.closed, 'the WebSocket ended', 20_000)
-      if (what === 'signing out') assert.equal(stays.closed, false, 'the other session goes on')
+      if (name === 'signing out') assert.equal(otherSocket.closed, false, 'the other session goes on')
       assert.notEqual((await visit(cookies)).status, 200)
     }),
   )
@@ -249,13 +249,13 @@ test('an open WebSocket ends with its session, and not before', { concurrency: t
 })
 
 test('the answer that begins a WebSocket carries the renewed cookie of its session', async (t) => {
-  const place = await start(t, { inactivity_timeout: 60 })
-  const { signIn, visit, time, cookiesOf } = place
+  const page = await start(t, { inactivity_timeout: 60 })
+  const { signIn, visit, time, cookiesOf } = page
   const { cookies } = await signIn()
-  await leadToWebSocket(t, place)
+  await routeToWebSocket(t, page)
   time.now += 59_000
 
-  const { head } = await openSocket(t, place, cookies)
+  const { head } = await openSocket(t, page, cookies)
 
   const lines = Array.from(head.matchAll(/^Set-Cookie: (.+)\r$/gim), ([, line]) => line!)
   assert.deepEqual(
@@ -268,7 +268,7 @@ test('the answer that begins a WebSocket carries the renewed cookie of its sessi
 })
 
 /** From here on the route leads to an upstream that agrees to WebSocket, whatever it is asked. */
-async function leadToWebSocket(
+async function routeToWebSocket(
   t: TestContext,
   { tunnels, config, routeId }: Awaited<ReturnType<typeof start>>,
 ): Promise<void> {
@@ -292,10 +292,10 @@ async function openSocket(
     ALPNProtocols: ['http/1.1'],
   })
   t.after(() => socket.destroy())
-  const seen = { closed: false, head: '' }
+  const state = { closed: false, head: '' }
   socket.on('error', () => {})
   socket.on('close', () => {
-    seen.closed = true
+    state.closed = true
   })
   await once(socket, 'secureConnect')
   socket.write(
@@ -303,7 +303,7 @@ async function openSocket(
       `Sec-WebSocket-Key: ${KEY}\r\nCookie: ${cookies.join('; ')}\r\n\r\n`,
   )
   const [head] = (await once(socket, 'data')) as [Buffer]
-  seen.head = head.toString()
-  assert.match(seen.head, /^HTTP\/1\.1 101 /)
-  return seen
+  state.head = head.toString()
+  assert.match(state.head, /^HTTP\/1\.1 101 /)
+  return state
 }

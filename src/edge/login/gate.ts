@@ -5,65 +5,72 @@ import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { type Answer, page, pageFields, redirect } from '../response.ts'
-import { Cookies, setCookie } from './cookies.ts'
-import type { OpenSessions } from './live-sessions.ts'
-import { type LoginLedger, takeOnce } from './login-store.ts'
-import { withinDeadline } from './provider-fetch.ts'
-import type { Once } from './replay-guard.ts'
-import { locationAt, returnPath } from './return-to.ts'
-import type { Endings } from './revocations.ts'
+import { Cookies, formatSetCookie } from './cookies.ts'
+import type { LiveSessions } from './live-sessions.ts'
+import { consumeOnce, type LoginLedger } from './login-store.ts'
+import { withTimeout } from './provider-fetch.ts'
+import type { ReplayGuard } from './replay-guard.ts'
+import { sanitizeReturnPath, toLocation } from './return-to.ts'
+import type { Revocations } from './revocations.ts'
 import type { Seal } from './seal.ts'
-import { lifetimeOf, type Session, type SessionSettings } from './session.ts'
-import type { OpenedSession, OpenedSessions } from './session-cookie-cache.ts'
-import { type Allowed, denied, type Identity, isAllowed, type SignIn, SignInRefused } from './sign-in.ts'
+import { createLifetime, type Session, type SessionSettings } from './session.ts'
+import type { CachedSession, SessionCookieCache } from './session-cookie-cache.ts'
 import {
-  CALLBACK_MARK,
+  type AllowedIdentities,
+  type Identity,
+  isAllowed,
+  type SignIn,
+  SignInRefused,
+  throwLoginError,
+} from './sign-in.ts'
+import {
   CALLBACK_PATH,
-  type HandOver,
+  CALLBACK_QUERY,
   MAX_STATE_SECONDS,
-  type State,
+  type SignInState,
   type Ticket,
+  type Tickets,
 } from './tickets.ts'
 
 /** What gates share. */
-export interface GateParts {
+export interface GateDependencies {
   readonly seal: Seal
-  readonly handOver: HandOver
+  readonly tickets: Tickets
   /** Sign-ins that were used up on this node. */
-  readonly once: Once
+  readonly replayGuard: ReplayGuard
   /** The same, and sign-outs, for all nodes. */
-  readonly ledger: LoginLedger
+  readonly store: LoginLedger
   /** Sessions that are over, as far as this node has heard. */
-  readonly endings: Endings
-  readonly open: OpenSessions
-  readonly opened: OpenedSessions
+  readonly revocations: Revocations
+  readonly liveSessions: LiveSessions
+  readonly cookieCache: SessionCookieCache
   readonly clock: Clock
   /** How long a visitor waits for the provider. */
-  readonly maxProviderMs: number
+  readonly providerTimeoutMs: number
 }
 
-export interface GateOptions extends GateParts {
-  readonly placeId: string
+export interface GateOptions extends GateDependencies {
+  readonly scopeId: string
   readonly settings: SessionSettings
   /** Seconds after which the provider is asked anew; 0 for never. */
-  readonly checkEvery: number
+  readonly recheckSeconds: number
   /** Sessions, states and tickets of another version are void. */
   readonly version: string
   readonly signIn: SignIn
-  readonly allowed: Allowed
+  readonly allowed: AllowedIdentities
 }
 
 const LOGOUT_PATH = '/auth/logout'
 /** Marks a sign-out on a page of a route that does not have that path. */
-const LOGOUT_MARK = 'adit-logout'
+const LOGOUT_QUERY = 'adit-logout'
 const DEFAULT_PREFIX = 'adit.'
 /** What browsers load pages into; scripts and images cannot sign in, and each try would leave a cookie. */
-const PAGES = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
+const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
 /** How many sign-ins can be under way in one browser at one host. */
 const MAX_SIGN_INS_PER_BROWSER = 8
 
 /** What the browser that began a sign-in keeps of it. */
-interface Pending {
+interface PendingSignIn {
   readonly signInId: string
   /** Path and query to go on with. */
   readonly returnTo: string
@@ -71,7 +78,7 @@ interface Pending {
 
 /** The login module of one route or endpoint. */
 export interface Gate {
-  readonly place: string
+  readonly scopeId: string
   readonly version: string
   readonly signIn: SignIn
   readonly step: RequestStep
@@ -79,242 +86,257 @@ export interface Gate {
 
 /** Lets visitors through that have signed in, and sends the others to do so. */
 export function createGate(options: GateOptions): Gate {
-  const { seal, handOver, once, ledger, endings, open, opened, clock } = options
-  const { placeId, version, settings, signIn, allowed } = options
+  const { seal, tickets, replayGuard, store, revocations, liveSessions, cookieCache, clock } = options
+  const { scopeId, version, settings, signIn, allowed } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
-  const cookie = `${prefix}session`
+  const sessionCookieName = `${prefix}session`
   // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
-  const proof = `__Host-${prefix}session`
+  const proofCookieName = `__Host-${prefix}session`
   const loginPrefix = `${prefix}login.`
   // Over https no other host of the domain can plant what proves in which browser a sign-in began.
   const browserPrefix = { plain: `${prefix}browser.`, secure: `__Host-${prefix}browser.` }
-  const isOurs = (name: string) =>
-    name === cookie ||
-    name === proof ||
+  const isOwnCookie = (name: string) =>
+    name === sessionCookieName ||
+    name === proofCookieName ||
     name.startsWith(loginPrefix) ||
     name.startsWith(browserPrefix.plain) ||
     name.startsWith(browserPrefix.secure)
-  const lifetime = lifetimeOf(settings, options.checkEvery)
-  const now = () => Math.floor(clock.now() / 1000)
-  open.renew(placeId, version)
+  const lifetime = createLifetime(settings, options.recheckSeconds)
+  const currentSeconds = () => Math.floor(clock.now() / 1000)
+  liveSessions.setVersion(scopeId, version)
 
   function isAlive(session: Session): boolean {
     return (
-      !lifetime.isOver(session, now()) &&
-      !endings.isOver(placeId, session.id, session.since) &&
+      !lifetime.hasExpired(session, currentSeconds()) &&
+      !revocations.isRevoked(scopeId, session.id, session.since) &&
       signIn.signedOutSince?.(session.identity, session.since) !== true
     )
   }
 
-  function sessionOf(exchange: Exchange, cookies: Cookies): OpenedSession | undefined {
-    const text = cookies.get(cookie)
-    const found = text === undefined ? undefined : opened.open(text)
-    if (found === undefined) return undefined
-    const { session } = found
-    if (session.place !== placeId || session.version !== version) return undefined
-    if (isSecure(exchange) && cookies.get(proof) !== session.id) return undefined
-    return isAlive(session) ? found : undefined
+  function readSession(exchange: Exchange, cookies: Cookies): CachedSession | undefined {
+    const text = cookies.get(sessionCookieName)
+    const cachedSession = text === undefined ? undefined : cookieCache.get(text)
+    if (cachedSession === undefined) return undefined
+    const { session } = cachedSession
+    if (session.place !== scopeId || session.version !== version) return undefined
+    if (isSecure(exchange) && cookies.get(proofCookieName) !== session.id) return undefined
+    return isAlive(session) ? cachedSession : undefined
   }
 
   /** For all nodes, and only what a provider has vouched for: otherwise anybody could make them write. */
-  async function takeUp(id: string, forMs: number): Promise<void> {
-    if (await takeOnce({ once, ledger, now: clock.now() }, id, forMs)) return
+  async function consume(id: string, ttlMs: number): Promise<void> {
+    if (await consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)) return
     throw new SignInRefused('this sign-in was used already; open the page again')
   }
 
-  function sessionCookie(session: Session, secure: boolean): string {
-    const seconds = lifetime.isSet ? Math.max(1, session.since + lifetime.longest - now()) : undefined
-    return setCookie(cookie, seal.close('session', session), { secure, seconds })
+  function formatSessionCookie(session: Session, secure: boolean): string {
+    const seconds = lifetime.isConfigured
+      ? Math.max(1, session.since + lifetime.maxSeconds - currentSeconds())
+      : undefined
+    return formatSetCookie(sessionCookieName, seal.encrypt('session', session), { secure, seconds })
   }
 
-  function pass(exchange: Exchange, cookies: Cookies, { session, fields: told }: OpenedSession): undefined {
-    const at = now()
-    cookies.hide(isOurs)
-    for (const field of told) exchange.fields.append(field)
+  function admitRequest(
+    exchange: Exchange,
+    cookies: Cookies,
+    { session, fields: identityFields }: CachedSession,
+  ): undefined {
+    const nowSeconds = currentSeconds()
+    cookies.hide(isOwnCookie)
+    for (const field of identityFields) exchange.fields.append(field)
     exchange.note('oauth.decision', 'allow')
     exchange.note('oauth.user.id', session.identity.id)
     exchange.note('oauth.user.name', session.identity.name)
-    open.touch(session.id, at)
+    liveSessions.touch(session.id, nowSeconds)
     if (exchange.upgrading)
-      open.watch(exchange, { ...session, seen: at }, (seen) => isAlive({ ...session, seen }))
+      liveSessions.watch(exchange, { ...session, seen: nowSeconds }, (seen) => isAlive({ ...session, seen }))
     // RFC 6455 section 4.2.2: the answer that begins a WebSocket may set cookies too.
-    if (settings.inactivity_timeout > 0 && at > session.seen) {
-      const fresh = sessionCookie({ ...session, seen: at }, isSecure(exchange))
-      exchange.whenAnswered(({ fields }) => fields.add('Set-Cookie', fresh.slice('Set-Cookie: '.length, -2)))
+    if (settings.inactivity_timeout > 0 && nowSeconds > session.seen) {
+      const renewedCookie = formatSessionCookie({ ...session, seen: nowSeconds }, isSecure(exchange))
+      exchange.whenAnswered(({ fields }) =>
+        fields.add('Set-Cookie', renewedCookie.slice('Set-Cookie: '.length, -2)),
+      )
     }
     return undefined
   }
 
-  async function begin(exchange: Exchange): Promise<Answer> {
+  async function beginSignIn(exchange: Exchange): Promise<Answer> {
     const { method, target } = exchange.head
     exchange.note('oauth.decision', 'block')
     exchange.note('oauth.app_client_id', signIn.label)
     // Only a page load can follow a redirect to a sign-in page and come back; anything else is told plainly.
-    const into = exchange.fields.get('sec-fetch-dest') ?? 'document'
-    if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading || !PAGES.has(into))
+    const destination = exchange.fields.get('sec-fetch-dest') ?? 'document'
+    if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading || !PAGE_DESTINATIONS.has(destination))
       throw refusal('login_required')
     const signInId = randomBytes(16).toString('base64url')
-    const path = callbackPath(exchange)
+    const path = selectCallbackPath(exchange)
     const secret = randomBytes(16).toString('base64url')
-    const state: State = {
-      place: placeId,
+    const state: SignInState = {
+      place: scopeId,
       version,
       origin: requireOwnOrigin(exchange),
       path,
       signInId,
-      browser: digestOf(secret),
+      browser: digestSecret(secret),
       at: clock.now(),
-      memory: signIn.remember(),
+      memory: signIn.createMemory(),
     }
-    const url = await withinDeadline(signIn.begin(state, handOver.sealState(state)), options.maxProviderMs)
+    const url = await withTimeout(signIn.begin(state, tickets.sealState(state)), options.providerTimeoutMs)
     const secure = isSecure(exchange)
-    const pending: Pending = { signInId, returnTo: returnPath(target) }
-    const held = setCookie(loginPrefix + signInId, seal.close(`login ${placeId}`, pending), {
+    const pending: PendingSignIn = { signInId, returnTo: sanitizeReturnPath(target) }
+    const pendingCookie = formatSetCookie(loginPrefix + signInId, seal.encrypt(`login ${scopeId}`, pending), {
       path,
       secure,
       seconds: MAX_STATE_SECONDS,
     })
-    return redirect(302, url, held + browserCookies(exchange, signInId, secret))
+    return redirect(302, url, pendingCookie + formatBrowserCookies(exchange, signInId, secret))
   }
 
   /** The name of the cookie that proves in which browser a sign-in began. */
-  function browserCookie(exchange: Exchange, signInId: string): string {
+  function browserCookieName(exchange: Exchange, signInId: string): string {
     return (isSecure(exchange) ? browserPrefix.secure : browserPrefix.plain) + signInId
   }
 
-  function browserCookies(exchange: Exchange, signInId: string, secret: string): string {
+  function formatBrowserCookies(exchange: Exchange, signInId: string, secret: string): string {
     const secure = isSecure(exchange)
-    const name = browserCookie(exchange, signInId)
+    const name = browserCookieName(exchange, signInId)
     // It comes along with every request, so browsers may not gather too many; they list the oldest first.
-    const surplus = new Cookies(exchange)
-      .namesFrom(browserCookie(exchange, ''))
+    const excess = new Cookies(exchange)
+      .namesFrom(browserCookieName(exchange, ''))
       .slice(0, 1 - MAX_SIGN_INS_PER_BROWSER)
     return (
-      setCookie(name, secret, { secure, seconds: MAX_STATE_SECONDS }) +
-      surplus.map((old) => setCookie(old, '', { secure, seconds: 0 })).join('')
+      formatSetCookie(name, secret, { secure, seconds: MAX_STATE_SECONDS }) +
+      excess.map((excessName) => formatSetCookie(excessName, '', { secure, seconds: 0 })).join('')
     )
   }
 
   /** Where to go on after the sign-in that a ticket completes, in the browser that began it and no other. */
-  function returnToOf(exchange: Exchange, { signInId, browser, returnTo }: Ticket): string {
+  function resolveReturnTo(exchange: Exchange, { signInId, browser, returnTo }: Ticket): string {
     if (signInId === '') return returnTo
     const cookies = new Cookies(exchange)
-    const secret = cookies.get(browserCookie(exchange, signInId))
+    const secret = cookies.get(browserCookieName(exchange, signInId))
     const text = cookies.get(loginPrefix + signInId)
-    const pending = text === undefined ? undefined : seal.open<Pending>(`login ${placeId}`, text)
-    if (secret === undefined || digestOf(secret) !== browser || pending?.signInId !== signInId)
+    const pending = text === undefined ? undefined : seal.decrypt<PendingSignIn>(`login ${scopeId}`, text)
+    if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
       throw new SignInRefused('this sign-in was begun in another browser; open the page again')
     return pending.returnTo
   }
 
-  function admit(exchange: Exchange, identity: Identity, returnTo: string, signInId: string): Answer {
+  function startSession(exchange: Exchange, identity: Identity, returnTo: string, signInId: string): Answer {
     if (!isAllowed(identity, allowed))
       throw new SignInRefused(`${identity.email || identity.name || identity.id} may not see this page`)
     const secure = isSecure(exchange)
-    const at = now()
+    const nowSeconds = currentSeconds()
     const session: Session = {
       id: randomBytes(16).toString('base64url'),
-      place: placeId,
+      place: scopeId,
       version,
       identity,
-      since: at,
-      seen: at,
+      since: nowSeconds,
+      seen: nowSeconds,
     }
-    const seconds = lifetime.isSet ? lifetime.longest : undefined
+    const seconds = lifetime.isConfigured ? lifetime.maxSeconds : undefined
     const fields =
-      sessionCookie(session, secure) +
-      (secure ? setCookie(proof, session.id, { secure, seconds }) : '') +
+      formatSessionCookie(session, secure) +
+      (secure ? formatSetCookie(proofCookieName, session.id, { secure, seconds }) : '') +
       (signInId === ''
         ? ''
-        : setCookie(loginPrefix + signInId, '', { path: pathOf(exchange), secure, seconds: 0 }) +
-          setCookie(browserCookie(exchange, signInId), '', { secure, seconds: 0 }))
-    return redirect(303, locationAt(originOf(exchange), returnTo), fields)
+        : formatSetCookie(loginPrefix + signInId, '', { path: requestPath(exchange), secure, seconds: 0 }) +
+          formatSetCookie(browserCookieName(exchange, signInId), '', { secure, seconds: 0 }))
+    return redirect(303, toLocation(requestOrigin(exchange), returnTo), fields)
   }
 
   /** Takes a ticket of the login host. What a provider issues is redeemed there and has no meaning here. */
-  async function callback(exchange: Exchange): Promise<Answer> {
-    const ticket = handOver.openTicket(queryOf(exchange).get('ticket') ?? '')
-    if (ticket.place !== placeId || ticket.version !== version || ticket.origin !== originOf(exchange))
+  async function redeemTicket(exchange: Exchange): Promise<Answer> {
+    const ticket = tickets.openTicket(parseQuery(exchange).get('ticket') ?? '')
+    if (ticket.place !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
       throw new SignInRefused('this sign-in does not belong here; open the page again')
     const { id, signInId } = ticket
     // First of all, so that a ticket that reached another browser is of no use to the one that began.
-    const forMs = MAX_STATE_SECONDS * 1000 + 120_000
-    await takeUp(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, forMs)
-    const returnTo = returnToOf(exchange, ticket)
-    return admit(exchange, ticket.identity, returnTo, signInId)
+    const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000
+    await consume(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, ttlMs)
+    const returnTo = resolveReturnTo(exchange, ticket)
+    return startSession(exchange, ticket.identity, returnTo, signInId)
   }
 
   /** Ends a session on every node. Whoever cannot be sure of that is told, and may try again. */
-  async function end({ id, since }: Session): Promise<void> {
-    const ending = { place: placeId, subject: id, at: since * 1000, until: (since + lifetime.longest) * 1000 }
-    await ledger.end(ending).catch(() => {
+  async function revokeSession({ id, since }: Session): Promise<void> {
+    const revocation = {
+      place: scopeId,
+      subject: id,
+      at: since * 1000,
+      until: (since + lifetime.maxSeconds) * 1000,
+    }
+    await store.end(revocation).catch(() => {
       throw refusal('login_unavailable')
     })
-    endings.add(ending, clock.now())
+    revocations.add(revocation, clock.now())
   }
 
-  async function logoutUrl({ identity }: Session): Promise<string | undefined> {
+  async function providerLogoutUrl({ identity }: Session): Promise<string | undefined> {
     const url = signIn.logoutUrl?.(identity) ?? Promise.resolve(undefined)
-    return withinDeadline(url, options.maxProviderMs).catch(() => undefined)
+    return withTimeout(url, options.providerTimeoutMs).catch(() => undefined)
   }
 
   async function logout(exchange: Exchange): Promise<Answer> {
-    const session = sessionOf(exchange, new Cookies(exchange))?.session
+    const session = readSession(exchange, new Cookies(exchange))?.session
     const secure = isSecure(exchange)
-    const gone =
-      setCookie(cookie, '', { secure, seconds: 0 }) +
-      (secure ? setCookie(proof, '', { secure, seconds: 0 }) : '')
-    if (session !== undefined) await end(session)
+    const expiredCookies =
+      formatSetCookie(sessionCookieName, '', { secure, seconds: 0 }) +
+      (secure ? formatSetCookie(proofCookieName, '', { secure, seconds: 0 }) : '')
+    if (session !== undefined) await revokeSession(session)
     // Here the session is over in any case, also while the provider cannot be reached.
-    const elsewhere = session && (await logoutUrl(session))
-    if (elsewhere !== undefined) return redirect(303, elsewhere, gone)
+    const providerUrl = session && (await providerLogoutUrl(session))
+    if (providerUrl !== undefined) return redirect(303, providerUrl, expiredCookies)
     return {
       status: 200,
-      fields: `${gone}${pageFields}`,
+      fields: `${expiredCookies}${pageFields}`,
       body: page('You are signed out.', 'Close this page, or open the site again to sign in.'),
     }
   }
 
   const step: RequestStep = (exchange) => {
     const { method } = exchange.head
-    const path = pathOf(exchange)
+    const path = requestPath(exchange)
     const query = exchange.head.target.slice(path.length + 1)
-    if (path === CALLBACK_PATH || query.startsWith(`${CALLBACK_MARK}&`))
-      return callback(exchange).catch(denied)
-    if (path === LOGOUT_PATH || query === LOGOUT_MARK) return logout(exchange)
+    if (path === CALLBACK_PATH || query.startsWith(`${CALLBACK_QUERY}&`))
+      return redeemTicket(exchange).catch(throwLoginError)
+    if (path === LOGOUT_PATH || query === LOGOUT_QUERY) return logout(exchange)
     const cookies = new Cookies(exchange)
     if (method === 'OPTIONS' && settings.options_passthrough) {
-      cookies.hide(isOurs)
+      cookies.hide(isOwnCookie)
       return undefined
     }
-    const found = sessionOf(exchange, cookies)
-    return found === undefined ? begin(exchange).catch(denied) : pass(exchange, cookies, found)
+    const cachedSession = readSession(exchange, cookies)
+    return cachedSession === undefined
+      ? beginSignIn(exchange).catch(throwLoginError)
+      : admitRequest(exchange, cookies, cachedSession)
   }
-  return { place: placeId, version, signIn, step }
+  return { scopeId, version, signIn, step }
 }
 
-function digestOf(secret: string): string {
+function digestSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }
 
 /** The usual address where the route has it, else the page itself, which has to be of the route. */
-function callbackPath(exchange: Exchange): string {
+function selectCallbackPath(exchange: Exchange): string {
   const { entry, route } = exchange
   try {
     if (entry?.routeFor(CALLBACK_PATH) === route) return CALLBACK_PATH
   } catch {
     // No route has it.
   }
-  return pathOf(exchange)
+  return requestPath(exchange)
 }
 
-function pathOf({ head }: Exchange): string {
+function requestPath({ head }: Exchange): string {
   const end = head.target.indexOf('?')
   return end === -1 ? head.target : head.target.slice(0, end)
 }
 
-function queryOf(exchange: Exchange): URLSearchParams {
-  return new URLSearchParams(exchange.head.target.slice(pathOf(exchange).length + 1))
+function parseQuery(exchange: Exchange): URLSearchParams {
+  return new URLSearchParams(exchange.head.target.slice(requestPath(exchange).length + 1))
 }
 
 function isSecure({ connection }: Exchange): boolean {
@@ -333,10 +355,10 @@ function requireOwnOrigin(exchange: Exchange): string {
     throw new SignInRefused(
       `nobody can sign in on port ${port} of this host; open the page on its usual port`,
     )
-  return originOf(exchange)
+  return requestOrigin(exchange)
 }
 
 /** The address the visitor used, as it came in. */
-function originOf({ connection, head }: Exchange): string {
+function requestOrigin({ connection, head }: Exchange): string {
   return `${connection.scheme === 'https' ? 'https' : 'http'}://${head.authority.toLowerCase()}`
 }

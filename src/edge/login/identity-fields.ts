@@ -2,19 +2,19 @@ import { type Field, fieldOf } from '../message/fields.ts'
 import type { Identity } from './sign-in.ts'
 
 /** What the upstream is told of the visitor. Clients cannot forge these: the edge drops every field that begins with `adit-`. */
-export function identityFields({ id, name, email, groups, claims }: Identity): Field[] {
+export function createIdentityFields({ id, name, email, groups, claims }: Identity): Field[] {
   const fields = [
-    fieldOf('adit-auth-user-id', text(id)),
-    fieldOf('adit-auth-user-name', text(name)),
-    fieldOf('adit-auth-user-email', text(email)),
+    fieldOf('adit-auth-user-id', toFieldText(id)),
+    fieldOf('adit-auth-user-name', toFieldText(name)),
+    fieldOf('adit-auth-user-email', toFieldText(email)),
   ]
-  if (groups.length > 0) fields.push(fieldOf('adit-auth-user-groups', text(groups.join(','))))
+  if (groups.length > 0) fields.push(fieldOf('adit-auth-user-groups', toFieldText(groups.join(','))))
   if (Object.keys(claims).length > 0)
     fields.push(fieldOf('adit-auth-user-claims', Buffer.from(JSON.stringify(claims)).toString('base64url')))
   return fields
 }
 
 /** UTF-8 as it is, without anything that could end the line. */
-function text(value: string): string {
+function toFieldText(value: string): string {
   return Buffer.from(value.replace(/[\x00-\x1f\x7f]/g, ' '), 'utf8').toString('latin1')
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFieldValue } from '../message/ascii.ts'
-import { identityFields } from './identity-fields.ts'
-import { fitIdentity, isKeepable } from './identity-size.ts'
+import { createIdentityFields } from './identity-fields.ts'
+import { fitIdentity, fitsCookie } from './identity-size.ts'
 import { isAllowed } from './sign-in.ts'
 
 const ada = { id: '1', name: 'Ada', email: 'ada@example.com', groups: ['staff'], claims: { dept: 'x' } }
 
 test('what fits is kept whole; of the rest claims go first, then the last groups', () => {
-  const groups = Array.from({ length: 500 }, (_, at) => `group ${at}`)
+  const groups = Array.from({ length: 500 }, (_, index) => `group ${index}`)
 
   const many = fitIdentity({ ...ada, groups })
 
@@ -17,20 +17,20 @@ test('what fits is kept whole; of the rest claims go first, then the last groups
   assert.ok(many.groups.length > 50 && many.groups.length < 500)
   assert.deepEqual(many.groups, groups.slice(0, many.groups.length))
   assert.ok(JSON.stringify(many).length <= 2400)
-  assert.deepEqual([isKeepable(ada), isKeepable({ ...ada, id: 'x'.repeat(3000) })], [true, false])
+  assert.deepEqual([fitsCookie(ada), fitsCookie({ ...ada, id: 'x'.repeat(3000) })], [true, false])
 })
 
 test('whatever a provider says can be sent to the upstream, and cannot add a field', () => {
-  const odd = { ...ada, id: 'a\r\nx: y', name: 'Ädä\u0000\u0007 雪', groups: ['a\nb', '\u007f'] }
+  const hostile = { ...ada, id: 'a\r\nx: y', name: 'Ädä\u0000\u0007 雪', groups: ['a\nb', '\u007f'] }
 
-  for (const { name, value } of identityFields(odd)) assert.ok(isFieldValue(value), name)
+  for (const { name, value } of createIdentityFields(hostile)) assert.ok(isFieldValue(value), name)
 })
 
 test('addresses and domains are compared whole and without case', () => {
   const allowed = { emails: ['ada@example.com'], domains: ['corp.test'] }
-  const may = (email: string) => isAllowed({ ...ada, email }, allowed)
+  const isAdmitted = (email: string) => isAllowed({ ...ada, email }, allowed)
 
-  assert.deepEqual(['Ada@Example.com', 'x@corp.test', 'x@CORP.test'].map(may), [true, true, true])
+  assert.deepEqual(['Ada@Example.com', 'x@corp.test', 'x@CORP.test'].map(isAdmitted), [true, true, true])
   assert.deepEqual(
     [
       '',
@@ -40,7 +40,7 @@ test('addresses and domains are compared whole and without case', () => {
       'bob@example.com',
       'x@sub.corp.test',
       'a@corp.test@evil',
-    ].map(may),
+    ].map(isAdmitted),
     [false, false, false, false, false, false, false],
   )
   assert.equal(isAllowed({ ...ada, email: '' }, { emails: [], domains: [] }), true)
@@ -49,8 +49,8 @@ test('addresses and domains are compared whole and without case', () => {
 test('a hundred thousand groups are cut to what fits in one go', { timeout: 60_000 }, () => {
   const groups = Array.from({ length: 100_000 }, (_, index) => `group-${index}`)
 
-  const { groups: kept } = fitIdentity({ id: 'x', name: '', email: '', groups, claims: { groups } })
+  const { groups: fitted } = fitIdentity({ id: 'x', name: '', email: '', groups, claims: { groups } })
 
-  assert.ok(kept.length > 100 && kept.length < 400, String(kept.length))
-  assert.deepEqual(kept, groups.slice(0, kept.length))
+  assert.ok(fitted.length > 100 && fitted.length < 400, String(fitted.length))
+  assert.deepEqual(fitted, groups.slice(0, fitted.length))
 })

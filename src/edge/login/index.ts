@@ -9,22 +9,22 @@ import type { LoginContext, Logins } from '../modules/login.ts'
 import type { HttpEntry } from '../table.ts'
 import { createCallbackLimit } from './callback-limit.ts'
 import { createGate, type Gate } from './gate.ts'
-import { OpenSessions } from './live-sessions.ts'
-import { loginHost } from './login-host.ts'
+import { LiveSessions } from './live-sessions.ts'
+import { createLoginHost } from './login-host.ts'
 import type { LoginLedger } from './login-store.ts'
 import { createOauthSignIn } from './oauth.ts'
-import { type OauthEndpoints, type OauthProviderName, providerNamed } from './oauth-providers.ts'
+import { getProvider, type OauthEndpoints, type OauthProviderName } from './oauth-providers.ts'
 import { createOidcSignIn } from './oidc.ts'
-import { MAX_PROVIDER_MS } from './provider-fetch.ts'
-import { Once } from './replay-guard.ts'
-import { type Ending, Endings } from './revocations.ts'
-import { createSamlPlace, type SamlPlace } from './saml.ts'
-import { createSamlThread } from './saml-pool.ts'
+import { PROVIDER_TIMEOUT_MS } from './provider-fetch.ts'
+import { ReplayGuard } from './replay-guard.ts'
+import { type Ending, Revocations } from './revocations.ts'
+import { createSamlServiceProvider, type SamlServiceProvider } from './saml.ts'
+import { createSamlWorkers } from './saml-pool.ts'
 import { createSeal } from './seal.ts'
 import type { SessionSettings } from './session.ts'
-import { OpenedSessions } from './session-cookie-cache.ts'
-import type { Allowed, SignIn } from './sign-in.ts'
-import { createHandOver } from './tickets.ts'
+import { SessionCookieCache } from './session-cookie-cache.ts'
+import type { AllowedIdentities, SignIn } from './sign-in.ts'
+import { createTickets } from './tickets.ts'
 
 export type { LoginLedger } from './login-store.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
@@ -42,7 +42,7 @@ export interface LoginOptions {
   /** Messages to the login host that one source may send in vain in a minute; 0 for no limit. */
   readonly callbackLimit?: number
   /** How long a visitor waits for a provider. */
-  readonly maxProviderMs?: number
+  readonly providerTimeoutMs?: number
 }
 
 /** Sign-in of visitors, with the host that providers send them back to. */
@@ -54,63 +54,72 @@ export interface LoginPart extends Logins {
   close(): Promise<void>
 }
 
-const EVERYONE: Allowed = { emails: [], domains: [] }
+const ALLOW_EVERYONE: AllowedIdentities = { emails: [], domains: [] }
 
 /** Makes the log-in modules work. */
 export function createLogins(options: LoginOptions): LoginPart {
-  const { outbound, clock, idpUrl, ledger, maxProviderMs = MAX_PROVIDER_MS } = options
+  const { outbound, clock, idpUrl, ledger: store, providerTimeoutMs = PROVIDER_TIMEOUT_MS } = options
   const seal = createSeal(options.key)
-  const once = new Once(clock)
-  const endings = new Endings()
-  const sessions = { open: new OpenSessions(), opened: new OpenedSessions(seal) }
-  const handOver = createHandOver({ seal, clock })
-  const shared = { seal, handOver, once, ledger, endings, clock, maxProviderMs, ...sessions }
+  const replayGuard = new ReplayGuard(clock)
+  const revocations = new Revocations()
+  const tickets = createTickets({ seal, clock })
+  const shared = {
+    seal,
+    tickets,
+    replayGuard,
+    store,
+    revocations,
+    clock,
+    providerTimeoutMs,
+    liveSessions: new LiveSessions(),
+    cookieCache: new SessionCookieCache(seal),
+  }
   // Weakly, so that gates go with the routes they stand on.
   const gates = new WeakMap<RequestStep, Gate>()
-  const samlPlaces = new WeakMap<RequestStep, SamlPlace>()
-  const thread = createSamlThread()
+  const samlProviders = new WeakMap<RequestStep, SamlServiceProvider>()
+  const workers = createSamlWorkers()
   const limit = createCallbackLimit({ perMinute: options.callbackLimit ?? 0, clock })
 
   /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
-  function gate<S extends SignIn>(
-    place: LoginContext,
+  function protect<S extends SignIn>(
+    context: LoginContext,
     settings: SessionSettings & { readonly auth_check_interval?: number },
-    allowed: Allowed,
-    make: (version: string) => S,
+    allowed: AllowedIdentities,
+    createSignIn: (version: string) => S,
   ) {
     const key = JSON.stringify([settings, allowed])
     const version = hash('sha256', key).slice(0, 16)
-    const { scopeId } = place
-    const signIn = place.getOrCreate('login', key, () => make(version))
-    const checkEvery = settings.auth_check_interval ?? 0
-    const made = createGate({ ...shared, placeId: scopeId, settings, checkEvery, version, signIn, allowed })
-    gates.set(made.step, made)
-    return { signIn, step: made.step }
+    const { scopeId } = context
+    const signIn = context.getOrCreate('login', key, () => createSignIn(version))
+    const recheckSeconds = settings.auth_check_interval ?? 0
+    const gate = createGate({ ...shared, scopeId, settings, recheckSeconds, version, signIn, allowed })
+    gates.set(gate.step, gate)
+    return { signIn, step: gate.step }
   }
 
   return {
-    oidc(settings, place) {
+    oidc(settings, context) {
       const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = settings
       if (clientSecret === null) throw new ModuleConfigError('the client secret cannot be read')
       if (issuer.includes('/.well-known/'))
         throw new ModuleConfigError('the issuer has to be the base URL, without /.well-known/')
-      return gate(place, settings, place.allowedIdentities ?? EVERYONE, () =>
+      return protect(context, settings, context.allowedIdentities ?? ALLOW_EVERYONE, () =>
         createOidcSignIn({ issuer, clientId, clientSecret, scopes, outbound, idpUrl, clock }),
       ).step
     },
 
-    oauth(settings, place) {
-      const chosen = Object.entries(settings.provider).find(([, value]) => value !== null)
-      const [name, given] = chosen ?? []
-      if (name === undefined || !given?.client_id || !given.client_secret)
+    oauth(settings, context) {
+      const configured = Object.entries(settings.provider).find(([, value]) => value !== null)
+      const [name, provider] = configured ?? []
+      if (name === undefined || !provider?.client_id || !provider.client_secret)
         throw new ModuleConfigError('the provider has no client id and secret')
-      const { client_id: clientId, client_secret: clientSecret, scopes } = given
-      const { teams = [], organizations = [] } = given as { teams?: string[]; organizations?: string[] }
-      const allowed = { emails: given.email_addresses, domains: given.email_domains }
-      return gate(place, settings, allowed, () =>
+      const { client_id: clientId, client_secret: clientSecret, scopes } = provider
+      const { teams = [], organizations = [] } = provider as { teams?: string[]; organizations?: string[] }
+      const allowed = { emails: provider.email_addresses, domains: provider.email_domains }
+      return protect(context, settings, allowed, () =>
         createOauthSignIn({
           name: name as OauthProviderName,
-          provider: providerNamed(name as OauthProviderName, options.oauthEndpoints ?? {}),
+          provider: getProvider(name as OauthProviderName, options.oauthEndpoints ?? {}),
           clientId,
           clientSecret,
           scopes,
@@ -121,27 +130,28 @@ export function createLogins(options: LoginOptions): LoginPart {
       ).step
     },
 
-    saml(settings, place) {
-      const { scopeId } = place
+    saml(settings, context) {
+      const { scopeId } = context
       try {
-        const parts = { handOver, once, ledger, endings, clock, outbound, thread }
-        const { signIn, step } = gate(place, settings, EVERYONE, (version) =>
-          createSamlPlace({ ...parts, placeId: scopeId, version, settings }),
+        const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers }
+        const { signIn, step } = protect(context, settings, ALLOW_EVERYONE, (version) =>
+          createSamlServiceProvider({ ...parts, scopeId, version, settings }),
         )
-        samlPlaces.set(step, signIn)
+        samlProviders.set(step, signIn)
         return step
       } catch (error) {
         throw new ModuleConfigError((error as Error).message)
       }
     },
 
-    hear(heard) {
+    hear(peerRevocations) {
       const now = clock.now()
-      for (const ending of heard) endings.add(ending, now)
+      for (const revocation of peerRevocations) revocations.add(revocation, now)
     },
 
-    close: () => thread.close(),
+    close: () => workers.close(),
 
-    host: (policy) => loginHost({ policy, handOver, once, gates, samlPlaces, limit, maxProviderMs }),
+    host: (policy) =>
+      createLoginHost({ policy, tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs }),
   }
 }

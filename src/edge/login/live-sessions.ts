@@ -3,44 +3,48 @@ import type { Exchange } from '../exchange.ts'
 import type { Session } from './session.ts'
 
 /** How often what stays open is looked at, in milliseconds. */
-const EVERY_MS = 5000
+const CHECK_INTERVAL_MS = 5000
 
 /** Sessions with something open that outlives its request, such as a WebSocket: it ends when they do. */
-export class OpenSessions {
-  readonly #seen = new Map<string, { seen: number; users: number }>()
-  readonly #versions = new Map<string, { version: string; users: number }>()
+export class LiveSessions {
+  readonly #activity = new Map<string, { seen: number; watchers: number }>()
+  readonly #versions = new Map<string, { version: string; watchers: number }>()
 
   /** A request of the session came. */
-  touch(sessionId: string, at: number): void {
-    const open = this.#seen.get(sessionId)
-    if (open !== undefined && open.seen < at) open.seen = at
+  touch(sessionId: string, seconds: number): void {
+    const entry = this.#activity.get(sessionId)
+    if (entry !== undefined && entry.seen < seconds) entry.seen = seconds
   }
 
   /** From now on only sessions of this version count at the place. */
-  renew(place: string, version: string): void {
-    const open = this.#versions.get(place)
-    if (open !== undefined) open.version = version
+  setVersion(scopeId: string, version: string): void {
+    const entry = this.#versions.get(scopeId)
+    if (entry !== undefined) entry.version = version
   }
 
   /** Ends the exchange once its session is not alive any more; `isAlive` is told when it was last active. */
-  watch(exchange: Exchange, { id, place, version, seen }: Session, isAlive: (seen: number) => boolean): void {
-    const session = this.#seen.get(id) ?? { seen, users: 0 }
-    const current = this.#versions.get(place) ?? { version, users: 0 }
-    this.#seen.set(id, session)
-    this.#versions.set(place, current)
-    session.users++
-    current.users++
-    const check = new Check(exchange, () => current.version === version && isAlive(session.seen))
+  watch(
+    exchange: Exchange,
+    { id, place: scopeId, version, seen }: Session,
+    isAlive: (seen: number) => boolean,
+  ): void {
+    const session = this.#activity.get(id) ?? { seen, watchers: 0 }
+    const current = this.#versions.get(scopeId) ?? { version, watchers: 0 }
+    this.#activity.set(id, session)
+    this.#versions.set(scopeId, current)
+    session.watchers++
+    current.watchers++
+    const check = new SessionCheck(exchange, () => current.version === version && isAlive(session.seen))
     check.arm()
     exchange.whenFinished(() => {
       exchange.core.deadlines.clear(check)
-      if (--session.users === 0) this.#seen.delete(id)
-      if (--current.users === 0) this.#versions.delete(place)
+      if (--session.watchers === 0) this.#activity.delete(id)
+      if (--current.watchers === 0) this.#versions.delete(scopeId)
     })
   }
 }
 
-class Check extends Timed {
+class SessionCheck extends Timed {
   readonly #exchange: Exchange
   readonly #isAlive: () => boolean
 
@@ -52,7 +56,7 @@ class Check extends Timed {
 
   arm(): void {
     const { deadlines } = this.#exchange.core
-    deadlines.set(this, deadlines.ticks(EVERY_MS))
+    deadlines.set(this, deadlines.ticks(CHECK_INTERVAL_MS))
   }
 
   onDeadline(): void {

@@ -5,7 +5,7 @@ import { askSecurely } from '../testing/client.ts'
 import { HOST } from '../testing/https-edge.ts'
 import { IDP, setCookies, startLoginPage as start } from '../testing/login-page.ts'
 
-type Place = Awaited<ReturnType<typeof start>>
+type LoginPage = Awaited<ReturnType<typeof start>>
 
 test('the login host redeems the code, and the page gets a ticket and nothing of the provider', async (t) => {
   const { begin, redeem, redeemed, ask, visit, cookiesOf } = await start(t)
@@ -16,9 +16,9 @@ test('the login host redeems the code, and the page gets a ticket and nothing of
   assert.equal(status, 303)
   assert.deepEqual(redeemed, ['the-code'])
   assert.match(ticket, /^\/auth\/callback\?ticket=[\w-]+$/)
-  const done = await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })
-  assert.deepEqual([done.status, done.headers.location], [303, `https://${HOST}/page?x=1`])
-  assert.equal((await visit(cookiesOf(setCookies(done.headers)))).status, 200)
+  const completed = await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })
+  assert.deepEqual([completed.status, completed.headers.location], [303, `https://${HOST}/page?x=1`])
+  assert.equal((await visit(cookiesOf(setCookies(completed.headers)))).status, 200)
 })
 
 test('a page takes no answer of a provider by itself', async (t) => {
@@ -31,7 +31,7 @@ test('a page takes no answer of a provider by itself', async (t) => {
   assert.deepEqual(redeemed, [])
 })
 
-const changes: Record<string, (place: Place) => void> = {
+const changes: Record<string, (page: LoginPage) => void> = {
   'the module has other settings': ({ config, routeId, oauth }) =>
     config.update(routeId, { oauth: { ...oauth, maximum_duration: 77 } }),
   'the module has another client': ({ config, routeId }) =>
@@ -55,18 +55,18 @@ const changes: Record<string, (place: Place) => void> = {
   },
 }
 
-for (const [what, change] of Object.entries(changes))
-  test(`neither a state nor a ticket counts any more when ${what}`, async (t) => {
-    const place = await start(t)
-    const { begin, redeem, redeemed, ask, config } = place
+for (const [name, change] of Object.entries(changes))
+  test(`neither a state nor a ticket counts any more when ${name}`, async (t) => {
+    const page = await start(t)
+    const { begin, redeem, redeemed, ask, config } = page
     const [early, late] = [await begin(), await begin()]
     const { ticket } = await redeem(early.state, 'code=early')
 
-    change(place)
+    change(page)
     await config.applied()
 
-    const refused = await redeem(late.state, 'code=late')
-    assert.deepEqual([refused.status, redeemed], [403, ['early']], 'the code went nowhere')
+    const rejected = await redeem(late.state, 'code=late')
+    assert.deepEqual([rejected.status, redeemed], [403, ['early']], 'the code went nowhere')
     const { status, headers } = await ask({ path: ticket, headers: { cookie: early.cookies.join('; ') } })
     assert.notEqual(status, 303)
     assert.ok(!setCookies(headers).some((line) => line.includes('session=')), 'nobody is signed in')
@@ -74,7 +74,7 @@ for (const [what, change] of Object.entries(changes))
 
 test('a ticket is good once, for a minute, and for the browser that began', async (t) => {
   const { begin, redeem, ask, time, shared } = await start(t)
-  const use = async (ticket: string, cookies: readonly string[]) =>
+  const redeemTicket = async (ticket: string, cookies: readonly string[]) =>
     (await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })).status
   const isProof = (cookie: string) => cookie.startsWith('__Host-adit.browser.')
   async function getTicket() {
@@ -91,20 +91,20 @@ test('a ticket is good once, for a minute, and for the browser that began', asyn
     'the proof alone': (cookies) => cookies.filter(isProof),
     'another proof': (cookies) => cookies.map((cookie) => (isProof(cookie) ? `${cookie}x` : cookie)),
   }
-  for (const [what, change] of Object.entries(wrong)) {
+  for (const [name, change] of Object.entries(wrong)) {
     const { ticket, cookies } = await getTicket()
-    assert.equal(await use(ticket, change(cookies)), 403, what)
-    assert.equal(await use(ticket, cookies), 403, `${what}, and then the right one`)
+    assert.equal(await redeemTicket(ticket, change(cookies)), 403, name)
+    assert.equal(await redeemTicket(ticket, cookies), 403, `${name}, and then the right one`)
   }
-  const right = await getTicket()
-  assert.equal(await use(right.ticket, right.cookies), 303)
-  assert.equal(await use(right.ticket, right.cookies), 403, 'twice')
+  const valid = await getTicket()
+  assert.equal(await redeemTicket(valid.ticket, valid.cookies), 303)
+  assert.equal(await redeemTicket(valid.ticket, valid.cookies), 403, 'twice')
   const elsewhere = await getTicket()
   shared.used.add(`sign-in ${elsewhere.id}`)
-  assert.equal(await use(elsewhere.ticket, elsewhere.cookies), 403, 'used on another node')
+  assert.equal(await redeemTicket(elsewhere.ticket, elsewhere.cookies), 403, 'used on another node')
   const late = await getTicket()
   time.now += 60_001
-  assert.equal(await use(late.ticket, late.cookies), 403, 'too late')
+  assert.equal(await redeemTicket(late.ticket, late.cookies), 403, 'too late')
 })
 
 test('a ticket is good at the address where the sign-in began', async (t) => {
@@ -126,10 +126,11 @@ test('a ticket is good at the address where the sign-in began', async (t) => {
 test('a state is good once, for ten minutes, and at the address of its provider', async (t) => {
   const { begin, redeem, ask, redeemed, time } = await start(t)
   const { state } = await begin()
-  const at = async (path: string) => (await ask({ host: IDP, path: `${path}?code=c&state=${state}` })).status
+  const statusAt = async (path: string) =>
+    (await ask({ host: IDP, path: `${path}?code=c&state=${state}` })).status
 
-  assert.equal(await at('/oidc/callback/login.example'), 403)
-  assert.equal(await at('/oauth2/github/callback'), 403)
+  assert.equal(await statusAt('/oidc/callback/login.example'), 403)
+  assert.equal(await statusAt('/oauth2/github/callback'), 403)
   assert.deepEqual(redeemed, [])
   // The answer was taken for one of this sign-in, however wrong: there is no second try.
   assert.equal((await redeem(state)).status, 403)
@@ -160,8 +161,8 @@ test('answers with doubled parameters, without a state or by another method are 
   const path = `/oauth2/callback?code=a&state=${state}`
   for (const method of ['POST', 'HEAD', 'PUT'])
     assert.equal((await ask({ host: IDP, path, method })).status, 405, method)
-  for (const odd of ['//', '/\\', '//[', '/oauth2', '/saml/x', '/%'])
-    assert.equal((await ask({ host: IDP, path: odd })).status, 404, odd)
+  for (const unknownPath of ['//', '/\\', '//[', '/oauth2', '/saml/x', '/%'])
+    assert.equal((await ask({ host: IDP, path: unknownPath })).status, 404, unknownPath)
   assert.deepEqual(redeemed, [])
   assert.equal((await redeem(state)).status, 303, 'none of it has used the state up')
 })
@@ -172,10 +173,10 @@ test('an error of the provider is shown in our words alone', async (t) => {
 
   for (const name of ['error', 'error_description', 'error_uri', 'code', 'scope']) {
     const { state } = await begin()
-    const answer = new URLSearchParams({ error: 'server_error', state }).toString()
+    const parameters = new URLSearchParams({ error: 'server_error', state }).toString()
     const { status, text, headers } = await ask({
       host: IDP,
-      path: `/oauth2/callback?${name === 'error' ? `state=${state}` : answer}&${name}=${hostile}`,
+      path: `/oauth2/callback?${name === 'error' ? `state=${state}` : parameters}&${name}=${hostile}`,
       headers: { accept: 'text/html' },
     })
     assert.equal(status, 403, name)
@@ -186,11 +187,11 @@ test('an error of the provider is shown in our words alone', async (t) => {
 
 test('a sign-in does not begin on a port that is not the edge’s', async (t) => {
   const { ask, tlsPort, ca, port } = await start(t)
-  const at = async (host: string) => (await askSecurely(tlsPort, ca, { host, servername: HOST })).status
+  const statusAt = async (host: string) => (await askSecurely(tlsPort, ca, { host, servername: HOST })).status
 
-  assert.equal(await at(`${HOST}:21000`), 403)
-  assert.equal(await at(`${HOST}:${port}`), 403, 'the one for plain HTTP')
-  assert.equal(await at(`${HOST}:${tlsPort}`), 302)
+  assert.equal(await statusAt(`${HOST}:21000`), 403)
+  assert.equal(await statusAt(`${HOST}:${port}`), 403, 'the one for plain HTTP')
+  assert.equal(await statusAt(`${HOST}:${tlsPort}`), 302)
   assert.equal((await ask()).status, 302)
 })
 

@@ -11,42 +11,42 @@ import { newTraffic } from '../traffic.ts'
 import type { CallbackLimit } from './callback-limit.ts'
 import { isProviderCallback } from './callback-paths.ts'
 import type { Gate } from './gate.ts'
-import { withinDeadline } from './provider-fetch.ts'
-import type { Once } from './replay-guard.ts'
-import type { SamlPlace } from './saml.ts'
-import { denied, SignInRefused } from './sign-in.ts'
-import { type HandOver, MAX_STATE_SECONDS, type Origin } from './tickets.ts'
+import { withTimeout } from './provider-fetch.ts'
+import type { ReplayGuard } from './replay-guard.ts'
+import type { SamlServiceProvider } from './saml.ts'
+import { SignInRefused, throwLoginError } from './sign-in.ts'
+import { MAX_STATE_SECONDS, type SignInOrigin, type Tickets } from './tickets.ts'
 
 // The largest message in base64, with room for what a form writes in three characters, and for RelayState.
-const FORM_LIMIT = 256 * 1024
+const MAX_FORM_BYTES = 256 * 1024
 const SAML_PATH = /^\/saml\/(edghtsrt_[0-9A-Za-z]{27})(\/acs|\/slo)?$/
 
 /**
  * The host that providers send visitors back to. It redeems what they bring with the module that the sealed state names,
  * as that module is right now, and hands the outcome over to its route as a ticket.
  */
-export function loginHost(options: {
+export function createLoginHost(options: {
   policy: TlsPolicy
-  handOver: HandOver
-  once: Once
+  tickets: Tickets
+  replayGuard: ReplayGuard
   /** The gate that a step of a route belongs to. */
   gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
   /** The service provider that a step of a route belongs to. */
-  samlPlaces: Pick<WeakMap<RequestStep, SamlPlace>, 'get'>
+  samlProviders: Pick<WeakMap<RequestStep, SamlServiceProvider>, 'get'>
   limit: CallbackLimit
   /** How long a visitor waits for the provider. */
-  maxProviderMs: number
+  providerTimeoutMs: number
 }): HttpEntry {
-  const { handOver, once, gates, samlPlaces, limit, maxProviderMs } = options
+  const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
   const route: Route = {
     id: 'login',
     admission: undefined,
-    steps: [(exchange) => answer(exchange).catch(denied)],
+    steps: [(exchange) => handle(exchange).catch(throwLoginError)],
     backend: () => undefined,
     counters: newCounters(),
   }
 
-  async function answer(exchange: Exchange): Promise<Answer> {
+  async function handle(exchange: Exchange): Promise<Answer> {
     const { method, target } = exchange.head
     const { remoteAddress } = exchange.connection
     const url = URL.parse(target, 'https://host')
@@ -55,27 +55,29 @@ export function loginHost(options: {
       if (method !== 'GET') throw refusal('method_refused', method)
       return redirect(303, await redeem(exchange.core, url))
     }
-    const [, routeId, part] = SAML_PATH.exec(url.pathname) ?? []
-    const place = routeId === undefined ? undefined : samlPlaceOf(exchange.core, routeId)
-    if (place === undefined) throw refusal('endpoint_not_found', exchange.head.host)
-    if (part === undefined && method === 'GET')
+    const [, routeId, endpoint] = SAML_PATH.exec(url.pathname) ?? []
+    const samlProvider = routeId === undefined ? undefined : findSamlProvider(exchange.core, routeId)
+    if (samlProvider === undefined) throw refusal('endpoint_not_found', exchange.head.host)
+    if (endpoint === undefined && method === 'GET')
       return {
         status: 200,
         fields: 'Content-Type: application/samlmetadata+xml\r\n',
-        body: Buffer.from(place.metadata()),
+        body: Buffer.from(samlProvider.metadata()),
       }
-    if (part === '/acs' && method === 'POST') {
+    if (endpoint === '/acs' && method === 'POST') {
       const serves = (origin: string, path: string) =>
-        gateAt(exchange.core, { origin, path })?.signIn === place
+        findGate(exchange.core, { origin, path })?.signIn === samlProvider
       return limit(remoteAddress, async () =>
-        redirect(303, await place.consume(await formOf(exchange), serves)),
+        redirect(303, await samlProvider.consumeResponse(await readForm(exchange), serves)),
       )
     }
-    if (part === '/slo' && (method === 'GET' || method === 'POST')) {
-      const next = await limit(remoteAddress, async () =>
-        method === 'GET' ? place.logout(url.search.slice(1)) : place.logoutPosted(await formOf(exchange)),
+    if (endpoint === '/slo' && (method === 'GET' || method === 'POST')) {
+      const location = await limit(remoteAddress, async () =>
+        method === 'GET'
+          ? samlProvider.logoutQuery(url.search.slice(1))
+          : samlProvider.logoutForm(await readForm(exchange)),
       )
-      if (next !== undefined) return redirect(303, next)
+      if (location !== undefined) return redirect(303, location)
       return {
         status: 200,
         fields: pageFields,
@@ -93,25 +95,28 @@ export function loginHost(options: {
     // RFC 6749 section 3.1: no parameter comes twice, and whoever reads another one of the two is deceived.
     if (new Set(query.keys()).size !== query.size)
       throw new SignInRefused('the answer of the provider was not valid')
-    const state = handOver.openState(query.get('state') ?? '')
+    const state = tickets.openState(query.get('state') ?? '')
     if (state === undefined) throw new SignInRefused('this sign-in did not begin here')
-    const gate = gateAt(core, state)
-    if (gate === undefined || gate.place !== state.place || gate.version !== state.version)
+    const gate = findGate(core, state)
+    if (gate === undefined || gate.scopeId !== state.place || gate.version !== state.version)
       throw new SignInRefused('the page has changed since this sign-in began; open it again')
-    if (!once.take(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
+    if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
       throw new SignInRefused('this sign-in was completed already; open the page again')
-    const identity = await withinDeadline(gate.signIn.complete({ path, query }, state), maxProviderMs)
-    return handOver.ticketUrl(state, identity)
+    const identity = await withTimeout(gate.signIn.complete({ path, query }, state), providerTimeoutMs)
+    return tickets.ticketUrl(state, identity)
   }
 
   /** The service provider of a route, if the routing table has both right now. */
-  function samlPlaceOf({ table }: Core, routeId: string): SamlPlace | undefined {
+  function findSamlProvider({ table }: Core, routeId: string): SamlServiceProvider | undefined {
     const steps = table.route(routeId)?.steps ?? []
-    return steps.map((step) => samlPlaces.get(step)).find((place) => place !== undefined)
+    return steps.map((step) => samlProviders.get(step)).find((samlProvider) => samlProvider !== undefined)
   }
 
   /** The gate that stands at an address of this edge right now. */
-  function gateAt({ table }: Core, { origin, path }: Pick<Origin, 'origin' | 'path'>): Gate | undefined {
+  function findGate(
+    { table }: Core,
+    { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>,
+  ): Gate | undefined {
     const [scheme, authority = ''] = origin.split('://')
     const { host } = parseHostPort(authority) ?? {}
     if (host === undefined) return undefined
@@ -135,6 +140,6 @@ export function loginHost(options: {
   }
 }
 
-async function formOf(exchange: Exchange): Promise<URLSearchParams> {
-  return new URLSearchParams(((await holdBody(exchange, FORM_LIMIT)) ?? '').toString())
+async function readForm(exchange: Exchange): Promise<URLSearchParams> {
+  return new URLSearchParams(((await holdBody(exchange, MAX_FORM_BYTES)) ?? '').toString())
 }

@@ -1,5 +1,5 @@
 import { refusal } from '../errors.ts'
-import type { Once } from './replay-guard.ts'
+import type { ReplayGuard } from './replay-guard.ts'
 import type { Ending } from './revocations.ts'
 
 /** What all nodes have to agree on, and remember over a restart. It rejects while that is not possible. */
@@ -11,14 +11,14 @@ export interface LoginLedger {
 }
 
 /** Uses something up for all nodes. What this node knows to be used does not bother the others. */
-export async function takeOnce(
-  { once, ledger, now }: { once: Once; ledger: LoginLedger; now: number },
+export async function consumeOnce(
+  { replayGuard, store, now }: { replayGuard: ReplayGuard; store: LoginLedger; now: number },
   id: string,
-  forMs: number,
+  ttlMs: number,
 ): Promise<boolean> {
-  if (!once.take(id, forMs)) return false
+  if (!replayGuard.consume(id, ttlMs)) return false
   try {
-    return await ledger.use(id, now + forMs)
+    return await store.use(id, now + ttlMs)
   } catch {
     throw refusal('login_unavailable')
   }

@@ -7,13 +7,13 @@ import { createOutbound } from '../../base/outbound/outbound.ts'
 import { OAUTH_PROVIDERS } from '../../resources/index.ts'
 import { faults } from '../testing/openid-provider.ts'
 import { createOauthSignIn } from './oauth.ts'
-import { type OauthProviderName, oauthProviders, providerNamed } from './oauth-providers.ts'
+import { getProvider, type OauthProviderName, oauthProviders } from './oauth-providers.ts'
 import { ProviderUnavailable, SignInRefused } from './sign-in.ts'
 
 const IDP = 'https://idp.adit.localhost'
 
 /** What a provider really answers with: its token, and what it says of a person. */
-interface Wire {
+interface ProviderFixture {
   readonly token: string | Record<string, unknown>
   readonly about: Record<string, unknown>
 }
@@ -22,7 +22,7 @@ const openId = { sub: '42', name: 'Ada', email: 'ada@example.com', email_verifie
 const idToken = 'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2Vsc2V3aGVyZS5leGFtcGxlIn0.c2ln'
 const bearer = { access_token: 'secret-token', token_type: 'bearer', expires_in: 3600 }
 
-const wires: Record<OauthProviderName, Wire> = {
+const fixtures: Record<OauthProviderName, ProviderFixture> = {
   amazon: {
     token: { ...bearer, refresh_token: 'r' },
     about: { user: { user_id: '42', name: 'Ada', email: 'ada@example.com' } },
@@ -63,19 +63,19 @@ async function start(
   t: TestContext,
   name: OauthProviderName,
   {
-    wire = wires[name],
+    fixture = fixtures[name],
     groups = [],
     scopes = [],
     fail = {},
   }: {
-    wire?: Wire
+    fixture?: ProviderFixture
     groups?: string[]
     scopes?: string[]
     /** How it fails to answer for one of its addresses. */
     fail?: Record<string, (response: ServerResponse) => void>
   } = {},
 ) {
-  const told = { form: new URLSearchParams(), authorizations: new Set<string | undefined>() }
+  const observed = { form: new URLSearchParams(), authorizations: new Set<string | undefined>() }
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '', 'http://x').pathname.slice(1)
     if (fail[path] !== undefined) {
@@ -83,19 +83,19 @@ async function start(
       return
     }
     if (path !== 'token') {
-      told.authorizations.add(request.headers.authorization)
-      const answer = wire.about[path]
-      response.writeHead(answer === undefined ? 403 : 200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(answer ?? { message: 'no' }))
+      observed.authorizations.add(request.headers.authorization)
+      const profile = fixture.about[path]
+      response.writeHead(profile === undefined ? 403 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(profile ?? { message: 'no' }))
       return
     }
-    const pieces: Buffer[] = []
-    request.on('data', (piece: Buffer) => pieces.push(piece))
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      told.form = new URLSearchParams(Buffer.concat(pieces).toString())
-      const isForm = typeof wire.token === 'string'
+      observed.form = new URLSearchParams(Buffer.concat(chunks).toString())
+      const isForm = typeof fixture.token === 'string'
       response.setHeader('content-type', isForm ? 'application/x-www-form-urlencoded' : 'application/json')
-      response.end(isForm ? wire.token : JSON.stringify(wire.token))
+      response.end(isForm ? fixture.token : JSON.stringify(fixture.token))
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -111,7 +111,7 @@ async function start(
   )
   const signIn = createOauthSignIn({
     name,
-    provider: providerNamed(name, { [name]: { token: `${base}/token`, about } }),
+    provider: getProvider(name, { [name]: { token: `${base}/token`, about } }),
     clientId: 'app',
     clientSecret: 'app-secret',
     scopes,
@@ -119,31 +119,31 @@ async function start(
     outbound,
     idpUrl: () => IDP,
   })
-  const memory = signIn.remember()
-  const begun = { signInId: 'x', memory }
-  const url = new URL(await signIn.begin(begun, 'the-state'))
+  const memory = signIn.createMemory()
+  const signInMemory = { signInId: 'x', memory }
+  const url = new URL(await signIn.begin(signInMemory, 'the-state'))
   const { pathname } = new URL(url.searchParams.get('redirect_uri') ?? '')
-  const complete = (answer: Record<string, string> = { code: 'c' }, path = pathname) =>
-    signIn.complete({ path, query: new URLSearchParams({ state: 'the-state', ...answer }) }, begun)
-  return { told, url, memory, complete }
+  const complete = (parameters: Record<string, string> = { code: 'c' }, path = pathname) =>
+    signIn.complete({ path, query: new URLSearchParams({ state: 'the-state', ...parameters }) }, signInMemory)
+  return { observed, url, memory, complete }
 }
 
 for (const name of OAUTH_PROVIDERS)
   test(`${name} says who somebody is`, async (t) => {
-    const { told, url, memory, complete } = await start(t, name)
+    const { observed, url, memory, complete } = await start(t, name)
 
     const identity = await complete({ code: 'c', iss: 'https://accounts.example' })
 
     assert.deepEqual(identity, { id: '42', name: 'Ada', email: 'ada@example.com', groups: [], claims: {} })
     assert.equal(url.origin + url.pathname, oauthProviders[name].authorize)
-    const own = ['github', 'gitlab', 'linkedin'].includes(name)
-    const path = own ? `/oauth2/${name}/callback` : '/oauth2/callback'
+    const dedicated = ['github', 'gitlab', 'linkedin'].includes(name)
+    const path = dedicated ? `/oauth2/${name}/callback` : '/oauth2/callback'
     assert.equal(url.searchParams.get('redirect_uri'), `${IDP}${path}`)
-    assert.equal(told.form.get('redirect_uri'), `${IDP}${path}`)
+    assert.equal(observed.form.get('redirect_uri'), `${IDP}${path}`)
     assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
-    assert.equal(told.form.get('code_verifier'), memory.verifier)
-    assert.equal(told.form.get('client_secret'), 'app-secret')
-    assert.deepEqual([...told.authorizations], ['Bearer secret-token'])
+    assert.equal(observed.form.get('code_verifier'), memory.verifier)
+    assert.equal(observed.form.get('client_secret'), 'app-secret')
+    assert.deepEqual([...observed.authorizations], ['Bearer secret-token'])
   })
 
 test('addresses that are not verified are none', async (t) => {
@@ -161,14 +161,14 @@ test('addresses that are not verified are none', async (t) => {
     ],
   ]
   for (const [name, about] of unverified) {
-    const { complete } = await start(t, name, { wire: { token: bearer, about } })
+    const { complete } = await start(t, name, { fixture: { token: bearer, about } })
     assert.equal((await complete()).email, '', name)
   }
 })
 
 test('teams and organizations at GitHub open the door to their members alone', async (t) => {
-  const enter = async (groups: string[], about = wires.github.about) => {
-    const { complete } = await start(t, 'github', { groups, wire: { token: bearer, about } })
+  const enter = async (groups: string[], about = fixtures.github.about) => {
+    const { complete } = await start(t, 'github', { groups, fixture: { token: bearer, about } })
     return complete().then(
       () => 'in',
       (error: unknown) => (error instanceof SignInRefused ? 'out' : String(error)),
@@ -190,27 +190,27 @@ test('own scopes are asked for beside those that say who somebody is', async (t)
 })
 
 test('what is no token, and a person without an id, sign nobody in', async (t) => {
-  const wrong: Wire[] = [
-    { token: { error: 'bad_verification_code', error_description: 'x' }, about: wires.google.about },
-    { token: 'error=bad_verification_code', about: wires.google.about },
-    { token: '<html>', about: wires.google.about },
-    { token: '{"access_token":', about: wires.google.about },
-    { token: '', about: wires.google.about },
-    { token: { access_token: 5 }, about: wires.google.about },
+  const invalid: ProviderFixture[] = [
+    { token: { error: 'bad_verification_code', error_description: 'x' }, about: fixtures.google.about },
+    { token: 'error=bad_verification_code', about: fixtures.google.about },
+    { token: '<html>', about: fixtures.google.about },
+    { token: '{"access_token":', about: fixtures.google.about },
+    { token: '', about: fixtures.google.about },
+    { token: { access_token: 5 }, about: fixtures.google.about },
     { token: bearer, about: {} },
     { token: bearer, about: { user: {} } },
     { token: bearer, about: { user: [] } },
   ]
-  for (const wire of wrong) {
-    const { complete } = await start(t, 'google', { wire })
-    await assert.rejects(complete(), SignInRefused, JSON.stringify(wire))
+  for (const fixture of invalid) {
+    const { complete } = await start(t, 'google', { fixture })
+    await assert.rejects(complete(), SignInRefused, JSON.stringify(fixture))
   }
   const { complete } = await start(t, 'google')
   await assert.rejects(complete({ error: 'access_denied' }), /cancelled/)
 })
 
-for (const [what, behave] of Object.entries(faults))
-  test(`a provider that ${what} is told apart from one that refuses, whatever it was asked for`, async (t) => {
+for (const [name, behave] of Object.entries(faults))
+  test(`a provider that ${name} is told apart from one that refuses, whatever it was asked for`, async (t) => {
     for (const part of ['token', 'user', 'teams']) {
       const { complete } = await start(t, 'github', { fail: { [part]: behave } })
       await assert.rejects(complete(), ProviderUnavailable, part)
@@ -219,23 +219,23 @@ for (const [what, behave] of Object.entries(faults))
 
 test('redirects of a provider are not followed, and sign nobody in', async (t) => {
   for (const part of ['token', 'user']) {
-    const asked: string[] = []
+    const requests: string[] = []
     const { complete } = await start(t, 'google', {
       fail: {
         [part]: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
         elsewhere: (response) => {
-          asked.push(part)
+          requests.push(part)
           response.end(JSON.stringify({ ...bearer, ...openId }))
         },
       },
     })
     await assert.rejects(complete(), SignInRefused)
-    assert.deepEqual(asked, [])
+    assert.deepEqual(requests, [])
   }
 })
 
 test('an answer that arrives at the address of another provider is not redeemed', async (t) => {
-  const { complete, told } = await start(t, 'github')
+  const { complete, observed } = await start(t, 'github')
   for (const path of [
     '/oauth2/callback',
     '/oauth2/gitlab/callback',
@@ -243,6 +243,6 @@ test('an answer that arrives at the address of another provider is not redeemed'
     '/oidc/callback/x',
   ])
     await assert.rejects(complete(undefined, path), SignInRefused, path)
-  assert.equal(told.form.size, 0)
+  assert.equal(observed.form.size, 0)
   assert.equal((await complete()).id, '42')
 })

@@ -1,9 +1,9 @@
 import * as client from 'openid-client'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import { callbackOfProvider, SHARED_CALLBACK } from './callback-paths.ts'
+import { providerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import type { OauthProvider, OauthProviderName } from './oauth-providers.ts'
-import { type Fetch, providerFetch } from './provider-fetch.ts'
-import { failed, type SignIn, SignInRefused } from './sign-in.ts'
+import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
+import { type SignIn, SignInRefused, throwSignInError } from './sign-in.ts'
 
 export interface OauthOptions {
   readonly name: OauthProviderName
@@ -21,8 +21,8 @@ export interface OauthOptions {
 /** Signs visitors in with an account they have elsewhere (OAuth 2 code flow with PKCE), and asks there who they are. */
 export function createOauthSignIn(options: OauthOptions): SignIn {
   const { name, provider, clientId, clientSecret, outbound } = options
-  const path = provider.ownCallback === true ? callbackOfProvider(name) : SHARED_CALLBACK
-  const fetch = providerFetch(outbound)
+  const path = provider.dedicatedCallback === true ? providerCallbackPath(name) : SHARED_CALLBACK
+  const fetch = createProviderFetch(outbound)
   const config = new client.Configuration(
     {
       issuer: new URL(provider.token).origin,
@@ -33,14 +33,14 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     clientSecret,
     client.ClientSecretPost(clientSecret),
   )
-  config[client.customFetch] = readingTokens(fetch) as client.CustomFetch
+  config[client.customFetch] = normalizeTokenResponses(fetch) as client.CustomFetch
   // The guarded client lets plain http through only to hosts the operator listed.
   client.allowInsecureRequests(config)
   // Without the provider's own ones it would not say who somebody is.
   const scopes = [...new Set([...provider.scopes, ...options.scopes])]
 
   /** What the provider tells; undefined when it will not, which opens nothing. */
-  async function about(url: string, accessToken: string): Promise<unknown> {
+  async function fetchProfile(url: string, accessToken: string): Promise<unknown> {
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'adit' },
     })
@@ -49,7 +49,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 
   return {
     label: clientId,
-    remember: () => ({ verifier: client.randomPKCECodeVerifier() }),
+    createMemory: () => ({ verifier: client.randomPKCECodeVerifier() }),
 
     async begin({ memory }, state) {
       return client.buildAuthorizationUrl(config, {
@@ -62,10 +62,10 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       }).href
     },
 
-    async complete(answer, { memory }) {
-      if (answer.path !== path)
+    async complete(response, { memory }) {
+      if (response.path !== path)
         throw new SignInRefused('another identity provider answered than the one of this page')
-      const query = new URLSearchParams(answer.query)
+      const query = new URLSearchParams(response.query)
       // Its addresses are the operator's and not the tenant's, so there is nobody else to hand the code to.
       query.delete('iss')
       const tokens = await client
@@ -76,23 +76,25 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
         .catch((error: unknown) => {
           const isCancelled =
             error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
-          return failed(
+          return throwSignInError(
             error,
             isCancelled ? 'the sign-in was cancelled' : 'the answer of the provider was not valid',
           )
         })
       const names = Object.keys(provider.about)
-      const answers = await Promise.all(
-        names.map((name) => about(provider.about[name]!, tokens.access_token)),
+      const profiles = await Promise.all(
+        names.map((name) => fetchProfile(provider.about[name]!, tokens.access_token)),
       )
-      const person = provider.read(Object.fromEntries(names.map((name, index) => [name, answers[index]])))
-      if (person.id === '') throw new SignInRefused('the provider did not say who you are')
+      const identity = provider.readIdentity(
+        Object.fromEntries(names.map((name, index) => [name, profiles[index]])),
+      )
+      if (identity.id === '') throw new SignInRefused('the provider did not say who you are')
       if (
         options.groups.length > 0 &&
-        !options.groups.some((group) => person.groups.includes(group.toLowerCase()))
+        !options.groups.some((group) => identity.groups.includes(group.toLowerCase()))
       )
         throw new SignInRefused('you are not a member of a team or organization that may see this page')
-      return { ...person, groups: [], claims: {} }
+      return { ...identity, groups: [], claims: {} }
     },
   }
 }
@@ -101,18 +103,18 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
  * Providers differ in how they hand out tokens: as a form, with a list of scopes, without a type. All that is needed is
  * the access token; an ID token is left out, because the provider itself is asked who somebody is.
  */
-function readingTokens(fetch: Fetch): Fetch {
+function normalizeTokenResponses(fetch: ProviderFetch): ProviderFetch {
   return async (url, init) => {
     const response = await fetch(url, init)
     const text = await response.text()
-    const given = text.trimStart().startsWith('{')
+    const parameters = text.trimStart().startsWith('{')
       ? (JSON.parse(text) as Record<string, unknown>)
       : Object.fromEntries(new URLSearchParams(text))
-    const { access_token, error, error_description } = given
-    const failed = typeof access_token !== 'string'
-    const answer = failed
+    const { access_token, error, error_description } = parameters
+    const rejected = typeof access_token !== 'string'
+    const body = rejected
       ? { error: error ?? 'invalid_grant', error_description }
       : { access_token, token_type: 'bearer' }
-    return Response.json(answer, { status: failed && response.ok ? 400 : response.status })
+    return Response.json(body, { status: rejected && response.ok ? 400 : response.status })
   }
 }

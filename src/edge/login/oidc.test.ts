@@ -16,28 +16,28 @@ import { ProviderUnavailable, SignInRefused } from './sign-in.ts'
 
 const future = Math.floor(Date.now() / 1000) + 3600
 const past = Math.floor(Date.now() / 1000) - 3600
-const changed = (change: Record<string, unknown>) => ({
+const withClaims = (change: Record<string, unknown>) => ({
   claims: (claims: Record<string, unknown>) => ({ ...claims, ...change }),
 })
-const without = (name: string) => changed({ [name]: undefined })
+const withoutClaim = (name: string) => withClaims({ [name]: undefined })
 
 const misbehaviours: Record<string, Partial<Manners>> = {
-  'another issuer in the token': changed({ iss: 'https://evil.example' }),
-  'no issuer in the token': without('iss'),
-  'another audience': changed({ aud: 'other' }),
-  'no audience': without('aud'),
-  'several audiences without a party': changed({ aud: ['app', 'other'] }),
-  'several audiences and another party': changed({ aud: ['app', 'other'], azp: 'other' }),
-  'one audience and another party': changed({ azp: 'other' }),
-  'another nonce': changed({ nonce: 'other' }),
-  'no nonce': without('nonce'),
-  'an expired token': changed({ exp: past }),
-  'no expiry': without('exp'),
-  'a token from the future': changed({ iat: future, exp: future + 300 }),
-  'no time of issue': without('iat'),
-  'a token not valid yet': changed({ nbf: future }),
-  'no subject': without('sub'),
-  'a subject that is a number': changed({ sub: 42 }),
+  'another issuer in the token': withClaims({ iss: 'https://evil.example' }),
+  'no issuer in the token': withoutClaim('iss'),
+  'another audience': withClaims({ aud: 'other' }),
+  'no audience': withoutClaim('aud'),
+  'several audiences without a party': withClaims({ aud: ['app', 'other'] }),
+  'several audiences and another party': withClaims({ aud: ['app', 'other'], azp: 'other' }),
+  'one audience and another party': withClaims({ azp: 'other' }),
+  'another nonce': withClaims({ nonce: 'other' }),
+  'no nonce': withoutClaim('nonce'),
+  'an expired token': withClaims({ exp: past }),
+  'no expiry': withoutClaim('exp'),
+  'a token from the future': withClaims({ iat: future, exp: future + 300 }),
+  'no time of issue': withoutClaim('iat'),
+  'a token not valid yet': withClaims({ nbf: future }),
+  'no subject': withoutClaim('sub'),
+  'a subject that is a number': withClaims({ sub: 42 }),
   'no signature at all': { header: { alg: 'none' }, signer: () => Buffer.alloc(0) },
   'a signature made with the public key as a password': {
     header: { alg: 'HS256' },
@@ -66,11 +66,11 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   },
   'an address of keys inside of the token': { key: second, header: { jku: 'http://127.0.0.1:1/keys' } },
   'an encrypted token': { token: (response) => respondWithToken(response, 'eyJhbGciOiJkaXIifQ..a.b.c') },
-  'two audiences that are one text': changed({ aud: 'app other' }),
-  'an audience that is an object': changed({ aud: { app: true } }),
-  'an expiry that is a text': changed({ exp: String(future) }),
-  'an empty subject': changed({ sub: '' }),
-  'an empty nonce': changed({ nonce: '' }),
+  'two audiences that are one text': withClaims({ aud: 'app other' }),
+  'an audience that is an object': withClaims({ aud: { app: true } }),
+  'an expiry that is a text': withClaims({ exp: String(future) }),
+  'an empty subject': withClaims({ sub: '' }),
+  'an empty nonce': withClaims({ nonce: '' }),
   'a critical extension': { header: { crit: ['x'], x: 1 } },
   'no token of identity': { token: (response) => respondWithToken(response, undefined) },
   'a token that is none': { token: (response) => respondWithToken(response, 'hello') },
@@ -97,15 +97,15 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   'a list instead of its keys': { publish: (response) => void response.end('[]') },
   'keys that are none': { publish: (response) => void response.end('{"keys":[null,1,{},{"kid":"first"}]}') },
   'a page instead of what it knows about somebody': {
-    ...without('email'),
+    ...withoutClaim('email'),
     inform: (response) => void response.end('<html>'),
   },
   'a redirect instead of what it knows about somebody': {
-    ...without('email'),
+    ...withoutClaim('email'),
     inform: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
   },
   'an address of a script instead of that of its UserInfo endpoint': {
-    ...without('email'),
+    ...withoutClaim('email'),
     description: { userinfo_endpoint: 'javascript:alert(1)' },
   },
   'a redirect instead of its keys': {
@@ -113,8 +113,8 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   },
 }
 
-for (const [what, manners] of Object.entries(misbehaviours))
-  test(`a provider that gives ${what} signs nobody in`, async (t) => {
+for (const [name, manners] of Object.entries(misbehaviours))
+  test(`a provider that gives ${name} signs nobody in`, async (t) => {
     const provider = await start(t)
     Object.assign(provider.manners, manners)
 
@@ -124,11 +124,11 @@ for (const [what, manners] of Object.entries(misbehaviours))
     })
   })
 
-for (const [what, behave] of Object.entries(faults))
-  test(`a provider that ${what} is told apart from one that is wrong, whatever it was asked for`, async (t) => {
+for (const [name, behave] of Object.entries(faults))
+  test(`a provider that ${name} is told apart from one that is wrong, whatever it was asked for`, async (t) => {
     for (const part of ['describe', 'publish', 'token', 'inform'] as const) {
       const provider = await start(t)
-      Object.assign(provider.manners, without('email'), { [part]: behave })
+      Object.assign(provider.manners, withoutClaim('email'), { [part]: behave })
 
       await assert.rejects(provider.attempt(), ProviderUnavailable, part)
     }
@@ -137,17 +137,20 @@ for (const [what, behave] of Object.entries(faults))
 test('a provider that recovers is asked again at once', async (t) => {
   const { manners, attempt, make } = await start(t)
   const signIn = make()
-  const wrong = [{ issuer: 'https://evil.example' }, { authorization_endpoint: 'javascript:alert(1)' }]
-  for (const description of wrong) {
+  const invalidDescriptions = [
+    { issuer: 'https://evil.example' },
+    { authorization_endpoint: 'javascript:alert(1)' },
+  ]
+  for (const description of invalidDescriptions) {
     manners.description = description
     await assert.rejects(attempt(signIn), SignInRefused)
   }
   manners.description = {}
   for (const part of ['describe', 'publish', 'token'] as const) {
-    const before = manners[part]
+    const original = manners[part]
     Object.assign(manners, { [part]: faults.breaks })
     await assert.rejects(attempt(signIn), ProviderUnavailable)
-    Object.assign(manners, { [part]: before })
+    Object.assign(manners, { [part]: original })
   }
 
   assert.equal((await attempt(signIn)).identity.id, 'ada')
@@ -169,7 +172,9 @@ test('visitors who come at the same time cost a provider one description', async
   manners.describe = (response) => void waiting.push(response)
 
   const all = Array.from({ length: 50 }, () =>
-    signIn.begin({ signInId: 'x', memory: signIn.remember() }, 'the-state').catch((error: unknown) => error),
+    signIn
+      .begin({ signInId: 'x', memory: signIn.createMemory() }, 'the-state')
+      .catch((error: unknown) => error),
   )
   while (waiting.length === 0) await new Promise(setImmediate)
   for (const response of waiting) response.writeHead(404).end()
@@ -190,17 +195,23 @@ test('a provider that names itself in answers shares an address, and has to name
     attempt(undefined, { iss: 'https://evil.example', error: 'access_denied' }),
     /not valid/,
   )
-  const own = `/oidc/callback/${new URL(issuer).host}`
-  await assert.rejects(attempt(undefined, { iss: issuer }, own), SignInRefused)
+  const dedicatedPath = `/oidc/callback/${new URL(issuer).host}`
+  await assert.rejects(attempt(undefined, { iss: issuer }, dedicatedPath), SignInRefused)
   assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
 })
 
 test('a provider that does not name itself in answers has an address of its own', async (t) => {
   const { attempt, issuer, told } = await start(t)
-  const own = `/oidc/callback/${new URL(issuer).host}`
+  const dedicatedPath = `/oidc/callback/${new URL(issuer).host}`
 
-  assert.equal((await attempt()).redirectUri, `${IDP_URL}${own}`)
-  for (const path of ['/oauth2/callback', `${own}/`, `${own}x`, '/oauth2/github/callback', '/oidc/callback/'])
+  assert.equal((await attempt()).redirectUri, `${IDP_URL}${dedicatedPath}`)
+  for (const path of [
+    '/oauth2/callback',
+    `${dedicatedPath}/`,
+    `${dedicatedPath}x`,
+    '/oauth2/github/callback',
+    '/oidc/callback/',
+  ])
     await assert.rejects(attempt(undefined, { iss: issuer }, path), SignInRefused, path)
   assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
 })
@@ -244,10 +255,10 @@ test('a code is taken once, and an answer of another issuer or an error is none'
 test('an address that is not verified is none, whether the token or the UserInfo endpoint says so', async (t) => {
   const { attempt, manners } = await start(t)
   for (const email_verified of [false, 'false']) {
-    Object.assign(manners, changed({ email_verified }))
+    Object.assign(manners, withClaims({ email_verified }))
     assert.equal((await attempt()).identity.email, '')
     const userinfo = { sub: 'ada', email: 'ada@example.com', email_verified }
-    Object.assign(manners, without('email'), { userinfo })
+    Object.assign(manners, withoutClaim('email'), { userinfo })
     assert.equal((await attempt()).identity.email, '')
   }
 })
@@ -258,7 +269,7 @@ test('the UserInfo endpoint is asked for what scopes asked for and the token lac
 
   await attempt()
   assert.deepEqual(told.userinfo, [])
-  Object.assign(manners, without('email'))
+  Object.assign(manners, withoutClaim('email'))
   const { identity } = await attempt()
 
   assert.equal(told.userinfo.length, 1)
@@ -289,9 +300,9 @@ test('a new key is fetched when a token names it, and made-up keys cost one requ
 
 test('signing out leads to the provider where it has a page for that', async (t) => {
   const { make, manners, issuer } = await start(t)
-  const person = { id: 'ada', name: '', email: '', groups: [], claims: {} }
+  const identity = { id: 'ada', name: '', email: '', groups: [], claims: {} }
 
-  assert.equal(await make().logoutUrl?.(person), `${issuer}/end?client_id=app`)
+  assert.equal(await make().logoutUrl?.(identity), `${issuer}/end?client_id=app`)
   manners.description = { end_session_endpoint: undefined }
-  assert.equal(await make().logoutUrl?.(person), undefined)
+  assert.equal(await make().logoutUrl?.(identity), undefined)
 })

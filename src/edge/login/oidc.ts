@@ -1,9 +1,9 @@
 import * as client from 'openid-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import { callbackOfIssuer, SHARED_CALLBACK } from './callback-paths.ts'
+import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
-import { failed, type Identity, type SignIn, SignInRefused } from './sign-in.ts'
+import { type Identity, type SignIn, SignInRefused, throwSignInError } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
 
@@ -28,26 +28,29 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
   ]
 
   /** What a provider publishes of itself cannot be used: no pages, or none of the web, or those of another issuer. */
-  function misdescribed(error: unknown): never {
-    documents.rejectDescription()
-    return failed(error, 'the identity provider describes itself wrongly; tell the owner of this page')
+  function rejectDiscovery(error: unknown): never {
+    documents.invalidateDiscovery()
+    return throwSignInError(
+      error,
+      'the identity provider describes itself wrongly; tell the owner of this page',
+    )
   }
 
   /** Anew for each sign-in, from documents that are kept. */
-  const configuration = () =>
+  const loadConfiguration = () =>
     client
       .discovery(
         issuer,
         clientId,
         { client_secret: clientSecret, [client.clockTolerance]: CLOCK_SKEW_SECONDS },
-        authenticateWith(clientSecret),
+        createClientAuth(clientSecret),
         {
           [client.customFetch]: documents.fetchForSignIn() as client.CustomFetch,
           // The guarded client lets plain http through only to hosts the operator listed.
           execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
         },
       )
-      .catch(misdescribed)
+      .catch(rejectDiscovery)
 
   /**
    * A provider that names itself in each answer (RFC 9207) shares its address with others. Any other has one alone: a code
@@ -56,27 +59,27 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
   const callbackPath = (config: client.Configuration) =>
     config.serverMetadata().authorization_response_iss_parameter_supported === true
       ? SHARED_CALLBACK
-      : callbackOfIssuer(issuer)
+      : issuerCallbackPath(issuer)
 
   /** OpenID Connect Core, 5.4: what scopes ask for comes from the UserInfo endpoint; many providers put it into the token too. */
-  async function furtherClaims(
+  async function fetchMissingClaims(
     config: client.Configuration,
     accessToken: string,
     claims: client.IDToken,
   ): Promise<Readonly<Record<string, unknown>>> {
     const isMissing = scopes.some((scope) =>
-      CLAIMS_OF_SCOPE.get(scope)?.every((name) => claims[name] === undefined),
+      CLAIMS_BY_SCOPE.get(scope)?.every((name) => claims[name] === undefined),
     )
     if (!isMissing || config.serverMetadata().userinfo_endpoint === undefined) return {}
-    return client.fetchUserInfo(config, accessToken, claims.sub).catch(refused)
+    return client.fetchUserInfo(config, accessToken, claims.sub).catch(rejectResponse)
   }
 
   return {
     label: clientId,
-    remember: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
+    createMemory: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
 
     async begin({ memory }, state) {
-      const config = await configuration()
+      const config = await loadConfiguration()
       const code_challenge = await client.calculatePKCECodeChallenge(memory.verifier!)
       try {
         return client.buildAuthorizationUrl(config, {
@@ -88,12 +91,12 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
           nonce: memory.nonce!,
         }).href
       } catch (error) {
-        return misdescribed(error)
+        return rejectDiscovery(error)
       }
     },
 
     async complete({ path, query }, { memory }) {
-      const config = await configuration()
+      const config = await loadConfiguration()
       if (path !== callbackPath(config))
         throw new SignInRefused('another identity provider answered than the one of this page')
       const tokens = await client
@@ -103,19 +106,19 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
           expectedNonce: memory.nonce!,
           idTokenExpected: true,
         })
-        .catch(refused)
+        .catch(rejectResponse)
       const claims = tokens.claims()
       if (claims === undefined || claims.sub === '')
         throw new SignInRefused('the provider said nothing about who you are')
       if (claims.iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
-        refused(new Error('the token comes from the future'))
+        rejectResponse(new Error('the token comes from the future'))
       if (claims.azp !== undefined && claims.azp !== clientId)
-        refused(new Error('the token was given to somebody else'))
-      return identityOf({ ...(await furtherClaims(config, tokens.access_token, claims)), ...claims })
+        rejectResponse(new Error('the token was given to somebody else'))
+      return toIdentity({ ...(await fetchMissingClaims(config, tokens.access_token, claims)), ...claims })
     },
 
     async logoutUrl() {
-      const config = await configuration()
+      const config = await loadConfiguration()
       if (config.serverMetadata().end_session_endpoint === undefined) return undefined
       return client.buildEndSessionUrl(config, {}).href
     },
@@ -126,7 +129,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
  * Authenticates the client to the token endpoint in a way that the provider takes. OpenID Connect Discovery, section 3: one
  * that lists none takes HTTP Basic.
  */
-function authenticateWith(secret: string): client.ClientAuth {
+function createClientAuth(secret: string): client.ClientAuth {
   if (secret === '') return client.None()
   const [post, basic] = [client.ClientSecretPost(secret), client.ClientSecretBasic(secret)]
   return (server, ...request) => {
@@ -136,16 +139,16 @@ function authenticateWith(secret: string): client.ClientAuth {
 }
 
 /** What went wrong at the provider, in words that give nothing away. */
-function refused(error: unknown): never {
+function rejectResponse(error: unknown): never {
   const isCancelled = error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
-  failed(
+  throwSignInError(
     error,
     isCancelled ? 'the sign-in was cancelled' : 'the answer of the identity provider was not valid',
   )
 }
 
 /** Claims that a scope asks for; one of them is enough. */
-const CLAIMS_OF_SCOPE: ReadonlyMap<string, readonly string[]> = new Map([
+const CLAIMS_BY_SCOPE: ReadonlyMap<string, readonly string[]> = new Map([
   ['profile', ['name', 'preferred_username']],
   ['email', ['email']],
   ['groups', ['groups']],
@@ -166,17 +169,19 @@ const PROTOCOL_CLAIMS = new Set([
   'jti',
 ])
 
-function identityOf(claims: Readonly<Record<string, unknown>>): Identity {
+function toIdentity(claims: Readonly<Record<string, unknown>>): Identity {
   const text = (name: string) => (typeof claims[name] === 'string' ? (claims[name] as string) : '')
   // An address nobody has checked must not open doors that an address opens.
   const isUnverified = claims.email_verified === false || claims.email_verified === 'false'
   const email = isUnverified ? '' : text('email')
-  const rest = Object.fromEntries(Object.entries(claims).filter(([name]) => !PROTOCOL_CLAIMS.has(name)))
+  const otherClaims = Object.fromEntries(
+    Object.entries(claims).filter(([name]) => !PROTOCOL_CLAIMS.has(name)),
+  )
   return {
     id: text('sub'),
     name: text('name') || text('preferred_username'),
     email,
     groups: Array.isArray(claims.groups) ? claims.groups.filter((group) => typeof group === 'string') : [],
-    claims: rest,
+    claims: otherClaims,
   }
 }

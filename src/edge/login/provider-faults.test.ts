@@ -21,7 +21,7 @@ async function start(t: TestContext) {
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
     ledger: { use: async () => true, end: async () => {} },
-    maxProviderMs: 1000,
+    providerTimeoutMs: 1000,
   })
   const loginHost = { name: IDP, entry: logins.host }
   const { config, routeId, ask } = await startHttpsEdge(t, echo, { dependencies: { logins, loginHost } })
@@ -61,10 +61,10 @@ test('a provider that is wrong about itself, or answers wrongly, is told apart f
   const { manners, open, begin } = await start(t)
   const { callback } = await begin()
   Object.assign(manners, { header: { alg: 'none' } })
-  const refused = await open(IDP, callback)
+  const rejected = await open(IDP, callback)
 
-  assert.deepEqual([refused.status, refused.headers['adit-error-code']], [403, 'ERR_ADIT_3207'])
-  assert.match(refused.text, /<h1>You are not allowed in: the answer of the identity provider was not valid/)
+  assert.deepEqual([rejected.status, rejected.headers['adit-error-code']], [403, 'ERR_ADIT_3207'])
+  assert.match(rejected.text, /<h1>You are not allowed in: the answer of the identity provider was not valid/)
 })
 
 test('many groups and large claims of a provider become a session that browsers keep', async (t) => {
@@ -74,8 +74,12 @@ test('many groups and large claims of a provider become a session that browsers 
   const { callback, cookie } = await begin()
 
   const redeemed = await open(IDP, callback)
-  const done = await open(HOST, String(redeemed.headers.location).slice(`https://${HOST}`.length), cookie)
+  const completed = await open(
+    HOST,
+    String(redeemed.headers.location).slice(`https://${HOST}`.length),
+    cookie,
+  )
 
-  assert.deepEqual([redeemed.status, done.status], [303, 303])
-  for (const line of [done.headers['set-cookie'] ?? []].flat()) assert.ok(line.length < 4096)
+  assert.deepEqual([redeemed.status, completed.status], [303, 303])
+  for (const line of [completed.headers['set-cookie'] ?? []].flat()) assert.ok(line.length < 4096)
 })

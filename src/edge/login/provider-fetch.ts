@@ -2,12 +2,12 @@ import type { Outbound, OutboundRequest } from '../../base/outbound/outbound.ts'
 import { ProviderUnavailable } from './sign-in.ts'
 
 /** How long a visitor waits for all answers of a provider together. */
-export const MAX_PROVIDER_MS = 15_000
+export const PROVIDER_TIMEOUT_MS = 15_000
 
-export type Fetch = (url: string, init?: OutboundRequest) => Promise<Response>
+export type ProviderFetch = (url: string, init?: OutboundRequest) => Promise<Response>
 
 /** Calls a provider. One that does not answer, answers too much or says that it is broken is `ProviderUnavailable`. */
-export function providerFetch(outbound: Pick<Outbound, 'fetch'>): Fetch {
+export function createProviderFetch(outbound: Pick<Outbound, 'fetch'>): ProviderFetch {
   return async (url, init) => {
     let response: Response
     try {
@@ -22,11 +22,11 @@ export function providerFetch(outbound: Pick<Outbound, 'fetch'>): Fetch {
 }
 
 /** The outcome of work with a provider, or `ProviderUnavailable` when that takes too long. */
-export async function withinDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_resolve, reject) => {
-    const cause = new Error(`no answer within ${deadlineMs} ms`)
-    timer = setTimeout(() => reject(new ProviderUnavailable({ cause })), deadlineMs)
+    const cause = new Error(`no answer within ${timeoutMs} ms`)
+    timer = setTimeout(() => reject(new ProviderUnavailable({ cause })), timeoutMs)
   })
   try {
     return await Promise.race([work, deadline])

@@ -1,36 +1,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Once } from './replay-guard.ts'
+import { ReplayGuard } from './replay-guard.ts'
 
-function standing() {
+function createManualClock() {
   const time = { now: 0 }
   return { time, clock: { now: () => time.now, monotonic: () => time.now } }
 }
 
 test('something is taken once, until its time is over', () => {
-  const { time, clock } = standing()
-  const once = new Once(clock)
+  const { time, clock } = createManualClock()
+  const guard = new ReplayGuard(clock)
 
-  assert.deepEqual([once.take('a', 1000), once.take('a', 1000), once.take('b', 1000)], [true, false, true])
+  assert.deepEqual(
+    [guard.consume('a', 1000), guard.consume('a', 1000), guard.consume('b', 1000)],
+    [true, false, true],
+  )
   time.now = 999
-  assert.equal(once.has('a'), true)
+  assert.equal(guard.has('a'), true)
   time.now = 1000
-  assert.deepEqual([once.has('a'), once.take('a', 1000)], [false, true])
+  assert.deepEqual([guard.has('a'), guard.consume('a', 1000)], [false, true])
 })
 
 test('it stays within its bound and forgets what is expired, then what is oldest', () => {
-  const { time, clock } = standing()
-  const once = new Once(clock, 100)
-  once.take('old', 10_000)
-  for (let at = 0; at < 99; at++) once.take(`short ${at}`, 10)
+  const { time, clock } = createManualClock()
+  const guard = new ReplayGuard(clock, 100)
+  guard.consume('old', 10_000)
+  for (let n = 0; n < 99; n++) guard.consume(`short ${n}`, 10)
   time.now = 20
 
-  once.take('new', 10_000)
-  assert.deepEqual([once.size, once.has('old'), once.has('new')], [2, true, true])
+  guard.consume('new', 10_000)
+  assert.deepEqual([guard.size, guard.has('old'), guard.has('new')], [2, true, true])
 
-  for (let at = 0; at < 10_000; at++) {
-    once.take(`flood ${at}`, 10_000)
-    assert.ok(once.size <= 100)
+  for (let n = 0; n < 10_000; n++) {
+    guard.consume(`flood ${n}`, 10_000)
+    assert.ok(guard.size <= 100)
   }
-  assert.deepEqual([once.has('old'), once.has('flood 9999')], [false, true])
+  assert.deepEqual([guard.has('old'), guard.has('flood 9999')], [false, true])
 })

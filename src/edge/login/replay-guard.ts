@@ -1,44 +1,44 @@
 import type { Clock } from '../../base/clock.ts'
 
-const MOST = 100_000
+const MAX_ENTRIES = 100_000
 
 /** Remembers for a while what was used up, so that nothing is taken twice. Bounded: the oldest are forgotten first. */
-export class Once {
+export class ReplayGuard {
   readonly #clock: Clock
-  readonly #most: number
-  readonly #until = new Map<string, number>()
+  readonly #maxEntries: number
+  readonly #expiries = new Map<string, number>()
 
-  constructor(clock: Clock, most = MOST) {
+  constructor(clock: Clock, maxEntries = MAX_ENTRIES) {
     this.#clock = clock
-    this.#most = most
+    this.#maxEntries = maxEntries
   }
 
   /** True the first time; `forMs` says how long a second time would still be dangerous. */
-  take(id: string, forMs: number): boolean {
+  consume(id: string, ttlMs: number): boolean {
     if (this.has(id)) return false
-    if (this.#until.size >= this.#most) this.#sweep()
+    if (this.#expiries.size >= this.#maxEntries) this.#sweep()
     // Deleting first puts what had expired at the young end.
-    this.#until.delete(id)
-    this.#until.set(id, this.#clock.monotonic() + forMs)
+    this.#expiries.delete(id)
+    this.#expiries.set(id, this.#clock.monotonic() + ttlMs)
     return true
   }
 
   has(id: string): boolean {
-    const until = this.#until.get(id)
-    return until !== undefined && until > this.#clock.monotonic()
+    const expiresAt = this.#expiries.get(id)
+    return expiresAt !== undefined && expiresAt > this.#clock.monotonic()
   }
 
   get size(): number {
-    return this.#until.size
+    return this.#expiries.size
   }
 
   /** Makes room for a tenth at a time, so that a flood does not cost a whole sweep for every single entry. */
   #sweep(): void {
     const now = this.#clock.monotonic()
-    for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id)
-    for (const id of this.#until.keys()) {
-      if (this.#until.size <= this.#most * 0.9) return
-      this.#until.delete(id)
+    for (const [id, expiresAt] of this.#expiries) if (expiresAt <= now) this.#expiries.delete(id)
+    for (const id of this.#expiries.keys()) {
+      if (this.#expiries.size <= this.#maxEntries * 0.9) return
+      this.#expiries.delete(id)
     }
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { locationAt, returnPath } from './return-to.ts'
+import { sanitizeReturnPath, toLocation } from './return-to.ts'
 
 const ORIGIN = 'https://app.example.com'
 
@@ -53,13 +53,13 @@ test('no spelling of another address leads away from the host', () => {
   assert.ok(all.length >= 100)
 
   for (const payload of all) {
-    const { origin, username } = new URL(locationAt(ORIGIN, returnPath(payload)), ORIGIN)
+    const { origin, username } = new URL(toLocation(ORIGIN, sanitizeReturnPath(payload)), ORIGIN)
     assert.deepEqual([origin, username], [ORIGIN, ''], JSON.stringify(payload))
   }
 })
 
 test('a page of the host is gone on with as it was asked for', () => {
   for (const path of ['/', '/a/b?c=d&e=%20', '/~x;y=1', '/a//b'])
-    assert.equal(locationAt(ORIGIN, returnPath(path)), `${ORIGIN}${path}`)
-  assert.equal(returnPath(`/${'x'.repeat(3000)}`), '/')
+    assert.equal(toLocation(ORIGIN, sanitizeReturnPath(path)), `${ORIGIN}${path}`)
+  assert.equal(sanitizeReturnPath(`/${'x'.repeat(3000)}`), '/')
 })

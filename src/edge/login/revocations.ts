@@ -8,10 +8,10 @@ export interface Ending {
   readonly until: number
 }
 
-const MOST = 100_000
+const MAX_ENTRIES = 100_000
 
-interface Place {
-  readonly endings: Map<string, { at: number; until: number }>
+interface ScopeRevocations {
+  readonly bySubject: Map<string, { at: number; until: number }>
   /** Sessions that began at or before this are over, whoever's they are. */
   floor: number
 }
@@ -20,13 +20,13 @@ interface Place {
  * What is known of ended sessions, for every request to look at. Bounded, and never by forgetting that somebody has
  * signed out: the place with the most endings has its older sessions begin anew instead.
  */
-export class Endings {
-  readonly #most: number
-  readonly #places = new Map<string, Place>()
+export class Revocations {
+  readonly #maxEntries: number
+  readonly #scopes = new Map<string, ScopeRevocations>()
   #size = 0
 
-  constructor(most = MOST) {
-    this.#most = most
+  constructor(maxEntries = MAX_ENTRIES) {
+    this.#maxEntries = maxEntries
   }
 
   get size(): number {
@@ -35,46 +35,46 @@ export class Endings {
 
   add({ place, subject, at, until }: Ending, now: number): void {
     if (until <= now) return
-    const known = this.#places.get(place) ?? { endings: new Map(), floor: 0 }
-    this.#places.set(place, known)
-    const before = known.endings.get(subject)
-    if (before === undefined) this.#size++
-    known.endings.set(subject, {
-      at: Math.max(at, before?.at ?? 0),
-      until: Math.max(until, before?.until ?? 0),
+    const scope = this.#scopes.get(place) ?? { bySubject: new Map(), floor: 0 }
+    this.#scopes.set(place, scope)
+    const existing = scope.bySubject.get(subject)
+    if (existing === undefined) this.#size++
+    scope.bySubject.set(subject, {
+      at: Math.max(at, existing?.at ?? 0),
+      until: Math.max(until, existing?.until ?? 0),
     })
-    if (this.#size > this.#most) this.#makeRoom(now)
+    if (this.#size > this.#maxEntries) this.#evict(now)
   }
 
   /** Whether a session of the subject that began then, in wall-clock seconds, is over. */
-  isOver(place: string, subject: string, since: number): boolean {
-    const known = this.#places.get(place)
-    if (known === undefined) return false
-    const began = since * 1000
-    return began <= known.floor || began <= (known.endings.get(subject)?.at ?? 0)
+  isRevoked(scopeId: string, subject: string, since: number): boolean {
+    const scope = this.#scopes.get(scopeId)
+    if (scope === undefined) return false
+    const startedAt = since * 1000
+    return startedAt <= scope.floor || startedAt <= (scope.bySubject.get(subject)?.at ?? 0)
   }
 
   /** Forgets what no longer matters. */
   sweep(now: number): void {
-    for (const [name, place] of this.#places) {
-      for (const [subject, { until }] of place.endings) {
+    for (const [scopeId, scope] of this.#scopes) {
+      for (const [subject, { until }] of scope.bySubject) {
         if (until > now) continue
-        place.endings.delete(subject)
+        scope.bySubject.delete(subject)
         this.#size--
       }
-      if (place.endings.size === 0 && place.floor === 0) this.#places.delete(name)
+      if (scope.bySubject.size === 0 && scope.floor === 0) this.#scopes.delete(scopeId)
     }
   }
 
-  #makeRoom(now: number): void {
+  #evict(now: number): void {
     this.sweep(now)
-    if (this.#size <= this.#most) return
-    let largest: Place | undefined
-    for (const place of this.#places.values())
-      if (largest === undefined || place.endings.size > largest.endings.size) largest = place
-    const byAge = [...largest!.endings].sort(([, a], [, b]) => a.at - b.at)
+    if (this.#size <= this.#maxEntries) return
+    let largest: ScopeRevocations | undefined
+    for (const scope of this.#scopes.values())
+      if (largest === undefined || scope.bySubject.size > largest.bySubject.size) largest = scope
+    const byAge = [...largest!.bySubject].sort(([, a], [, b]) => a.at - b.at)
     for (const [subject, { at }] of byAge.slice(0, Math.ceil(byAge.length / 2))) {
-      largest!.endings.delete(subject)
+      largest!.bySubject.delete(subject)
       largest!.floor = Math.max(largest!.floor, at)
       this.#size--
     }

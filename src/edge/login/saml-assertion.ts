@@ -6,7 +6,7 @@ type Element = { readonly $?: Readonly<Record<string, string>>; readonly _?: str
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 
 /** For whom, when and in answer to what an assertion has to be made. Times in wall-clock milliseconds. */
-export interface Expected {
+export interface ExpectedAssertion {
   /** The identity provider's name; empty when its description has none. */
   readonly issuer: string
   /** Our address that takes answers. */
@@ -14,67 +14,70 @@ export interface Expected {
   /** The request it answers; empty when the provider began by itself. */
   readonly requestId: string
   readonly now: number
-  readonly skew: number
-  readonly oldest: number
+  readonly maxSkewMs: number
+  readonly maxAgeMs: number
 }
 
 /**
  * Checks in a signed assertion what the library checks only where it is written, or not at all: what is missing could
  * otherwise be used for ever, or by somebody else. Answers with the assertion's id, or throws a reason.
  */
-export function requireForUs(parsed: object, expected: Expected): string {
-  const { issuer, now, skew, oldest } = expected
+export function requireValidAssertion(parsed: object, expected: ExpectedAssertion): string {
+  const { issuer, now, maxSkewMs, maxAgeMs } = expected
   const assertion = (parsed as { Assertion?: Element }).Assertion
   if (assertion === undefined) throw new Error('it holds no assertion')
-  if (issuer !== '' && textOf(only(assertion, 'Issuer')) !== issuer)
+  if (issuer !== '' && elementText(onlyChild(assertion, 'Issuer')) !== issuer)
     throw new Error('it was issued by somebody else')
-  const issued = time(assertion.$?.IssueInstant)
-  if (issued === undefined || issued > now + skew || issued < now - oldest - skew)
+  const issuedAt = parseTime(assertion.$?.IssueInstant)
+  if (issuedAt === undefined || issuedAt > now + maxSkewMs || issuedAt < now - maxAgeMs - maxSkewMs)
     throw new Error('it was not issued just now')
-  const conditions = only(assertion, 'Conditions')
-  const until = time(conditions.$?.NotOnOrAfter)
-  if (until !== undefined && until <= now - skew) throw new Error('it has expired')
-  const subject = only(assertion, 'Subject')
-  if (textOf(only(subject, 'NameID')) === '') throw new Error('it names nobody')
-  const confirmations = children(subject, 'SubjectConfirmation')
-  if (!confirmations.some((confirmation) => isForUs(confirmation, expected)))
+  const conditions = onlyChild(assertion, 'Conditions')
+  const expiresAt = parseTime(conditions.$?.NotOnOrAfter)
+  if (expiresAt !== undefined && expiresAt <= now - maxSkewMs) throw new Error('it has expired')
+  const subject = onlyChild(assertion, 'Subject')
+  if (elementText(onlyChild(subject, 'NameID')) === '') throw new Error('it names nobody')
+  const confirmations = childElements(subject, 'SubjectConfirmation')
+  if (!confirmations.some((confirmation) => isConfirmedForUs(confirmation, expected)))
     throw new Error('it is meant for another receiver, another request or another time')
   const id = assertion.$?.ID ?? ''
   if (id === '') throw new Error('it has no id')
   return id
 }
 
-function isForUs(confirmation: Element, { acs, requestId, now, skew }: Expected): boolean {
-  const data = children(confirmation, 'SubjectConfirmationData')
+function isConfirmedForUs(
+  confirmation: Element,
+  { acs, requestId, now, maxSkewMs }: ExpectedAssertion,
+): boolean {
+  const data = childElements(confirmation, 'SubjectConfirmationData')
   const { Recipient, NotBefore, NotOnOrAfter, InResponseTo = '' } = data[0]?.$ ?? {}
-  const until = time(NotOnOrAfter)
+  const expiresAt = parseTime(NotOnOrAfter)
   return (
     confirmation.$?.Method === BEARER &&
     data.length === 1 &&
     Recipient === acs &&
     NotBefore === undefined &&
-    until !== undefined &&
-    until > now - skew &&
+    expiresAt !== undefined &&
+    expiresAt > now - maxSkewMs &&
     InResponseTo === requestId
   )
 }
 
-function children(element: Element, name: string): Element[] {
-  const found = element[name]
-  return Array.isArray(found) ? found.map((child) => (typeof child === 'string' ? { _: child } : child)) : []
+function childElements(element: Element, name: string): Element[] {
+  const nodes = element[name]
+  return Array.isArray(nodes) ? nodes.map((child) => (typeof child === 'string' ? { _: child } : child)) : []
 }
 
-function only(element: Element, name: string): Element {
-  const found = children(element, name)
-  if (found.length !== 1) throw new Error(`it has ${found.length} elements ${name} where one belongs`)
-  return found[0]!
+function onlyChild(element: Element, name: string): Element {
+  const nodes = childElements(element, name)
+  if (nodes.length !== 1) throw new Error(`it has ${nodes.length} elements ${name} where one belongs`)
+  return nodes[0]!
 }
 
-function textOf({ _: text = '' }: Element): string {
+function elementText({ _: text = '' }: Element): string {
   return text
 }
 
-function time(text: string | undefined): number | undefined {
-  const at = Date.parse(text ?? '')
-  return Number.isNaN(at) ? undefined : at
+function parseTime(text: string | undefined): number | undefined {
+  const milliseconds = Date.parse(text ?? '')
+  return Number.isNaN(milliseconds) ? undefined : milliseconds
 }

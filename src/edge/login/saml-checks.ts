@@ -1,15 +1,15 @@
 import { type Profile, SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml'
 import type { XmlLimits } from '../../base/xml-scan.ts'
-import { requireForUs } from './saml-assertion.ts'
-import { readSignedQuery } from './saml-logout.ts'
-import { readPostedMessage, requireRoot, requireSuccess } from './saml-message.ts'
-import { type IdentityProvider, readIdpMetadata } from './saml-metadata.ts'
+import { requireValidAssertion } from './saml-assertion.ts'
+import { parseSignedQuery } from './saml-logout.ts'
+import { parsePostedMessage, requireRoot, requireSuccess } from './saml-message.ts'
+import { type IdentityProvider, parseIdpMetadata } from './saml-metadata.ts'
 import type { Identity } from './sign-in.ts'
 
 /** Tolerance for clocks that differ, in milliseconds. */
-export const SKEW_MS = 60_000
+export const MAX_CLOCK_SKEW_MS = 60_000
 /** How long after its issue an assertion is taken. */
-export const ASSERTION_MS = 15 * 60 * 1000
+export const MAX_ASSERTION_AGE_MS = 15 * 60 * 1000
 
 const GROUP_ATTRIBUTES = [
   'groups',
@@ -82,7 +82,7 @@ export interface SamlCheckResults {
 export async function runSamlCheck(check: SamlCheck): Promise<SamlCheckResults[SamlCheck['kind']]> {
   switch (check.kind) {
     case 'metadata':
-      return readIdpMetadata(check.xml, check.limits)
+      return parseIdpMetadata(check.xml, check.limits)
     case 'response':
       return checkResponse(check)
     case 'logout-query':
@@ -98,10 +98,10 @@ async function checkResponse({
   requestId,
   now,
 }: Extract<SamlCheck, { kind: 'response' }>): Promise<CheckedResponse> {
-  const read = readPostedMessage(message)
-  requireRoot(read, 'Response', parties.address)
-  requireSuccess(read)
-  const saml = validator(parties, {
+  const parsed = parsePostedMessage(message)
+  requireRoot(parsed, 'Response', parties.address)
+  requireSuccess(parsed)
+  const saml = createValidator(parties, {
     validateInResponseTo: requestId === '' ? ValidateInResponseTo.never : ValidateInResponseTo.always,
     cacheProvider: {
       saveAsync: async (key, value) => ({ value, createdAt: now, key }),
@@ -111,38 +111,41 @@ async function checkResponse({
   })
   const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: message })
   if (profile === null) throw new Error('it says nothing about anybody')
-  const assertionId = requireForUs(profile.getAssertion?.() ?? {}, {
+  const assertionId = requireValidAssertion(profile.getAssertion?.() ?? {}, {
     issuer: parties.idp.entityId,
     acs: parties.address,
     requestId,
     now,
-    skew: SKEW_MS,
-    oldest: ASSERTION_MS,
+    maxSkewMs: MAX_CLOCK_SKEW_MS,
+    maxAgeMs: MAX_ASSERTION_AGE_MS,
   })
-  return { assertionId, identity: identityOf(profile) }
+  return { assertionId, identity: toIdentity(profile) }
 }
 
 async function checkLogoutQuery({
   parties,
   query,
 }: Extract<SamlCheck, { kind: 'logout-query' }>): Promise<CheckedLogout | undefined> {
-  const signed = await readSignedQuery(query)
+  const signed = await parseSignedQuery(query)
   if (signed === undefined) return undefined
   requireRoot(signed.message, 'LogoutRequest', parties.address)
-  const { profile } = await validator(parties).validateRedirectAsync(signed.container, signed.ordered)
-  return logoutOf(profile, signed.container.RelayState ?? '')
+  const { profile } = await createValidator(parties).validateRedirectAsync(
+    signed.container,
+    signed.orderedQuery,
+  )
+  return toCheckedLogout(profile, signed.container.RelayState ?? '')
 }
 
 async function checkLogoutForm({
   parties,
   message,
 }: Extract<SamlCheck, { kind: 'logout-form' }>): Promise<CheckedLogout> {
-  requireRoot(readPostedMessage(message), 'LogoutRequest', parties.address)
-  const { profile } = await validator(parties).validatePostRequestAsync({ SAMLRequest: message })
-  return logoutOf(profile, '')
+  requireRoot(parsePostedMessage(message), 'LogoutRequest', parties.address)
+  const { profile } = await createValidator(parties).validatePostRequestAsync({ SAMLRequest: message })
+  return toCheckedLogout(profile, '')
 }
 
-function validator({ idp, entityId, address }: Parties, more: Partial<SamlConfig> = {}): SAML {
+function createValidator({ idp, entityId, address }: Parties, overrides: Partial<SamlConfig> = {}): SAML {
   return new SAML({
     callbackUrl: address,
     issuer: entityId,
@@ -152,21 +155,21 @@ function validator({ idp, entityId, address }: Parties, more: Partial<SamlConfig
     // Either signature covers the assertion, and one of them has to be there: many providers sign the answer alone.
     wantAssertionsSigned: false,
     wantAuthnResponseSigned: false,
-    acceptedClockSkewMs: SKEW_MS,
+    acceptedClockSkewMs: MAX_CLOCK_SKEW_MS,
     // For as long as it is remembered that one was used.
-    maxAssertionAgeMs: ASSERTION_MS,
-    ...more,
+    maxAssertionAgeMs: MAX_ASSERTION_AGE_MS,
+    ...overrides,
   })
 }
 
-function logoutOf(profile: Profile | null, relayState: string): CheckedLogout {
+function toCheckedLogout(profile: Profile | null, relayState: string): CheckedLogout {
   if (profile === null) throw new Error('it signs nobody out')
   const { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat = '' } = profile
   if (typeof id !== 'string' || id === '') throw new Error('it has no id')
   return { id, issuer, nameId, nameIdFormat, relayState }
 }
 
-function identityOf(profile: Profile): Identity {
+function toIdentity(profile: Profile): Identity {
   const values = (names: readonly string[]): string[] =>
     names.flatMap((name) => {
       const value = profile[name]

@@ -2,32 +2,32 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   MESSAGE_LIMITS,
-  readMessage,
-  readPostedMessage,
+  parseMessage,
+  parsePostedMessage,
   requireRoot,
   requireSuccess,
 } from './saml-message.ts'
 
-const encoded = (bytes: Buffer) => bytes.toString('base64')
-const response = (status: string) => readMessage(`<p:Response xmlns:p="urn:p">${status}</p:Response>`)
+const encode = (bytes: Buffer) => bytes.toString('base64')
+const createResponse = (status: string) => parseMessage(`<p:Response xmlns:p="urn:p">${status}</p:Response>`)
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 const RESPONDER = 'urn:oasis:names:tc:SAML:2.0:status:Responder'
 const code = (value: string, inner = '') => `<p:StatusCode Value="${value}">${inner}</p:StatusCode>`
 
 test('a message has to be in UTF-8', () => {
-  assert.equal(readPostedMessage(encoded(Buffer.from('<a>ä</a>'))).xml, '<a>ä</a>')
-  readPostedMessage(encoded(Buffer.from('<?xml version="1.0" encoding="utf-8"?><a/>')))
-  assert.throws(() => readPostedMessage(encoded(Buffer.from('<a>ä</a>', 'latin1'))), /UTF-8/)
+  assert.equal(parsePostedMessage(encode(Buffer.from('<a>ä</a>'))).xml, '<a>ä</a>')
+  parsePostedMessage(encode(Buffer.from('<?xml version="1.0" encoding="utf-8"?><a/>')))
+  assert.throws(() => parsePostedMessage(encode(Buffer.from('<a>ä</a>', 'latin1'))), /UTF-8/)
   assert.throws(
-    () => readPostedMessage(encoded(Buffer.from('<?xml version="1.0" encoding="utf-16"?><a/>'))),
+    () => parsePostedMessage(encode(Buffer.from('<?xml version="1.0" encoding="utf-16"?><a/>'))),
     /UTF-8/,
   )
-  assert.throws(() => readPostedMessage(encoded(Buffer.from('\ufeff<a>ä</a>', 'utf16le'))))
+  assert.throws(() => parsePostedMessage(encode(Buffer.from('\ufeff<a>ä</a>', 'utf16le'))))
 })
 
 test('only an answer that says Success, once and at its place, succeeds', () => {
-  requireSuccess(response(`<p:Status>${code(SUCCESS)}</p:Status>`))
-  requireSuccess(response(`<p:Status>${code(SUCCESS, code(RESPONDER))}</p:Status>`))
+  requireSuccess(createResponse(`<p:Status>${code(SUCCESS)}</p:Status>`))
+  requireSuccess(createResponse(`<p:Status>${code(SUCCESS, code(RESPONDER))}</p:Status>`))
   for (const status of [
     '',
     '<p:Status/>',
@@ -40,21 +40,21 @@ test('only an answer that says Success, once and at its place, succeeds', () => 
     code(SUCCESS),
     `<p:Status>${code(`${SUCCESS} `)}</p:Status>`,
   ])
-    assert.throws(() => requireSuccess(response(status)), /succeeded/, status)
+    assert.throws(() => requireSuccess(createResponse(status)), /succeeded/, status)
 })
 
 test('the root decides what a message is and whom it is for', () => {
-  const message = readMessage('<p:Response Destination="https://a/"/>')
+  const message = parseMessage('<p:Response Destination="https://a/"/>')
 
   requireRoot(message, 'Response', 'https://a/')
-  requireRoot(readMessage('<Response/>'), 'Response', 'https://a/')
+  requireRoot(parseMessage('<Response/>'), 'Response', 'https://a/')
   assert.throws(() => requireRoot(message, 'Response', 'https://b/'), /another receiver/)
   assert.throws(() => requireRoot(message, 'LogoutRequest', 'https://a/'), /no LogoutRequest/)
 })
 
 test('parts of signatures, ids, algorithms and prefixes are limited before the library sees them', () => {
   const signature = '<Signature><SignedInfo><Reference/></SignedInfo></Signature>'
-  readMessage(`<a>${signature}${signature}</a>`)
+  parseMessage(`<a>${signature}${signature}</a>`)
   for (const xml of [
     `<a>${signature.repeat(3)}</a>`,
     `<a>${'<Reference/>'.repeat(3)}</a>`,
@@ -69,12 +69,12 @@ test('parts of signatures, ids, algorithms and prefixes are limited before the l
     '<a Algorithm="http://www.w3.org/2000/09/xmldsig#rsa-sha1"/>',
     `<a PrefixList="${'x '.repeat(513)}"/>`,
   ])
-    assert.throws(() => readMessage(xml), xml)
+    assert.throws(() => parseMessage(xml), xml)
 })
 
 test('no text of the largest size costs 50 ms of CPU', () => {
-  const filled = (before: string, unit: string) =>
-    before + unit.repeat((MESSAGE_LIMITS.maxBytes - before.length) / unit.length)
+  const fill = (prefix: string, unit: string) =>
+    prefix + unit.repeat((MESSAGE_LIMITS.maxBytes - prefix.length) / unit.length)
   const units = [
     '<a>',
     '<',
@@ -91,20 +91,20 @@ test('no text of the largest size costs 50 ms of CPU', () => {
     'b',
     ' b=""',
   ]
-  const texts = ['', '<a>', '<a ', '<a b="', '<?xml ', '<a></', '<Response Destination="'].flatMap((before) =>
-    units.map((unit) => filled(before, unit)),
+  const texts = ['', '<a>', '<a ', '<a b="', '<?xml ', '<a></', '<Response Destination="'].flatMap((prefix) =>
+    units.map((unit) => fill(prefix, unit)),
   )
-  texts.push(filled('<?xml', ' encoding'), filled('<a>', '<Response a="" '), filled('<a>', '<b/>'))
+  texts.push(fill('<?xml', ' encoding'), fill('<a>', '<Response a="" '), fill('<a>', '<b/>'))
 
   for (const text of texts) {
-    const took = Math.min(...Array.from({ length: 3 }, () => cpuOf(text)))
-    assert.ok(took < 50, `${text.slice(0, 20)}… took ${took} ms`)
+    const cost = Math.min(...Array.from({ length: 3 }, () => measureCpu(text)))
+    assert.ok(cost < 50, `${text.slice(0, 20)}… took ${cost} ms`)
   }
 })
 
-function cpuOf(text: string): number {
-  const began = process.threadCpuUsage()
-  assert.throws(() => readMessage(text))
-  const { user, system } = process.threadCpuUsage(began)
+function measureCpu(text: string): number {
+  const startUsage = process.threadCpuUsage()
+  assert.throws(() => parseMessage(text))
+  const { user, system } = process.threadCpuUsage(startUsage)
   return (user + system) / 1000
 }

@@ -1,18 +1,18 @@
 import { declaredEncoding, scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts'
 
 const DSIG = 'http://www.w3.org/2000/09/xmldsig#'
-const MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
-const ENC = 'http://www.w3.org/2001/04/xmlenc#'
-const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
+const DSIG_MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
+const XMLENC = 'http://www.w3.org/2001/04/xmlenc#'
+const SUCCESS_STATUS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 
 /** Every algorithm a message may name: strong signatures, and transforms that leave all of the content in place. */
-const ALGORITHMS = new Set([
-  `${MORE}rsa-sha256`,
-  `${MORE}rsa-sha384`,
-  `${MORE}rsa-sha512`,
-  `${ENC}sha256`,
-  `${MORE}sha384`,
-  `${ENC}sha512`,
+const ALLOWED_ALGORITHMS = new Set([
+  `${DSIG_MORE}rsa-sha256`,
+  `${DSIG_MORE}rsa-sha384`,
+  `${DSIG_MORE}rsa-sha512`,
+  `${XMLENC}sha256`,
+  `${DSIG_MORE}sha384`,
+  `${XMLENC}sha512`,
   `${DSIG}enveloped-signature`,
   'http://www.w3.org/2001/10/xml-exc-c14n#',
   'http://www.w3.org/2001/10/xml-exc-c14n#WithComments',
@@ -35,7 +35,7 @@ export const MESSAGE_LIMITS: XmlLimits = {
 }
 
 /** Each prefix is looked for on each element. */
-const MAX_PREFIX_LIST = 1024
+const MAX_PREFIX_LIST_LENGTH = 1024
 
 /** How often an element may occur in a message: what was signed could be hidden beside what is read. */
 const MAX_OCCURRENCES: Readonly<Record<string, number>> = {
@@ -68,20 +68,20 @@ export interface SamlMessage {
 }
 
 /** A message as it travels in a form. */
-export function readPostedMessage(encoded: string): SamlMessage {
+export function parsePostedMessage(encoded: string): SamlMessage {
   const bytes = Buffer.from(encoded, 'base64')
   try {
-    return readMessage(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    return parseMessage(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch (error) {
     throw error instanceof TypeError ? new Error('it is not in UTF-8') : error
   }
 }
 
 /** Reads XML in which what is read can only be what was signed; throws a reason. */
-export function readMessage(xml: string): SamlMessage {
+export function parseMessage(xml: string): SamlMessage {
   const elements = scanXml(xml, MESSAGE_LIMITS)
   if ((declaredEncoding(xml) ?? 'utf-8') !== 'utf-8') throw new Error('it is not in UTF-8')
-  requireFew(elements)
+  requireMaxOccurrences(elements)
   const ids = new Set<string>()
   for (const { attributes } of elements)
     for (const [name, value] of attributes) {
@@ -90,9 +90,9 @@ export function readMessage(xml: string): SamlMessage {
         // A reference to a character would make two ids that read alike look different.
         if (ids.has(value) || value.includes('&')) throw new Error('it holds an id twice')
         ids.add(value)
-      } else if (localName === 'Algorithm' && !ALGORITHMS.has(value))
+      } else if (localName === 'Algorithm' && !ALLOWED_ALGORITHMS.has(value))
         throw new Error(`it uses ${value}, which is not allowed`)
-      else if (localName === 'PrefixList' && value.length > MAX_PREFIX_LIST)
+      else if (localName === 'PrefixList' && value.length > MAX_PREFIX_LIST_LENGTH)
         throw new Error('it names too many prefixes')
     }
   return { xml, root: elements[0]!, elements }
@@ -112,11 +112,11 @@ export function requireSuccess({ root, elements }: SamlMessage): void {
   const codes = elements.filter(
     ({ parent, localName }) => parent === statuses[0] && localName === 'StatusCode',
   )
-  if (statuses.length !== 1 || codes.length !== 1 || codes[0]!.attributes.get('Value') !== SUCCESS)
+  if (statuses.length !== 1 || codes.length !== 1 || codes[0]!.attributes.get('Value') !== SUCCESS_STATUS)
     throw new Error('it does not say that the sign-in succeeded')
 }
 
-function requireFew(elements: readonly XmlElement[]): void {
+function requireMaxOccurrences(elements: readonly XmlElement[]): void {
   const occurrences = new Map<string, number>()
   for (const { localName } of elements) {
     const count = (occurrences.get(localName) ?? 0) + 1

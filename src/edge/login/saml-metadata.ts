@@ -23,20 +23,20 @@ const MAX_CERTIFICATES = 8
  */
 export function requireUsableMetadata(xml: string, limits: XmlLimits): void {
   const elements = scanXml(xml, limits)
-  const has = (localName: string, binding?: string) =>
+  const hasElement = (localName: string, binding?: string) =>
     elements.some(
       (element) =>
         element.localName === localName &&
         (binding === undefined || element.attributes.get('Binding') === binding),
     )
-  if (!has('IDPSSODescriptor')) throw new Error('the metadata describes no identity provider')
-  if (!has('SingleSignOnService', REDIRECT))
+  if (!hasElement('IDPSSODescriptor')) throw new Error('the metadata describes no identity provider')
+  if (!hasElement('SingleSignOnService', REDIRECT))
     throw new Error('the metadata names no SingleSignOnService with the HTTP-Redirect binding')
-  if (!has('X509Certificate')) throw new Error('the metadata holds no signing certificate')
+  if (!hasElement('X509Certificate')) throw new Error('the metadata holds no signing certificate')
 }
 
 /** Reads an EntityDescriptor; throws a plain sentence about what is missing. */
-export function readIdpMetadata(xml: string, limits: XmlLimits): IdentityProvider {
+export function parseIdpMetadata(xml: string, limits: XmlLimits): IdentityProvider {
   requireUsableMetadata(xml, limits)
   const problems: string[] = []
   const document = new DOMParser({
@@ -51,26 +51,26 @@ export function readIdpMetadata(xml: string, limits: XmlLimits): IdentityProvide
   const idp = entity?.getElementsByTagNameNS(METADATA, 'IDPSSODescriptor')[0]
   if (entity === undefined || idp === undefined)
     throw new Error('the metadata describes no identity provider')
-  const location = (name: string) =>
+  const findLocation = (name: string) =>
     Array.from(idp.getElementsByTagNameNS(METADATA, name))
       .find((element) => element.getAttribute('Binding') === REDIRECT)
       ?.getAttribute('Location') ?? undefined
-  const ssoUrl = location('SingleSignOnService')
+  const ssoUrl = findLocation('SingleSignOnService')
   if (ssoUrl === undefined)
     throw new Error('the metadata names no SingleSignOnService with the HTTP-Redirect binding')
-  const found = Array.from(idp.getElementsByTagNameNS(METADATA, 'KeyDescriptor'))
+  const pems = Array.from(idp.getElementsByTagNameNS(METADATA, 'KeyDescriptor'))
     .filter((key) => key.getAttribute('use') !== 'encryption')
     .flatMap((key) => Array.from(key.getElementsByTagNameNS(SIGNATURE, 'X509Certificate')))
     .map((element) => (element.textContent ?? '').replace(/\s+/g, ''))
     .filter((certificate) => certificate !== '')
-  const certificates = [...new Set(found)]
+  const certificates = [...new Set(pems)]
   if (certificates.length === 0) throw new Error('the metadata holds no signing certificate')
   if (certificates.length > MAX_CERTIFICATES)
     throw new Error(`the metadata holds more than ${MAX_CERTIFICATES} signing certificates`)
   return {
     entityId: entity.getAttribute('entityID') ?? '',
     ssoUrl,
-    sloUrl: location('SingleLogoutService'),
+    sloUrl: findLocation('SingleLogoutService'),
     certificates,
   }
 }

@@ -2,7 +2,7 @@ import { PoolFailure, WorkerPool, type WorkerPoolOptions } from '../../base/thre
 import { refusal } from '../errors.ts'
 import type { SamlCheck, SamlCheckResults } from './saml-checks.ts'
 
-const POOL: WorkerPoolOptions = {
+const POOL_OPTIONS: WorkerPoolOptions = {
   module: new URL('./saml-worker.ts', import.meta.url),
   maxThreads: 2,
   maxQueued: 64,
@@ -12,7 +12,7 @@ const POOL: WorkerPoolOptions = {
 }
 
 /** Reads XML of others away from the event loop. */
-export interface SamlThread {
+export interface SamlWorkers {
   /**
    * Rejects with a reason, or with a refusal when there is no thread for it or it takes too long. `owner` is whose
    * sign-ins wait if there are too many.
@@ -21,8 +21,8 @@ export interface SamlThread {
   close(): Promise<void>
 }
 
-export function createSamlThread(options: Partial<WorkerPoolOptions> = {}): SamlThread {
-  const pool = new WorkerPool<SamlCheck, unknown>({ ...POOL, ...options })
+export function createSamlWorkers(options: Partial<WorkerPoolOptions> = {}): SamlWorkers {
+  const pool = new WorkerPool<SamlCheck, unknown>({ ...POOL_OPTIONS, ...options })
   return {
     check: <C extends SamlCheck>(owner: string, check: C) =>
       pool.run(owner, check).catch((error: unknown) => {

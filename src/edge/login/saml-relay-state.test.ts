@@ -34,7 +34,7 @@ async function start(t: TestContext) {
   const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor>
     <KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificatePem.replace(/-----[A-Z ]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
     <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`
-  const addressesOf = (id: string) => ({
+  const endpointsOf = (id: string) => ({
     entity_id: `https://${IDP}/saml/${id}`,
     assertion_consumer_service_url: `https://${IDP}/saml/${id}/acs`,
     single_logout_url: `https://${IDP}/saml/${id}/slo`,
@@ -46,7 +46,7 @@ async function start(t: TestContext) {
   function protect(id: string, settings: Record<string, unknown> = {}): void {
     config.update(id, { saml: { idp_metadata: metadata, ...settings } })
     const record = config.record(id)
-    const saml = { ...(record.saml as object), ...addressesOf(id) }
+    const saml = { ...(record.saml as object), ...endpointsOf(id) }
     config.write(HttpsRoute as unknown as Resource, id, { ...record, saml })
   }
 
@@ -71,9 +71,9 @@ async function start(t: TestContext) {
   }
 
   /** What the login host makes of an answer: the ticket's address, or a status. */
-  async function post(relayState: string, answer: Partial<Forged>, id = routeId): Promise<string | number> {
-    const { entity_id: entityId, assertion_consumer_service_url: acs } = addressesOf(id)
-    const message = Buffer.from(forge({ key, acs, entityId, ...answer })).toString('base64')
+  async function post(relayState: string, response: Partial<Forged>, id = routeId): Promise<string | number> {
+    const { entity_id: entityId, assertion_consumer_service_url: acs } = endpointsOf(id)
+    const message = Buffer.from(forge({ key, acs, entityId, ...response })).toString('base64')
     const { status, headers } = await ask({
       host: IDP,
       path: `/saml/${id}/acs`,
@@ -84,26 +84,29 @@ async function start(t: TestContext) {
     return status === 303 ? String(headers.location) : status
   }
 
-  async function use(ticket: string | number, cookies: readonly string[]): Promise<number> {
+  async function redeemTicket(ticket: string | number, cookies: readonly string[]): Promise<number> {
     const url = new URL(String(ticket))
     const path = `${url.pathname}${url.search}`
     return (await ask({ host: url.hostname, path, headers: { cookie: cookies.join('; ') } })).status
   }
 
-  return { ...harness, time, otherId, metadata, protect, begin, post, use }
+  return { ...harness, time, otherId, metadata, protect, begin, post, redeemTicket }
 }
 
 test('a sign-in is finished at its own route, in its own browser, once', async (t) => {
-  const { begin, post, use } = await start(t)
+  const { begin, post, redeemTicket } = await start(t)
   const { relayState, requestId, cookies } = await begin()
 
   const ticket = await post(relayState, { requestId })
 
   assert.match(String(ticket), new RegExp(`^https://${HOST}/auth/callback\\?ticket=`))
-  assert.equal(await use(ticket, cookies), 303)
-  assert.equal(await use(ticket, cookies), 403, 'the same ticket')
+  assert.equal(await redeemTicket(ticket, cookies), 303)
+  assert.equal(await redeemTicket(ticket, cookies), 403, 'the same ticket')
   const second = await post(relayState, { requestId })
-  assert.ok(second === 403 || (await use(second, cookies)) === 403, 'another answer to the same request')
+  assert.ok(
+    second === 403 || (await redeemTicket(second, cookies)) === 403,
+    'another answer to the same request',
+  )
 })
 
 test('a sign-in that was begun at another route finishes at neither', async (t) => {
@@ -125,21 +128,21 @@ test('a sign-in that was begun at another route finishes at neither', async (t) 
 })
 
 test('a ticket opens nothing in another browser, nor with cookies of another sign-in', async (t) => {
-  const { begin, post, use } = await start(t)
+  const { begin, post, redeemTicket } = await start(t)
   const victim = await begin()
 
   for (const cookies of [[], (await begin()).cookies, (await begin(OTHER)).cookies]) {
     const attacker = await begin()
     const ticket = await post(attacker.relayState, { requestId: attacker.requestId })
-    assert.equal(await use(ticket, cookies), 403)
+    assert.equal(await redeemTicket(ticket, cookies), 403)
   }
 
   const ticket = await post(victim.relayState, { requestId: victim.requestId })
-  assert.equal(await use(ticket, victim.cookies), 303)
+  assert.equal(await redeemTicket(ticket, victim.cookies), 303)
 })
 
 test('RelayState expires within minutes, and a ticket within one', async (t) => {
-  const { begin, post, use, time } = await start(t)
+  const { begin, post, redeemTicket, time } = await start(t)
   const late = await begin()
   time.now += 10 * 60_000 + 1
   assert.equal(await post(late.relayState, { requestId: late.requestId }), 403)
@@ -148,7 +151,7 @@ test('RelayState expires within minutes, and a ticket within one', async (t) => 
   const slow = await begin()
   const ticket = await post(slow.relayState, { requestId: slow.requestId })
   time.now += 60_001
-  assert.equal(await use(ticket, slow.cookies), 403)
+  assert.equal(await redeemTicket(ticket, slow.cookies), 403)
 })
 
 test('RelayState that is longer than any of ours is not looked at', async (t) => {
@@ -175,22 +178,22 @@ const changes: Record<string, (harness: Harness) => void> = {
   },
 }
 
-for (const [what, change] of Object.entries(changes))
-  test(`neither RelayState nor a ticket counts any more when ${what}`, async (t) => {
+for (const [name, change] of Object.entries(changes))
+  test(`neither RelayState nor a ticket counts any more when ${name}`, async (t) => {
     const harness = await start(t)
-    const { begin, post, use, config } = harness
-    const [early, late] = [await begin(), await begin()]
-    const ticket = await post(early.relayState, { requestId: early.requestId })
+    const { begin, post, redeemTicket, config } = harness
+    const [first, second] = [await begin(), await begin()]
+    const ticket = await post(first.relayState, { requestId: first.requestId })
 
     change(harness)
     await config.applied()
 
-    const answer = await post(late.relayState, { requestId: late.requestId, groups: ['staff'] })
-    assert.ok(answer === 403 || answer === 404, String(answer))
+    const outcome = await post(second.relayState, { requestId: second.requestId, groups: ['staff'] })
+    assert.ok(outcome === 403 || outcome === 404, String(outcome))
     const initiated = await post(`https://${HOST}/page`, { groups: ['staff'] })
-    if (what !== 'the module has other settings')
+    if (name !== 'the module has other settings')
       assert.ok(initiated === 403 || initiated === 404, 'nor one begun there')
-    assert.notEqual(await use(ticket, early.cookies), 303)
+    assert.notEqual(await redeemTicket(ticket, first.cookies), 303)
   })
 
 const removals: Record<string, (harness: Harness) => void> = {
@@ -203,8 +206,8 @@ const removals: Record<string, (harness: Harness) => void> = {
   },
 }
 
-for (const [what, remove] of Object.entries(removals))
-  test(`the addresses of a service provider answer 404 as soon as ${what}`, async (t) => {
+for (const [name, remove] of Object.entries(removals))
+  test(`the addresses of a service provider answer 404 as soon as ${name}`, async (t) => {
     const harness = await start(t)
     const { routeId, otherId, ask, config } = harness
     const statuses = async (id: string) => [

@@ -3,31 +3,34 @@ import type { Secret } from '../../base/secret.ts'
 
 /** Values that travel through a visitor's browser: nobody there can read, change or make one. */
 export interface Seal {
-  close(purpose: string, value: unknown): string
+  encrypt(purpose: string, value: unknown): string
   /** The value; undefined when it was not sealed here, or for another purpose. */
-  open<T>(purpose: string, text: string): T | undefined
+  decrypt<T>(purpose: string, text: string): T | undefined
 }
 
-const NONCE = 12
-const TAG = 16
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
 
 /** Seals with AES-256-GCM; the purpose is part of what is authenticated, so that one cookie never passes as another. */
 export function createSeal(secret: Secret<Buffer>): Seal {
   const key = Buffer.from(hkdfSync('sha256', secret.reveal(), '', 'adit login', 32))
   return {
-    close(purpose, value) {
-      const nonce = randomBytes(NONCE)
+    encrypt(purpose, value) {
+      const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose))
       const body = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
     },
-    open<T>(purpose: string, text: string) {
+    decrypt<T>(purpose: string, text: string) {
       const bytes = Buffer.from(text, 'base64url')
-      if (bytes.length < NONCE + TAG) return undefined
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
       try {
-        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE))
-        decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(NONCE, NONCE + TAG))
-        const body = Buffer.concat([decipher.update(bytes.subarray(NONCE + TAG)), decipher.final()])
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
+        decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+        const body = Buffer.concat([
+          decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)),
+          decipher.final(),
+        ])
         return JSON.parse(body.toString('utf8')) as T
       } catch {
         return undefined

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '../../base/secret.ts'
 import { createSeal, type Seal } from './seal.ts'
-import { OpenedSessions } from './session-cookie-cache.ts'
+import { SessionCookieCache } from './session-cookie-cache.ts'
 
 const seal = createSeal(new Secret(Buffer.alloc(32, 1)))
-const sessionOf = (id: string) => ({
+const createSession = (id: string) => ({
   id,
   place: 'p',
   version: 'v',
@@ -14,49 +14,55 @@ const sessionOf = (id: string) => ({
   seen: 1,
 })
 
-function counted(): { seal: Seal; opened: () => number } {
-  let opened = 0
+function createCountingSeal(): { seal: Seal; decryptions: () => number } {
+  let count = 0
   const counting: Seal = {
     ...seal,
-    open(purpose, text) {
-      opened++
-      return seal.open(purpose, text)
+    decrypt(purpose, text) {
+      count++
+      return seal.decrypt(purpose, text)
     },
   }
-  return { seal: counting, opened: () => opened }
+  return { seal: counting, decryptions: () => count }
 }
 
 test('a cookie is opened once, however often it comes', () => {
-  const { seal: counting, opened } = counted()
-  const sessions = new OpenedSessions(counting)
-  const text = seal.close('session', sessionOf('a'))
+  const { seal: counting, decryptions } = createCountingSeal()
+  const cache = new SessionCookieCache(counting)
+  const text = seal.encrypt('session', createSession('a'))
 
-  for (let time = 0; time < 3; time++) assert.deepEqual(sessions.open(text)?.session, sessionOf('a'))
+  for (let n = 0; n < 3; n++) assert.deepEqual(cache.get(text)?.session, createSession('a'))
 
-  assert.equal(opened(), 1)
-  assert.ok(sessions.open(text)?.fields.some(({ value }) => value === 'ada@example.com'))
+  assert.equal(decryptions(), 1)
+  assert.ok(cache.get(text)?.fields.some(({ value }) => value === 'ada@example.com'))
 })
 
 test('what was not sealed here as a session is refused each time, and not remembered', () => {
-  const sessions = new OpenedSessions(seal)
-  const text = seal.close('session', sessionOf('a'))
-  sessions.open(text)
+  const cache = new SessionCookieCache(seal)
+  const text = seal.encrypt('session', createSession('a'))
+  cache.get(text)
 
-  for (const wrong of ['', 'x', `${text}AAAA`, text.slice(0, -1), seal.close('ticket', sessionOf('a'))])
-    assert.equal(sessions.open(wrong), undefined, wrong)
-  assert.equal(sessions.size, 1)
+  for (const invalid of [
+    '',
+    'x',
+    `${text}AAAA`,
+    text.slice(0, -1),
+    seal.encrypt('ticket', createSession('a')),
+  ])
+    assert.equal(cache.get(invalid), undefined, invalid)
+  assert.equal(cache.size, 1)
 })
 
 test('only so many are remembered, and those that keep coming longest', () => {
-  const { seal: counting, opened } = counted()
-  const sessions = new OpenedSessions(counting, 10)
-  const regular = seal.close('session', sessionOf('regular'))
+  const { seal: counting, decryptions } = createCountingSeal()
+  const cache = new SessionCookieCache(counting, 10)
+  const regular = seal.encrypt('session', createSession('regular'))
 
   for (let index = 0; index < 100; index++) {
-    sessions.open(regular)
-    sessions.open(seal.close('session', sessionOf(String(index))))
+    cache.get(regular)
+    cache.get(seal.encrypt('session', createSession(String(index))))
   }
 
-  assert.ok(sessions.size <= 20)
-  assert.equal(opened(), 101)
+  assert.ok(cache.size <= 20)
+  assert.equal(decryptions(), 101)
 })

@@ -1,56 +1,56 @@
 import type { Field } from '../message/fields.ts'
-import { identityFields } from './identity-fields.ts'
+import { createIdentityFields } from './identity-fields.ts'
 import type { Seal } from './seal.ts'
 import type { Session } from './session.ts'
 
 /** A session as its cookie holds it, with what the upstream is told of the visitor. */
-export interface OpenedSession {
+export interface CachedSession {
   readonly session: Session
   readonly fields: readonly Field[]
 }
 
-const MOST = 2000
+const MAX_ENTRIES = 2000
 
 /**
  * Cookies that were opened lately. A browser sends the same one with each of its requests, and opening it costs half as
  * much as all the rest of a request. That a cookie was made here is all that is remembered: whether its session is still
  * alive is asked anew each time.
  */
-export class OpenedSessions {
+export class SessionCookieCache {
   readonly #seal: Seal
-  readonly #most: number
-  #young = new Map<string, OpenedSession>()
+  readonly #maxEntries: number
+  #recent = new Map<string, CachedSession>()
   /** What has not been seen since `#young` was begun goes with it when that is full. */
-  #old = new Map<string, OpenedSession>()
+  #previous = new Map<string, CachedSession>()
 
-  constructor(seal: Seal, most = MOST) {
+  constructor(seal: Seal, maxEntries = MAX_ENTRIES) {
     this.#seal = seal
-    this.#most = most
+    this.#maxEntries = maxEntries
   }
 
   get size(): number {
-    return this.#young.size + this.#old.size
+    return this.#recent.size + this.#previous.size
   }
 
-  open(text: string): OpenedSession | undefined {
-    const known = this.#young.get(text)
-    if (known !== undefined) return known
-    const opened = this.#old.get(text) ?? this.#unseal(text)
-    if (opened !== undefined) this.#keep(text, opened)
-    return opened
+  get(text: string): CachedSession | undefined {
+    const cached = this.#recent.get(text)
+    if (cached !== undefined) return cached
+    const session = this.#previous.get(text) ?? this.#unseal(text)
+    if (session !== undefined) this.#store(text, session)
+    return session
   }
 
-  #unseal(text: string): OpenedSession | undefined {
-    const session = this.#seal.open<Session>('session', text)
-    return session && { session, fields: identityFields(session.identity) }
+  #unseal(text: string): CachedSession | undefined {
+    const session = this.#seal.decrypt<Session>('session', text)
+    return session && { session, fields: createIdentityFields(session.identity) }
   }
 
-  #keep(text: string, opened: OpenedSession): void {
-    if (this.#young.size >= this.#most) {
-      this.#old = this.#young
-      this.#young = new Map()
+  #store(text: string, session: CachedSession): void {
+    if (this.#recent.size >= this.#maxEntries) {
+      this.#previous = this.#recent
+      this.#recent = new Map()
     }
     // A copy: the text is part of a request's head, which would be kept with it.
-    this.#young.set(Buffer.from(text, 'latin1').toString('latin1'), opened)
+    this.#recent.set(Buffer.from(text, 'latin1').toString('latin1'), session)
   }
 }

@@ -20,26 +20,27 @@ export interface Session {
 }
 
 // A session without limits of its own still ends some day.
-const LONGEST_SECONDS = 30 * 24 * 60 * 60
+const MAX_SESSION_SECONDS = 30 * 24 * 60 * 60
 
 /** How long sessions of a place live, in seconds. */
-export interface Lifetime {
-  readonly longest: number
+export interface SessionLifetime {
+  readonly maxSeconds: number
   /** True when the owner set it, and the browser may forget the cookie then. */
-  readonly isSet: boolean
-  isOver(session: Pick<Session, 'since' | 'seen'>, at: number): boolean
+  readonly isConfigured: boolean
+  hasExpired(session: Pick<Session, 'since' | 'seen'>, nowSeconds: number): boolean
 }
 
 /** `checkEvery` is how often a person has to be known to the provider anew; 0 for never. */
-export function lifetimeOf(
-  { inactivity_timeout: idle, maximum_duration: longest }: SessionSettings,
-  checkEvery: number,
-): Lifetime {
-  const limits = [longest, checkEvery].filter((seconds) => seconds > 0)
-  const most = limits.length === 0 ? LONGEST_SECONDS : Math.min(...limits)
+export function createLifetime(
+  { inactivity_timeout: idleTimeout, maximum_duration: maxDuration }: SessionSettings,
+  recheckSeconds: number,
+): SessionLifetime {
+  const limits = [maxDuration, recheckSeconds].filter((seconds) => seconds > 0)
+  const maxSeconds = limits.length === 0 ? MAX_SESSION_SECONDS : Math.min(...limits)
   return {
-    longest: most,
-    isSet: limits.length > 0,
-    isOver: ({ since, seen }, at) => at - since >= most || (idle > 0 && at - seen >= idle),
+    maxSeconds,
+    isConfigured: limits.length > 0,
+    hasExpired: ({ since, seen }, nowSeconds) =>
+      nowSeconds - since >= maxSeconds || (idleTimeout > 0 && nowSeconds - seen >= idleTimeout),
   }
 }

@@ -21,7 +21,7 @@ export interface SignInMemory {
 }
 
 /** An answer that the provider sent through the visitor's browser to the login host. */
-export interface ProviderAnswer {
+export interface ProviderResponse {
   /** Where on the login host it arrived. */
   readonly path: string
   /** Each parameter once. */
@@ -33,11 +33,11 @@ export interface SignIn {
   /** A label for events, such as the client id. */
   readonly label: string
   /** What `SignInMemory.memory` is to hold. */
-  remember(): Record<string, string>
+  createMemory(): Record<string, string>
   /** The provider's page. `state` comes back with the visitor. */
-  begin(begun: SignInMemory, state: string): Promise<string>
+  begin(memory: SignInMemory, state: string): Promise<string>
   /** The identity behind an answer; throws `SignInRefused` with a sentence for the visitor. */
-  complete(answer: ProviderAnswer, begun: SignInMemory): Promise<Identity>
+  complete(response: ProviderResponse, memory: SignInMemory): Promise<Identity>
   /** Where else to go for a complete sign-out, if the provider has such a place. */
   logoutUrl?(identity: Identity): Promise<string | undefined>
   /** Whether the provider has signed this person out since, in wall-clock seconds. */
@@ -46,7 +46,7 @@ export interface SignIn {
 
 /** A sign-in that did not succeed; the message may be shown to the visitor. */
 export class SignInRefused extends Error {
-  override name = 'SignInRefused'
+  override name = 'SignInError'
 }
 
 /** The provider could not be asked; the message may be shown to the visitor. */
@@ -59,26 +59,26 @@ export class ProviderUnavailable extends SignInRefused {
 }
 
 /** A provider that cannot be reached is told apart from one that answers wrongly, however deep the library wraps that. */
-export function failed(error: unknown, message: string): never {
+export function throwSignInError(error: unknown, message: string): never {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof ProviderUnavailable) throw cause
   throw new SignInRefused(message, { cause: error })
 }
 
 /** Shows the visitor why a sign-in did not succeed. */
-export function denied(error: unknown): never {
+export function throwLoginError(error: unknown): never {
   if (error instanceof ProviderUnavailable) throw refusal('login_provider_unavailable')
   throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
 }
 
 /** Whom a place lets in after they signed in. */
-export interface Allowed {
+export interface AllowedIdentities {
   readonly emails: readonly string[]
   readonly domains: readonly string[]
 }
 
 /** Whether an identity may pass; empty lists let everyone pass who could sign in. */
-export function isAllowed({ email }: Identity, { emails, domains }: Allowed): boolean {
+export function isAllowed({ email }: Identity, { emails, domains }: AllowedIdentities): boolean {
   if (emails.length === 0 && domains.length === 0) return true
   const address = email.toLowerCase()
   const domain = address.slice(address.lastIndexOf('@') + 1)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
-import { MESSAGE_LIMITS, readPostedMessage } from './saml-message.ts'
-import { readIdpMetadata } from './saml-metadata.ts'
+import { MESSAGE_LIMITS, parsePostedMessage } from './saml-message.ts'
+import { parseIdpMetadata } from './saml-metadata.ts'
 
 const RESPONSE = Buffer.from(`<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"
   xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_r" Version="2.0" Destination="https://a.example/">
@@ -21,18 +21,18 @@ const METADATA =
 test('10,000 damaged SAML messages are read or refused with a reason, and nothing else happens', (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
-  let read = 0
+  let accepted = 0
   for (const _ of rounds(10_000)) {
     const bytes = mutate(random, RESPONSE)
     try {
-      readPostedMessage(random.below(8) === 0 ? bytes.toString('latin1') : bytes.toString('base64'))
-      read += 1
+      parsePostedMessage(random.below(8) === 0 ? bytes.toString('latin1') : bytes.toString('base64'))
+      accepted += 1
     } catch (error) {
       assert.ok(error instanceof Error && error.message.length > 0)
       assert.ok(!(error instanceof TypeError || error instanceof RangeError), String(error.stack))
     }
   }
-  assert.ok(read > 20, `only ${read} were read`)
+  assert.ok(accepted > 20, `only ${accepted} were accepted`)
 })
 
 test('10,000 damaged descriptions of identity providers are read or refused with a reason', (t) => {
@@ -40,7 +40,7 @@ test('10,000 damaged descriptions of identity providers are read or refused with
   t.diagnostic(`SEED=${random.seed}`)
   for (const _ of rounds(10_000)) {
     try {
-      readIdpMetadata(mutate(random, METADATA).toString('utf8'), MESSAGE_LIMITS)
+      parseIdpMetadata(mutate(random, METADATA).toString('utf8'), MESSAGE_LIMITS)
     } catch (error) {
       assert.ok(error instanceof Error && error.message.length > 0)
       assert.ok(!(error instanceof TypeError || error instanceof RangeError), String(error.stack))

@@ -18,7 +18,7 @@ export function setCookies(headers: Reply['headers']): string[] {
 export async function startLoginPage(
   t: TestContext,
   login: Record<string, unknown> = {},
-  person: Record<string, unknown> = {},
+  profile: Record<string, unknown> = {},
 ) {
   const time = { now: 1_700_000_000_000 }
   const clock = { now: () => time.now, monotonic: () => time.now }
@@ -35,21 +35,21 @@ export async function startLoginPage(
         name: 'Ada',
         email: 'ada@example.com',
         email_verified: true,
-        ...person,
+        ...profile,
       })
     },
   }
   const shared = { used: new Set<string>(), ended: [] as Ending[], down: false }
-  const ledger: LoginLedger = {
+  const store: LoginLedger = {
     async use(id) {
       if (shared.down) throw new Error('down')
       if (shared.used.has(id)) return false
       shared.used.add(id)
       return true
     },
-    async end(ending) {
+    async end(revocation) {
       if (shared.down) throw new Error('down')
-      shared.ended.push(ending)
+      shared.ended.push(revocation)
     },
   }
   const logins = createLogins({
@@ -57,7 +57,7 @@ export async function startLoginPage(
     clock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => 'https://idp.adit.localhost',
-    ledger,
+    ledger: store,
   })
   const loginHost = { name: IDP, entry: logins.host }
   const harness = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins, loginHost } })
@@ -99,8 +99,8 @@ export async function startLoginPage(
     return { cookies: cookiesOf(lines), lines, location: String(headers.location) }
   }
 
-  const visit = (cookies: readonly string[], question: Parameters<typeof ask>[0] = {}) =>
-    ask({ ...question, headers: { cookie: cookies.join('; '), ...question?.headers } })
+  const visit = (cookies: readonly string[], request: Parameters<typeof ask>[0] = {}) =>
+    ask({ ...request, headers: { cookie: cookies.join('; '), ...request?.headers } })
 
   return {
     ...harness,

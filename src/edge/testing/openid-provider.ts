@@ -175,7 +175,7 @@ export async function startOpenidProvider(t: TestContext) {
     parameters: Record<string, string> = {},
     callbackPath?: string,
   ) {
-    const memory = signIn.remember()
+    const memory = signIn.createMemory()
     const begun = { signInId: 'x', memory }
     const url = new URL(await signIn.begin(begun, 'the-state'))
     observed.nonce = url.searchParams.get('nonce') ?? ''
