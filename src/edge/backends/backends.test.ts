@@ -29,7 +29,7 @@ const startHarness = (t: TestContext) =>
 
 type Kind = (typeof BACKEND_PREFIXES)[number]
 
-/** A backend that answers `one`, and how to make it answer `two`. */
+/** A backend that responds `one`, and how to make it respond `two`. */
 interface Case {
   create(harness: HttpsEdgeWorld, t: TestContext): Promise<string> | string
   change(harness: HttpsEdgeWorld, id: string, t: TestContext): Promise<void> | void
@@ -73,7 +73,7 @@ const cases: Record<Kind, Case> = {
 }
 
 for (const prefix of BACKEND_PREFIXES) {
-  test(`a backend of kind ${prefix} answers, changes at once, and leaves 6528 behind`, async (t) => {
+  test(`a backend of kind ${prefix} responds, applies changes at once, and yields 6528 once it is gone`, async (t) => {
     const harness = await startHarness(t)
     const { config, routeId, ask } = harness
     const id = await cases[prefix].create(harness, t)
@@ -99,7 +99,7 @@ for (const prefix of BACKEND_PREFIXES) {
   })
 }
 
-test('a fixed response has its status and headers, and no body where there can be none', async (t) => {
+test('a fixed response has its status and headers, and no body where none is allowed', async (t) => {
   const { config, routeId, ask } = await startHarness(t)
   const id = config.create(HttpResponseBackend, {
     status_code: 418,
@@ -125,7 +125,7 @@ test('a fixed response has its status and headers, and no body where there can b
   assert.deepEqual([empty.status, empty.text, empty.headers['content-length']], [204, '', undefined])
 })
 
-test('a tunnel group takes turns request by request, and follows who is online', async (t) => {
+test('a tunnel group balances requests round robin over the tunnels online', async (t) => {
   const { config, routeId, tunnels, ask } = await startHarness(t)
   for (const name of ['a', 'b', 'c']) {
     tunnels.tunnels.push(localTunnel(await startResponder(name)(t), { labels: { pool: 'x', name } }))
@@ -146,7 +146,7 @@ test('a tunnel group takes turns request by request, and follows who is online',
   assert.deepEqual(second.toSorted().join(''), 'bbcc')
 })
 
-test('weights are kept within two percent over 10,000 requests, and 0 gets nothing', async (t) => {
+test('weights hold within two percent over 10,000 requests, and weight 0 gets nothing', async (t) => {
   const { edge, config, routeId, tunnels, ask } = await startHarness(t)
   const counts = new Map<string, number>()
   const counting = (name: string) => (_request: unknown, response: { end(text: string): void }) => {
@@ -161,7 +161,7 @@ test('weights are kept within two percent over 10,000 requests, and 0 gets nothi
   config.update(routeId, { backend: { backend_id: config.create(WeightedBackend, { backends }) } })
   await config.applied()
 
-  // Asked of the compiled backend itself: the network would add nothing but time.
+  // Picks straight from the compiled backend: the network would only add time.
   const { routeFor } = compiledEntry(edge)
   const picks = new Map<string, number>()
   for (let n = 0; n < 10_000; n++) {
@@ -180,7 +180,7 @@ test('weights are kept within two percent over 10,000 requests, and 0 gets nothi
   assert.ok(Math.abs((counts.get('a') ?? 0) - 40) <= 1)
 })
 
-/** What the edge compiled for the host of the test. */
+/** The compiled entry of the test's host. */
 function compiledEntry(edge: HttpsEdgeWorld['edge']) {
   const table = edge.follower as unknown as {
     http(
@@ -191,7 +191,7 @@ function compiledEntry(edge: HttpsEdgeWorld['edge']) {
   return table.http('https', 'shop.adit.localhost')
 }
 
-test('what has nobody online is passed over, and gets its part again when it returns', async (t) => {
+test('an offline child is skipped and gets its share again once it is back', async (t) => {
   const { config, routeId, tunnels, ask } = await startHarness(t)
   const offlineGroup = config.create(TunnelGroupBackend, { labels: { name: 'late' } })
   const fixed = config.create(HttpResponseBackend, { body: 'fixed' })
@@ -209,7 +209,7 @@ test('what has nobody online is passed over, and gets its part again when it ret
   assert.equal(after.filter((text) => text === 'late').length, 9)
 })
 
-test('failover goes to the next while the first has nobody online or refuses, and back when it returns', async (t) => {
+test('failover uses the next child while the first is offline or unreachable, and returns to it afterwards', async (t) => {
   const { config, routeId, tunnels, ask } = await startHarness(t)
   const closed = await closedPort()
   const emptyGroup = config.create(TunnelGroupBackend, { labels: { name: 'first' } })
@@ -232,7 +232,7 @@ test('failover goes to the next while the first has nobody online or refuses, an
   assert.deepEqual(texts, ['last', 'last', 'second', 'first', 'second'])
 })
 
-test('a body that has begun goes whole to the next when an address cannot be dialled', async (t) => {
+test('a body that has started is sent in full to the next target when a dial fails', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies })
   const refusing = [await closedPort(), await closedPort()].map((port) =>
     config.create(StaticBackend, { address: `127.0.0.1:${port}` }),
@@ -250,7 +250,7 @@ test('a body that has begun goes whole to the next when an address cannot be dia
   assert.equal(JSON.parse(chunked.text).body, body)
 })
 
-test('an answer, however bad, is an answer: nothing fails over because of it', async (t) => {
+test('an error response is a response and does not fail over', async (t) => {
   const { config, routeId, tunnels, ask } = await startHarness(t)
   const upstream = await startUpstream(t, (_request, response) => response.writeHead(500).end('broken'))
   tunnels.tunnels.push(localTunnel(upstream, { labels: { name: 'broken' } }))
@@ -265,7 +265,7 @@ test('an answer, however bad, is an answer: nothing fails over because of it', a
   assert.deepEqual([status, text], [500, 'broken'])
 })
 
-test('a request that may have arrived is sent once more at most, and only when it may be repeated', async (t) => {
+test('a request that may have been received is retried at most once, and only when it is idempotent', async (t) => {
   const { config, routeId, tunnels, ask } = await startHarness(t)
   const seen: string[] = []
   for (const name of ['a', 'b', 'c']) {
@@ -291,7 +291,7 @@ test('a request that may have arrived is sent once more at most, and only when i
   assert.deepEqual([countOf('get'), countOf('post'), countOf('put')], [2, 1, 1])
 })
 
-test('a static address can be spoken to with TLS, which must be genuine', async (t) => {
+test('TLS to a static address requires a trusted certificate', async (t) => {
   const certificates = await testCertificates('localhost')
   const { certificatePem, privateKeyPem } = await certificates.issue('localhost')
   const server = createHttpsServer(
@@ -310,11 +310,11 @@ test('a static address can be spoken to with TLS, which must be genuine', async 
 
   const { status, headers } = await ask()
 
-  // Nobody on this machine trusts the test's authority, so the address must not be spoken to.
+  // The system does not trust the test's authority, so the connection must fail.
   assert.deepEqual([status, headers['adit-error-code']], [502, 'ERR_ADIT_8012'])
 })
 
-test('a visitor that leaves while a static address is spoken to with TLS ends that connection alone', async (t) => {
+test('a client that disconnects while a static address is being dialled with TLS closes that connection only', async (t) => {
   const accepted: Socket[] = []
   const port = await startTcp(t, (socket) => accepted.push(socket))
   const { config, routeId, tlsPort, ca, edgeId } = await startHarness(t)
@@ -354,7 +354,7 @@ test('a static address inside the network is not dialled unless the operator all
   assert.equal(connections, 0)
 })
 
-test('raw connections are shared out one by one, and go on to the next when an address cannot be dialled', async (t) => {
+test('raw connections are balanced one by one and move to the next target when a dial fails', async (t) => {
   const { config, tunnels } = await startHarness(t)
   const port = 21_000 + Math.floor(Math.random() * 8000)
   const upstream = await startTcp(t, (socket) => {
@@ -394,7 +394,7 @@ test('raw connections are shared out one by one, and go on to the next when an a
   )
 })
 
-test('backends that contain themselves or grow without end are left out, and nothing hangs', async (t) => {
+test('circular and oversized backend trees are skipped, and nothing hangs', async (t) => {
   const { config, routeId, ask } = await startHarness(t)
   const one = config.create(FailoverBackend, { backends: [] })
   const two = config.create(FailoverBackend, { backends: [one] })
@@ -427,7 +427,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-/** Asks until the answer is good: a port is opened a moment after it was configured. */
+/** Retries until the result is good: a port opens shortly after it is configured. */
 async function retry<T>(attempt: () => Promise<T>, good: (result: T) => boolean): Promise<T> {
   const deadline = Date.now() + 5000
   for (;;) {

@@ -1,17 +1,19 @@
 import type { Target } from '../backend.ts'
 import type { Answer } from '../response.ts'
 
-/** A compiled backend: whom a request or connection goes to, and to whom when that one could not be reached. */
+/**
+ * A compiled backend: picks the target of each request or connection, and the next one when a target is unreachable.
+ */
 export interface Balancer {
-  /** Whether somebody would answer right now. */
+  /** Whether the backend has a target right now. */
   isOnline(): boolean
-  /** Whom the next request goes to; undefined when nobody is online. */
+  /** Picks a target or fixed response for a new request; undefined when none is online. */
   pick(): Target | Answer | undefined
-  /** The best of those not tried yet; undefined when there is nobody else. */
+  /** Picks the best alternative to the targets that failed; undefined when none is left. */
   pickNext(failedTargets: readonly Target[]): Target | Answer | undefined
 }
 
-/** A backend that is not there: what refers to it goes on without it. */
+/** Stands in for a missing backend: whatever references it continues without it. */
 export const emptyBackend: Balancer = {
   isOnline: () => false,
   pick: () => undefined,

@@ -3,20 +3,22 @@ import { SocketStream } from '../../base/io/socket-stream.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 import { DialFailed } from '../backend.ts'
 
-/** How long an address may take to be connected to. */
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** A socket that is still being connected: tells a failed dial, after which nothing was lost, from a broken connection. */
+/**
+ * A socket that is still connecting. It distinguishes a failed dial, after which nothing was lost, from a broken
+ * connection.
+ */
 export class DialledStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
-  /** Called when the other side is there. */
+  /** Called when the connection is established. */
   onConnected: () => void = () => {}
-  /** Called when it cannot be reached, before the sink is told. */
+  /** Called when the dial fails, before the sink is closed. */
   onDialFailed: () => void = () => {}
   readonly #inner: SocketStream
   #connected = false
 
-  /** `event` is what the socket says when the other side is there; `transport` is below it or the same. */
+  /** `event` signals the established connection. `transport` is the TCP socket below TLS, or the socket itself. */
   constructor(socket: Socket, transport: Socket, event: 'connect' | 'secureConnect') {
     const timer = setTimeout(
       () => transport.destroy(new Error('The address could not be connected to in time.')),

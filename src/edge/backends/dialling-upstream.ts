@@ -5,8 +5,8 @@ import type { Upstream } from '../upstream/upstream.ts'
 import type { DialledStream } from './dialled-stream.ts'
 
 /**
- * An upstream whose address is still being dialled. The first of the body is kept until somebody is there and the rest
- * waits, so that a request whose body has begun can still go elsewhere when nobody is.
+ * An upstream whose address is still being dialled. It buffers the start of the body and applies back-pressure to the
+ * rest, so that a request whose body has started can still be sent to another target when the dial fails.
  */
 export class DiallingUpstream implements Upstream, BodySource {
   readonly #inner: Upstream

@@ -2,7 +2,10 @@ import type { FailoverBackend } from '../../resources/index.ts'
 import type { OwnedRecord } from '../compile/snapshot.ts'
 import type { BackendBuilder } from './context.ts'
 
-/** The first that has somebody online; the next when that one cannot be connected to. A bad answer is an answer. */
+/**
+ * Picks the first child with a target online, and the next one when a target is unreachable. An error response is a
+ * response: it does not fail over.
+ */
 export const failover: BackendBuilder<OwnedRecord<typeof FailoverBackend>> = ({ backends }, context) => {
   const children = backends.map((id) => context.child(id))
   return {

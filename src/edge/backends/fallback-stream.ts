@@ -4,12 +4,12 @@ import { DialFailed, type Target } from '../backend.ts'
 import type { Visitor } from '../tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'
 
-/** What is kept of a visitor whose target is being dialled before it is asked to stop. */
+/** Bytes buffered for a connection whose target is still being dialled, before back-pressure applies. */
 const MAX_BUFFERED_BYTES = 64 * 1024
 
 /**
- * A raw connection that goes on to the next target when one cannot be dialled. Until one is connected, what the visitor
- * sends is kept here alone.
+ * A raw connection that moves to the next target when a dial fails. It buffers the client's bytes until one target is
+ * connected.
  */
 export class FallbackStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
@@ -77,7 +77,7 @@ export class FallbackStream implements ByteStream, StreamSink {
     return stream
   }
 
-  /** Tries those that are left; false when nobody is. */
+  /** Opens the next target; false when none is left. */
   #tryNextTarget(): boolean {
     for (;;) {
       const target = this.#nextTarget(this.#failedTargets)
@@ -85,7 +85,7 @@ export class FallbackStream implements ByteStream, StreamSink {
       try {
         this.#inner = this.#open(target)
       } catch {
-        // Gone since it was chosen; it counts as tried.
+        // The target went offline after it was picked; it counts as failed.
         continue
       }
       if (!(this.#inner instanceof DialledStream)) this.#flushBuffer()

@@ -5,7 +5,7 @@ import type { Answer } from '../response.ts'
 import { emptyBackend } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 
-/** Fields that frame the answer or belong to the connection; the edge writes them. */
+/** Fields that frame the response or belong to the connection. Only the edge writes them. */
 const EDGE_OWNED_FIELDS = new Set([
   'connection',
   'content-length',
@@ -16,7 +16,7 @@ const EDGE_OWNED_FIELDS = new Set([
   'upgrade',
 ])
 
-/** Answers every request with the same response. */
+/** Sends the same response to every request. */
 export const httpResponse: BackendBuilder<OwnedRecord<typeof HttpResponseBackend>> = (
   { status_code, headers, body },
   { http },
@@ -24,7 +24,7 @@ export const httpResponse: BackendBuilder<OwnedRecord<typeof HttpResponseBackend
   if (!http) return emptyBackend
   let fields = ''
   for (const [name, value] of Object.entries(headers ?? {})) {
-    // Fields carry bytes: text beyond Latin-1 goes out in UTF-8.
+    // Header fields carry bytes, so text beyond Latin-1 is sent as UTF-8.
     const bytes = Buffer.from(value).toString('latin1')
     if (!EDGE_OWNED_FIELDS.has(name) && isFieldValue(bytes)) fields += `${name}: ${bytes}\r\n`
   }

@@ -1,3 +1,11 @@
+/**
+ * Backends: what answers a request or connection once its modules have run. Each kind compiles a stored record to a
+ * `Balancer` (`balancer.ts`), which picks a target per request. One file holds one kind; `static-target.ts` and the
+ * streams beside it dial fixed addresses and fall back when a dial fails. The folder may use the edge's contracts,
+ * `upstream` and `message`, and the record types of `compile/snapshot.ts`. Begin with `backendKinds` below, then
+ * `context.ts`; `compile/backends.ts` builds the tree.
+ */
+
 import type { BACKEND_PREFIXES } from '../../resources/index.ts'
 import { type HttpBackend, isAnswer, type RawBackend, type Target } from '../backend.ts'
 import type { Snapshot } from '../compile/snapshot.ts'
@@ -12,7 +20,7 @@ import { StaticTarget } from './static-target.ts'
 import { tunnelGroup } from './tunnel-group.ts'
 import { weighted } from './weighted.ts'
 
-/** What each kind of backend compiles to, by the prefix of its ids: one that is missing does not compile. */
+/** The builder of each backend kind by id prefix. A missing kind does not compile. */
 const backendKinds = {
   bkdhr: (id, { httpResponses }) => bindRecord(httpResponse, httpResponses.get(id)),
   bkdtg: (id, { tunnelGroups }) => bindRecord(tunnelGroup, tunnelGroups.get(id)),
@@ -24,10 +32,10 @@ const backendKinds = {
   (id: string, snapshot: Snapshot) => BackendDefinition | undefined
 >
 
-/** A backend that is there, ready to be built. */
+/** A backend record bound to its builder. */
 export interface BackendDefinition {
   readonly accountId: string
-  /** The backends it names. */
+  /** Ids of the backends it references. */
   readonly children: readonly string[]
   build(context: BackendContext): Balancer
 }
@@ -50,7 +58,7 @@ function childrenOf(record: object): readonly string[] {
   return typeof backends === 'object' && backends !== null ? Object.keys(backends) : []
 }
 
-/** The backend with this id, of whatever kind. */
+/** Looks up a backend of any kind by id. */
 export function findBackend(id: string, snapshot: Snapshot): BackendDefinition | undefined {
   const prefix = id.slice(0, id.indexOf('_'))
   return Object.hasOwn(backendKinds, prefix)
@@ -58,12 +66,12 @@ export function findBackend(id: string, snapshot: Snapshot): BackendDefinition |
     : undefined
 }
 
-/** A choice for requests. */
+/** Adapts a balancer to HTTP requests. */
 export function toHttpBackend(balancer: Balancer): HttpBackend {
   return (exchange, attempt) => (attempt === 0 ? balancer.pick() : balancer.pickNext(exchange.tried ?? []))
 }
 
-/** A choice for raw connections. */
+/** Adapts a balancer to raw connections. */
 export function toRawBackend(balancer: Balancer): RawBackend {
   const targetOnly = (picked: Target | Answer | undefined) =>
     picked === undefined || isAnswer(picked) ? undefined : picked
@@ -71,7 +79,7 @@ export function toRawBackend(balancer: Balancer): RawBackend {
   return (failedTargets) => {
     const target = failedTargets.length === 0 ? targetOnly(balancer.pick()) : pickNextTarget(failedTargets)
     if (!(target instanceof StaticTarget)) return target
-    // Whether an address can be dialled shows only later, when the visitor's bytes are on their way.
+    // A failed dial shows only after the client's bytes are on their way, so the stream itself falls back.
     return {
       name: target.name,
       pool: target.pool,

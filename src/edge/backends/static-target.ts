@@ -8,7 +8,7 @@ import { UpstreamPool } from '../upstream/pool.ts'
 import { DialledStream } from './dialled-stream.ts'
 import { DiallingUpstream } from './dialling-upstream.ts'
 
-/** An address with a port, dialled by the server itself for each connection. */
+/** A fixed host and port that the server dials itself. */
 export class StaticTarget implements Target {
   readonly name: string
   readonly pool: Pool
@@ -16,7 +16,7 @@ export class StaticTarget implements Target {
   readonly #port: number
   readonly #secure: boolean
   readonly #dial: Dial
-  /** The connection opened last. */
+  /** The most recently opened stream. */
   #lastStream: DialledStream | undefined
 
   constructor(core: Core, dial: Dial, address: string, secure: boolean, via: Visitor['via']) {

@@ -4,16 +4,16 @@ import type { OwnedRecord } from '../compile/snapshot.ts'
 import type { Tunnel } from '../tunnels.ts'
 import type { BackendBuilder } from './context.ts'
 
-/** How many tunnels of a group one request is offered to: if two cannot be reached, more will not help. */
+/** How many tunnels of a group one request is tried on: if two are unreachable, more will not help. */
 const MAX_ATTEMPTS = 2
 
-/** Takes turns among all tunnels online whose labels hold these. */
+/** Round robin over all online tunnels with matching labels. */
 export const tunnelGroup: BackendBuilder<OwnedRecord<typeof TunnelGroupBackend>> = ({ labels }, context) => {
   let knownTunnels: readonly Tunnel[] = []
   let targets: readonly Target[] = []
   let nextIndex = 0
 
-  /** Those online, looked up anew only when somebody came or went. */
+  /** The targets online, rebuilt only when the registry returns another array. */
   const onlineTargets = (): readonly Target[] => {
     const tunnels = context.tunnelsWithLabels(labels)
     if (tunnels !== knownTunnels) {

@@ -6,13 +6,13 @@ import type { BackendBuilder } from './context.ts'
 interface WeightedChild {
   readonly balancer: Balancer
   readonly weight: number
-  /** What it is owed; whoever is owed most is next. */
+  /** Accumulated credit; the child with the most is picked next. */
   credit: number
 }
 
 /**
- * Shares traffic by weight, spread as evenly as can be: over the sum of the weights each child gets exactly its part.
- * What has weight 0 or nobody online gets nothing, and the others share its part.
+ * Smooth weighted round robin: over one full cycle each child gets exactly its share, spread evenly. A child with
+ * weight 0 or without a target online gets nothing, and the others share its part.
  */
 export const weighted: BackendBuilder<OwnedRecord<typeof WeightedBackend>> = ({ backends }, context) => {
   const children: WeightedChild[] = Object.entries(backends)
@@ -27,7 +27,7 @@ export const weighted: BackendBuilder<OwnedRecord<typeof WeightedBackend>> = ({ 
       let best: WeightedChild | undefined
       for (const candidate of children) {
         if (!candidate.balancer.isOnline()) {
-          // Whoever comes back starts anew, and is not given what was missed.
+          // A child that comes back online starts from zero and does not catch up on missed requests.
           candidate.credit = 0
           continue
         }

@@ -3,7 +3,7 @@ import { pemBlocks } from '../../base/pem-blocks.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** The certificates of these authorities; every one of them must be there and readable (P36). */
+/** Returns the certificates of these authorities. A missing or unreadable authority is an error (P36). */
 export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]): string[] {
   return ids.flatMap((id) => {
     const authority = snapshot.authorities.get(id)
@@ -13,8 +13,8 @@ export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]
 }
 
 /**
- * The certificates in a PEM text. The TLS library passes over what it cannot read, so that a damaged text would admit
- * fewer than meant, or end as an empty list; here it is an error.
+ * Splits a PEM text into certificates. The TLS library skips blocks it cannot parse, so a damaged text would shrink the
+ * set of trusted authorities, or empty it, without notice; here it is an error.
  */
 export function readAuthorities(pem: string): string[] {
   const blocks = pemBlocks(pem, 'CERTIFICATE')

@@ -8,16 +8,16 @@ import type { Tunnel, TunnelLookup, Visitor } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** The kinds of edges, as whoever is connected to is told. */
+/** The edge kinds reported to the tunnel in `ClientInfo.via`. */
 export type EdgeVia = Exclude<Visitor['via'], 'endpoint'>
 
-/** How large a tree of backends may be with every branch followed, so that one choice stays cheap. */
+/** Upper bound on the expanded backend tree, so that one pick stays cheap. */
 const MAX_BRANCHES = 1000
 
-/** How deep backends may be nested; the API refuses deeper ones as well (P31). */
+/** Maximum nesting depth of backends. The API rejects deeper trees as well (P31). */
 const MAX_DEPTH = 8
 
-/** A backend as it is built, with those above it. */
+/** State of one tree build. */
 interface BuildContext {
   readonly accountId: string
   readonly via: EdgeVia
@@ -25,7 +25,10 @@ interface BuildContext {
   branches: number
 }
 
-/** Compiled backends, each made once for all edges that name it and kept until something it was made of changes. */
+/**
+ * Compiled backends. Each is built once for all edges that reference it and stays cached until one of its dependencies
+ * changes.
+ */
 export class CompiledBackends {
   readonly #snapshot: Snapshot
   readonly #parts: { core: Core; tunnels: TunnelLookup; budgets: IdleBudgets; dial: Dial }
@@ -44,7 +47,7 @@ export class CompiledBackends {
     this.#parts = parts
   }
 
-  /** The backend with this id, and the ids of all it is made of. */
+  /** Returns the compiled backend with this id, and the ids it depends on. */
   get(
     id: string,
     accountId: string,
@@ -62,7 +65,7 @@ export class CompiledBackends {
     return compiled
   }
 
-  /** Something changed under these ids. */
+  /** Drops every compiled backend that depends on one of these ids. */
   invalidate(ids: ReadonlySet<string>): void {
     for (const [key, { dependencies }] of this.#compiled)
       if (!dependencies.isDisjointFrom(ids)) this.#compiled.delete(key)
@@ -80,7 +83,7 @@ export class CompiledBackends {
     if (definition === undefined || definition.accountId !== accountId || ancestors.includes(id))
       return emptyBackend
     if (ancestors.length >= MAX_DEPTH || ++context.branches > MAX_BRANCHES) {
-      this.#parts.core.log.warn({ id }, 'a backend is nested too deep or too wide and is left out')
+      this.#parts.core.log.warn({ id }, 'backend skipped: tree too deep or too wide')
       return emptyBackend
     }
     try {
@@ -92,12 +95,12 @@ export class CompiledBackends {
         staticTarget: ({ address, tls }) => this.#staticTarget(id, address, tls.enabled, via),
       })
     } catch (error) {
-      this.#parts.core.log.warn({ err: error, id }, 'a backend is broken and is left out')
+      this.#parts.core.log.warn({ err: error, id }, 'backend skipped: build failed')
       return emptyBackend
     }
   }
 
-  /** One target for each tunnel, so that its kept connections outlive a change of configuration. */
+  /** One target per tunnel, so that its pooled connections survive a configuration change. */
   #tunnelTarget(tunnel: Tunnel, via: EdgeVia): Target {
     let targets = this.#tunnelTargets.get(tunnel)
     if (targets === undefined) {

@@ -1,13 +1,16 @@
 import type { Snapshot } from './snapshot.ts'
 
-/** What is wrong with the certificate an owner chose for this name, if one was chosen; undefined when nothing is. */
+/**
+ * Returns what is wrong with the certificate the owner configured for this name; undefined when it is usable or none is
+ * set.
+ */
 export function findCertificateFault(
   name: string,
   snapshot: Snapshot,
   dependOn: (id: string) => void,
 ): string | undefined {
   for (const candidate of coveringNames(name)) {
-    // Also when nobody has reserved it: it may be reserved later.
+    // Unreserved names count as dependencies too: they may be reserved later.
     dependOn(`domain ${candidate}`)
     const domain = snapshot.domainNamed(candidate)
     if (domain === undefined) continue
@@ -23,7 +26,7 @@ export function findCertificateFault(
   return undefined
 }
 
-/** The name itself, then the wildcards that cover it, the most specific first. */
+/** The name itself, then the wildcards that cover it, most specific first. */
 function* coveringNames(name: string): Generator<string> {
   yield name
   for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {

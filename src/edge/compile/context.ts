@@ -14,7 +14,7 @@ import { ModuleBuildError } from './module.ts'
 import type { ScopedState } from './scoped-state.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Everything that edges are compiled with. */
+/** What the compiler needs besides the edge itself. */
 export interface CompilerParts {
   readonly core: Core
   readonly snapshot: Snapshot
@@ -26,14 +26,14 @@ export interface CompilerParts {
   readonly signingKeys: SigningKeys | undefined
 }
 
-/** Something on an edge that is broken, and why, for its owner. */
+/** A route or edge that denies all traffic, and the reason shown to its owner. */
 export interface BrokenScope {
   readonly placeId: string
   readonly module: string
   readonly reason: string
 }
 
-/** One edge while it is compiled. */
+/** Compiles one edge: collects its dependencies and its broken scopes. */
 export class CompileContext {
   readonly accountId: string
   readonly parts: CompilerParts
@@ -47,12 +47,12 @@ export class CompileContext {
     this.accountAdmission = parts.ipPolicies.accountAdmission(accountId)
   }
 
-  /** Notes that the edge is made with this object, and has to be made anew when it changes. */
+  /** Registers a dependency: the edge is recompiled when the object with this id changes. */
   dependOn(id: string): void {
     this.dependencies.add(id)
   }
 
-  /** What modules on this place may ask. */
+  /** The context that modules of this route or edge are built with. */
   moduleContext(scopeId: string): ModuleContext {
     return new ScopedModuleContext(this, scopeId)
   }
@@ -63,20 +63,17 @@ export class CompileContext {
     return balancer
   }
 
-  /** Notes what is broken on a place and answers with the name of the module. */
+  /** Records a scope that could not be compiled and returns the name of the failing module. */
   reportBroken(scopeId: string, error: unknown): string {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('configuration', error)
     this.brokenScopes.push({ placeId: scopeId, module, reason: message })
-    this.parts.core.log.warn(
-      { id: scopeId, module, reason: message },
-      'a module is broken and lets nobody in',
-    )
+    this.parts.core.log.warn({ id: scopeId, module, reason: message }, 'module broken: denying all traffic')
     return module
   }
 }
 
-/** What the modules of one place on an edge may ask. */
+/** Gives modules access to the snapshot and registers whatever they read as a dependency of the edge. */
 class ScopedModuleContext implements ModuleContext {
   readonly scopeId: string
   readonly #context: CompileContext

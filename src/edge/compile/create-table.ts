@@ -1,3 +1,10 @@
+/**
+ * `compile` turns stored configuration and agents' options into the routing table. `snapshot.ts` holds the records,
+ * `edge-table.ts` finds out which edges a change affects and recompiles them, `edge.ts` and `route.ts` compile one edge,
+ * `endpoints.ts` and `endpoint-options.ts` compile agents' endpoints. The folder may use the edge's contracts, `modules`
+ * and `backends`. `createEdgeTable` below wires it; begin with `edge-table.ts`.
+ */
+
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Core } from '../core.ts'
 import type { TlsPolicies } from '../listeners/tls-policy.ts'
@@ -15,7 +22,7 @@ import { CompiledIpPolicies } from './ip-policies.ts'
 import { ScopedState } from './scoped-state.ts'
 import { Snapshot } from './snapshot.ts'
 
-/** What the table needs from the edge around it. */
+/** What the table needs from the edge. */
 export interface TableDependencies {
   readonly core: Core
   readonly tunnels: TunnelLookup
@@ -26,7 +33,7 @@ export interface TableDependencies {
   readonly dial: Dial
 }
 
-/** Makes the table of all edges and endpoints, empty until it is told of the configuration. */
+/** Creates the routing table of all edges and endpoints. It stays empty until the store sends the configuration. */
 export function createEdgeTable(parts: TableDependencies): {
   table: EdgeTable
   stop(): void

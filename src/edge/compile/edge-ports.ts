@@ -1,10 +1,10 @@
 import type { Logger } from '../../base/log.ts'
 import type { PublicPorts } from '../tunnels.ts'
 
-/** How long to wait before a port that could not be opened is tried again, in milliseconds. */
+/** Delay before a port that could not be opened is retried. */
 const RETRY_INTERVAL_MS = 2_000
 
-/** Keeps the public ports of TCP edges open, and no others. A port that somebody else has is tried again. */
+/** Reconciles the open public ports with those that TCP edges serve. A port in use by another process is retried. */
 export class EdgePorts {
   readonly #ports: PublicPorts
   readonly #log: Logger
@@ -18,7 +18,7 @@ export class EdgePorts {
     this.#log = log
   }
 
-  /** The ports that edges serve from now on. */
+  /** Sets the ports that edges serve from now on. */
   setDesired(ports: ReadonlySet<number>): void {
     this.#desiredPorts = ports
     for (const port of this.#openPorts) {
@@ -42,14 +42,14 @@ export class EdgePorts {
       await this.#ports.acquire(port)
       this.#openPorts.add(port)
     } catch (error) {
-      this.#log.warn({ err: error, port }, 'the port of a TCP edge cannot be opened and will be tried again')
+      this.#log.warn({ err: error, port }, 'TCP edge port unavailable: retrying')
       this.#retryTimer ??= setTimeout(() => {
         this.#retryTimer = undefined
         this.setDesired(this.#desiredPorts)
       }, RETRY_INTERVAL_MS).unref()
     }
     this.#pendingPorts.delete(port)
-    // It may have been given up while it was opened.
+    // The port may have been dropped from the desired set while it was being opened.
     if (!this.#desiredPorts.has(port)) this.setDesired(this.#desiredPorts)
   }
 }

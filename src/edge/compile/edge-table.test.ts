@@ -27,7 +27,7 @@ import { localTunnel } from '../testing/tunnels.ts'
 const respondWith = (text: string) => (_request: unknown, response: { end(text: string): void }) =>
   response.end(text)
 
-/** Another edge on this name that answers with its name. */
+/** Adds an edge for this name that responds with the name. */
 function fixedEdge({ config }: Pick<HttpsEdgeWorld, 'config'>, name: string): string {
   const edge_id = config.create(HttpsEdge, { hostports: [`${name}:443`] })
   const backend = { backend_id: config.create(HttpResponseBackend, { body: name }) }
@@ -35,7 +35,7 @@ function fixedEdge({ config }: Pick<HttpsEdgeWorld, 'config'>, name: string): st
   return edge_id
 }
 
-test('plain HTTP to the host of an HTTPS edge is sent to https, path and method kept', async (t) => {
+test('plain HTTP to the host of an HTTPS edge redirects to https and keeps path and method', async (t) => {
   const { port, tlsPort } = await startHttpsEdge(t)
 
   const { status, headers } = await askPlainly(port, { host: HOST, path: '/a?b=c', method: 'POST' })
@@ -44,7 +44,7 @@ test('plain HTTP to the host of an HTTPS edge is sent to https, path and method 
   assert.equal(headers.location, `https://${HOST}:${tlsPort}/a?b=c`)
 })
 
-test('the most specific name answers, and at the same name an edge comes before an agent', async (t) => {
+test('the most specific name wins, and at the same name an edge takes precedence over an agent', async (t) => {
   const harness = await startHttpsEdge(t)
   const { config, tunnels, tlsPort, ca, port } = harness
   for (const name of ['a.adit.localhost', '*.adit.localhost', '*.deep.adit.localhost'])
@@ -87,7 +87,7 @@ test('the most specific name answers, and at the same name an edge comes before 
   assert.equal(plain.status, 307)
 })
 
-test('a TLS edge closes its name to HTTP and to agents', async (t) => {
+test('a TLS edge blocks HTTP and agents under its name', async (t) => {
   const { config, tunnels, tlsPort, port, ca } = await startHttpsEdge(t)
   const upstream = await startUpstream(t, echo)
   for (const proto of ['http', 'https'] as const) {
@@ -103,7 +103,7 @@ test('a TLS edge closes its name to HTTP and to agents', async (t) => {
   assert.deepEqual([plain.status, secure.status, misdirected.status], [404, 0, 404])
 })
 
-test('TLS edges end TLS or pass it on, and tell certificates apart', async (t) => {
+test('TLS edges terminate TLS or pass it through, and verify client certificates', async (t) => {
   const { config, tunnels, tlsPort, ca } = await startHttpsEdge(t)
   const authority = await clientAuthority('clients')
   const client = await authority.issue('me')
@@ -137,7 +137,7 @@ test('TLS edges end TLS or pass it on, and tell certificates apart', async (t) =
   const streams = tunnel.visitors.length
   config.update(edgeId, { mutual_tls: null, tls_termination: null })
   await config.applied()
-  // Now the other end of TLS would be the upstream, which speaks none: it gets the hello as it is.
+  // TLS now passes through to the upstream, which speaks none: it gets the ClientHello as it is.
   const passedThrough = await connect().untilClosed()
 
   assert.deepEqual([old.text, anonymous.text, passedThrough.text], ['', '', ''])
@@ -148,7 +148,7 @@ test('TLS edges end TLS or pass it on, and tell certificates apart', async (t) =
   assert.equal(streams, 2)
 })
 
-test('TCP edges open their port, keep addresses out before a byte is sent, and close it again', async (t) => {
+test('TCP edges open their port, reject denied addresses before a byte is sent, and close the port again', async (t) => {
   const { edge, config } = await startHttpsEdge(t)
   const port = 21_000 + Math.floor(Math.random() * 8000)
   const policy = config.create(IpPolicy, {})
@@ -181,7 +181,7 @@ test('TCP edges open their port, keep addresses out before a byte is sent, and c
   assert.equal(await edge.ports.acquire(port), port)
 })
 
-test('the account’s own restriction holds for all its edges and endpoints, and for nobody else', async (t) => {
+test('the IP restriction of an account covers all its edges and endpoints, and no other account', async (t) => {
   const harness = await startHttpsEdge(t)
   const { edge, config, tunnels, tlsPort, ca, port, ask } = harness
   const upstream = await startUpstream(t, respondWith('agent'))
@@ -217,7 +217,7 @@ test('the account’s own restriction holds for all its edges and endpoints, and
   assert.deepEqual(removed, [200, 200, 200])
 })
 
-test('a new deny ends connections that are open, and leaves those of others alone', async (t) => {
+test('a new deny rule closes open connections and leaves those of other routes alone', async (t) => {
   const { config, routeId, edgeId, backendId, tlsPort, ca } = await startHttpsEdge(
     t,
     (_request, response) => {
@@ -256,7 +256,7 @@ test('a new deny ends connections that are open, and leaves those of others alon
   assert.equal(other.closed, false)
 })
 
-test('what is under way finishes as it began, whatever is changed', async (t) => {
+test('a request in flight finishes on the configuration it started with', async (t) => {
   const waiting: (() => void)[] = []
   const { config, routeId, edgeId, ask } = await startHttpsEdge(t, (_request, response) => {
     waiting.push(() => response.end('as it began'))
@@ -278,7 +278,7 @@ test('what is under way finishes as it began, whatever is changed', async (t) =>
   assert.deepEqual([fresh.text, fresh.headers.x], ['new', 'new'])
 })
 
-/** Material that is not what it should be, on which nobody may get in (P36). */
+/** Configuration that cannot be applied and must deny all traffic (P36). */
 const broken: Record<
   string,
   (harness: HttpsEdgeWorld) => { scopeId: string; settings: Record<string, unknown> } | undefined
@@ -373,7 +373,7 @@ const broken: Record<
 }
 
 for (const [name, arrange] of Object.entries(broken)) {
-  test(`${name} lets nobody in, and nobody else out`, async (t) => {
+  test(`${name} denies all traffic of its own edge and affects no other`, async (t) => {
     const harness = await startHttpsEdge(t)
     const { edge, config, ask, tunnel, tlsPort, ca } = harness
     fixedEdge(harness, 'fine.adit.localhost')
@@ -395,7 +395,7 @@ for (const [name, arrange] of Object.entries(broken)) {
   })
 }
 
-test('mutual TLS on a TLS edge that passes TLS on lets nobody in', async (t) => {
+test('mutual TLS on a TLS edge with TLS passthrough denies all traffic', async (t) => {
   const { edge, config, tunnels, tlsPort } = await startHttpsEdge(t)
   const tunnel = localTunnel(1, { labels: { raw: 'tls' } })
   tunnels.tunnels.push(tunnel)

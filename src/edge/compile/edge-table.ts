@@ -6,33 +6,34 @@ import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, de
 import { NameIndex } from './name-index.ts'
 import type { EdgeChange, EdgeFollower, EdgeRow, Snapshot } from './snapshot.ts'
 
-/** Changes that come close together are applied together, after this many milliseconds. */
+/** Changes that arrive within this delay are applied together. */
 const COALESCE_DELAY_MS = 20
 
-/** How long compiling may keep visitors waiting at a time, in milliseconds; the rest goes on in the next turn. */
+/** How long one compile pass may block the event loop. The rest continues in the next `setImmediate`. */
 const COMPILE_SLICE_MS = 10
 
-/** What the table is made with beside the configuration itself. */
+/** What the table needs besides the snapshot. */
 export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
   readonly tunnels: TunnelLookup
-  /** The endpoints of agents, which answer where no edge does. */
+  /** Agents' endpoints, consulted where no edge matches. */
   readonly endpoints: Table
-  /** Told of the ports that TCP edges serve whenever they may have changed. */
+  /** Called with the ports that TCP edges serve whenever they may have changed. */
   onPortsChanged(ports: ReadonlySet<number>): void
 }
 
-/** What one place has counted, and whose it is. */
+/** Counters of one route or raw edge, and its owner. */
 export interface ScopeCounts {
   readonly edgeId: string
-  /** The route, or the edge itself where it has none. */
+  /** The route, or the edge itself when it has no routes. */
   readonly placeId: string
   readonly accountId: string
   readonly counters: Readonly<EntryCounters>
 }
 
 /**
- * All configuration, compiled, and kept in step with it. Compiled entries never change: a change replaces those it
- * touches, all others stay, and whoever came in through an entry goes on with it.
+ * The compiled configuration, kept in step with the store. Compiled entries are immutable: a change replaces the
+ * entries it affects and leaves all others, and connections and requests in flight finish on the entry they started
+ * with.
  */
 export class EdgeTable implements Table, EdgeFollower {
   readonly #parts: CompilerParts & EdgeTableDependencies
@@ -40,7 +41,7 @@ export class EdgeTable implements Table, EdgeFollower {
   readonly #compiled = new Map<string, CompiledEdge>()
   readonly #names = new NameIndex<CompiledEdge>()
   readonly #ports = new Map<number, CompiledEdge>()
-  /** Which edges were made with an object: mostly one, at times all of them. */
+  /** Edges by the id of an object they depend on: usually one, sometimes all of them. */
   readonly #dependents = new Map<string, string | Set<string>>()
   readonly #changedIds = new Set<string>()
   readonly #dirtyEdges = new Set<string>()
@@ -95,7 +96,7 @@ export class EdgeTable implements Table, EdgeFollower {
       this.#markChanged(this.#snapshot.put(row.kind, row.id, row))
     }
     for (const [id, kind] of stale) this.#markChanged(this.#snapshot.put(kind, id, undefined))
-    // Nobody is served before the first table is whole; later ones are worked out in between.
+    // The first table is compiled in one pass before traffic is served; later ones in slices between requests.
     if (this.#compiled.size === 0) this.#apply(Number.POSITIVE_INFINITY)
     else this.#schedule()
   }
@@ -105,7 +106,7 @@ export class EdgeTable implements Table, EdgeFollower {
     this.#schedule()
   }
 
-  /** What every place has counted since the start. */
+  /** Counters of every route and raw edge since the start. */
   *counts(): Generator<ScopeCounts> {
     for (const [edgeId, { scopes, entry }] of this.#compiled) {
       for (const { id, counters } of scopes)
@@ -113,25 +114,25 @@ export class EdgeTable implements Table, EdgeFollower {
     }
   }
 
-  /** What the places of one edge have counted; nothing when it is not this account's. */
+  /** Counters of one edge; empty when it belongs to another account. */
   countsOf(accountId: string, edgeId: string): readonly Omit<ScopeCounts, 'edgeId' | 'accountId'>[] {
     const edge = this.#compiled.get(edgeId)
     if (edge === undefined || edge.entry.accountId !== accountId) return []
     return edge.scopes.map(({ id, counters }) => ({ placeId: id, counters }))
   }
 
-  /** What lets nobody in on one edge, and why; nothing when it is not this account's. */
+  /** Broken scopes of one edge; empty when it belongs to another account. */
   brokenIn(accountId: string, edgeId: string): readonly BrokenScope[] {
     const edge = this.#compiled.get(edgeId)
     return edge?.entry.accountId === accountId ? edge.brokenScopes : []
   }
 
-  /** Everything that lets nobody in because something it needs is missing. */
+  /** Everything that denies traffic because something it depends on is missing. */
   *broken(): Generator<BrokenScope> {
     for (const { brokenScopes } of this.#compiled.values()) yield* brokenScopes
   }
 
-  /** True when everything that was told has been applied. */
+  /** True when every received change has been applied. */
   get settled(): boolean {
     return this.#changedIds.size === 0 && this.#dirtyEdges.size === 0
   }
@@ -153,7 +154,7 @@ export class EdgeTable implements Table, EdgeFollower {
     }, COALESCE_DELAY_MS)
   }
 
-  /** Works out what changes touch, then compiles it anew, as far as the time allows. */
+  /** Resolves which edges the changes affect, then recompiles them until the time budget is used up. */
   #apply(budgetMs: number): void {
     this.#applying = true
     this.#propagateChanges()
@@ -173,7 +174,7 @@ export class EdgeTable implements Table, EdgeFollower {
     fanOut(
       [...live],
       (connection) => connection.recheck(),
-      (err) => log.error({ err }, 'recheck of an open connection failed'),
+      (err) => log.error({ err }, 'connection revalidation failed'),
     )
   }
 
@@ -226,7 +227,7 @@ export class EdgeTable implements Table, EdgeFollower {
       const tcp = tcpEdges.get(id)
       return tcp === undefined ? undefined : compileTcpEdge(tcp, this.#parts)
     } catch (error) {
-      this.#parts.core.log.error({ err: error, id }, 'an edge cannot be read and lets nobody in')
+      this.#parts.core.log.error({ err: error, id }, 'edge unreadable: denying all traffic')
       return previous === undefined ? undefined : denyEdge(previous, error)
     }
   }
@@ -245,7 +246,7 @@ export class EdgeTable implements Table, EdgeFollower {
   }
 }
 
-/** A TLS edge closes its name to HTTP altogether. */
+/** A TLS edge does not serve HTTP under its names. */
 function selectHttpEntry(
   { entry, plainHttpEntry }: CompiledEdge,
   scheme: 'http' | 'https',
@@ -254,7 +255,9 @@ function selectHttpEntry(
   return entry.kind === 'http' ? entry : undefined
 }
 
-/** Whether an agent serves the name itself, or a narrower wildcard than the edge does. At the same name the edge wins. */
+/**
+ * Whether an agent serves the exact name or a more specific wildcard than the edge. At equal specificity the edge wins.
+ */
 function isMoreSpecific(tunnel: Tunnel | undefined, domain: string): boolean {
   const name = tunnel?.hostport?.replace(/:\d+$/, '')
   if (name === undefined) return false

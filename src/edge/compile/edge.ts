@@ -11,20 +11,20 @@ import { createPathRouter } from './path-router.ts'
 import { compileRoute, deniedRoute } from './route.ts'
 import type { OwnedRecord, Snapshot } from './snapshot.ts'
 
-/** An edge as it serves. */
+/** An edge compiled for the routing table. */
 export interface CompiledEdge {
-  /** Host names, which may be wildcards, or for TCP edges ports. */
+  /** Host names, which may be wildcards. TCP edges have ports instead. */
   readonly names: readonly string[]
   readonly ports: readonly number[]
   readonly entry: HttpEntry | RawEntry
-  /** What plain HTTP gets under its names. */
+  /** What plain HTTP requests to these names get. */
   readonly plainHttpEntry: HttpEntry | undefined
-  /** The routes of an HTTPS edge that could be read. */
+  /** The compiled routes of an HTTPS edge. */
   readonly routes: readonly Route[]
-  /** Routes and edges that count, for the metrics. */
+  /** Routes or edges with counters, for the metrics. */
   readonly scopes: readonly { readonly id: string; readonly counters: RawEntry['counters'] }[]
   readonly brokenScopes: readonly BrokenScope[]
-  /** Ids of everything that went into it: when one changes, it is compiled anew. */
+  /** Ids of everything the edge was compiled from. It is recompiled when one of them changes. */
   readonly dependencies: ReadonlySet<string>
 }
 
@@ -64,7 +64,10 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
   }
 }
 
-/** An edge that cannot be read any more: nobody is let in where it stood, and nobody else takes its place (P36). */
+/**
+ * Replaces an edge that can no longer be compiled. It keeps its names and denies all traffic, so that nothing else
+ * answers in its place (P36).
+ */
 export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
   const { entry, plainHttpEntry, names, ports } = previous
   const { module, message } = new ModuleBuildError('configuration', error)
@@ -154,7 +157,7 @@ function compileRawEntry(
   }
 }
 
-/** What the tls modules of an edge ask of the handshake. */
+/** TLS settings from the `tls` phase modules of an edge. */
 function buildTlsSettings(
   {
     id,
@@ -170,7 +173,7 @@ function buildTlsSettings(
   }
 }
 
-/** A certificate that an owner chose and that is gone must not be replaced by another one unasked (P36). */
+/** A configured certificate that is missing must not be replaced by another one silently (P36). */
 function requireCertificates(names: readonly string[], snapshot: Snapshot, context: CompileContext): void {
   for (const name of names) {
     const fault = findCertificateFault(name, snapshot, (id) => context.dependOn(id))
@@ -178,7 +181,7 @@ function requireCertificates(names: readonly string[], snapshot: Snapshot, conte
   }
 }
 
-/** Nobody shares the TLS of an edge that lets nobody in. */
+/** A policy no other host shares, so that connections to a broken edge are never reused. */
 function brokenPolicy(id: string): TlsPolicy {
   return { key: `broken ${id}`, settings: { http: true } }
 }

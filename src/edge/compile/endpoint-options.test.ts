@@ -12,7 +12,7 @@ import type { EndpointOptions } from '../tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
-/** An agent's endpoint with these options, over http and https, and how to ask it. */
+/** Starts an agent's endpoint with these options over http and https, and returns functions to send requests. */
 async function startEndpoint(t: TestContext, options: Partial<EndpointOptions>) {
   const upstream = await startUpstream(t, echo)
   const tunnels = new TestTunnels()
@@ -27,10 +27,10 @@ async function startEndpoint(t: TestContext, options: Partial<EndpointOptions>) 
 
 const basicHeader = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
-/** What the upstream got. */
+/** The headers the upstream received. */
 const upstreamHeaders = ({ text }: Reply) => (JSON.parse(text) as { headers: Record<string, string> }).headers
 
-test('basic_auth asks for a name and password, and takes nothing else', async (t) => {
+test('basic_auth requires a user name and a password, and accepts nothing else', async (t) => {
   const { ask } = await startEndpoint(t, {
     basicAuth: [
       { username: 'ann', password: 'pässword:1' },
@@ -75,7 +75,7 @@ test('basic_auth asks for a name and password, and takes nothing else', async (t
   assert.deepEqual([twice.status, bearer.status], [401, 401])
 })
 
-test('address rules of an endpoint hold, with everyone allowed where nobody is named', async (t) => {
+test('IP rules of an endpoint apply, and an empty allow list admits every address not denied', async (t) => {
   const denied = await startEndpoint(t, { ipRestriction: { allow: [], deny: ['127.0.0.0/8'] } })
   const elsewhere = await startEndpoint(t, { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } })
   const open = await startEndpoint(t, { ipRestriction: { allow: [], deny: ['10.0.0.0/8'] } })
@@ -85,7 +85,7 @@ test('address rules of an endpoint hold, with everyone allowed where nobody is n
   assert.deepEqual(statuses, [403, 403, 200])
 })
 
-test('headers, compression, filters and verification of an endpoint act as on edges', async (t) => {
+test('headers, compression, filters and verification work on endpoints as they do on edges', async (t) => {
   const headers = await startEndpoint(t, {
     requestHeaders: {
       add: [
@@ -136,7 +136,7 @@ test('headers, compression, filters and verification of an endpoint act as on ed
   )
 })
 
-test('mutual TLS of an endpoint tells the upstream who the client is', async (t) => {
+test('mutual TLS of an endpoint passes the client identity to the upstream', async (t) => {
   const authority = await clientAuthority('clients')
   const client = await authority.issue('me', { dns: ['me.test'] })
   const { askSecurely: ask } = await startEndpoint(t, { mutualTls: { caPem: authority.ca } })
@@ -154,7 +154,7 @@ test('mutual TLS of an endpoint tells the upstream who the client is', async (t)
   )
 })
 
-test('an option that cannot be obeyed lets nobody in', async (t) => {
+test('an option that cannot be applied denies all traffic', async (t) => {
   const login = { clientId: 'a', clientSecret: 'b', allowEmails: [], allowDomains: [], scopes: [] }
   const options: Partial<EndpointOptions>[] = [
     { basicAuth: [] },
@@ -180,7 +180,7 @@ test('an option that cannot be obeyed lets nobody in', async (t) => {
   }
 })
 
-test('address rules keep visitors from raw endpoints before a byte is passed on', async (t) => {
+test('IP rules reject connections to raw endpoints before a byte is forwarded', async (t) => {
   let connections = 0
   const upstream = await startTcp(t, (socket) => {
     connections++

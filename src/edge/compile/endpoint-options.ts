@@ -22,16 +22,16 @@ import { readAuthorities } from './authorities.ts'
 import type { CompilerParts } from './context.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 
-/** What the options of an agent's endpoint compile to. */
+/** What an endpoint's options compile to. */
 export interface EndpointModules {
   readonly admission: readonly ConnectionStep[]
   readonly steps: readonly RequestStep[] | undefined
-  /** Set when something stands between the steps and the tunnel. */
+  /** Set when a module replaces how requests reach the tunnel. */
   readonly wrapBackend: BackendStep | undefined
   readonly tls: TlsSettings
 }
 
-/** Runs what an agent asks of its endpoint through the same modules that edges have. */
+/** Compiles an endpoint's options with the same modules that edges use. */
 export function compileEndpoint(
   tunnel: Tunnel,
   parts: Pick<CompilerParts, 'core' | 'ipPolicies' | 'logins' | 'signingKeys'>,
@@ -58,15 +58,12 @@ export function compileEndpoint(
   } catch (error) {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('endpoint', error)
-    parts.core.log.warn(
-      { id, module, reason: message },
-      'an option of an endpoint cannot be obeyed, so nobody is let in',
-    )
+    parts.core.log.warn({ id, module, reason: message }, 'endpoint option broken: denying all traffic')
     return { admission: [denyAll(module)], steps: undefined, wrapBackend: undefined, tls: {} }
   }
 }
 
-/** Where options hold what edges refer to by id, the world answers with what the options hold. */
+/** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */
 function createEndpointContext(
   tunnel: Tunnel,
   { core, logins, signingKeys }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys'>,
@@ -81,7 +78,7 @@ function createEndpointContext(
     compileIpPolicies() {
       const { allow = [], deny = [] } = options.ipRestriction ?? {}
       return compileRules([
-        // Without an allow list an agent means: everyone but these.
+        // Without an allow list, every address that is not denied is allowed.
         ...(allow.length > 0 ? allow : ['0.0.0.0/0', '::/0']).map((cidr) => ({
           cidr,
           action: 'allow' as const,
@@ -90,14 +87,14 @@ function createEndpointContext(
       ])
     },
     readAuthorities: () => readAuthorities(options.mutualTls?.caPem ?? ''),
-    // An endpoint is compiled once in the life of its tunnel.
+    // An endpoint is compiled once per tunnel, so its state needs no key.
     getOrCreate: (_name, _key, create) => create(),
   }
 }
 
 /**
- * What sessions of visitors are bound to. An agent that comes back has another tunnel and is the same place, as long as
- * the account, the address and what its visitors have to pass are the same.
+ * The id that visitor sessions are bound to. A reconnected agent has a new tunnel id, but the same scope while account,
+ * address and login options are unchanged.
  */
 function endpointScopeId({ id, accountId, proto, hostport, options: { oauth, oidc } }: Tunnel): string {
   if (hostport === undefined || (oauth === undefined && oidc === undefined)) return id
@@ -128,7 +125,7 @@ type HeaderOptions = {
   readonly remove: readonly string[]
 }
 
-/** How each option acts on requests; `undefined` for those that act elsewhere. In the order of `requestOrder`. */
+/** How each option acts on requests; `undefined` for options of other phases. Key order matches `requestOrder`. */
 const requestOptionBuilders: {
   readonly [K in keyof Required<EndpointOptions>]:
     | ((option: NonNullable<EndpointOptions[K]>, context: ModuleContext) => RequestStep | undefined)
@@ -207,7 +204,7 @@ function buildOidc(option: NonNullable<EndpointOptions['oidc']>, context: Module
   return buildModule('oidc', settings, { ...context, allowedIdentities: { emails, domains } })
 }
 
-/** Behaviour that edges have under this name, given by an agent in another form. */
+/** Names the module in errors of behaviour that is built without `buildModule`. */
 function nameModuleInErrors<T>(module: string, build: () => T): T {
   try {
     return build()

@@ -2,7 +2,7 @@ import type { Table } from '../table.ts'
 import type { TunnelLookup } from '../tunnels.ts'
 import type { CompiledEndpoints } from './endpoints.ts'
 
-/** The table of agents' own endpoints: whoever is online under a name or port right now. */
+/** The routing table of agents' endpoints, looked up among the tunnels online. */
 export function createEndpointTable(tunnels: TunnelLookup, endpoints: CompiledEndpoints): Table {
   return {
     http(scheme, host) {

@@ -7,7 +7,7 @@ import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { EndpointModules } from './endpoint-options.ts'
 import { denyAll } from './module.ts'
 
-/** Compiles the endpoints of agents, each once, for as long as its tunnel is online. */
+/** Compiles agents' endpoints, once per tunnel. */
 export class CompiledEndpoints {
   readonly #core: Core
   readonly #budgets: IdleBudgets
@@ -38,7 +38,7 @@ export class CompiledEndpoints {
     return entry
   }
 
-  /** What plain HTTP gets where only https is served. */
+  /** What plain HTTP requests get where only https is served. */
   redirect(tunnel: Tunnel): HttpEntry {
     const existing = this.#redirects.get(tunnel)
     if (existing !== undefined) return existing
@@ -92,7 +92,7 @@ export class CompiledEndpoints {
       traffic: this.#core.traffic.of(accountId),
       via: 'endpoint',
       policy: terminated ? this.#policies.get({ http: false, ...tls }) : undefined,
-      // A certificate can only be asked for where TLS ends here: the option cannot be obeyed otherwise (P36).
+      // A client certificate can only be requested where TLS terminates here, so the option denies otherwise (P36).
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
       restricted: options.ipRestriction !== undefined,
       backend: (tried) => (tried.length === 0 ? target : undefined),

@@ -5,7 +5,7 @@ import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import { rulesKey, type Snapshot } from './snapshot.ts'
 
-/** The rules of some policies, compiled; replaced in place when one of them changes. */
+/** The compiled rules of a set of policies, replaced in place when one of them changes. */
 interface RuleSet {
   readonly policyIds: readonly string[]
   admits: Admits
@@ -14,8 +14,8 @@ interface RuleSet {
 const admitNone: Admits = () => false
 
 /**
- * The rules of IP policies, compiled once for all who name the same policies, and what they mean for whole accounts.
- * Whoever was given a set need not be made anew when a rule changes: the set changes under it.
+ * Compiled IP policies, shared by everything that references the same policies, and the IP restrictions of accounts. A
+ * rule change updates the shared rule set in place, so edges need no recompile.
  */
 export class CompiledIpPolicies {
   readonly #snapshot: Snapshot
@@ -28,7 +28,7 @@ export class CompiledIpPolicies {
     this.#log = log
   }
 
-  /** Whom these policies admit together, now and later. A missing one may have held a deny, so it is an error (P36). */
+  /** Returns a matcher that stays current. A missing policy may have held a deny rule, so it is an error (P36). */
   compile(policyIds: readonly string[]): Admits {
     const missing = policyIds.find((id) => !this.#snapshot.policies.has(id))
     if (missing !== undefined) throw new ModuleConfigError(`the IP policy ${missing} is missing`)
@@ -42,7 +42,7 @@ export class CompiledIpPolicies {
     return (address) => ruleSet.admits(address)
   }
 
-  /** Something changed under these ids: brings sets and restrictions in step with it. */
+  /** Recompiles the rule sets and account restrictions that depend on these ids. */
   refresh(ids: ReadonlySet<string>): void {
     for (const [key, ruleSet] of this.#ruleSets) {
       const affected = ruleSet.policyIds.filter((id) => ids.has(id) || ids.has(rulesKey(id)))
@@ -57,7 +57,7 @@ export class CompiledIpPolicies {
     for (const accountId of this.#affectedAccounts(ids)) this.#updateRestriction(accountId)
   }
 
-  /** Holds visitors to the account's own restriction of its endpoints, as it is when they come. */
+  /** Checks each connection against the current IP restriction of the account. */
   accountAdmission(accountId: string): ConnectionStep {
     const restrictions = this.#restrictions
     return ({ remoteAddress }) => {
@@ -67,15 +67,12 @@ export class CompiledIpPolicies {
     }
   }
 
-  /** A policy whose rules cannot be read admits nobody, also not whom its other rules would. */
+  /** A policy with an unreadable rule admits no address, not even those its other rules allow. */
   #compileRules(policyIds: readonly string[]): Admits {
     try {
       return compileRules(policyIds.flatMap((id) => this.#snapshot.rulesOf(id)))
     } catch (error) {
-      this.#log.warn(
-        { err: error, ids: policyIds },
-        'the rules of an IP policy cannot be read and admit nobody',
-      )
+      this.#log.warn({ err: error, ids: policyIds }, 'IP policy unreadable: denying all addresses')
       return admitNone
     }
   }
@@ -101,7 +98,7 @@ export class CompiledIpPolicies {
     try {
       this.#restrictions.set(accountId, this.compile(restriction.ip_policy_ids))
     } catch (error) {
-      this.#log.warn({ err: error, id: restriction.id }, 'an IP restriction is broken and admits nobody')
+      this.#log.warn({ err: error, id: restriction.id }, 'IP restriction broken: denying all addresses')
       this.#restrictions.set(accountId, admitNone)
     }
   }

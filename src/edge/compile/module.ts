@@ -5,7 +5,7 @@ import { type ModuleName, modules } from '../modules/index.ts'
 
 type ModuleBuilder<N extends ModuleName> = (typeof modules)[N]['build']
 
-/** A module that cannot be built, so that whatever it stands on denies everything (P36). */
+/** A module could not be built, so its route or edge denies all traffic (P36). */
 export class ModuleBuildError extends Error {
   override name = 'ModuleBuildError'
   readonly module: string
@@ -16,7 +16,7 @@ export class ModuleBuildError extends Error {
   }
 }
 
-/** Builds a module, or says which one is broken. */
+/** Builds a module; throws `ModuleBuildError` with its name. */
 export function buildModule<N extends ModuleName>(
   name: N,
   settings: Parameters<ModuleBuilder<N>>[0],
@@ -29,7 +29,7 @@ export function buildModule<N extends ModuleName>(
   }
 }
 
-/** Turns everyone away because of a broken module. */
+/** Rejects every connection because of a broken module. */
 export function denyAll(module: string): ConnectionStep {
   return () => {
     throw refusal('module_broken', module)

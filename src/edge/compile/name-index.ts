@@ -1,7 +1,7 @@
-/** What is known under host names: exact ones, and wildcards that cover every name below a domain. */
+/** Values by host name: exact names, and wildcards that cover every name below a domain. */
 export class NameIndex<T> {
   readonly #exactNames = new Map<string, T>()
-  /** By the domain below which they hold. */
+  /** Keyed by the domain below the `*.`. */
   readonly #wildcards = new Map<string, T>()
 
   set(name: string, value: T): void {
@@ -9,18 +9,18 @@ export class NameIndex<T> {
     else this.#exactNames.set(name, value)
   }
 
-  /** Forgets a name, unless somebody else holds it by now. */
+  /** Removes a name unless it has been set to another value since. */
   remove(name: string, value: T): void {
     const [index, key] = name.startsWith('*.') ? [this.#wildcards, name.slice(2)] : [this.#exactNames, name]
     if (index.get(key) === value) index.delete(key)
   }
 
-  /** Whoever holds this very name. */
+  /** The value of this exact name. */
   getExact(name: string): T | undefined {
     return this.#exactNames.get(name)
   }
 
-  /** Whoever holds the most specific wildcard that covers this name, and the domain it stands below. */
+  /** The value of the most specific wildcard that covers this name, and its domain. */
   matchWildcard(name: string): { readonly value: T; readonly domain: string } | undefined {
     if (this.#wildcards.size === 0) return undefined
     for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {

@@ -13,7 +13,7 @@ function parseRule(text: string): PathRule {
   return { matchType: type === 'exact' ? 'exact_path' : 'path_prefix', match, route: createRoute(text) }
 }
 
-/** The chosen route, or the name of the refusal. */
+/** The id of the selected route, or the name of the error. */
 function choose(rules: readonly string[], target: string): string {
   try {
     return createPathRouter(rules.map(parseRule), 'a.test')(target).id
@@ -32,7 +32,7 @@ const RULES = [
   'prefix /caf%c3%a9',
 ]
 
-test('an exact path comes first, then the longest prefix, character by character', () => {
+test('an exact path wins, then the longest prefix, character by character', () => {
   const expectedRoutes = {
     '/': 'prefix /',
     '/other': 'prefix /',
@@ -47,7 +47,7 @@ test('an exact path comes first, then the longest prefix, character by character
     '/login/': 'prefix /',
     '/LOGIN': 'prefix /',
     '*': 'prefix /',
-    // However it is spelled: the upstream reads the same.
+    // Equivalent spellings select the same route.
     '/%6cogin': 'exact /login',
     '/l%6Fgin?q': 'exact /login',
     '/caf%C3%A9/x': 'prefix /caf%c3%a9',
@@ -59,13 +59,13 @@ test('an exact path comes first, then the longest prefix, character by character
   }
 })
 
-test('a path that no route serves is refused', () => {
+test('a path without a matching route is rejected', () => {
   assert.equal(choose(['prefix /api'], '/'), 'route_not_found')
   assert.equal(choose(['exact /api'], '/api/'), 'route_not_found')
   assert.equal(choose([], '/'), 'route_not_found')
 })
 
-test('paths that can be read in two ways are refused where routes differ (P28)', () => {
+test('ambiguous paths are rejected where routes differ (P28)', () => {
   const spellings = [
     '//login',
     '/x//login',
@@ -89,13 +89,13 @@ test('paths that can be read in two ways are refused where routes differ (P28)',
   for (const spelling of spellings) {
     assert.equal(choose(RULES, spelling), 'ambiguous_path', spelling)
     assert.equal(choose(RULES, `${spelling}?q`), 'ambiguous_path', spelling)
-    // With one route for everything there is nothing to get around.
+    // A single catch-all route has nothing to bypass.
     assert.equal(choose(['prefix /'], spelling), 'prefix /', spelling)
   }
   assert.equal(choose(RULES, '/a?next=//x/../y'), 'prefix /')
 })
 
-test('a thousand routes cost about as much as ten', () => {
+test('a lookup among a thousand routes costs about as much as among ten', () => {
   const measure = (count: number): number => {
     const rules = Array.from({ length: count }, (_, n) =>
       parseRule(`prefix /area-${String(n).padStart(6, '0')}/`),

@@ -1,24 +1,24 @@
 import { refusal } from '../errors.ts'
 import type { Route } from '../table.ts'
 
-/** A path of a route, with what is compiled for it. */
+/** A path match and the route it selects. */
 export interface PathRule {
   readonly matchType: 'exact_path' | 'path_prefix'
   readonly match: string
   readonly route: Route
 }
 
-/** What upstreams are known to read differently: dot segments, doubled or encoded slashes, NUL, path parameters. */
+/** Spellings that upstreams interpret differently: dot segments, doubled or encoded slashes, NUL, path parameters. */
 const AMBIGUOUS_PATH = /\/\/|\/\.\.?(?:\/|$)|%2f|%5c|%00|%2e|[\\;]/i
 
 /**
- * Chooses the route of a path: an exact match first, then the longest prefix, character by character. A path that can be
- * read in more than one way is turned away where routes differ, since the upstream might read it as one of another
- * route (P28). Looking up costs a few map look-ups, however many routes there are.
+ * Creates the path router of one host: an exact match wins, then the longest prefix, compared character by character.
+ * An ambiguous path is rejected where routes differ, because the upstream might resolve it to another route (P28). A
+ * lookup costs a few map lookups, regardless of the number of routes.
  */
 export function createPathRouter(rules: readonly PathRule[], host: string): (target: string) => Route {
   const catchAll = rules.find(({ matchType, match }) => matchType === 'path_prefix' && match === '/')
-  // With a single route for everything there is nothing to get around: paths pass as they are.
+  // A single catch-all route has nothing to bypass, so paths pass unchecked.
   if (rules.length === 1 && catchAll !== undefined) return () => catchAll.route
   const exact = new Map<string, Route>()
   const prefixes = new Map<string, Route>()
@@ -44,10 +44,10 @@ export function createPathRouter(rules: readonly PathRule[], host: string): (tar
   }
 }
 
-/** Reserved characters stay as they are written: encoded and plain they may mean different things. */
+/** Reserved characters keep their spelling: encoded and plain, they may mean different things. */
 const RESERVED_CHARACTERS = new Set(['%', '/', '?', '#', '\\', ';'])
 
-/** A path in the form in which two spellings of the same are equal: what need not be encoded is not. */
+/** Decodes what needs no encoding, so that equivalent spellings compare equal. */
 export function normalizePath(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (encoded, digits: string) => {
     const code = Number.parseInt(digits, 16)

@@ -13,7 +13,7 @@ import type { OwnedRecord } from './snapshot.ts'
 
 type OwnedRoute = OwnedRecord<typeof HttpsRoute>
 
-/** A route of an HTTPS edge with its modules in their order. One that cannot be built denies, and is reported. */
+/** Compiles a route of an HTTPS edge with its modules in order. A route that cannot be built denies and is reported. */
 export function compileRoute(record: OwnedRoute, context: CompileContext, mutualTls: boolean): Route {
   const { id } = record
   const moduleContext = context.moduleContext(id)
@@ -34,7 +34,7 @@ export function compileRoute(record: OwnedRoute, context: CompileContext, mutual
   }
 }
 
-/** A route on which nobody is let in. */
+/** A route that denies all traffic. */
 export function deniedRoute(id: string, module: string, counters = newCounters()): Route {
   return { id, admission: [denyAll(module)], steps: undefined, backend: () => undefined, counters }
 }
@@ -52,7 +52,7 @@ function buildAdmission(
 function buildRequestSteps(record: OwnedRoute, moduleContext: ModuleContext): RequestStep[] {
   return requestOrder.flatMap((name) => {
     const settings = record[name]
-    // Each name goes with its own settings, which the list of modules holds; the union of them all cannot say so.
+    // Each name matches its own settings type, which the module list ensures; the union type cannot express that.
     return settings?.enabled ? [buildModule(name, settings as never, moduleContext)] : []
   })
 }

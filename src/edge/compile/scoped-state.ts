@@ -1,8 +1,8 @@
-/** State of modules that lives as long as the place they stand on, whatever is compiled anew around it. */
+/** Module state that lives as long as its route or edge and survives recompiles. */
 export class ScopedState {
   readonly #scopes = new Map<string, Map<string, { readonly key: string; readonly value: object }>>()
 
-  /** The same value as before while `key` stays the same, a new one otherwise. */
+  /** Returns the existing value while `key` is unchanged, otherwise a new one. */
   getOrCreate<T extends object>(scopeId: string, name: string, key: string, create: () => T): T {
     let states = this.#scopes.get(scopeId)
     if (states === undefined) {
@@ -16,7 +16,7 @@ export class ScopedState {
     return value
   }
 
-  /** The place is gone. */
+  /** Drops the state of a removed route or edge. */
   delete(scopeId: string): void {
     this.#scopes.delete(scopeId)
   }

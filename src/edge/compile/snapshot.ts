@@ -17,7 +17,7 @@ import {
   WeightedBackend,
 } from '../../resources/index.ts'
 
-/** A stored resource as the edge is told of it: the record without its secrets, and those apart. */
+/** A stored resource as the store sends it to the edge: the record, and its secrets apart. */
 export interface EdgeRow {
   readonly kind: string
   readonly id: string
@@ -34,13 +34,13 @@ export interface EdgeChange {
   readonly row: EdgeRow | undefined
 }
 
-/** Whoever is told of configuration: first everything, then what changes. */
+/** Receives the configuration: first all of it, then the changes. */
 export interface EdgeFollower {
   reset(rows: readonly EdgeRow[]): void
   change(changes: readonly EdgeChange[]): void
 }
 
-/** A record together with whose it is. */
+/** A stored record with its id and account. */
 export type OwnedRecord<R> = Stock<R> & { readonly id: string; readonly accountId: string }
 
 const resourcesByTable = {
@@ -63,10 +63,10 @@ const resourcesByTable = {
 
 type ResourcesByTable = typeof resourcesByTable
 
-/** The kinds of rows the edge follows. */
+/** The resource kinds the edge follows. */
 export const edgeKinds: readonly string[] = Object.values(resourcesByTable).map(({ kind }) => kind)
 
-/** All configuration the edge needs at one moment, by id. Only the follower that feeds it changes it. */
+/** All configuration the edge needs, by id. Only its follower changes it. */
 export class Snapshot {
   readonly httpsEdges = new Map<string, OwnedRecord<ResourcesByTable['httpsEdges']>>()
   readonly routes = new Map<string, OwnedRecord<ResourcesByTable['routes']>>()
@@ -112,12 +112,12 @@ export class Snapshot {
     return this.#childrenOf(`domain ${name}`, this.domains)[0]
   }
 
-  /** Takes a row, or forgets it; answers with the ids for which something changed: its own, and what it is part of. */
+  /** Stores or deletes a row. Returns the ids affected: its own, and its old and new parent. */
   put(kind: string, id: string, row: EdgeRow | undefined): string[] {
     const records = this.#byKind.get(kind)
     if (records === undefined) return []
     const previous = records.get(id)
-    // What is told again after a gap has mostly stayed the same.
+    // After a gap the store sends everything again, and most rows are unchanged.
     if (row !== undefined && previous !== undefined && this.#revisions.get(id) === row.revision) return []
     const oldParent = previous === undefined ? '' : parentKey(kind, previous)
     if (row === undefined) {
@@ -136,7 +136,7 @@ export class Snapshot {
     return [id, oldParent, newParent].filter((changed) => changed !== '')
   }
 
-  /** Everything known, to be compared with what is told after a gap. */
+  /** The kind and id of every row, to find those deleted during a gap. */
   *ids(): Generator<[kind: string, id: string]> {
     for (const [kind, records] of this.#byKind) for (const id of records.keys()) yield [kind, id]
   }
@@ -165,12 +165,12 @@ export class Snapshot {
   }
 }
 
-/** What changes with the rules of a policy, while the policy itself stays. */
+/** Key for the rules of a policy, which change while the policy itself does not. */
 export function rulesKey(policyId: string): string {
   return `rules ${policyId}`
 }
 
-/** What a record is found by besides its id: the edge of a route, the policy of a rule, the account of a restriction. */
+/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction. */
 function parentKey(kind: string, record: { accountId: string }): string {
   switch (kind) {
     case HttpsRoute.kind:
@@ -186,7 +186,7 @@ function parentKey(kind: string, record: { accountId: string }): string {
   }
 }
 
-/** The record of a row with its secrets in their places, each named by the dotted path it was taken from. */
+/** Rebuilds the record of a row: each secret goes back to the dotted path it was taken from. */
 function toRecord({ id, account, data, secrets }: EdgeRow) {
   const record = (secrets === undefined ? { ...data } : structuredClone(data)) as Record<string, unknown>
   for (const [path, value] of Object.entries(secrets ?? {})) {
@@ -195,7 +195,7 @@ function toRecord({ id, account, data, secrets }: EdgeRow) {
     const container = keys.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), record)
     if (isRecord(container)) container[last] = value
   }
-  // Rows were checked when they were written; what is broken nevertheless is met when it is compiled.
+  // Rows are validated on write. A row that is broken anyway fails when it is compiled.
   return { ...record, id, accountId: account } as never
 }
 
