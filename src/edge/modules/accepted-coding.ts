@@ -1,8 +1,8 @@
 import { trimOws } from '../../base/optional-white-space.ts'
 
 /**
- * The coding a visitor likes best (RFC 9110 section 12.5.3), the earlier in the list at equal liking; undefined when it
- * takes none of them, or would rather have the plain form.
+ * Selects the content coding with the highest weight in Accept-Encoding (RFC 9110 section 12.5.3); ties go to the
+ * earlier in the list. Undefined when the client accepts none of them or prefers the identity coding.
  */
 export function acceptedCoding<C extends string>(accept: string, codings: readonly C[]): C | undefined {
   const weights = new Map<string, number>()
@@ -19,6 +19,6 @@ export function acceptedCoding<C extends string>(accept: string, codings: readon
   for (const coding of codings) {
     if (weightOf(coding) > (best === undefined ? 0 : weightOf(best))) best = coding
   }
-  // The plain form is always acceptable unless refused; it wins only when it is liked better by name.
+  // Identity is always acceptable unless excluded; it wins only when listed with a higher weight.
   return best !== undefined && (weights.get('identity') ?? 0) > weightOf(best) ? undefined : best
 }

@@ -4,13 +4,13 @@ import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { ModuleConfigError } from './context.ts'
 
-/** A name with its password as an agent gave it for its endpoint. */
+/** A credential from an agent's endpoint options. */
 export interface BasicCredential {
   readonly username: string
   readonly password: string
 }
 
-/** Asks for a user name and a password (RFC 7617). Only endpoints of agents have it; edges have no such module. */
+/** Requires HTTP basic authentication (RFC 7617). Only agents' endpoints have it; there is no such edge module. */
 export function basicAuth(credentials: readonly BasicCredential[]): RequestStep {
   if (credentials.length === 0) throw new ModuleConfigError('no credential is given')
   const digests = credentials.map(({ username, password }) => digest(`${username}:${password}`))
@@ -18,7 +18,7 @@ export function basicAuth(credentials: readonly BasicCredential[]): RequestStep 
   return (exchange) => {
     const credential = parseCredential(exchange)
     const presentedDigest = digest(credential ?? '')
-    // Every credential is compared, and digests of equal length, so that the time tells nothing.
+    // Compares every credential, and digests of equal length, so that timing reveals nothing.
     let admitted = false
     for (const expected of digests) if (timingSafeEqual(expected, presentedDigest)) admitted = true
     admitted &&= credential !== undefined
@@ -31,7 +31,7 @@ export function basicAuth(credentials: readonly BasicCredential[]): RequestStep 
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 
-/** `user:password` as the request gives it. */
+/** `user:password` from the request. */
 function parseCredential({ fields }: Exchange): string | undefined {
   const all = fields.getAll('authorization')
   const encoded = all.length === 1 ? BASIC.exec(all[0]!)?.[1] : undefined

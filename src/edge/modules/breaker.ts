@@ -10,13 +10,13 @@ export interface BreakerSettings {
 export type BreakerDecision = 'allow' | 'block' | 'allow_while_open'
 
 interface Bucket {
-  /** The stretch of time it counts; an older one is empty. */
+  /** Index of the time slot the counts belong to. Counts of an older slot are stale. */
   epoch: number
   total: number
   errors: number
 }
 
-/** Counts answers over a rolling window and decides whether more requests may go. Times are monotonic milliseconds. */
+/** Counts responses over a rolling window and decides whether requests may pass. Times are monotonic milliseconds. */
 export class Breaker {
   readonly #settings: BreakerSettings
   readonly #buckets: Bucket[]
@@ -31,8 +31,8 @@ export class Breaker {
   }
 
   /**
-   * Whether a request may go now; while open, one at a time once the pause is over, to see how the upstream does. One
-   * whose end may be far away is no such probe.
+   * Whether a request may pass now. While open, one probe at a time passes once the open period is over. A request that
+   * may run for hours, such as an upgrade, is no probe.
    */
   decide(now: number, canProbe: boolean): BreakerDecision {
     if (this.#openUntil === undefined) return 'allow'
@@ -41,12 +41,12 @@ export class Breaker {
     return 'allow_while_open'
   }
 
-  /** Seconds until the next one may go, at least one. */
+  /** Seconds until the next probe may pass, at least one. */
   retryAfterSeconds(now: number): number {
     return Math.max(1, Math.ceil(((this.#openUntil ?? now) - now) / 1000))
   }
 
-  /** A request was answered. */
+  /** Records the outcome of a request. */
   record(failed: boolean, probing: boolean, now: number): void {
     if (probing) {
       this.#probing = false
@@ -61,7 +61,7 @@ export class Breaker {
     if (failed && this.#shouldTrip(now)) this.#trip(now)
   }
 
-  /** A request ended without an answer. */
+  /** Releases a probe that ended without a response. */
   cancel(probing: boolean): void {
     if (probing) this.#probing = false
   }

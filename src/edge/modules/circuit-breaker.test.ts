@@ -11,13 +11,13 @@ const settings = {
   error_threshold_percentage: 0.5,
 }
 
-/** Notes answers at one moment. */
+/** Records responses at one moment. */
 function record(breaker: Breaker, now: number, good: number, bad: number): void {
   for (let n = 0; n < good; n++) breaker.record(false, false, now)
   for (let n = 0; n < bad; n++) breaker.record(true, false, now)
 }
 
-test('a breaker trips when enough of enough requests fail within the window', () => {
+test('a breaker trips when volume and error ratio within the window reach their thresholds', () => {
   const few = new Breaker(settings)
   const mostlyGood = new Breaker(settings)
   const spread = new Breaker(settings)
@@ -36,7 +36,7 @@ test('a breaker trips when enough of enough requests fail within the window', ()
   )
 })
 
-test('an open breaker lets one request at a time see how the upstream does', () => {
+test('an open breaker admits one probe at a time', () => {
   const breaker = new Breaker(settings)
   record(breaker, 0, 0, 10)
 
@@ -55,7 +55,7 @@ test('an open breaker lets one request at a time see how the upstream does', () 
   assert.equal(breaker.decide(20_700, true), 'allow')
 })
 
-test('refused connections count, the visitor is told when to come back, and changes elsewhere keep what was counted', async (t) => {
+test('failed connections count, Retry-After is set, and unrelated changes keep the counts', async (t) => {
   let now = 0
   const clock = { now: () => Date.now(), monotonic: () => now }
   let broken = true

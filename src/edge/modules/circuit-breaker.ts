@@ -4,7 +4,7 @@ import { defineModule } from '../module.ts'
 import { Breaker } from './breaker.ts'
 import type { ModuleContext } from './context.ts'
 
-/** Stops sending requests to an upstream that keeps failing, and tries it again from time to time. */
+/** Stops sending requests to a failing upstream and probes it from time to time. */
 export const circuitBreaker = defineModule(CircuitBreaker, {
   phase: 'request',
   build(settings: Settings<typeof CircuitBreaker>, context: ModuleContext) {
@@ -22,12 +22,12 @@ export const circuitBreaker = defineModule(CircuitBreaker, {
       if (decision === 'block')
         throw refusal('breaker_open', exchange.head.host).for(breaker.retryAfterSeconds(now))
       const probing = decision === 'allow_while_open'
-      // Judged when the answer begins: a WebSocket or a long download may take hours to finish.
+      // Recorded when the response starts: a WebSocket or a long download may take hours to finish.
       let recorded = false
       const record = (status: number) => {
         if (recorded) return
         recorded = true
-        // Without a status the visitor left first, which says nothing about the upstream.
+        // Status 0 means the client disconnected first, which says nothing about the upstream.
         if (status === 0) breaker.cancel(probing)
         else breaker.record(status >= 500, probing, clock.monotonic())
       }

@@ -8,7 +8,7 @@ import { acceptedCoding } from './accepted-coding.ts'
 
 const TEXT = 'the same words again and again. '.repeat(200)
 
-test('the coding a visitor likes best is chosen by its weight', () => {
+test('the coding with the highest weight is selected', () => {
   const codings = ['br', 'gzip', 'deflate'] as const
   const expectedCodings: Record<string, string | undefined> = {
     '': undefined,
@@ -31,7 +31,7 @@ test('the coding a visitor likes best is chosen by its weight', () => {
     assert.equal(acceptedCoding(accept, codings), expected, accept)
 })
 
-test('text is compressed as the visitor likes it, with everything that goes with it', async (t) => {
+test('text is compressed with the accepted coding, and the headers match', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t, (_request, response) => {
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
@@ -59,7 +59,7 @@ test('text is compressed as the visitor likes it, with everything that goes with
   assert.deepEqual([head.headers['content-encoding'], head.headers.etag, head.text], ['gzip', 'W/"abc"', ''])
 })
 
-test('what is compressed already, partial, small, digested or not text is left alone', async (t) => {
+test('encoded, partial, small, digested and non-text responses stay uncompressed', async (t) => {
   const responses: Record<string, [number, Record<string, string>, string]> = {
     '/encoded': [200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, TEXT],
     '/partial': [206, { 'content-type': 'text/plain', 'content-range': 'bytes 0-9/100' }, TEXT],
@@ -84,7 +84,7 @@ test('what is compressed already, partial, small, digested or not text is left a
   }
 })
 
-test('a stream of events stays a stream', async (t) => {
+test('an event stream stays a stream', async (t) => {
   let send: (text: string) => void = () => {}
   const { config, routeId, tlsPort, ca } = await startHttpsEdge(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -122,7 +122,7 @@ test('a stream of events stays a stream', async (t) => {
   assert.deepEqual(events, ['data: one\n\n', 'data: two\n\n'])
 })
 
-test('a large response is compressed piece by piece, and a broken one is seen to be broken', async (t) => {
+test('a large response is compressed chunk by chunk, and a truncated one is seen as truncated', async (t) => {
   const large = Buffer.concat(
     Array.from({ length: 64 }, () => Buffer.from(randomBytes(32_768).toString('base64'))),
   )

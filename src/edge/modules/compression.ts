@@ -7,17 +7,17 @@ import { defineModule } from '../module.ts'
 import { acceptedCoding } from './accepted-coding.ts'
 import type { ModuleContext } from './context.ts'
 
-/** Below this a response gets longer, or not enough shorter to be worth it. */
+/** Below this size compression saves too little, or makes the response longer. */
 const MIN_BODY_BYTES = 256
 
-/** Text in its many forms. Images, films, archives and most fonts bring their own compression. */
+/** Textual media types. Images, video, archives and most fonts are compressed already. */
 const COMPRESSIBLE =
   /^(?:text\/[\w.+-]+|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/(?:javascript|x-javascript|x-ndjson|ndjson|wasm|yaml|x-yaml|toml|sql)|image\/(?:svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)|font\/(?:ttf|otf))[ \t]*(?:;|$)/i
 
 const CODINGS = ['br', 'gzip', 'deflate'] as const
 type Coding = (typeof CODINGS)[number]
 
-/** Every piece is passed on when it comes, so that streams of events stay streams. */
+/** Encoders flush every chunk, so that event streams stay streams. */
 const encoders: Record<Coding, () => Transform> = {
   br: () =>
     createBrotliCompress({
@@ -28,7 +28,7 @@ const encoders: Record<Coding, () => Transform> = {
   deflate: () => createDeflate({ flush: constants.Z_SYNC_FLUSH, level: 6 }),
 }
 
-/** Compresses responses for visitors that accept it, as they pass. */
+/** Compresses responses on the fly for clients that accept it. */
 export const compression = defineModule(Compression, {
   phase: 'request',
   build(_settings: Settings<typeof Compression>, _context: ModuleContext) {
@@ -43,12 +43,12 @@ export const compression = defineModule(Compression, {
 function compress(exchange: Exchange, response: Response, acceptEncoding: string): void {
   const { fields } = response
   if (!isCompressible(response)) return
-  // Said also when this visitor gets the plain form: a cache in between must not give it to others.
+  // Vary is set on uncompressed responses too, or a cache would serve them to every client.
   addVary(response)
   const coding = acceptedCoding(acceptEncoding, CODINGS)
   if (coding === undefined) return
   fields.set('Content-Encoding', coding)
-  // Byte ranges of the plain form mean nothing for this one, and it is no longer the same byte for byte.
+  // Byte ranges refer to the uncompressed form, and the compressed one is no longer byte-identical.
   fields.remove('accept-ranges')
   const etag = fields.get('etag')
   if (etag !== undefined && !etag.startsWith('W/')) fields.set('ETag', `W/${etag}`)
@@ -57,7 +57,7 @@ function compress(exchange: Exchange, response: Response, acceptEncoding: string
   if (response.hasBody) response.through = encoders[coding]()
 }
 
-/** A whole response of a known textual type that nobody has encoded or digested yet. */
+/** A complete response of a textual type without an encoding or digest of its own. */
 function isCompressible({ status, fields, length }: Response): boolean {
   if (status < 200 || status === 204 || status === 206 || status === 304) return false
   if (length !== -1 && length < MIN_BODY_BYTES) return false

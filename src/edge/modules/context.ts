@@ -3,27 +3,30 @@ import type { Admits } from '../../base/ip-rules.ts'
 import type { Logins } from './login.ts'
 import type { SigningKeys } from './sns-keys.ts'
 
-/** What a module may ask while it is built. Everything else it knows from its settings. */
+/** What a module can resolve while it is built. Everything else comes from its settings. */
 export interface ModuleContext {
   readonly accountId: string
-  /** The route or tunnel the module stands on. */
+  /** The route, edge or endpoint the module belongs to. */
   readonly scopeId: string
   readonly clock: Clock
-  /** Sign-in of visitors, where this edge has it. */
+  /** The login service, if this edge has one. */
   readonly logins: Logins | undefined
-  /** Public keys that senders of webhooks publish, where this edge may fetch them. */
+  /** Published keys of webhook senders, if this edge may fetch them. */
   readonly signingKeys: SigningKeys | undefined
-  /** Set when only these may pass after they signed in, whatever the settings of the module allow. */
+  /** When set, only these identities are admitted after sign-in, whatever the module's settings allow. */
   readonly allowedIdentities?: { readonly emails: readonly string[]; readonly domains: readonly string[] }
-  /** Whom the rules of these policies admit, all taken together. Throws `Broken` when one is missing. */
+  /** Compiles the rules of these policies together. Throws `ModuleConfigError` when one is missing. */
   compileIpPolicies(policyIds: readonly string[]): Admits
-  /** The certificates of these authorities in PEM, each readable. Throws `Broken` when one is missing. */
+  /** The certificates of these authorities in PEM. Throws `ModuleConfigError` when one is missing or unreadable. */
   readAuthorities(ids: readonly string[]): readonly string[]
-  /** State that outlives changes elsewhere: the same as before while `key` stays the same. */
+  /** State that survives recompiles: returns the existing value while `key` is unchanged. */
   getOrCreate<T extends object>(name: string, key: string, create: () => T): T
 }
 
-/** Something a module needs is missing or unreadable, so it denies everything (P36). The message is for the owner. */
+/**
+ * Something a module depends on is missing or unreadable, so the module denies all traffic (P36). The message is shown
+ * to the owner.
+ */
 export class ModuleConfigError extends Error {
   override name = 'ModuleConfigError'
 }

@@ -3,7 +3,7 @@ import type { Fields } from '../message/fields.ts'
 import { ModuleConfigError } from './context.ts'
 import { compileTemplate } from './template.ts'
 
-/** Fields that frame a message or belong to one connection: the edge writes them itself and nobody else. */
+/** Fields that frame a message or belong to one connection. Only the edge writes them. */
 const EDGE_OWNED_FIELDS = new Set([
   'connection',
   'content-length',
@@ -15,10 +15,10 @@ const EDGE_OWNED_FIELDS = new Set([
   'upgrade',
 ])
 
-/** Changes the fields of a message; `status` is that of the response, 0 for a request. */
+/** Edits the fields of a message; `status` is that of the response, 0 for a request. */
 export type EditFields = (fields: Fields, exchange: Exchange, status: number) => void
 
-/** Compiles removals and additions: what is named in both is replaced. Throws for fields that only the edge may write. */
+/** Compiles removals and additions; a field named in both is replaced. Throws for fields that only the edge writes. */
 export function compileEdits(
   add: Iterable<readonly [name: string, value: string]>,
   remove: readonly string[],

@@ -9,7 +9,7 @@ import { compileEdits } from './header-edits.ts'
 import { variableNames } from './template.ts'
 import { unsupportedProviders, webhookSchemes } from './webhook-schemes.ts'
 
-test('values hold variables of the connection and the request, the same id in both directions', async (t) => {
+test('header values expand variables of the connection and the request, with the same request id in both directions', async (t) => {
   const { config, routeId, ask, tlsPort } = await startHttpsEdge(t)
   const all =
     '${conn.client_ip}|${conn.server_ip}:${ conn.server_port }|${conn.server_name}|${conn.tls_version}'
@@ -30,7 +30,7 @@ test('values hold variables of the connection and the request, the same id in bo
   assert.equal(headers['x-none'], '${req.secret} $ {}')
 })
 
-test('fields that frame a message or belong to the connection cannot be added', () => {
+test('framing and connection fields cannot be added', () => {
   for (const name of [
     'Content-Length',
     'transfer-encoding',
@@ -47,7 +47,7 @@ test('fields that frame a message or belong to the connection cannot be added', 
   assert.throws(() => compileEdits([['x', 'a\u0001b']], []), ModuleConfigError)
 })
 
-test('text beyond ASCII goes out in UTF-8', async (t) => {
+test('text beyond ASCII is sent as UTF-8', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t)
   config.update(routeId, { request_headers: { add: { 'x-text': 'grüße → 💡' } } })
   await config.applied()
@@ -57,7 +57,7 @@ test('text beyond ASCII goes out in UTF-8', async (t) => {
   assert.equal(Buffer.from(headers['x-text'] ?? '', 'latin1').toString(), 'grüße → 💡')
 })
 
-test('a user agent that takes the patterns of a filter too long is turned away', async (t) => {
+test('a user agent that exceeds the step limit of a pattern is rejected', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t)
   const status = async (userAgent: string) => (await ask({ headers: { 'user-agent': userAgent } })).status
 
@@ -69,7 +69,7 @@ test('a user agent that takes the patterns of a filter too long is turned away',
   }
 })
 
-test('what modules decide is told with the event of the request', async (t) => {
+test('module decisions are recorded in the request event', async (t) => {
   const events: RequestEvent[] = []
   const observe = {
     wantsRequests: () => true,

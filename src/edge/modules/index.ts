@@ -1,3 +1,11 @@
+/**
+ * Route and edge modules: one file per module turns its settings into a step of one phase (connection, tls, request or
+ * backend). `build` runs once per configuration change, the step it returns per connection or request. A module may use
+ * the edge's contracts, `message` and what its `ModuleContext` (`context.ts`) resolves; it never sees other modules,
+ * the listeners or the store. Begin with the `modules` list below. The `webhook-*` files hold the signature schemes of
+ * webhook senders; sign-in modules delegate to `login` through the interface in `login.ts`.
+ */
+
 import type { HttpsEdge, HttpsRoute, Stock, TcpEdge, TlsEdge } from '../../resources/index.ts'
 import type { EdgeModule } from '../module.ts'
 import { circuitBreaker } from './circuit-breaker.ts'
@@ -17,7 +25,7 @@ type ModulesOf<Record> = {
   [K in keyof Record as Record[K] extends { enabled: boolean } | null ? K : never]: NonNullable<Record[K]>
 }
 
-/** Every module some edge or route can have, with its settings. Backends are chosen apart, by `backends/`. */
+/** Every module of an edge or route, with its settings. Backends are compiled apart, in `backends`. */
 type AllSettings = Omit<
   ModulesOf<Stock<typeof HttpsRoute>> &
     ModulesOf<Stock<typeof HttpsEdge>> &
@@ -28,7 +36,7 @@ type AllSettings = Omit<
 
 export type ModuleName = keyof AllSettings
 
-/** Behaviour for every shape: one that is declared and missing here does not compile. */
+/** The behaviour of every declared module. A missing one does not compile. */
 export const modules = {
   ip_restriction: ipRestriction,
   mutual_tls: mutualTls,
@@ -46,8 +54,8 @@ export const modules = {
 } satisfies { [N in ModuleName]: EdgeModule<AllSettings[N], ModuleContext> }
 
 /**
- * The order in which a request passes the modules of its route. First who may come, then what is changed, and last
- * whether the upstream is well; on the way out the response passes them the other way round.
+ * The order in which a request passes the modules of its route: first admission, then edits, and last the circuit
+ * breaker. The response passes them in reverse.
  */
 export const requestOrder = [
   'user_agent_filter',

@@ -15,7 +15,7 @@ export const ipRestriction = defineModule(IpRestrictionModule, {
   },
 })
 
-/** Whoever gets as far as this was admitted; the event of the request says so. */
+/** Records the admission in the request event: a denied client never gets this far. */
 export const noteAdmitted: RequestStep = (exchange) => {
   exchange.note('ip_policy.decision', 'allow')
   return undefined

@@ -1,7 +1,7 @@
-/** A key that an object in JSON has twice, which readers take differently; the text has to be valid JSON. */
+/** Finds a key that occurs twice in one JSON object, which parsers resolve differently. The text must be valid JSON. */
 export function findDuplicateKey(json: string): string | undefined {
   const openObjects: Set<string>[] = []
-  // A text is a key when a colon follows; everything else that matters are the braces outside of texts.
+  // A string followed by a colon is a key. Besides keys, only braces outside of strings matter.
   for (const [token] of json.matchAll(/"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"(?:\s*:)?|\\?$)|[{}]/g)) {
     if (token === '{') openObjects.push(new Set())
     else if (token === '}') openObjects.pop()

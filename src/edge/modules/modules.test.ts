@@ -8,14 +8,14 @@ import { eventually } from '../testing/edge.ts'
 import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
 import type { ModuleName } from './index.ts'
 
-/** A module in two settings, and what a visitor sees of it. */
+/** A module with two settings, and what a client observes. */
 interface Case {
-  /** On the edge or on its route. */
+  /** Whether it belongs to the edge or to its route. */
   readonly on: 'edge' | 'route'
   settings(harness: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
   changed(harness: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
   observe(harness: HttpsEdgeWorld): Promise<string>
-  /** Without the module, with it, and with it changed. */
+  /** Without the module, with it, and with the changed settings. */
   readonly expected: readonly [without: string, first: string, second: string]
 }
 
@@ -33,7 +33,7 @@ const clients = await Promise.all(
   }),
 )
 
-/** Which of the two clients are let in, and as whom the upstream sees them. */
+/** Which of the two clients are admitted, and the identity the upstream sees. */
 async function observeClients({ ask }: HttpsEdgeWorld): Promise<string> {
   const forged = { 'adit-mtls-serial-number': 'forged', adit_mtls_subject_cn: 'forged' }
   const responses = await Promise.all([
@@ -45,7 +45,7 @@ async function observeClients({ ask }: HttpsEdgeWorld): Promise<string> {
       if (status !== 200) return 'no'
       const { headers } = JSON.parse(text) as { headers: Record<string, string> }
       assert.ok(!text.includes('forged'), 'a visitor must not be able to say who it is')
-      return headers['adit-mtls-subject-alt-name-dns'] ?? 'nobody'
+      return headers['adit-mtls-subject-alt-name-dns'] ?? 'anonymous'
     })
     .join(' ')
 }
@@ -57,7 +57,7 @@ const login = {
   options_passthrough: false,
 }
 
-/** Until somebody can sign visitors in, a route that asks for it is closed. */
+/** Without a login service, a route that requires sign-in denies all traffic. */
 const closedByLogin = {
   on: 'route',
   observe: async ({ ask }: HttpsEdgeWorld) => {
@@ -89,7 +89,7 @@ const cases: Record<ModuleName, Case> = {
       certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: clients[1]!.ca })],
     }),
     observe: observeClients,
-    expected: ['nobody nobody nobody', 'no one.client.test no', 'no no two.client.test'],
+    expected: ['anonymous anonymous anonymous', 'no one.client.test no', 'no no two.client.test'],
   },
   tls_termination: {
     on: 'edge',
@@ -128,7 +128,7 @@ const cases: Record<ModuleName, Case> = {
       const statuses = await Promise.all(
         signatures.map(async (signature) => {
           const reply = await ask({ method: 'POST', body, headers: { 'x-hub-signature-256': signature } })
-          // What was checked is what the upstream gets.
+          // The upstream receives exactly the body that was verified.
           if (reply.status === 200) assert.equal(JSON.parse(reply.text).body, body)
           return reply.status
         }),
@@ -217,7 +217,7 @@ const cases: Record<ModuleName, Case> = {
 }
 
 for (const [name, { on, settings, changed, observe, expected }] of Object.entries(cases)) {
-  test(`${name} acts while it is on, and changes with its settings`, async (t) => {
+  test(`${name} acts while it is enabled and follows its settings`, async (t) => {
     const harness = await startHttpsEdge(t, (request, response) => {
       const { method, url, headers } = request
       const chunks: Buffer[] = []

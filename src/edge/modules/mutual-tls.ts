@@ -3,20 +3,21 @@ import { refusal } from '../errors.ts'
 import { defineModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
-/** Admits only clients that show a certificate of one of these authorities; the handshake fails for everyone else. */
+/** Admits only clients with a certificate of one of these authorities; the handshake of all others fails. */
 export const mutualTls = defineModule(MutualTls, {
   phase: 'tls',
   build({ certificate_authority_ids }: Settings<typeof MutualTls>, context: ModuleContext) {
     const clientAuthorities = context.readAuthorities(certificate_authority_ids)
-    // An empty list would mean the well-known authorities to the TLS library.
+    // The TLS library reads an empty list as the public authorities.
     if (clientAuthorities.length === 0) throw new ModuleConfigError('it names no certificate authority')
     return { clientAuthorities }
   },
 })
 
 /**
- * Tells the upstream who the client is. Fields of these names that a visitor sends never get this far. A request without
- * a checked certificate cannot arrive here; if it does, it is turned away and not passed on as nobody's (P34).
+ * Passes the client identity to the upstream. The edge has already dropped fields of these names that a client sent. A
+ * request without a verified certificate cannot get here; if one does, it is rejected rather than forwarded anonymously
+ * (P34).
  */
 export const clientIdentity: RequestStep = ({ connection, fields }) => {
   const peer = connection.tls?.peer
@@ -28,7 +29,9 @@ export const clientIdentity: RequestStep = ({ connection, fields }) => {
   return undefined
 }
 
-/** Text from a certificate as a field can carry it: anything but plain ASCII, and the comma between names, encoded. */
+/**
+ * Percent-encodes certificate text for a header field: everything but plain ASCII, and the comma that separates names.
+ */
 function encodeHeaderText(text: string): string {
   return text.replace(/[^\x20-\x7e]|[%,]/gu, (character) =>
     Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(

@@ -12,12 +12,12 @@ export const requestHeaders = defineModule(RequestHeaders, {
   },
 })
 
-/** The same for pairs, since agents may add one name several times. */
+/** The same for pairs, because agents may add one name several times. */
 export function editRequests(
   add: readonly (readonly [string, string])[],
   remove: readonly string[],
 ): RequestStep {
-  // Host is not a field like others: the edge writes it, once.
+  // Host is no ordinary field: the edge writes it, exactly once.
   const hosts = add.filter(([name]) => name.toLowerCase() === 'host').map(([, value]) => value)
   const host = hosts.at(-1)
   if (host !== undefined && parseHostPort(host) === undefined) {

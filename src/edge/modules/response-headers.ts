@@ -3,7 +3,7 @@ import { defineModule, type RequestStep } from '../module.ts'
 import type { ModuleContext } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 
-/** Adds and removes header fields of responses on their way to the visitor. */
+/** Adds and removes header fields of responses on their way to the client. */
 export const responseHeaders = defineModule(ResponseHeaders, {
   phase: 'request',
   build({ add, remove }: Settings<typeof ResponseHeaders>, _context: ModuleContext) {
@@ -11,7 +11,7 @@ export const responseHeaders = defineModule(ResponseHeaders, {
   },
 })
 
-/** The same for pairs, since agents may add one name several times. */
+/** The same for pairs, because agents may add one name several times. */
 export function editResponses(
   add: readonly (readonly [string, string])[],
   remove: readonly string[],

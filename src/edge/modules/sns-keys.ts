@@ -2,10 +2,10 @@ import { type KeyObject, X509Certificate } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 
-/** The public key behind an address of a signing certificate; throws a reason when there is none to be trusted. */
+/** Looks up the public key of the signing certificate at a URL; throws a reason when it cannot be trusted. */
 export type SigningKeys = (url: string) => Promise<KeyObject>
 
-/** The only places where Amazon SNS publishes the certificates it signs with. */
+/** The only URLs where Amazon SNS publishes its signing certificates. */
 const CERTIFICATE_URL = /^https:\/\/sns\.[a-z0-9-]{3,32}\.amazonaws\.com(\.cn)?\/[\w-]{1,128}\.pem$/
 const MAX_CACHED_KEYS = 64
 const MAX_CERTIFICATE_BYTES = 64 * 1024
@@ -19,8 +19,8 @@ interface CachedKey {
 }
 
 /**
- * Keys of Amazon SNS, fetched when a message first names them and kept as long as their certificate is valid. Anybody
- * can send a message that names some address, so that fetching is counted, and what failed is not tried again at once.
+ * Public keys of Amazon SNS, fetched on first use and cached while their certificate is valid. Anyone can send a
+ * message that names a URL, so fetches are rate limited and failures are cached.
  */
 export function createSnsKeys({ fetch, clock }: Pick<Outbound, 'fetch'> & { clock: Clock }): SigningKeys {
   const cache = new Map<string, CachedKey>()

@@ -5,7 +5,7 @@ import { ModuleConfigError } from './context.ts'
 
 const requestIds = new WeakMap<Exchange, string>()
 
-/** One id for a request, the same in all fields that name it. */
+/** One id per request, the same in every field that uses it. */
 function requestId(exchange: Exchange): string {
   const existing = requestIds.get(exchange)
   if (existing !== undefined) return existing
@@ -28,15 +28,15 @@ const variables: Readonly<Record<string, (exchange: Exchange, status: number) =>
   'res.status_code': (_exchange, status) => `${status}`,
 }
 
-/** The variables that header values may hold, for the documentation and its test. */
+/** The variables header values may contain, for the documentation and its test. */
 export const variableNames: readonly string[] = Object.keys(variables)
 
-/** Works out a header value for one exchange; `status` is that of the response, 0 before there is one. */
+/** Renders a header value for one exchange; `status` is that of the response, 0 before there is one. */
 export type Template = (exchange: Exchange, status: number) => string
 
-/** Compiles a header value. `${…}` with a name that is not a variable stays as it was written. */
+/** Compiles a header value. `${…}` with an unknown name stays as written. */
 export function compileTemplate(text: string): Template {
-  // Fields carry bytes: text beyond Latin-1 goes out in UTF-8.
+  // Header fields carry bytes, so text beyond Latin-1 is sent as UTF-8.
   const bytes = Buffer.from(text).toString('latin1')
   if (!isFieldValue(bytes))
     throw new ModuleConfigError('a header value holds characters that a header cannot carry')

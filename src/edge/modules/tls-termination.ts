@@ -10,7 +10,7 @@ const VERSIONS: Readonly<Record<string, MinVersion>> = {
   '1.3': 'TLSv1.3',
 }
 
-/** From which version on TLS is spoken; 1.2 unless an owner says otherwise (P32). */
+/** Sets the minimum TLS version; 1.2 by default (P32). */
 export const tlsTermination = defineModule(TlsTermination, {
   phase: 'tls',
   build({ min_version }: Pick<Settings<typeof TlsTermination>, 'min_version'>, _context: ModuleContext) {

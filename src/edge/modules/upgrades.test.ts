@@ -15,15 +15,15 @@ const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
 const UPGRADE = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': KEY }
 
-/** What became of a request, whether it asked for WebSocket or not. */
+/** The result of a request, whether it asked for WebSocket or not. */
 interface Outcome {
-  /** 200 for a request and 101 for an upgrade that were let in; 0 when there was no answer. */
+  /** 200 for an admitted request and 101 for an admitted upgrade; 0 when there was no response. */
   readonly status: number
   readonly headers: Record<string, string | string[] | undefined>
 }
 
 interface UpgradeHarness extends HttpsEdgeWorld {
-  /** The heads that the upstream got. */
+  /** The request heads that the upstream received. */
   readonly heads: string[]
   send(kind: Kind, path?: string, tls?: ConnectionOptions): Promise<Outcome>
 }
@@ -31,7 +31,7 @@ interface UpgradeHarness extends HttpsEdgeWorld {
 type Kind = 'request' | 'upgrade'
 const ADMITTED = { request: 200, upgrade: 101 } as const
 
-/** An edge whose upstream answers requests and agrees to WebSocket; both fail below `/fails`. */
+/** An edge whose upstream answers requests and accepts WebSocket; both fail below `/fails`. */
 async function startHarness(t: TestContext): Promise<UpgradeHarness> {
   const harness = await startHttpsEdge(t)
   const heads: string[] = []
@@ -88,26 +88,26 @@ interface Case {
   check(harness: UpgradeHarness, kind: Kind): Promise<void>
 }
 
-/** A module that turns everybody away, with this code. */
+/** A module that rejects every request with this code. */
 function rejecting(code: string, settings: Case['settings']): Case {
   return {
     settings,
     async check({ send, heads }, kind) {
       const { headers } = await send(kind)
       assert.equal(headers['adit-error-code'], code)
-      assert.deepEqual(heads, [], 'the upstream was not asked')
+      assert.deepEqual(heads, [], 'the upstream received nothing')
     },
   }
 }
 
-/** A module of the handshake that nobody here fits. */
+/** A module that fails every handshake of this test. */
 function failingHandshake(settings: Case['settings'], tls: ConnectionOptions): Case {
   return {
     on: 'edge',
     settings,
     async check({ send, heads }, kind) {
       assert.equal((await send(kind, '/', tls)).status, 0)
-      assert.deepEqual(heads, [], 'the upstream was not asked')
+      assert.deepEqual(heads, [], 'the upstream received nothing')
     },
   }
 }
@@ -121,13 +121,13 @@ const cases: Record<ModuleName, Case> = {
     return { ip_policy_ids: [id] }
   }),
   mutual_tls: failingHandshake(async ({ config }) => {
-    const { ca } = await clientAuthority('somebody else')
+    const { ca } = await clientAuthority('another authority')
     return { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: ca })] }
   }, {}),
   tls_termination: failingHandshake(() => ({ min_version: '1.3' }), { maxVersion: 'TLSv1.2' }),
   user_agent_filter: rejecting('ERR_ADIT_3211', () => ({ deny: ['curl'] })),
   webhook_verification: rejecting('ERR_ADIT_3204', () => ({ provider: 'github', secret: 'one' })),
-  // Nobody can sign in here, so whoever would have to is turned away.
+  // Without a login service, requests are rejected.
   oauth: rejecting('ERR_ADIT_3212', () => ({
     ...login,
     provider: { google: { client_id: 'a', client_secret: 'b' } },
@@ -194,14 +194,14 @@ for (const [name, { on, settings, check }] of Object.entries(cases)) {
   }
 }
 
-test('a WebSocket that was agreed to counts for the circuit breaker at once, not when it ends', async (t) => {
+test('an accepted WebSocket counts for the circuit breaker at once, not when it ends', async (t) => {
   const harness = await startHarness(t)
   const { config, routeId, send } = harness
   const circuit_breaker = { volume_threshold: 4, error_threshold_percentage: 1, tripped_duration: 60 }
   config.update(routeId, { circuit_breaker })
   await config.applied()
 
-  // It stays open; were it not counted, the four failures alone would open the breaker.
+  // It stays open. If it were not counted, the four failures alone would open the breaker.
   assert.equal((await send('upgrade')).status, 101)
   const outcomes: number[] = []
   for (let n = 0; n < 5; n++) outcomes.push((await send('request', '/fails')).status)

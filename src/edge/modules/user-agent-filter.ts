@@ -4,13 +4,13 @@ import { refusal } from '../errors.ts'
 import { defineModule } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
-/** No browser or program has a longer name; searching without a limit would be work for whoever asks for it. */
+/** No real user agent is longer, and an unlimited search would be a denial of service. */
 const MAX_USER_AGENT_LENGTH = 1024
 
-/** Visitors come with the same few names; the answers for this many are remembered. */
+/** Clients send the same few values, so that many decisions are cached. */
 const MAX_CACHED_DECISIONS = 1000
 
-/** Admits requests by their User-Agent: what `allow` matches, and everything else that `deny` does not. */
+/** Filters requests by User-Agent: admits what `allow` matches, and everything that `deny` does not. */
 export const userAgentFilter = defineModule(UserAgentFilter, {
   phase: 'request',
   build({ allow, deny }: Settings<typeof UserAgentFilter>, _context: ModuleContext) {
@@ -19,7 +19,7 @@ export const userAgentFilter = defineModule(UserAgentFilter, {
     const decisions = new Map<string, boolean>()
 
     const admits = (userAgent: string | undefined): boolean => {
-      // Without a name only a pattern that matches nothing, such as ^$, admits.
+      // Without a User-Agent only an allow pattern that matches the empty string, such as ^$, admits.
       if (userAgent === undefined) return matchesAllow('')
       if (userAgent.length > MAX_USER_AGENT_LENGTH) return false
       try {

@@ -2,17 +2,17 @@ import { createHmac } from 'node:crypto'
 import type { Answer } from '../response.ts'
 import type { WebhookMessage } from './webhook-message.ts'
 
-/** What a service asks of an address before, or while, it sends webhooks there: answered here, not by the upstream. */
+/** A request by which a provider validates a webhook URL. The edge answers it, not the upstream. */
 export interface WebhookChallenge {
-  /** Asked with a signature that fits: looked at after the check. Otherwise it is looked at before. */
+  /** Whether the challenge is signed. Signed ones are answered after verification, others before. */
   readonly signed: boolean
   respond(message: WebhookMessage, secret: string): Answer | undefined
 }
 
-/** What may be echoed or signed: nothing that a browser could take for a page, and no event that anybody would send. */
+/** What may be echoed or signed: nothing a browser would render as a page, and nothing that is a valid event. */
 const CHALLENGE_PATTERN = /^[\w.~+/=-]{1,512}$/
 
-/** Whether text could be a challenge, which some services ask everybody to sign with the key of their webhooks. */
+/** Whether text could be a challenge. Some providers let anyone have a challenge signed with the webhook key. */
 export function isChallenge(text: string): boolean {
   return CHALLENGE_PATTERN.test(text)
 }
@@ -34,7 +34,7 @@ function createResponse(status: number, body: string, type: string): Answer {
   }
 }
 
-/** Meta: a subscription is confirmed by repeating a number. Whoever asks learns nothing but what was sent. */
+/** Meta confirms a subscription by an echoed number. The response reveals nothing but what was sent. */
 const hubChallenge: WebhookChallenge = {
   signed: false,
   respond(message) {
@@ -45,14 +45,14 @@ const hubChallenge: WebhookChallenge = {
   },
 }
 
-/** Some look whether anybody is there at all before they accept an address. */
+/** Some providers check that a URL is reachable before they accept it. */
 const reachabilityCheck: WebhookChallenge = {
   signed: false,
   respond: ({ method }) =>
     method === 'HEAD' ? createResponse(200, '', 'text/plain; charset=utf-8') : undefined,
 }
 
-/** The challenges of services that have one, by the provider's name in the API. */
+/** The challenges of providers that have one, by the provider's name in the API. */
 export const webhookChallenges: Readonly<Record<string, WebhookChallenge>> = {
   facebook_graph_api: hubChallenge,
   facebook_messenger: hubChallenge,
@@ -71,7 +71,7 @@ export const webhookChallenges: Readonly<Record<string, WebhookChallenge>> = {
     signed: false,
     respond(message, secret) {
       const token = message.method === 'GET' ? message.query('crc_token') : undefined
-      // The answer is the signature that a webhook with this body would have: `twitter` takes no such webhook.
+      // The response is the signature of a webhook with this body, so `twitter` rejects such webhooks.
       if (token === undefined || !isChallenge(token)) return undefined
       return jsonResponse({
         response_token: `sha256=${createHmac('sha256', secret).update(token).digest('base64')}`,

@@ -4,46 +4,46 @@ import { trimOws } from '../../base/optional-white-space.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { timingSafeEqualText, type WebhookMessage } from './webhook-message.ts'
 
-/** Looks at a webhook and says what is wrong with it; undefined when it is genuine. `now` is in milliseconds. */
+/** Verifies a webhook: returns what is wrong with it, undefined when it is genuine. `now` is in milliseconds. */
 export type WebhookCheck = (
   message: WebhookMessage,
   now: number,
 ) => string | undefined | Promise<string | undefined>
 
-/** A way of signing webhooks: made into a check with the owner's secret, or with what the sender publishes. */
+/** A signature scheme. Creates a check from the owner's secret or from keys the sender publishes. */
 export type WebhookScheme = (secret: string, context: Pick<ModuleContext, 'signingKeys'>) => WebhookCheck
 
-/** How a service signs with a shared key. The field names, and what stands in them, are the service's own. */
+/** An HMAC scheme as data. Field names and formats are the provider's own. */
 export interface HmacScheme {
   /** The field with the signature. */
   readonly field: string
-  /** A second one, made with another key, so that the key can be changed without a gap: one of them has to fit. */
+  /** A second signature with another key, for key rotation: one of the two must match. */
   readonly secondaryField?: string
   readonly hash: 'sha1' | 'sha256' | 'sha512'
   readonly encoding: 'hex' | 'base64'
-  /** What stands before the signature, such as `sha256=`. */
+  /** The prefix of the signature, such as `sha256=`. */
   readonly prefix?: string
   /**
-   * Set when the field is a list such as `t=1,v1=…`: the name of the signature in it, and of the time. `marks` are what
-   * stands between items and after a name, unless it is a comma and an equals sign.
+   * Set when the field is a list such as `t=1,v1=…`: the names of the signature and the time in it. `separators` are
+   * those between items and after a name; a comma and an equals sign by default.
    */
   readonly list?: {
     readonly signature: string
     readonly time?: string
     readonly separators?: readonly [item: string, name: string]
   }
-  /** A field of its own that holds the time. */
+  /** A separate field with the time. */
   readonly timeField?: string
   readonly timeUnit?: 's' | 'ms' | 'iso'
-  /** How old a webhook may be, in seconds. */
+  /** Maximum age of a webhook, in seconds. */
   readonly tolerance?: number
-  /** A field of its own that holds an id that is signed as well. */
+  /** A separate field with an id that is signed as well. */
   readonly idField?: string
-  /** What is signed: `{body}`, `{time}`, `{id}`, `{url}`, `{method}` and the characters between. */
+  /** The signed text: `{body}`, `{time}`, `{id}`, `{url}`, `{method}` and literals between them. */
   readonly signed: string
-  /** How the key is written in the secret. */
+  /** The encoding of the key in the secret. */
   readonly key?: 'text' | 'base64'
-  /** The body is signed as it was before it was compressed. */
+  /** Whether the signature covers the body before compression. */
   readonly decompressBody?: boolean
 }
 
@@ -51,7 +51,7 @@ const DEFAULT_TOLERANCE_SECONDS = 300
 const ISO_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/
 const MAX_DECOMPRESSED_BYTES = 4 * 1024 * 1024
 
-/** Makes a scheme of its description. */
+/** Creates a scheme from its description. */
 export function hmacScheme(scheme: HmacScheme): WebhookScheme {
   const parts = scheme.signed.split(/(\{[a-z]+\})/).filter((part) => part !== '')
   const requiresTime = scheme.timeField !== undefined || scheme.list?.time !== undefined
@@ -94,17 +94,17 @@ export function hmacScheme(scheme: HmacScheme): WebhookScheme {
       const normalize = (text: string) => (scheme.encoding === 'hex' ? text.toLowerCase() : text)
       return signatures.some((signature) => timingSafeEqualText(normalize(signature ?? ''), expected))
         ? undefined
-        : 'its signature does not fit'
+        : 'its signature does not match'
     }
   }
 }
 
-/** A shared word in a field, sent as it is. */
+/** A shared secret, sent as it is in a field. */
 export function tokenScheme(field: string): WebhookScheme {
   return (secret) => (message) => {
     const value = message.field(field)
     if (value === undefined) return `it has no ${field} field`
-    return timingSafeEqualText(value, secret) ? undefined : `its ${field} is not the right one`
+    return timingSafeEqualText(value, secret) ? undefined : `its ${field} does not match`
   }
 }
 
@@ -115,7 +115,7 @@ function decodeKey(secret: string, { key }: HmacScheme): Buffer {
   return bytes
 }
 
-/** `a=1,b=2`; a value may hold further equals signs. */
+/** Parses `a=1,b=2`. A value may contain further equals signs. */
 function parseList(
   field: string,
   [betweenItems, afterName]: readonly [string, string] = [',', '='],
@@ -131,7 +131,7 @@ function stripPrefix(field: string, prefix: string): string | undefined {
 }
 
 function parseTime(time: string, unit: 's' | 'ms' | 'iso'): number {
-  // The engine reads many other spellings, some with text around them.
+  // `Date.parse` accepts many other spellings, some with text around them.
   if (unit === 'iso') return ISO_TIMESTAMP.test(time) ? Date.parse(time) : Number.NaN
   if (!/^\d{1,15}$/.test(time)) return Number.NaN
   return unit === 's' ? Number(time) * 1000 : Number(time)

@@ -3,16 +3,16 @@ import { hasAtMostValues } from '../../base/json-size.ts'
 import { refusal } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
-/** No sender has that many, and reading and sorting them comes before the signature can be checked. */
+/** No provider sends that many, and they are parsed and sorted before the signature can be verified. */
 const MAX_FORM_PARAMETERS = 1000
 const MAX_JSON_VALUES = 20_000
 
-/** A webhook as schemes look at it: what was asked for, with the whole body. */
+/** A webhook as the schemes see it: the request with its complete body. */
 export class WebhookMessage {
   readonly method: string
   /** Path and query. */
   readonly target: string
-  /** The address it was sent to, as its sender knows it. */
+  /** The URL it was sent to, as the sender sees it. */
   readonly url: string
   readonly body: Buffer
   readonly #exchange: Exchange
@@ -26,13 +26,13 @@ export class WebhookMessage {
     this.body = body
   }
 
-  /** The value of a field that must be there once; twice could mean one thing to us and another to the upstream. */
+  /** The value of a field that must occur exactly once: the upstream might read another one of two. */
   field(name: string): string | undefined {
     const all = this.#exchange.fields.getAll(name)
     return all.length === 1 ? all[0] : undefined
   }
 
-  /** The parameters of a form, in the body. Throws when there are too many: without them a signature means less. */
+  /** The parameters of a form body. Throws when there are too many: a signature without them would cover less. */
   form(): [name: string, value: string][] {
     const type = this.field('content-type') ?? ''
     if (!/^application\/x-www-form-urlencoded[ \t]*(;|$)/i.test(type)) return []
@@ -42,7 +42,7 @@ export class WebhookMessage {
     return [...new URLSearchParams(text)]
   }
 
-  /** The body as JSON; undefined when it is none, or has more values than any webhook. */
+  /** The body as JSON; undefined when it is not JSON or has more values than any webhook. */
   json(): unknown {
     const text = this.body.toString()
     if (!hasAtMostValues(text, MAX_JSON_VALUES)) return undefined
@@ -53,7 +53,7 @@ export class WebhookMessage {
     }
   }
 
-  /** A parameter of the query. */
+  /** A query parameter. */
   query(name: string): string | undefined {
     const queryStart = this.target.indexOf('?')
     return queryStart === -1
@@ -62,7 +62,7 @@ export class WebhookMessage {
   }
 }
 
-/** Compares texts in a time that tells nothing of where they differ. */
+/** Compares texts in constant time. */
 export function timingSafeEqualText(a: string, b: string): boolean {
   const bytesA = Buffer.from(a)
   const bytesB = Buffer.from(b)

@@ -6,13 +6,13 @@ import { isChallenge } from './webhook-challenges.ts'
 import { hmacScheme, type WebhookScheme } from './webhook-hmac.ts'
 import { timingSafeEqualText, type WebhookMessage } from './webhook-message.ts'
 
-/** Schemes that are more than a keyed digest of a few parts, each as its service describes it. */
+/** Schemes that are more than an HMAC of a few parts, each as its provider documents it. */
 
-const MISMATCH = 'its signature does not fit'
+const MISMATCH = 'its signature does not match'
 const TOO_OLD = 'it is too old, or from the future'
 const TOLERANCE_MS = 300_000
 
-/** Twilio: the address, then every parameter of the form sorted by name; for other bodies their digest in the query. */
+/** Twilio signs the URL, then every form parameter sorted by name; for other bodies, their digest in the query. */
 export const twilio: WebhookScheme = (secret) => (message) => {
   const form = message.form().sort(([a], [b]) => compareText(a, b))
   const digest = message.query('bodySHA256')
@@ -22,7 +22,7 @@ export const twilio: WebhookScheme = (secret) => (message) => {
   ) {
     return 'its body was changed'
   }
-  // Without a digest only a form is covered by the signature.
+  // Without a digest the signature covers only a form.
   if (digest === undefined && form.length === 0 && message.body.length > 0) return 'its body is not signed'
   const signed = message.url + form.map(([name, value]) => name + value).join('')
   return checkSignature(
@@ -32,7 +32,7 @@ export const twilio: WebhookScheme = (secret) => (message) => {
   )
 }
 
-/** Mailchimp Transactional: the address, then every parameter of the form sorted by name. */
+/** Mailchimp Transactional signs the URL, then every form parameter sorted by name. */
 export const mandrill: WebhookScheme = (secret) => (message) => {
   const form = message.form().sort(([a], [b]) => compareText(a, b))
   if (form.length === 0) return 'its body is not signed'
@@ -44,7 +44,7 @@ export const mandrill: WebhookScheme = (secret) => (message) => {
   )
 }
 
-/** Plivo: version 3 covers address and form, version 2 the address without its query; both have a nonce. */
+/** Plivo: version 3 covers URL and form, version 2 the URL without its query; both have a nonce. */
 export const plivo: WebhookScheme = (secret) => (message) => {
   const version = message.field('x-plivo-signature-v3-nonce') === undefined ? 'v2' : 'v3'
   const nonce = message.field(`x-plivo-signature-${version}-nonce`)
@@ -54,7 +54,7 @@ export const plivo: WebhookScheme = (secret) => (message) => {
   const signed =
     version === 'v3' ? `${plivoSignedUrl(message)}.${nonce}` : message.url.split('?', 1)[0]! + nonce
   const expected = createHmac('sha256', secret).update(signed).digest('base64')
-  // The second is made with the token of the main account.
+  // The second one uses the token of the main account.
   const signatures = [`x-plivo-signature-${version}`, `x-plivo-signature-ma-${version}`].flatMap(
     (name) => message.field(name)?.split(',') ?? [],
   )
@@ -64,7 +64,7 @@ export const plivo: WebhookScheme = (secret) => (message) => {
     : MISMATCH
 }
 
-/** The address with its parameters in order, and those of the form behind a full stop. */
+/** The URL with its query sorted, and the sorted form parameters after a full stop. */
 function plivoSignedUrl(message: WebhookMessage): string {
   const [address = '', query = ''] = message.url.split(/\?(.*)/s)
   const joinSorted = (pairs: [string, string][], separator: string) =>
@@ -78,7 +78,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** X signs bodies like the challenges that anybody may send, so nothing that could be one is taken for a webhook. */
+/** X signs challenges that anyone may send with the webhook key, so a body that could be a challenge is rejected. */
 export const twitter: WebhookScheme = (secret, context) => {
   const check = hmacScheme({
     field: 'x-twitter-webhooks-signature',
@@ -93,7 +93,7 @@ export const twitter: WebhookScheme = (secret, context) => {
       : check(message, now)
 }
 
-/** Mailgun signs a token and a time inside the body. */
+/** Mailgun signs a token and a timestamp inside the body. */
 export const mailgun: WebhookScheme = (secret) => (message, now) => {
   const { signature } = (message.json() ?? {}) as { signature?: Record<string, unknown> }
   const signed =
@@ -105,13 +105,13 @@ export const mailgun: WebhookScheme = (secret) => (message, now) => {
   return timingSafeEqualText(digest.toLowerCase(), expected) ? undefined : MISMATCH
 }
 
-/** Hygraph signs a small document that holds the body as text. */
+/** Hygraph signs a small JSON document that contains the body as text. */
 export const graphcms: WebhookScheme = (secret) => (message, now) => {
   const field = message.field('gcms-signature')
   const [, sign = '', environment = '', time = ''] =
     /^sign=([^,]+), env=([^,]+), t=(\d+)$/.exec(field ?? '') ?? []
   if (sign === '') return 'it has no readable gcms-signature field'
-  // Other bytes would be signed as the character that stands in for them, whatever they are.
+  // Invalid bytes would all be signed as the replacement character.
   if (!isUtf8(message.body)) return 'its body is not UTF-8'
   if (!(Math.abs(now - Number(time)) <= TOLERANCE_MS)) return TOO_OLD
   const signed = JSON.stringify({
@@ -127,7 +127,7 @@ export const graphcms: WebhookScheme = (secret) => (message, now) => {
 /** Contentful signs method, path, a list of fields and the body. */
 export const contentful: WebhookScheme = (secret) => (message, now) => {
   const names = (message.field('x-contentful-signed-headers') ?? '').toLowerCase().split(',').map(trimOws)
-  // A time that is not signed could be any.
+  // An unsigned timestamp proves nothing.
   if (!names.includes('x-contentful-timestamp')) return 'its time is not signed'
   const time = Number(message.field('x-contentful-timestamp'))
   if (!(Math.abs(now - time) <= TOLERANCE_MS)) return TOO_OLD
@@ -143,7 +143,7 @@ export const contentful: WebhookScheme = (secret) => (message, now) => {
   )
 }
 
-/** HubSpot, version 3. A few characters of the address are decoded before it is signed. */
+/** HubSpot, version 3. A few characters of the URL are decoded before it is signed. */
 export const hubspot: WebhookScheme = (secret) => (message, now) => {
   const time = message.field('x-hubspot-request-timestamp')
   if (!(Math.abs(now - Number(time)) <= TOLERANCE_MS)) return TOO_OLD
@@ -160,7 +160,7 @@ export const hubspot: WebhookScheme = (secret) => (message, now) => {
   return checkSignature(message, 'x-hubspot-signature-v3', expected)
 }
 
-/** SendGrid signs time and body with ECDSA; the secret is the public key it shows. */
+/** SendGrid signs timestamp and body with ECDSA; the secret is the public key it displays. */
 export const sendgrid: WebhookScheme = (secret) => {
   const key = readPublicKey(secret)
   return (message, now) => {
@@ -170,7 +170,7 @@ export const sendgrid: WebhookScheme = (secret) => {
     if (!(Math.abs(now - Number(time) * 1000) <= TOLERANCE_MS)) return TOO_OLD
     const signed = Buffer.concat([Buffer.from(time), message.body])
     const bytes = Buffer.from(signature, 'base64')
-    // Node skips what is not base64: one signature has one spelling here.
+    // Node ignores characters that are not base64, so the spelling is compared too.
     if (bytes.toString('base64') !== signature) return MISMATCH
     return verify('sha256', signed, key, bytes) ? undefined : MISMATCH
   }

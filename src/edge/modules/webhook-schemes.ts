@@ -12,12 +12,12 @@ import {
 } from './webhook-own-schemes.ts'
 import { sns } from './webhook-sns.ts'
 
-/** The usual case: the body is signed with HMAC-SHA256, in hexadecimal. */
+/** The usual case: HMAC-SHA256 of the body, in hexadecimal. */
 const hexBody = { hash: 'sha256', encoding: 'hex', signed: '{body}' } as const
 const base64Body = { ...hexBody, encoding: 'base64' } as const
 /** `t=…,v1=…` over time and body. */
 const timestamped = { ...hexBody, list: { time: 't', signature: 'v1' }, signed: '{time}.{body}' } as const
-/** Standard Webhooks, by what its three fields begin with. */
+/** Standard Webhooks, by the prefix of its three fields. */
 const standardWebhooks = (prefix: 'svix' | 'webhook') =>
   hmacScheme({
     ...base64Body,
@@ -30,7 +30,7 @@ const standardWebhooks = (prefix: 'svix' | 'webhook') =>
   })
 const meta = hmacScheme({ ...hexBody, field: 'x-hub-signature-256', prefix: 'sha256=' })
 
-/** How each service signs its webhooks, by the provider's name in the API. */
+/** The signature scheme of each provider, by its name in the API. */
 export const webhookSchemes: Readonly<Record<string, WebhookScheme>> = {
   aftership: hmacScheme({ ...base64Body, field: 'aftership-hmac-sha256' }),
   airship: hmacScheme({
@@ -159,7 +159,7 @@ export const webhookSchemes: Readonly<Record<string, WebhookScheme>> = {
   }),
 }
 
-/** Providers the API knows that cannot be checked here, and why. An endpoint that asks for one lets nobody in. */
+/** Providers in the API that cannot be verified here, and why. An endpoint that uses one denies all traffic. */
 export const unsupportedProviders: Readonly<Record<string, string>> = {
   vmware: 'how it signs is not public',
 }

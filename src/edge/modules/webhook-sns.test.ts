@@ -10,7 +10,7 @@ const CERT_URL = 'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-
 
 type Fields = Record<string, unknown>
 
-/** Amazon SNS as far as a receiver sees it: a key, its certificate at an address, and signed messages. */
+/** A fake Amazon SNS: a key, its certificate at a URL, and signed messages. */
 async function createSender(options: { notBefore?: Date; notAfter?: Date } = {}) {
   const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'sns.test', ...options })
   const fetched: string[] = []
@@ -20,7 +20,7 @@ async function createSender(options: { notBefore?: Date; notAfter?: Date } = {})
     return new Response(response.text, { status: response.status })
   }
 
-  /** Said in other words than the code under test: what is signed is spelled out for each kind. */
+  /** Written independently of the code under test: the signed text is spelled out for each type. */
   function signed(fields: Fields, version = '2'): Fields {
     const { Message, MessageId, Subject, SubscribeURL, Timestamp, Token, TopicArn, Type } = fields
     const subject = Subject === undefined ? '' : `Subject\n${Subject}\n`
@@ -68,7 +68,7 @@ async function start(t: TestContext) {
   return { ...sender, ...harness, post }
 }
 
-test('messages of every kind that SNS signed pass, in both versions, and the certificate is fetched once', async (t) => {
+test('genuine SNS messages of every type pass in both signature versions, and the certificate is fetched once', async (t) => {
   const { signed, post, fetched } = await start(t)
 
   for (const version of ['1', '2']) {
@@ -82,7 +82,7 @@ test('messages of every kind that SNS signed pass, in both versions, and the cer
   assert.deepEqual(fetched, [CERT_URL])
 })
 
-test('messages that SNS did not sign like this do not pass', async (t) => {
+test('forged and altered SNS messages are rejected', async (t) => {
   const { signed, post, tunnel } = await start(t)
   const otherSender = await createSender()
   const genuine = signed(notification())
@@ -100,7 +100,7 @@ test('messages that SNS did not sign like this do not pass', async (t) => {
     'of another kind': { ...genuine, Type: 'SubscriptionConfirmation' },
     'of no kind': { ...genuine, Type: 'constructor' },
     'in another version': { ...genuine, SignatureVersion: '1' },
-    'in a version nobody knows': { ...genuine, SignatureVersion: '3' },
+    'in an unknown version': { ...genuine, SignatureVersion: '3' },
     'without a signature': { ...genuine, Signature: undefined },
     'without a message': { ...genuine, Message: undefined },
     'too old': signed(notification(minutesAgo(70))),
@@ -116,7 +116,7 @@ test('messages that SNS did not sign like this do not pass', async (t) => {
   assert.equal(await post(signed(notification(minutesAgo(50)))), 200, 'a late attempt')
 })
 
-test('certificates are fetched from nowhere but SNS', async (t) => {
+test('certificates are fetched from SNS only', async (t) => {
   const { signed, post, fetched } = await start(t)
   const addresses = [
     'http://sns.us-east-1.amazonaws.com/a.pem',
@@ -141,7 +141,7 @@ test('certificates are fetched from nowhere but SNS', async (t) => {
   assert.deepEqual(fetched, [])
 })
 
-test('a certificate that is missing, unreadable, expired or of another kind opens nothing', async () => {
+test('a missing, unreadable, expired or oversized certificate is rejected', async () => {
   const clock = { now: () => Date.now(), monotonic: () => 0 }
   const past = await createSender({ notAfter: new Date(Date.now() - 86_400_000) })
   const future = await createSender({ notBefore: new Date(Date.now() + 86_400_000 * 30) })
@@ -156,7 +156,7 @@ test('a certificate that is missing, unreadable, expired or of another kind open
     await assert.rejects(createSnsKeys({ fetch, clock })(CERT_URL), /could not be fetched or read/)
 })
 
-test('made-up certificate names cost few requests, and those in use stay known', async () => {
+test('made-up certificate names cost few requests, and keys in use stay cached', async () => {
   const time = { now: Date.now(), monotonic: 0 }
   const clock = { now: () => time.now, monotonic: () => time.monotonic }
   const { fetch, fetched, response } = await createSender()
@@ -176,7 +176,7 @@ test('made-up certificate names cost few requests, and those in use stay known',
   assert.equal(fetched.filter((url) => url === CERT_URL).length, 1)
 })
 
-test('a certificate that could not be fetched is tried again after a minute', async () => {
+test('a failed certificate fetch is retried after a minute', async () => {
   const time = { now: Date.now() }
   const { fetch, fetched, response } = await createSender()
   const keys = createSnsKeys({ fetch, clock: { now: () => time.now, monotonic: () => 0 } })
@@ -191,13 +191,13 @@ test('a certificate that could not be fetched is tried again after a minute', as
   assert.equal(fetched.length, 2)
 })
 
-test('a key is doubled only within one object', () => {
+test('a key is a duplicate only within one object', () => {
   assert.equal(findDuplicateKey('{"a":{"a":[{"a":1},{"a":2}]},"b":"{\\"a\\":1,\\"a\\":2}"}'), undefined)
   assert.equal(findDuplicateKey('{"a":1,"b":{"c" : "x","c":2}}'), 'c')
   assert.equal(findDuplicateKey('{"a":1,"\\u0061":2}'), 'a')
 })
 
-test('without a way to fetch certificates nobody comes in', async (t) => {
+test('without a way to fetch certificates the module denies all traffic', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'sns', secret: '' } })
   await config.applied()

@@ -4,25 +4,25 @@ import { findDuplicateKey } from './json-keys.ts'
 import type { WebhookScheme } from './webhook-hmac.ts'
 
 const HASHES: Readonly<Record<string, string>> = { 1: 'sha1', 2: 'sha256' }
-/** What is signed of each kind of message, in this order; `Subject` only where there is one. */
+/** The signed fields of each message type, in order; `Subject` only if present. */
 const CONFIRMATION_FIELDS = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
 const SIGNED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
   SubscriptionConfirmation: CONFIRMATION_FIELDS,
   UnsubscribeConfirmation: CONFIRMATION_FIELDS,
 }
-/** SNS goes on trying for an hour, with the time of the first attempt. */
+/** SNS retries for an hour with the timestamp of the first attempt. */
 const MAX_AGE_MS = 65 * 60_000
 const MAX_CLOCK_SKEW_MS = 5 * 60_000
 
-/** Amazon SNS signs some of the fields inside the body, with a key whose certificate it publishes. */
+/** Amazon SNS signs fields inside the body with a key whose certificate it publishes. */
 export const sns: WebhookScheme = (_secret, { signingKeys }) => {
   if (signingKeys === undefined)
     throw new ModuleConfigError('certificates of Amazon SNS cannot be fetched here')
   return async (message, now) => {
     const body = message.json()
     if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'its body is not signed'
-    // Readers differ in which of two they take, and only one of them was checked.
+    // Parsers differ in which duplicate they use, and only one of them was verified.
     const duplicateKey = findDuplicateKey(message.body.toString())
     if (duplicateKey !== undefined) return `it holds ${duplicateKey} twice`
     const fields = body as Record<string, unknown>
@@ -33,7 +33,7 @@ export const sns: WebhookScheme = (_secret, { signingKeys }) => {
     const hash = Object.hasOwn(HASHES, stringField('SignatureVersion') ?? '')
       ? HASHES[stringField('SignatureVersion')!]
       : undefined
-    if (names === undefined || hash === undefined) return 'its kind or its way of signing is not known'
+    if (names === undefined || hash === undefined) return 'its type or signature version is unknown'
     const lines: string[] = []
     for (const name of names) {
       const value = stringField(name)
@@ -48,7 +48,7 @@ export const sns: WebhookScheme = (_secret, { signingKeys }) => {
       const signature = Buffer.from(stringField('Signature') ?? '', 'base64')
       return verify(hash, Buffer.from(lines.join('')), key, signature)
         ? undefined
-        : 'its signature does not fit'
+        : 'its signature does not match'
     } catch (error) {
       return (error as Error).message
     }

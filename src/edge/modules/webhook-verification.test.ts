@@ -11,7 +11,7 @@ const BODY = '{"event":"test","text":"grüße"}'
 const FORM = 'b=two&a=one'
 const sendgridKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-/** A webhook as its sender would send it. */
+/** A webhook as its provider sends it. */
 interface SignedWebhook {
   headers: Record<string, string>
   body?: string | Buffer
@@ -28,12 +28,12 @@ type Signer = (sent: {
 const mac = (hash: string, key: string | Buffer, data: string) => createHmac(hash, key).update(data)
 const seconds = (now: number) => `${Math.floor(now / 1000)}`
 
-/** The body signed by itself. */
+/** Signs the body alone. */
 const bodySignature =
   (field: string, hash: string, encoding: 'hex' | 'base64', prefix = ''): Signer =>
   ({ body, secret }) => ({ headers: { [field]: prefix + mac(hash, secret, body).digest(encoding) } })
 
-/** Time and body together, both in one field. */
+/** Signs time and body, both in one field. */
 const timestamped =
   (field: string, time = 't', signature = 'v1'): Signer =>
   ({ body, secret, now }) => {
@@ -42,7 +42,7 @@ const timestamped =
     return { headers: { [field]: `${time}=${timestamp},${signature}=${value}` } }
   }
 
-/** Version, time and body, the time in a field of its own. */
+/** Signs version, time and body, with the time in its own field. */
 const versioned =
   (field: string, timeField: string, version: string): Signer =>
   ({ body, secret, now }) => {
@@ -78,7 +78,7 @@ const form =
 
 const meta = bodySignature('X-Hub-Signature-256', 'sha256', 'hex', 'sha256=')
 
-/** How the services sign, said a second time and in other words than the table under test. */
+/** How the providers sign, written independently of the table under test. */
 const signers: Record<string, Signer> = {
   aftership: bodySignature('Aftership-Hmac-Sha256', 'sha256', 'base64'),
   airship: ({ body, secret, now }) => ({
@@ -230,9 +230,9 @@ const signers: Record<string, Signer> = {
   zoom: versioned('X-Zm-Signature', 'X-Zm-Request-Timestamp', 'v0'),
 }
 
-/** Schemes that do not cover the body: what they prove is who sends, not what. */
+/** Schemes that do not cover the body: they prove the sender, not the content. */
 const BODY_UNSIGNED = new Set(['gitlab', 'mailgun', 'plivo'])
-/** Schemes that say when they were made. */
+/** Schemes that include a timestamp. */
 const TIMED = Object.keys(signers).filter((name) => {
   const sign = (now: number) =>
     JSON.stringify(signers[name]!({ body: BODY, url: '', path: '', now, secret: SECRET }))
@@ -244,7 +244,7 @@ function secretFor(provider: string): string {
   return sendgridKeys.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
 }
 
-test('every provider is either checked or refused with a reason', () => {
+test('every provider is either supported or listed as unsupported with a reason', () => {
   const providers = [...Object.keys(webhookSchemes), ...Object.keys(unsupportedProviders)].sort()
 
   assert.deepEqual(providers, [...WEBHOOK_PROVIDERS].sort())
@@ -253,7 +253,7 @@ test('every provider is either checked or refused with a reason', () => {
   assert.ok(TIMED.length > 20)
 })
 
-test('genuine webhooks of every provider pass, forged, changed and stale ones do not', async (t) => {
+test('genuine webhooks of every provider pass; forged, altered and stale ones are rejected', async (t) => {
   const { config, edgeId, backendId, ask, tunnel } = await startHttpsEdge(t)
   for (const provider of Object.keys(signers)) {
     config.create(HttpsRoute, {
@@ -317,7 +317,7 @@ test('genuine webhooks of every provider pass, forged, changed and stale ones do
   }
 })
 
-test('no signature that is cut, lengthened, doubled, spelled otherwise or left empty passes', async (t) => {
+test('a truncated, extended, doubled, altered or empty signature is rejected', async (t) => {
   const { config, edgeId, backendId, ask, tunnel } = await startHttpsEdge(t)
   for (const provider of Object.keys(signers))
     config.create(HttpsRoute, {
@@ -348,7 +348,7 @@ test('no signature that is cut, lengthened, doubled, spelled otherwise or left e
       if (!/signature|token|hmac|authorization|sha256/i.test(name) || /time|nonce|headers/i.test(name))
         continue
       for (const bad of corrupt(value)) {
-        // A list of signatures passes when one of them fits, and hexadecimal digits have no case.
+        // A list of signatures passes when one of them matches, and hexadecimal digits have no case.
         if (bad === value || (bad.startsWith(`${value},`) && /[,=]/.test(value))) continue
         const headers = { ...sent.headers, [name]: bad }
         const { status } = await ask({ path, method: 'POST', headers, body })
@@ -364,7 +364,7 @@ test('no signature that is cut, lengthened, doubled, spelled otherwise or left e
   assert.equal(tunnel.visitors.length, 0)
 })
 
-test('the challenge of X is no way to have a webhook signed', async (t) => {
+test('the CRC challenge of X cannot be used to sign a webhook', async (t) => {
   const { config, routeId, ask, tunnel } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'twitter', secret: SECRET } })
   await config.applied()
@@ -378,7 +378,7 @@ test('the challenge of X is no way to have a webhook signed', async (t) => {
   assert.equal(tunnel.visitors.length, 0)
 })
 
-test('a body that the signature of Plivo does not cover is refused', async (t) => {
+test('a body that the Plivo signature does not cover is rejected', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'plivo', secret: SECRET } })
   await config.applied()
@@ -402,7 +402,7 @@ test('a body that the signature of Plivo does not cover is refused', async (t) =
   }
 })
 
-test('signatures from the services’ own documentation are accepted', async (t) => {
+test('signatures from the providers’ documentation are accepted', async (t) => {
   const clock = { now: () => 0, monotonic: () => performance.now() }
   const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies: { clock } })
   const examples = [
@@ -446,7 +446,7 @@ test('signatures from the services’ own documentation are accepted', async (t)
   }
 })
 
-test('a webhook of Box passes with either of its two keys, and with neither of others', async (t) => {
+test('a Box webhook passes with either of its two signatures and is rejected without a valid one', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'box', secret: SECRET } })
   await config.applied()
@@ -464,7 +464,7 @@ test('a webhook of Box passes with either of its two keys, and with neither of o
   assert.equal(await status({ 'Box-Signature-Primary': '', 'Box-Signature-Secondary': '' }), 403)
 })
 
-test('version 3 of Plivo covers the query and the form, in any order', async (t) => {
+test('Plivo version 3 covers the query and the form, in any order', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'plivo', secret: SECRET } })
   await config.applied()
@@ -487,7 +487,7 @@ test('version 3 of Plivo covers the query and the form, in any order', async (t)
   assert.equal(await status('/answer?z=1', '/answer?z=1.aonebtwo', `${FORM}&c=three`), 403)
 })
 
-test('challenges are answered by the edge, signed ones only when the signature fits', async (t) => {
+test('the edge answers challenges, signed ones only with a valid signature', async (t) => {
   const { config, routeId, ask, tunnel } = await startHttpsEdge(t)
   const selectProvider = async (provider: string) => {
     config.update(routeId, { webhook_verification: { provider, secret: SECRET } })
@@ -526,7 +526,7 @@ test('challenges are answered by the edge, signed ones only when the signature f
   assert.equal(tunnel.visitors.length, 0)
 })
 
-test('a body in chunks is held, checked and passed on whole; one too large is refused', async (t) => {
+test('a chunked body is buffered, verified and forwarded in full; an oversized one is rejected', async (t) => {
   const { config, routeId, ask } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'shopify', secret: SECRET } })
   await config.applied()

@@ -9,16 +9,16 @@ import { webhookChallenges } from './webhook-challenges.ts'
 import { WebhookMessage } from './webhook-message.ts'
 import { unsupportedProviders, webhookSchemes } from './webhook-schemes.ts'
 
-/** The largest body that is kept back to be checked; webhooks are far smaller. */
+/** The largest body that is buffered for verification; webhooks are far smaller. */
 const MAX_BODY_BYTES = 1024 * 1024
 
-/** Services that sign with a key whose other half is public. */
+/** Providers that sign with a published key. */
 const PROVIDERS_WITHOUT_SECRET = new Set(['sns'])
 
-/** Services that ask for another status than 403 when a webhook is turned away. */
+/** Providers that expect another status than 403 for a rejected webhook. */
 const REJECTION_STATUS: Readonly<Record<string, number>> = { xero: 401 }
 
-/** Admits only webhooks signed by the service they claim to come from. */
+/** Admits only webhooks signed by the configured provider. */
 export const webhookVerification = defineModule(WebhookVerification, {
   phase: 'request',
   build({ provider, secret }: Settings<typeof WebhookVerification>, context: ModuleContext) {
@@ -30,7 +30,7 @@ export const webhookVerification = defineModule(WebhookVerification, {
       throw new ModuleConfigError(`webhooks of ${name} cannot be checked here: ${unsupportedReason}`)
     const scheme = Object.hasOwn(webhookSchemes, name) ? webhookSchemes[name] : undefined
     if (scheme === undefined) throw new ModuleConfigError(`${name} is not a known provider of webhooks`)
-    // Also when it is there but could not be unsealed.
+    // Null when the stored secret could not be decrypted.
     if (typeof secret !== 'string' || (secret === '' && !PROVIDERS_WITHOUT_SECRET.has(name)))
       throw new ModuleConfigError('its secret is missing')
     const check = scheme(secret, context)
@@ -40,7 +40,7 @@ export const webhookVerification = defineModule(WebhookVerification, {
       exchange: Exchange,
       body: Buffer | undefined,
     ): Answer | undefined | Promise<Answer | undefined> => {
-      // The visitor left; nobody waits for what is decided.
+      // The client disconnected; the decision no longer matters.
       if (body === undefined) return undefined
       const message = new WebhookMessage(exchange, body)
       if (challenge?.signed === false) {

@@ -1,17 +1,17 @@
-/** The longest message part a visitor may send in one frame that has to be held: control frames only (RFC 6455 5.5). */
+/** Maximum payload of a control frame (RFC 6455 section 5.5). Only control frames are buffered. */
 const MAX_CONTROL_PAYLOAD_BYTES = 125
 
 const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
-/** What a reader of frames tells. */
+/** Receives what a frame reader parses. */
 export interface FrameHandlers {
-  /** Bytes of a message, unmasked. */
+  /** Unmasked bytes of a message. */
   onPayload(bytes: Buffer): void
   onPing(payload: Buffer): void
   onClose(): void
 }
 
-/** The start of an unmasked, final binary frame. */
+/** The head of an unmasked, final binary frame. */
 export function binaryFrameHead(length: number): Buffer {
   return frameHead(Opcode.binary, length)
 }
@@ -38,10 +38,13 @@ function frameHead(opcode: number, length: number): Buffer {
   return head
 }
 
-/** Reads a visitor's WebSocket frames from a byte stream. Messages are passed on as they come, whatever their frames. */
+/**
+ * Parses a client's WebSocket frames from a byte stream. Payload is passed on as it arrives, regardless of frame and
+ * message boundaries.
+ */
 export class FrameReader {
   readonly #handlers: FrameHandlers
-  /** The head of a frame, or the payload of a control frame, as far as it is here. */
+  /** An incomplete frame head or control frame. */
   #pending = Buffer.alloc(0)
   #opcode = 0
   #remaining = 0
@@ -53,7 +56,7 @@ export class FrameReader {
     this.#handlers = events
   }
 
-  /** Takes bytes; answers with what is wrong with them, undefined when nothing is. */
+  /** Parses bytes. Returns what is wrong with them, undefined when they are valid. */
   push(bytes: Buffer): string | undefined {
     let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
     this.#pending = Buffer.alloc(0)
@@ -78,7 +81,7 @@ export class FrameReader {
     return undefined
   }
 
-  /** The length of the head, 0 while it is not complete. */
+  /** Returns the length of the head, 0 while it is incomplete. */
   #readHead(bytes: Buffer): number | string {
     if (bytes.length < 2) return 0
     const first = bytes[0]!
@@ -109,7 +112,7 @@ export class FrameReader {
     return size
   }
 
-  /** How many bytes were taken; -1 when a control frame is not complete. */
+  /** Returns the number of bytes consumed; -1 while a control frame is incomplete. */
   #readPayload(bytes: Buffer): number {
     const control = this.#opcode >= Opcode.close
     if (control && bytes.length < this.#remaining) return -1

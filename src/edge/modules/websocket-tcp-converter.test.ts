@@ -11,7 +11,7 @@ import { RawClient } from '../testing/raw-client.ts'
 import { localTunnel } from '../testing/tunnels.ts'
 import { FrameReader } from './websocket-frames.ts'
 
-/** An edge that turns WebSocket into TCP for this service. */
+/** Starts an edge that converts WebSocket to TCP for this service. */
 async function startConverter(
   t: TestContext,
   onConnection: (socket: Socket) => void,
@@ -34,7 +34,7 @@ function open(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, protocols: string
   return socket
 }
 
-test('bytes pass both ways, whatever their number', async (t) => {
+test('payloads of any size pass in both directions', async (t) => {
   const harness = await startConverter(t, (socket) => socket.pipe(socket))
   const socket = open(t, harness, ['chat', 'binary'])
   await once(socket, 'open')
@@ -63,7 +63,7 @@ test('bytes pass both ways, whatever their number', async (t) => {
   assert.equal(socket.protocol, 'binary')
 })
 
-test('what one side ends, the other side sees, and what was sent last arrives', async (t) => {
+test('each side sees the other one close, and the last bytes arrive', async (t) => {
   let seen = ''
   let ended = false
   const harness = await startConverter(t, (socket) => {
@@ -93,7 +93,7 @@ test('what one side ends, the other side sees, and what was sent last arrives', 
   assert.equal(code, 1000)
 })
 
-test('what is not WebSocket is turned away, and malformed frames end the connection alone', async (t) => {
+test('non-WebSocket requests are rejected, and a malformed frame closes only its own connection', async (t) => {
   const harness = await startConverter(t, (socket) => socket.pipe(socket))
   const { ask, tlsPort, ca } = harness
   const plain = await ask()
@@ -133,7 +133,7 @@ test('what is not WebSocket is turned away, and malformed frames end the connect
   assert.equal(String(data), 'still here')
 })
 
-test('frames are read however they are cut', () => {
+test('frames are parsed regardless of how they are split', () => {
   const payload = randomBytes(300)
   const mask = Buffer.from([1, 2, 3, 4])
   const masked = Buffer.from(payload.map((byte, index) => byte ^ mask[index & 3]!))
@@ -153,7 +153,7 @@ test('frames are read however they are cut', () => {
     const reader = new FrameReader({
       onPayload: (bytes) => payloads.push(bytes),
       onPing: (bytes) => pings.push(bytes.toString()),
-      onClose: () => assert.fail('nobody closed'),
+      onClose: () => assert.fail('unexpected close'),
     })
     for (let offset = 0; offset < stream.length; offset += size) {
       assert.equal(reader.push(stream.subarray(offset, offset + size)), undefined)

@@ -13,7 +13,7 @@ import type { Upstream } from '../upstream/upstream.ts'
 import type { ModuleContext } from './context.ts'
 import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
 
-/** Turns WebSocket connections into plain TCP towards the upstream; anything else is turned away. */
+/** Converts WebSocket connections to plain TCP towards the upstream; rejects all other requests. */
 export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
   phase: 'backend',
   build(_settings: Settings<typeof WebsocketTcpConverter>, _context: ModuleContext) {
@@ -27,7 +27,7 @@ export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
   },
 })
 
-/** Every visitor gets a connection of its own, and the edge itself is the other side of the WebSocket. */
+/** Opens one stream per client. The edge itself is the WebSocket endpoint. */
 function createConverterPool(target: Target): Pool {
   return {
     connect(exchange) {
@@ -40,7 +40,7 @@ function createConverterPool(target: Target): Pool {
         passthroughTls: false,
       })
       const converter = new ConverterConnection(exchange, stream)
-      // The exchange must know its upstream before the first byte of the visitor is passed on.
+      // The exchange needs its upstream before the client's first byte is forwarded.
       exchange.upstream = converter
       exchange.upgrade('Switching Protocols', formatHandshakeFields(exchange))
       return converter
@@ -51,7 +51,7 @@ function createConverterPool(target: Target): Pool {
 /** RFC 6455 section 1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** The fields that accept a WebSocket. Of the protocols a visitor offers one has to be named, or browsers give up. */
+/** The handshake fields that accept a WebSocket. One of the offered protocols must be selected, or browsers close. */
 function formatHandshakeFields({ fields }: Exchange): string {
   const accept = createHash('sha1')
     .update(`${fields.get('sec-websocket-key') ?? ''}${GUID}`)
@@ -67,10 +67,10 @@ function formatHandshakeFields({ fields }: Exchange): string {
 /** Status codes of a close frame (RFC 6455 section 7.4.1). */
 const CloseCode = { normal: 1000, protocolError: 1002, tryAgainLater: 1013 } as const
 
-/** Pongs a visitor has not read yet; beyond this its pings go unanswered. */
+/** Pong bytes the client has not read yet; beyond this its pings are ignored. */
 const MAX_PENDING_PONG_BYTES = 16 * 1024
 
-/** One visitor's WebSocket joined with one plain stream. */
+/** Relays between one client's WebSocket and one plain stream. */
 class ConverterConnection extends Timed implements Upstream, StreamSink {
   readonly reused = false
   readonly #exchange: Exchange
@@ -78,8 +78,8 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
   readonly #frames: FrameReader
   #writable = true
   #pendingPongBytes = 0
-  /** The visitor has been told that it is over. */
-  #closeSent = false
+  /** The close frame has been sent, or the client has disconnected. */
+  #closed = false
 
   constructor(exchange: Exchange, stream: ByteStream) {
     super()
@@ -96,18 +96,18 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
   }
 
   body(chunk: Buffer): boolean {
-    if (this.#closeSent) return true
+    if (this.#closed) return true
     if (this.#frames.push(chunk) !== undefined) this.#close(CloseCode.protocolError)
     return this.#writable
   }
 
   end(): void {
-    if (!this.#closeSent) this.#stream.end()
+    if (!this.#closed) this.#stream.end()
   }
 
-  /** The visitor is gone. */
+  /** The client disconnected. */
   abort(): void {
-    this.#closeSent = true
+    this.#closed = true
     this.onDeadline()
   }
 
@@ -118,7 +118,7 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#closeSent) {
+    if (this.#closed) {
       this.#stream.consumed(chunk.length)
       return
     }
@@ -141,7 +141,7 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
     this.#exchange.core.deadlines.clear(this)
   }
 
-  /** What the visitor sent last has had its time to leave. */
+  /** The linger timeout is over: whatever the stream has not sent is dropped. */
   onDeadline(): void {
     this.#exchange.core.deadlines.clear(this)
     this.#stream.end()
@@ -156,10 +156,10 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
     this.#exchange.data(frame)
   }
 
-  /** Says goodbye to the visitor; the stream gets a moment to send what it was given. */
+  /** Sends a close frame to the client, then lets the stream flush for `limits.linger`. */
   #close(status: number): void {
-    if (this.#closeSent) return
-    this.#closeSent = true
+    if (this.#closed) return
+    this.#closed = true
     const { core } = this.#exchange
     this.#exchange.data(closeFrame(status))
     this.#exchange.finish('')
