@@ -3,12 +3,12 @@ import { sourceOf } from '../../base/client-key.ts'
 import type { Clock } from '../../base/clock.ts'
 import { refusal } from '../errors.ts'
 
-/** Runs the work for one message to the login host, if its source has not sent too many in vain. */
+/** Handles one message to the login host, unless its client has sent too many invalid ones. */
 export type CallbackLimit = <T>(remoteAddress: string, work: () => Promise<T>) => Promise<T>
 
 /**
- * Limits the messages of one source that the login host has to check. Those that were valid do not count, so that an
- * office behind one address can sign in at nine o'clock.
+ * Limits the invalid messages per client that the login host verifies. Valid ones do not count, so an office behind one
+ * address can sign in at nine o'clock.
  */
 export function createCallbackLimit({
   perMinute,

@@ -1,19 +1,19 @@
 /**
- * Where providers send visitors back to on the login host. RFC 9700 section 4.4: a code must not be redeemed at another
- * provider than the one that issued it, and tenants choose OpenID providers themselves. So an address is shared only by
- * providers that name themselves in each answer (RFC 9207), and by well-known ones that compare redirect URIs exactly.
+ * Redirect URIs on the login host. RFC 9700 section 4.4: a code must not be redeemed at a provider other than its
+ * issuer, and tenants choose their OpenID providers. Only providers that identify themselves in each response (RFC
+ * 9207), and well-known ones that compare redirect URIs exactly, share one path.
  */
 export const SHARED_CALLBACK = '/oauth2/callback'
 
 const ISSUER_CALLBACK = '/oidc/callback/'
 const OAUTH_CALLBACK = /^\/oauth2\/[a-z]+\/callback$/
 
-/** The address of one OpenID provider alone: its issuer without the scheme. */
+/** The dedicated path of one OpenID provider: its issuer without the scheme. */
 export function issuerCallbackPath(issuer: URL): string {
   return `${ISSUER_CALLBACK}${issuer.host}${issuer.pathname.replace(/\/$/, '')}`
 }
 
-/** The address of one OAuth provider alone. */
+/** The dedicated path of one OAuth provider. */
 export function providerCallbackPath(name: string): string {
   return `/oauth2/${name}/callback`
 }

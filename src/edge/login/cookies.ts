@@ -17,18 +17,18 @@ export class Cookies {
     this.#all = all
   }
 
-  /** The value of a cookie; undefined when it is absent or there twice, which nobody sends by accident. */
+  /** The value of a cookie; undefined when it is absent or occurs twice, which is always an attack. */
   get(name: string): string | undefined {
     const matches = this.#all.filter((cookie) => cookie[name.length] === '=' && cookie.startsWith(name))
     return matches.length === 1 ? matches[0]!.slice(name.length + 1) : undefined
   }
 
-  /** The names that begin like this, in the order in which the browser sent them. */
+  /** The cookie names with this prefix, in the order the browser sent them. */
   namesFrom(prefix: string): string[] {
     return this.#all.filter((cookie) => cookie.startsWith(prefix)).map(cookieName)
   }
 
-  /** Takes our cookies out of the request: the upstream has no use for them, and could replay them. */
+  /** Removes the edge's own cookies from the request: the upstream does not need them and could replay them. */
   hide(isOwnCookie: (name: string) => boolean): void {
     const remaining = this.#all.filter((cookie) => !isOwnCookie(cookieName(cookie)))
     if (remaining.length === this.#all.length) return
@@ -43,7 +43,7 @@ function cookieName(cookie: string): string {
   return end === -1 ? cookie : cookie.slice(0, end)
 }
 
-/** A Set-Cookie line. Host-only and out of reach for scripts; `seconds` 0 deletes it, undefined ends it with the browser. */
+/** A Set-Cookie line, host-only and HttpOnly. `seconds` 0 deletes the cookie, undefined makes it a session cookie. */
 export function formatSetCookie(
   name: string,
   value: string,

@@ -28,7 +28,7 @@ interface ConnectOptions {
   proto?: 'http' | 'https'
 }
 
-/** An agent's endpoint behind a Google sign-in, with a visitor who has signed in. */
+/** An agent's endpoint behind a Google sign-in, with a signed-in visitor. */
 async function start(t: TestContext) {
   const upstream = await startUpstream(t, echo)
   const tunnels = new TestTunnels()
@@ -52,7 +52,7 @@ async function start(t: TestContext) {
   const cookiesOf = (lines: string | string[] | undefined) =>
     [lines ?? []].flat().map((line) => line.split(';', 1)[0]!)
 
-  /** An agent connects: a tunnel of its own, whatever was there before. */
+  /** Connects an agent: a new tunnel that replaces the previous one. */
   function connect(overrides: ConnectOptions = {}) {
     const { accountId = 'ac_one', host = HOST, oauth = {}, proto = 'https' } = overrides
     const options = oauth === null ? {} : { oauth: { ...google, ...oauth } }
@@ -61,7 +61,7 @@ async function start(t: TestContext) {
 
   const disconnect = () => tunnels.hosts.delete(`https ${HOST}`)
 
-  /** Signs in as far as the provider, and gives what it sends the browser back with. */
+  /** Starts a sign-in; returns what the provider would send back. */
   async function begin(host = HOST) {
     const { headers } = await ask('/', [], host)
     const { searchParams } = new URL(String(headers.location))
@@ -84,7 +84,7 @@ async function start(t: TestContext) {
   return { port, connect, disconnect, begin, redeem, ask, visit }
 }
 
-test('a session outlives the tunnel: an agent that comes back finds its visitors signed in', async (t) => {
+test('a session survives the tunnel: visitors stay signed in when the agent reconnects', async (t) => {
   const { connect, visit } = await start(t)
   assert.equal(await visit(), 200)
 
@@ -93,7 +93,7 @@ test('a session outlives the tunnel: an agent that comes back finds its visitors
   assert.equal(await visit(), 200)
 })
 
-test('a session counts for nobody else, nowhere else and under no other terms', async (t) => {
+test('a session is valid for no other account, address or login settings', async (t) => {
   const { connect, visit } = await start(t)
   connect({ host: 'other.adit.localhost' })
   assert.equal(await visit('other.adit.localhost'), 302, 'another address')
@@ -111,13 +111,13 @@ test('a session counts for nobody else, nowhere else and under no other terms', 
 const changes: Record<string, ConnectOptions | undefined> = {
   'the agent is gone': undefined,
   'another account has the name': { accountId: 'ac_two' },
-  'the agent asks for nobody to sign in': { oauth: null },
+  'the agent requires no sign-in': { oauth: null },
   'the agent has another application': { oauth: { clientId: 'another' } },
   'others are let in': { oauth: { allowEmails: ['bob@example.com'] as never[] } },
 }
 
 for (const [name, change] of Object.entries(changes))
-  test(`neither a state nor a ticket of an endpoint counts any more when ${name}`, async (t) => {
+  test(`states and tickets of an endpoint are invalid once ${name}`, async (t) => {
     const { connect, disconnect, begin, redeem, ask } = await start(t)
     const [first, second] = [await begin(), await begin()]
     const ticket = String((await redeem(first.state)).headers.location).slice(`https://${HOST}`.length)
@@ -134,7 +134,7 @@ for (const [name, change] of Object.entries(changes))
     assert.equal((await redeem((await begin()).state)).status, 303, 'a new one does')
   })
 
-test('a state and a ticket outlive a reconnect of the agent', async (t) => {
+test('a state and a ticket survive a reconnect of the agent', async (t) => {
   const { connect, disconnect, begin, redeem, ask } = await start(t)
   const { state, cookies } = await begin()
   disconnect()
@@ -147,7 +147,7 @@ test('a state and a ticket outlive a reconnect of the agent', async (t) => {
   assert.equal((await ask(ticket, cookies)).status, 303)
 })
 
-test('plain HTTP signs in on the port of the edge and on no other', async (t) => {
+test('plain HTTP sign-in works on the edge port only', async (t) => {
   const { port, connect } = await start(t)
   connect({ proto: 'http', host: 'plain.adit.localhost' })
   const statusAt = async (host: string) => (await askPlainly(port, { host })).status

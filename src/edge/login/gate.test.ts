@@ -14,7 +14,7 @@ const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
 const AGREE = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
 
-test('cookies of a session are bound to host, https and this browser, and small', async (t) => {
+test('session cookies are bound to host, https and browser, and stay small', async (t) => {
   const groups = Array.from({ length: 2000 }, (_, index) => `group-${index}`)
   const { signIn, visit, begin } = await start(t, {}, { name: 'Ä'.repeat(5000), groups })
 
@@ -41,7 +41,7 @@ test('cookies of a session are bound to host, https and this browser, and small'
   assert.equal((await visit(cookies)).status, 200)
 })
 
-test('a session ends with its longest duration, to the second, however active', async (t) => {
+test('a session expires exactly at its maximum duration, however active it is', async (t) => {
   const { signIn, visit, time } = await start(t, { maximum_duration: 100 })
   const { cookies, lines } = await signIn()
   assert.match(lines[0]!, /Max-Age=100;/)
@@ -56,7 +56,7 @@ test('a session ends with its longest duration, to the second, however active', 
   assert.equal((await visit(cookies)).status, 302)
 })
 
-test('a session ends when nothing came for long enough, to the second', async (t) => {
+test('a session expires exactly at its inactivity timeout', async (t) => {
   const { signIn, visit, time, cookiesOf } = await start(t, { inactivity_timeout: 60 })
   const { cookies } = await signIn()
   time.now += 59_000
@@ -73,7 +73,7 @@ test('a session ends when nothing came for long enough, to the second', async (t
   assert.equal((await visit(renewed)).status, 302)
 })
 
-test('the provider is asked anew after auth_check_interval', async (t) => {
+test('visitors must sign in again after auth_check_interval', async (t) => {
   const { signIn, visit, time } = await start(t, { auth_check_interval: 30, maximum_duration: 1000 })
   const { cookies } = await signIn()
 
@@ -83,7 +83,7 @@ test('the provider is asked anew after auth_check_interval', async (t) => {
   assert.equal((await visit(cookies)).status, 302)
 })
 
-test('OPTIONS passes without a session only where that is set', async (t) => {
+test('OPTIONS passes without a session only with options_passthrough', async (t) => {
   const open = await start(t, { options_passthrough: true })
   const closed = await start(t)
 
@@ -92,14 +92,14 @@ test('OPTIONS passes without a session only where that is set', async (t) => {
   assert.equal((await closed.ask({ method: 'OPTIONS' })).status, 401)
 })
 
-test('scripts are told to sign in, pages are sent to do so', async (t) => {
+test('scripts get 401, page loads are redirected to sign in', async (t) => {
   const { ask } = await start(t)
 
   assert.equal((await ask({ headers: { 'sec-fetch-dest': 'empty' } })).status, 401)
   assert.equal((await ask({ headers: { 'sec-fetch-dest': 'document' } })).status, 302)
 })
 
-test('the cookie prefix is used, and only our own cookies are kept from the upstream', async (t) => {
+test('the cookie prefix is applied, and only the edge’s own cookies are hidden from the upstream', async (t) => {
   const { signIn, visit } = await start(t, { cookie_prefix: 'shop_' })
   const { cookies } = await signIn()
   assert.ok(cookies.some((cookie) => cookie.startsWith('shop_session=')))
@@ -117,7 +117,7 @@ test('the cookie prefix is used, and only our own cookies are kept from the upst
   assert.equal(headers['adit-auth-user-id'], '42')
 })
 
-test('a cookie that was planted, doubled or taken elsewhere opens nothing', async (t) => {
+test('a forged, duplicated or foreign session cookie is rejected', async (t) => {
   const { signIn, visit, config, backendId, oauth, tlsPort, ca } = await start(t)
   const { cookies } = await signIn()
   const again = await signIn()
@@ -144,7 +144,7 @@ test('a cookie that was planted, doubled or taken elsewhere opens nothing', asyn
   assert.equal((await visit(cookies)).status, 200)
 })
 
-test('a sign-in that another node has completed is refused, and so is a session it has ended', async (t) => {
+test('a sign-in completed on another node and a session revoked there are rejected', async (t) => {
   const { begin, finish, signIn, visit, logins, shared } = await start(t)
   const pending = await begin()
   const { cookies } = await signIn()
@@ -162,7 +162,7 @@ test('a sign-in that another node has completed is refused, and so is a session 
   assert.equal((await visit(other.cookies)).status, 302)
 })
 
-test('what cannot be remembered for all nodes does not happen, and says so', async (t) => {
+test('sign-in and sign-out fail with a clear error while the shared store is unavailable', async (t) => {
   const { begin, finish, signIn, visit, shared } = await start(t)
   const { cookies } = await signIn()
   const pending = await begin()
@@ -179,7 +179,7 @@ test('what cannot be remembered for all nodes does not happen, and says so', asy
   assert.equal((await visit(cookies)).status, 302)
 })
 
-test('callbacks that fail at the provider use up nothing for the other nodes', async (t) => {
+test('callbacks that fail at the provider consume nothing in the shared store', async (t) => {
   const { begin, redeem, shared } = await start(t)
   const { state } = await begin()
 
@@ -188,7 +188,7 @@ test('callbacks that fail at the provider use up nothing for the other nodes', a
   assert.equal(shared.used.size, 0)
 })
 
-test('changed settings end sessions, and changes elsewhere on the edge do not', async (t) => {
+test('changed settings end sessions, unrelated changes do not', async (t) => {
   const { signIn, visit, config, routeId, oauth } = await start(t)
   const { cookies } = await signIn()
 
@@ -200,7 +200,7 @@ test('changed settings end sessions, and changes elsewhere on the edge do not', 
   assert.equal((await visit(cookies)).status, 302)
 })
 
-test('a route that does not have /auth/ takes sign-ins and sign-outs on its own pages', async (t) => {
+test('a route without /auth/ handles sign-in and sign-out on its own pages', async (t) => {
   const { config, routeId, begin, redeem, ask, visit, cookiesOf } = await start(t)
   config.update(routeId, { match: '/app/' })
   await config.applied()
@@ -248,7 +248,7 @@ test('an open WebSocket ends with its session, and not before', { concurrency: t
   await Promise.all(cases)
 })
 
-test('the answer that begins a WebSocket carries the renewed cookie of its session', async (t) => {
+test('the response that accepts a WebSocket carries the renewed session cookie', async (t) => {
   const page = await start(t, { inactivity_timeout: 60 })
   const { signIn, visit, time, cookiesOf } = page
   const { cookies } = await signIn()
@@ -267,7 +267,7 @@ test('the answer that begins a WebSocket carries the renewed cookie of its sessi
   assert.notEqual((await visit([...cookiesOf(lines), cookies[1]!])).status, 302, 'the renewed one')
 })
 
-/** From here on the route leads to an upstream that agrees to WebSocket, whatever it is asked. */
+/** Points the route at an upstream that accepts every WebSocket. */
 async function routeToWebSocket(
   t: TestContext,
   { tunnels, config, routeId }: Awaited<ReturnType<typeof start>>,

@@ -32,15 +32,15 @@ import {
   type Tickets,
 } from './tickets.ts'
 
-/** What gates share. */
+/** What all gates share. */
 export interface GateDependencies {
   readonly seal: Seal
   readonly tickets: Tickets
-  /** Sign-ins that were used up on this node. */
+  /** Sign-ins already completed on this node. */
   readonly replayGuard: ReplayGuard
-  /** The same, and sign-outs, for all nodes. */
+  /** Completed sign-ins and sign-outs of all nodes. */
   readonly store: LoginLedger
-  /** Sessions that are over, as far as this node has heard. */
+  /** Revoked sessions known to this node. */
   readonly revocations: Revocations
   readonly liveSessions: LiveSessions
   readonly cookieCache: SessionCookieCache
@@ -52,31 +52,31 @@ export interface GateDependencies {
 export interface GateOptions extends GateDependencies {
   readonly scopeId: string
   readonly settings: SessionSettings
-  /** Seconds after which the provider is asked anew; 0 for never. */
+  /** Seconds after which the visitor must sign in again; 0 for never. */
   readonly recheckSeconds: number
-  /** Sessions, states and tickets of another version are void. */
+  /** Sessions, states and tickets of another version are invalid. */
   readonly version: string
   readonly signIn: SignIn
   readonly allowed: AllowedIdentities
 }
 
 const LOGOUT_PATH = '/auth/logout'
-/** Marks a sign-out on a page of a route that does not have that path. */
+/** Query that signs out on routes that do not contain `LOGOUT_PATH`. */
 const LOGOUT_QUERY = 'adit-logout'
 const DEFAULT_PREFIX = 'adit.'
-/** What browsers load pages into; scripts and images cannot sign in, and each try would leave a cookie. */
+/** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
 const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
-/** How many sign-ins can be under way in one browser at one host. */
+/** Pending sign-ins per browser and host. */
 const MAX_SIGN_INS_PER_BROWSER = 8
 
-/** What the browser that began a sign-in keeps of it. */
+/** Content of the sealed cookie in the browser that started a sign-in. */
 interface PendingSignIn {
   readonly signInId: string
-  /** Path and query to go on with. */
+  /** Path and query to return to. */
   readonly returnTo: string
 }
 
-/** The login module of one route or endpoint. */
+/** The login step of one route or endpoint. */
 export interface Gate {
   readonly scopeId: string
   readonly version: string
@@ -84,16 +84,17 @@ export interface Gate {
   readonly step: RequestStep
 }
 
-/** Lets visitors through that have signed in, and sends the others to do so. */
+/** Creates a gate: it admits signed-in visitors and redirects the others to the provider. */
 export function createGate(options: GateOptions): Gate {
   const { seal, tickets, replayGuard, store, revocations, liveSessions, cookieCache, clock } = options
   const { scopeId, version, settings, signIn, allowed } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
   const sessionCookieName = `${prefix}session`
-  // Other hosts of the same domain can set any cookie here but one with this prefix: a session without it was planted.
+  // Other hosts of the domain can set any cookie here except one with the `__Host-` prefix, so a session without it is
+  // forged.
   const proofCookieName = `__Host-${prefix}session`
   const loginPrefix = `${prefix}login.`
-  // Over https no other host of the domain can plant what proves in which browser a sign-in began.
+  // Over https, no other host of the domain can set the cookie that proves which browser started a sign-in.
   const browserPrefix = { plain: `${prefix}browser.`, secure: `__Host-${prefix}browser.` }
   const isOwnCookie = (name: string) =>
     name === sessionCookieName ||
@@ -123,7 +124,10 @@ export function createGate(options: GateOptions): Gate {
     return isAlive(session) ? cachedSession : undefined
   }
 
-  /** For all nodes, and only what a provider has vouched for: otherwise anybody could make them write. */
+  /**
+   * Writes to the shared store, so only after the provider has verified the visitor: otherwise anyone could cause
+   * writes.
+   */
   async function consume(id: string, ttlMs: number): Promise<void> {
     if (await consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)) return
     throw new SignInRefused('this sign-in was used already; open the page again')
@@ -150,7 +154,7 @@ export function createGate(options: GateOptions): Gate {
     liveSessions.touch(session.id, nowSeconds)
     if (exchange.upgrading)
       liveSessions.watch(exchange, { ...session, seen: nowSeconds }, (seen) => isAlive({ ...session, seen }))
-    // RFC 6455 section 4.2.2: the answer that begins a WebSocket may set cookies too.
+    // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
     if (settings.inactivity_timeout > 0 && nowSeconds > session.seen) {
       const renewedCookie = formatSessionCookie({ ...session, seen: nowSeconds }, isSecure(exchange))
       exchange.whenAnswered(({ fields }) =>
@@ -164,7 +168,7 @@ export function createGate(options: GateOptions): Gate {
     const { method, target } = exchange.head
     exchange.note('oauth.decision', 'block')
     exchange.note('oauth.app_client_id', signIn.label)
-    // Only a page load can follow a redirect to a sign-in page and come back; anything else is told plainly.
+    // Only a page load can follow a redirect to a sign-in page and return; other requests get a plain error.
     const destination = exchange.fields.get('sec-fetch-dest') ?? 'document'
     if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading || !PAGE_DESTINATIONS.has(destination))
       throw refusal('login_required')
@@ -192,7 +196,7 @@ export function createGate(options: GateOptions): Gate {
     return redirect(302, url, pendingCookie + formatBrowserCookies(exchange, signInId, secret))
   }
 
-  /** The name of the cookie that proves in which browser a sign-in began. */
+  /** Name of the cookie that proves which browser started a sign-in. */
   function browserCookieName(exchange: Exchange, signInId: string): string {
     return (isSecure(exchange) ? browserPrefix.secure : browserPrefix.plain) + signInId
   }
@@ -200,7 +204,7 @@ export function createGate(options: GateOptions): Gate {
   function formatBrowserCookies(exchange: Exchange, signInId: string, secret: string): string {
     const secure = isSecure(exchange)
     const name = browserCookieName(exchange, signInId)
-    // It comes along with every request, so browsers may not gather too many; they list the oldest first.
+    // The cookie is sent with every request, so their number is limited. Browsers list the oldest first.
     const excess = new Cookies(exchange)
       .namesFrom(browserCookieName(exchange, ''))
       .slice(0, 1 - MAX_SIGN_INS_PER_BROWSER)
@@ -210,7 +214,7 @@ export function createGate(options: GateOptions): Gate {
     )
   }
 
-  /** Where to go on after the sign-in that a ticket completes, in the browser that began it and no other. */
+  /** The path to return to. Throws unless the ticket is redeemed in the browser that started the sign-in. */
   function resolveReturnTo(exchange: Exchange, { signInId, browser, returnTo }: Ticket): string {
     if (signInId === '') return returnTo
     const cookies = new Cookies(exchange)
@@ -246,20 +250,20 @@ export function createGate(options: GateOptions): Gate {
     return redirect(303, toLocation(requestOrigin(exchange), returnTo), fields)
   }
 
-  /** Takes a ticket of the login host. What a provider issues is redeemed there and has no meaning here. */
+  /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */
   async function redeemTicket(exchange: Exchange): Promise<Answer> {
     const ticket = tickets.openTicket(parseQuery(exchange).get('ticket') ?? '')
     if (ticket.place !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
       throw new SignInRefused('this sign-in does not belong here; open the page again')
     const { id, signInId } = ticket
-    // First of all, so that a ticket that reached another browser is of no use to the one that began.
+    // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.
     const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000
     await consume(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, ttlMs)
     const returnTo = resolveReturnTo(exchange, ticket)
     return startSession(exchange, ticket.identity, returnTo, signInId)
   }
 
-  /** Ends a session on every node. Whoever cannot be sure of that is told, and may try again. */
+  /** Revokes a session on every node. Fails with a retryable error when that is not certain. */
   async function revokeSession({ id, since }: Session): Promise<void> {
     const revocation = {
       place: scopeId,
@@ -285,7 +289,7 @@ export function createGate(options: GateOptions): Gate {
       formatSetCookie(sessionCookieName, '', { secure, seconds: 0 }) +
       (secure ? formatSetCookie(proofCookieName, '', { secure, seconds: 0 }) : '')
     if (session !== undefined) await revokeSession(session)
-    // Here the session is over in any case, also while the provider cannot be reached.
+    // The local session has ended even when the provider cannot be reached.
     const providerUrl = session && (await providerLogoutUrl(session))
     if (providerUrl !== undefined) return redirect(303, providerUrl, expiredCookies)
     return {
@@ -319,7 +323,7 @@ function digestSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }
 
-/** The usual address where the route has it, else the page itself, which has to be of the route. */
+/** The standard callback path if the route contains it, otherwise the path of the requested page. */
 function selectCallbackPath(exchange: Exchange): string {
   const { entry, route } = exchange
   try {
@@ -344,8 +348,8 @@ function isSecure({ connection }: Exchange): boolean {
 }
 
 /**
- * The address the visitor used, if this edge answers there. Other ports of the same host can be those of other tenants,
- * and a ticket must not be sent to them.
+ * The origin the visitor used, if this edge serves it. Other ports of the same host may belong to other tenants, and
+ * tickets must not be sent to them.
  */
 function requireOwnOrigin(exchange: Exchange): string {
   const { connection, core, head } = exchange
@@ -353,12 +357,12 @@ function requireOwnOrigin(exchange: Exchange): string {
   const publicPort = isSecure(exchange) ? core.publicHttpsPort : core.publicHttpPort
   if (port !== undefined && port !== publicPort && port !== connection.localPort)
     throw new SignInRefused(
-      `nobody can sign in on port ${port} of this host; open the page on its usual port`,
+      `sign-in is not available on port ${port} of this host; open the page on its usual port`,
     )
   return requestOrigin(exchange)
 }
 
-/** The address the visitor used, as it came in. */
+/** The origin of the request. */
 function requestOrigin({ connection, head }: Exchange): string {
   return `${connection.scheme === 'https' ? 'https' : 'http'}://${head.authority.toLowerCase()}`
 }

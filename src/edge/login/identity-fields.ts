@@ -1,7 +1,10 @@
 import { type Field, fieldOf } from '../message/fields.ts'
 import type { Identity } from './sign-in.ts'
 
-/** What the upstream is told of the visitor. Clients cannot forge these: the edge drops every field that begins with `adit-`. */
+/**
+ * The identity headers for the upstream. Clients cannot forge them: the edge drops every field that begins with
+ * `adit-`.
+ */
 export function createIdentityFields({ id, name, email, groups, claims }: Identity): Field[] {
   const fields = [
     fieldOf('adit-auth-user-id', toFieldText(id)),
@@ -14,7 +17,7 @@ export function createIdentityFields({ id, name, email, groups, claims }: Identi
   return fields
 }
 
-/** UTF-8 as it is, without anything that could end the line. */
+/** UTF-8 bytes without control characters. */
 function toFieldText(value: string): string {
   return Buffer.from(value.replace(/[\x00-\x1f\x7f]/g, ' '), 'utf8').toString('latin1')
 }

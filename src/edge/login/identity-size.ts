@@ -1,12 +1,12 @@
 import type { Identity } from './sign-in.ts'
 
-// Sealed and in base64 this stays below the 4 KiB at which browsers drop a cookie.
+// Sealed and base64-encoded, this stays below the 4 KiB at which browsers drop a cookie.
 const MAX_BYTES = 2400
 const MAX_NAME_LENGTH = 256
 
 /**
- * An identity that fits into a cookie. Claims go first, then the last groups; whoever decides by groups does so before,
- * with all of them.
+ * Shrinks an identity to fit a cookie: drops the claims first, then the last groups. Group checks run before this, on
+ * the complete list.
  */
 export function fitIdentity(identity: Identity): Identity {
   const truncate = (text: string) => (text.length <= MAX_NAME_LENGTH ? text : text.slice(0, MAX_NAME_LENGTH))
@@ -19,7 +19,7 @@ export function fitIdentity(identity: Identity): Identity {
   const minimal = { ...shortened, claims: {}, groups: [] as string[] }
   let remaining = MAX_BYTES - byteLength(minimal)
   for (const group of identity.groups) {
-    // With the comma before it. Counted one by one: a provider may name a hundred thousand.
+    // One for the comma. Counted one by one, because a provider may send a hundred thousand groups.
     remaining -= byteLength(group) + 1
     if (remaining < 0) break
     minimal.groups.push(group)
@@ -27,7 +27,7 @@ export function fitIdentity(identity: Identity): Identity {
   return minimal
 }
 
-/** Whether an identity can be kept at all, even without anything that can be left out. */
+/** Whether the identity fits a cookie once everything optional is dropped. */
 export function fitsCookie(identity: Identity): boolean {
   return byteLength(fitIdentity(identity)) <= MAX_BYTES
 }

@@ -7,7 +7,7 @@ import { isAllowed } from './sign-in.ts'
 
 const ada = { id: '1', name: 'Ada', email: 'ada@example.com', groups: ['staff'], claims: { dept: 'x' } }
 
-test('what fits is kept whole; of the rest claims go first, then the last groups', () => {
+test('an identity that fits is kept complete; otherwise claims are dropped first, then the last groups', () => {
   const groups = Array.from({ length: 500 }, (_, index) => `group ${index}`)
 
   const many = fitIdentity({ ...ada, groups })
@@ -20,13 +20,13 @@ test('what fits is kept whole; of the rest claims go first, then the last groups
   assert.deepEqual([fitsCookie(ada), fitsCookie({ ...ada, id: 'x'.repeat(3000) })], [true, false])
 })
 
-test('whatever a provider says can be sent to the upstream, and cannot add a field', () => {
+test('any provider data makes valid header fields and cannot inject one', () => {
   const hostile = { ...ada, id: 'a\r\nx: y', name: 'Ädä\u0000\u0007 雪', groups: ['a\nb', '\u007f'] }
 
   for (const { name, value } of createIdentityFields(hostile)) assert.ok(isFieldValue(value), name)
 })
 
-test('addresses and domains are compared whole and without case', () => {
+test('emails and domains are compared in full and case-insensitively', () => {
   const allowed = { emails: ['ada@example.com'], domains: ['corp.test'] }
   const isAdmitted = (email: string) => isAllowed({ ...ada, email }, allowed)
 
@@ -46,7 +46,7 @@ test('addresses and domains are compared whole and without case', () => {
   assert.equal(isAllowed({ ...ada, email: '' }, { emails: [], domains: [] }), true)
 })
 
-test('a hundred thousand groups are cut to what fits in one go', { timeout: 60_000 }, () => {
+test('a hundred thousand groups are truncated in one pass', { timeout: 60_000 }, () => {
   const groups = Array.from({ length: 100_000 }, (_, index) => `group-${index}`)
 
   const { groups: fitted } = fitIdentity({ id: 'x', name: '', email: '', groups, claims: { groups } })

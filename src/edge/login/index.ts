@@ -1,3 +1,12 @@
+/**
+ * Sign-in of visitors for the OAuth, OpenID Connect and SAML modules. `gate.ts` is the step on a protected route:
+ * it admits requests with a valid session cookie and sends the others to the provider. `login-host.ts` serves the host
+ * that providers redirect back to; `tickets.ts` carries the result to the gate. `oauth.ts`, `oidc.ts` and `saml.ts`
+ * implement one protocol each (XML of others is parsed in worker threads, `saml-pool.ts`); `revocations.ts`,
+ * `replay-guard.ts` and `login-store.ts` hold what must outlive a request. The folder may use the contracts of the edge,
+ * `message`, and of `modules` only `context.ts` and `login.ts`. Begin with `createLogins` below, then `gate.ts`.
+ */
+
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
@@ -32,31 +41,31 @@ export type { Ending } from './revocations.ts'
 
 export interface LoginOptions {
   readonly outbound: Pick<Outbound, 'fetch'>
-  /** The same on every node and after every start, so that sessions outlive both. */
+  /** The same on every node and across restarts, so that sessions survive both. */
   readonly key: Secret<Buffer>
   /** `https://idp.<domain>[:port]`, known once the listener is bound. */
   readonly idpUrl: () => string
   readonly clock: Clock
   readonly ledger: LoginLedger
   readonly oauthEndpoints?: OauthEndpoints
-  /** Messages to the login host that one source may send in vain in a minute; 0 for no limit. */
+  /** Invalid messages per client and minute that the login host accepts; 0 for no limit. */
   readonly callbackLimit?: number
   /** How long a visitor waits for a provider. */
   readonly providerTimeoutMs?: number
 }
 
-/** Sign-in of visitors, with the host that providers send them back to. */
+/** The login service with its host, where providers redirect visitors back to. */
 export interface LoginPart extends Logins {
   host(policy: TlsPolicy): HttpEntry
-  /** Told of sessions that were ended, here or on another node. */
+  /** Applies revocations of this and other nodes. */
   hear(endings: readonly Ending[]): void
-  /** Ends the threads that read messages of providers. */
+  /** Stops the worker threads that parse provider messages. */
   close(): Promise<void>
 }
 
 const ALLOW_EVERYONE: AllowedIdentities = { emails: [], domains: [] }
 
-/** Makes the log-in modules work. */
+/** Creates the login service behind the OAuth, OIDC and SAML modules. */
 export function createLogins(options: LoginOptions): LoginPart {
   const { outbound, clock, idpUrl, ledger: store, providerTimeoutMs = PROVIDER_TIMEOUT_MS } = options
   const seal = createSeal(options.key)
@@ -74,13 +83,15 @@ export function createLogins(options: LoginOptions): LoginPart {
     liveSessions: new LiveSessions(),
     cookieCache: new SessionCookieCache(seal),
   }
-  // Weakly, so that gates go with the routes they stand on.
+  // Weak, so that gates are collected together with their routes.
   const gates = new WeakMap<RequestStep, Gate>()
   const samlProviders = new WeakMap<RequestStep, SamlServiceProvider>()
   const workers = createSamlWorkers()
   const limit = createCallbackLimit({ perMinute: options.callbackLimit ?? 0, clock })
 
-  /** A change elsewhere on the edge keeps the sign-in and what it has learned of its provider. */
+  /**
+   * Creates the gate of one module. Unrelated changes of the edge keep its sign-in and the cached provider documents.
+   */
   function protect<S extends SignIn>(
     context: LoginContext,
     settings: SessionSettings & { readonly auth_check_interval?: number },

@@ -2,27 +2,27 @@ import { Timed } from '../../base/io/timer-wheel.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Session } from './session.ts'
 
-/** How often what stays open is looked at, in milliseconds. */
+/** How often open exchanges are revalidated. */
 const CHECK_INTERVAL_MS = 5000
 
-/** Sessions with something open that outlives its request, such as a WebSocket: it ends when they do. */
+/** Closes exchanges that outlive their request, such as WebSockets, when their session ends. */
 export class LiveSessions {
   readonly #activity = new Map<string, { seen: number; watchers: number }>()
   readonly #versions = new Map<string, { version: string; watchers: number }>()
 
-  /** A request of the session came. */
+  /** Records a request of the session. */
   touch(sessionId: string, seconds: number): void {
     const entry = this.#activity.get(sessionId)
     if (entry !== undefined && entry.seen < seconds) entry.seen = seconds
   }
 
-  /** From now on only sessions of this version count at the place. */
+  /** Invalidates sessions of other versions in this scope. */
   setVersion(scopeId: string, version: string): void {
     const entry = this.#versions.get(scopeId)
     if (entry !== undefined) entry.version = version
   }
 
-  /** Ends the exchange once its session is not alive any more; `isAlive` is told when it was last active. */
+  /** Aborts the exchange once its session has ended. `isAlive` receives the time of the last activity. */
   watch(
     exchange: Exchange,
     { id, place: scopeId, version, seen }: Session,

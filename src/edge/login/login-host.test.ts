@@ -7,7 +7,7 @@ import { IDP, setCookies, startLoginPage as start } from '../testing/login-page.
 
 type LoginPage = Awaited<ReturnType<typeof start>>
 
-test('the login host redeems the code, and the page gets a ticket and nothing of the provider', async (t) => {
+test('the login host redeems the code, and the page receives a ticket and nothing of the provider', async (t) => {
   const { begin, redeem, redeemed, ask, visit, cookiesOf } = await start(t)
   const { state, cookies } = await begin()
 
@@ -21,7 +21,7 @@ test('the login host redeems the code, and the page gets a ticket and nothing of
   assert.equal((await visit(cookiesOf(setCookies(completed.headers)))).status, 200)
 })
 
-test('a page takes no answer of a provider by itself', async (t) => {
+test('a protected page does not accept provider responses itself', async (t) => {
   const { begin, ask, redeemed } = await start(t)
   const { state, cookies } = await begin()
   const headers = { cookie: cookies.join('; ') }
@@ -56,7 +56,7 @@ const changes: Record<string, (page: LoginPage) => void> = {
 }
 
 for (const [name, change] of Object.entries(changes))
-  test(`neither a state nor a ticket counts any more when ${name}`, async (t) => {
+  test(`states and tickets are invalid once ${name}`, async (t) => {
     const page = await start(t)
     const { begin, redeem, redeemed, ask, config } = page
     const [early, late] = [await begin(), await begin()]
@@ -69,10 +69,10 @@ for (const [name, change] of Object.entries(changes))
     assert.deepEqual([rejected.status, redeemed], [403, ['early']], 'the code went nowhere')
     const { status, headers } = await ask({ path: ticket, headers: { cookie: early.cookies.join('; ') } })
     assert.notEqual(status, 303)
-    assert.ok(!setCookies(headers).some((line) => line.includes('session=')), 'nobody is signed in')
+    assert.ok(!setCookies(headers).some((line) => line.includes('session=')), 'no session is created')
   })
 
-test('a ticket is good once, for a minute, and for the browser that began', async (t) => {
+test('a ticket is valid once, for a minute, and in the browser that started the sign-in', async (t) => {
   const { begin, redeem, ask, time, shared } = await start(t)
   const redeemTicket = async (ticket: string, cookies: readonly string[]) =>
     (await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })).status
@@ -107,7 +107,7 @@ test('a ticket is good once, for a minute, and for the browser that began', asyn
   assert.equal(await redeemTicket(late.ticket, late.cookies), 403, 'too late')
 })
 
-test('a ticket is good at the address where the sign-in began', async (t) => {
+test('a ticket is valid only at the origin where the sign-in started', async (t) => {
   const { begin, redeem, ask, config, edgeId, backendId, oauth } = await start(t)
   config.update(edgeId, { hostports: [`${HOST}:443`, 'second.adit.localhost:443'] })
   const edge_id = config.create(HttpsEdge, { hostports: ['other.adit.localhost:443'] })
@@ -123,7 +123,7 @@ test('a ticket is good at the address where the sign-in began', async (t) => {
   assert.equal((await ask({ path, headers })).status, 303)
 })
 
-test('a state is good once, for ten minutes, and at the address of its provider', async (t) => {
+test('a state is valid once, for ten minutes, and at the redirect URI of its provider', async (t) => {
   const { begin, redeem, ask, redeemed, time } = await start(t)
   const { state } = await begin()
   const statusAt = async (path: string) =>
@@ -132,7 +132,7 @@ test('a state is good once, for ten minutes, and at the address of its provider'
   assert.equal(await statusAt('/oidc/callback/login.example'), 403)
   assert.equal(await statusAt('/oauth2/github/callback'), 403)
   assert.deepEqual(redeemed, [])
-  // The answer was taken for one of this sign-in, however wrong: there is no second try.
+  // The state was consumed by the invalid response: there is no second attempt.
   assert.equal((await redeem(state)).status, 403)
 
   const again = await begin()
@@ -144,7 +144,7 @@ test('a state is good once, for ten minutes, and at the address of its provider'
   assert.deepEqual(redeemed, ['c'])
 })
 
-test('answers with doubled parameters, without a state or by another method are refused', async (t) => {
+test('responses with duplicate parameters, without a state or with another method are rejected', async (t) => {
   const { begin, redeem, ask, redeemed } = await start(t)
   const { state } = await begin()
   const other = await begin()
@@ -167,7 +167,7 @@ test('answers with doubled parameters, without a state or by another method are 
   assert.equal((await redeem(state)).status, 303, 'none of it has used the state up')
 })
 
-test('an error of the provider is shown in our words alone', async (t) => {
+test('a provider error is never echoed to the visitor', async (t) => {
   const { begin, ask } = await start(t)
   const hostile = encodeURIComponent('<script>alert(1)</script>\r\nSet-Cookie: a=b')
 
@@ -185,7 +185,7 @@ test('an error of the provider is shown in our words alone', async (t) => {
   }
 })
 
-test('a sign-in does not begin on a port that is not the edge’s', async (t) => {
+test('a sign-in does not start on a port the edge does not serve', async (t) => {
   const { ask, tlsPort, ca, port } = await start(t)
   const statusAt = async (host: string) => (await askSecurely(tlsPort, ca, { host, servername: HOST })).status
 
@@ -195,7 +195,7 @@ test('a sign-in does not begin on a port that is not the edge’s', async (t) =>
   assert.equal((await ask()).status, 302)
 })
 
-test('a browser has eight sign-ins under way, and a ninth ends the oldest', async (t) => {
+test('a browser has at most eight pending sign-ins, and a ninth drops the oldest', async (t) => {
   const { ask } = await start(t)
   const jar = new Map<string, string>()
   for (let tab = 0; tab < 20; tab++) {

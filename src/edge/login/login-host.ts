@@ -17,21 +17,21 @@ import type { SamlServiceProvider } from './saml.ts'
 import { SignInRefused, throwLoginError } from './sign-in.ts'
 import { MAX_STATE_SECONDS, type SignInOrigin, type Tickets } from './tickets.ts'
 
-// The largest message in base64, with room for what a form writes in three characters, and for RelayState.
+// The largest SAML message in base64, with room for percent-encoding and RelayState.
 const MAX_FORM_BYTES = 256 * 1024
 const SAML_PATH = /^\/saml\/(edghtsrt_[0-9A-Za-z]{27})(\/acs|\/slo)?$/
 
 /**
- * The host that providers send visitors back to. It redeems what they bring with the module that the sealed state names,
- * as that module is right now, and hands the outcome over to its route as a ticket.
+ * The host that providers redirect visitors back to. It redeems their responses with the module that the sealed state
+ * names, as currently configured, and sends the result to the route as a ticket.
  */
 export function createLoginHost(options: {
   policy: TlsPolicy
   tickets: Tickets
   replayGuard: ReplayGuard
-  /** The gate that a step of a route belongs to. */
+  /** The gate of a route's step. */
   gates: Pick<WeakMap<RequestStep, Gate>, 'get'>
-  /** The service provider that a step of a route belongs to. */
+  /** The SAML service provider of a route's step. */
   samlProviders: Pick<WeakMap<RequestStep, SamlServiceProvider>, 'get'>
   limit: CallbackLimit
   /** How long a visitor waits for the provider. */
@@ -88,13 +88,13 @@ export function createLoginHost(options: {
   }
 
   /**
-   * Redeems an authorization code with the client, the PKCE verifier and the nonce of the module that began the sign-in,
-   * so that a code and a state that do not belong together come to nothing.
+   * Redeems an authorization code with the client, PKCE verifier and nonce of the module that started the sign-in, so
+   * that a code and a state that do not belong together fail.
    */
   async function redeem(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
-    // RFC 6749 section 3.1: no parameter comes twice, and whoever reads another one of the two is deceived.
+    // RFC 6749 section 3.1: parameters must not repeat, because two parsers might pick different ones.
     if (new Set(query.keys()).size !== query.size)
-      throw new SignInRefused('the answer of the provider was not valid')
+      throw new SignInRefused('the response of the identity provider was not valid')
     const state = tickets.openState(query.get('state') ?? '')
     if (state === undefined) throw new SignInRefused('this sign-in did not begin here')
     const gate = findGate(core, state)
@@ -106,13 +106,13 @@ export function createLoginHost(options: {
     return tickets.ticketUrl(state, identity)
   }
 
-  /** The service provider of a route, if the routing table has both right now. */
+  /** The SAML service provider of a route in the current routing table. */
   function findSamlProvider({ table }: Core, routeId: string): SamlServiceProvider | undefined {
     const steps = table.route(routeId)?.steps ?? []
     return steps.map((step) => samlProviders.get(step)).find((samlProvider) => samlProvider !== undefined)
   }
 
-  /** The gate that stands at an address of this edge right now. */
+  /** The gate that currently serves this origin and path. */
   function findGate(
     { table }: Core,
     { origin, path }: Pick<SignInOrigin, 'origin' | 'path'>,

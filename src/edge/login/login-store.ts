@@ -2,15 +2,17 @@ import { refusal } from '../errors.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import type { Ending } from './revocations.ts'
 
-/** What all nodes have to agree on, and remember over a restart. It rejects while that is not possible. */
+/** Login state shared by all nodes and durable across restarts. Rejects while the store is unavailable. */
 export interface LoginLedger {
-  /** True for the first to use this anywhere; `until` says how long a second use would be dangerous, in wall-clock milliseconds. */
+  /**
+   * True for the first use of this id on any node; `until` (wall-clock milliseconds) is when a replay becomes harmless.
+   */
   use(id: string, until: number): Promise<boolean>
-  /** Resolves once every node will hear of it. */
+  /** Resolves once every node will receive it. */
   end(ending: Ending): Promise<void>
 }
 
-/** Uses something up for all nodes. What this node knows to be used does not bother the others. */
+/** Consumes an id on all nodes. Ids this node has already seen cause no write. */
 export async function consumeOnce(
   { replayGuard, store, now }: { replayGuard: ReplayGuard; store: LoginLedger; now: number },
   id: string,

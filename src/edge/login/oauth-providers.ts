@@ -2,22 +2,22 @@ import type { OAUTH_PROVIDERS } from '../../resources/index.ts'
 
 export type OauthProviderName = (typeof OAUTH_PROVIDERS)[number]
 
-/** What is fetched of a person after signing in, keyed as the addresses are. */
+/** The JSON responses of a provider, by the keys of `about`. */
 export type ProfileResponses = Readonly<Record<string, unknown>>
 
-/** A provider as data: its addresses, what to ask for, and how to read its answers. */
+/** An OAuth provider as data: its URLs, scopes, and how to read an identity from its responses. */
 export interface OauthProvider {
   readonly authorize: string
   readonly token: string
-  /** Addresses to fetch with the access token; the first one says who it is. */
+  /** URLs to fetch with the access token; the first one identifies the user. */
   readonly about: Readonly<Record<string, string>>
   readonly scopes: readonly string[]
   /**
-   * Set when it sends visitors also to addresses that only begin like the registered one, or differ in their query. Whoever
-   * can add parameters can pass its answer off as another provider's, so it does not share an address with others.
+   * Set when the provider also accepts redirect URIs that only start with the registered one or differ in their query.
+   * An attacker could then pass its response off as another provider's, so it gets a path of its own.
    */
   readonly dedicatedCallback?: true
-  /** What else its sign-in page is asked with. */
+  /** Further parameters of the authorization request. */
   readonly parameters?: Readonly<Record<string, string>>
   readIdentity(fetched: ProfileResponses): { id: string; name: string; email: string; groups: string[] }
 }
@@ -29,7 +29,7 @@ const toText = (value: unknown) =>
 const toObject = (value: unknown): Json =>
   typeof value === 'object' && value !== null ? (value as Json) : {}
 
-/** The usual answer of an OpenID userinfo endpoint; an address that is not said to be verified is none. */
+/** Reads a standard OpenID userinfo response. An email without `email_verified` is ignored. */
 function readUserinfo({ user }: ProfileResponses) {
   const profile = toObject(user)
   const verified = profile.email_verified === true || profile.email_verified === 'true'
@@ -41,7 +41,7 @@ function readUserinfo({ user }: ProfileResponses) {
   }
 }
 
-/** The answer of a provider that only tells addresses it has confirmed, and does not say so each time. */
+/** Reads a profile of a provider that returns only confirmed emails, without a flag. */
 function readConfirmedProfile({ user }: ProfileResponses) {
   const profile = toObject(user)
   return {
@@ -52,7 +52,7 @@ function readConfirmedProfile({ user }: ProfileResponses) {
   }
 }
 
-/** The providers with a log-in of their own. Addresses can be overridden, so that tests and proxies can stand in. */
+/** The supported OAuth providers. URLs can be overridden for tests and proxies. */
 export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
   amazon: {
     authorize: 'https://www.amazon.com/ap/oa',
@@ -132,7 +132,7 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
     scopes: ['openid', 'profile', 'email', 'User.Read'],
     readIdentity({ user }) {
       const profile = toObject(user)
-      // Anybody can write any address into `mail`; only a principal name has a domain that was verified.
+      // Anyone can set any address as `mail`; only a principal name has a verified domain.
       const principal = toText(profile.userPrincipalName)
       return {
         id: toText(profile.id),
@@ -147,7 +147,7 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
     token: 'https://id.twitch.tv/oauth2/token',
     about: { user: 'https://id.twitch.tv/oauth2/userinfo' },
     scopes: ['openid', 'user:read:email'],
-    // It tells nothing but the id unless asked.
+    // Returns nothing but the id unless asked.
     parameters: {
       claims: JSON.stringify({ userinfo: { email: null, email_verified: null, preferred_username: null } }),
     },
@@ -155,12 +155,12 @@ export const oauthProviders: Record<OauthProviderName, OauthProvider> = {
   },
 }
 
-/** Other addresses for some providers, by name. */
+/** URL overrides by provider name. */
 export type OauthEndpoints = Readonly<
   Partial<Record<OauthProviderName, Partial<Pick<OauthProvider, 'authorize' | 'token' | 'about'>>>>
 >
 
-/** A provider with the operator's addresses in place of the well-known ones. */
+/** A provider with the operator's URL overrides applied. */
 export function getProvider(name: OauthProviderName, endpoints: OauthEndpoints): OauthProvider {
   const provider = oauthProviders[name]
   const overrides = endpoints[name]

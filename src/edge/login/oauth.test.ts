@@ -12,7 +12,7 @@ import { ProviderUnavailable, SignInRefused } from './sign-in.ts'
 
 const IDP = 'https://idp.adit.localhost'
 
-/** What a provider really answers with: its token, and what it says of a person. */
+/** What a provider really sends: its token response and its profile documents. */
 interface ProviderFixture {
   readonly token: string | Record<string, unknown>
   readonly about: Record<string, unknown>
@@ -71,7 +71,7 @@ async function start(
     fixture?: ProviderFixture
     groups?: string[]
     scopes?: string[]
-    /** How it fails to answer for one of its addresses. */
+    /** Failures by path. */
     fail?: Record<string, (response: ServerResponse) => void>
   } = {},
 ) {
@@ -129,7 +129,7 @@ async function start(
 }
 
 for (const name of OAUTH_PROVIDERS)
-  test(`${name} says who somebody is`, async (t) => {
+  test(`${name} identifies the user`, async (t) => {
     const { observed, url, memory, complete } = await start(t, name)
 
     const identity = await complete({ code: 'c', iss: 'https://accounts.example' })
@@ -146,7 +146,7 @@ for (const name of OAUTH_PROVIDERS)
     assert.deepEqual([...observed.authorizations], ['Bearer secret-token'])
   })
 
-test('addresses that are not verified are none', async (t) => {
+test('unverified emails are ignored', async (t) => {
   const unverified: [OauthProviderName, Record<string, unknown>][] = [
     ['google', { user: { ...openId, email_verified: false } }],
     ['gitlab', { user: { ...openId, email_verified: undefined } }],
@@ -166,7 +166,7 @@ test('addresses that are not verified are none', async (t) => {
   }
 })
 
-test('teams and organizations at GitHub open the door to their members alone', async (t) => {
+test('GitHub teams and organizations admit their members only', async (t) => {
   const enter = async (groups: string[], about = fixtures.github.about) => {
     const { complete } = await start(t, 'github', { groups, fixture: { token: bearer, about } })
     return complete().then(
@@ -183,13 +183,13 @@ test('teams and organizations at GitHub open the door to their members alone', a
   assert.equal(await enter(['acme'], { user: { id: 42 } }), 'out', 'when GitHub does not tell')
 })
 
-test('own scopes are asked for beside those that say who somebody is', async (t) => {
+test('configured scopes are added to those that identify the user', async (t) => {
   const { url } = await start(t, 'github', { scopes: ['repo', 'read:user'] })
 
   assert.equal(url.searchParams.get('scope'), 'read:user user:email read:org repo')
 })
 
-test('what is no token, and a person without an id, sign nobody in', async (t) => {
+test('an invalid token and a profile without an id are rejected', async (t) => {
   const invalid: ProviderFixture[] = [
     { token: { error: 'bad_verification_code', error_description: 'x' }, about: fixtures.google.about },
     { token: 'error=bad_verification_code', about: fixtures.google.about },
@@ -210,14 +210,14 @@ test('what is no token, and a person without an id, sign nobody in', async (t) =
 })
 
 for (const [name, behave] of Object.entries(faults))
-  test(`a provider that ${name} is told apart from one that refuses, whatever it was asked for`, async (t) => {
+  test(`a provider that ${name} is reported as unavailable, whatever was requested`, async (t) => {
     for (const part of ['token', 'user', 'teams']) {
       const { complete } = await start(t, 'github', { fail: { [part]: behave } })
       await assert.rejects(complete(), ProviderUnavailable, part)
     }
   })
 
-test('redirects of a provider are not followed, and sign nobody in', async (t) => {
+test('provider redirects are not followed, and the sign-in fails', async (t) => {
   for (const part of ['token', 'user']) {
     const requests: string[] = []
     const { complete } = await start(t, 'google', {
@@ -234,7 +234,7 @@ test('redirects of a provider are not followed, and sign nobody in', async (t) =
   }
 })
 
-test('an answer that arrives at the address of another provider is not redeemed', async (t) => {
+test('a response on the redirect URI of another provider is not redeemed', async (t) => {
   const { complete, observed } = await start(t, 'github')
   for (const path of [
     '/oauth2/callback',

@@ -11,14 +11,14 @@ export interface OauthOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly scopes: readonly string[]
-  /** GitHub only: membership in one of these opens the door. */
+  /** GitHub only: members of any of these are admitted. */
   readonly groups: readonly string[]
   readonly outbound: Pick<Outbound, 'fetch'>
   /** `https://idp.<domain>[:port]` */
   readonly idpUrl: () => string
 }
 
-/** Signs visitors in with an account they have elsewhere (OAuth 2 code flow with PKCE), and asks there who they are. */
+/** Signs visitors in with an OAuth provider (code flow with PKCE) and reads their identity from its API. */
 export function createOauthSignIn(options: OauthOptions): SignIn {
   const { name, provider, clientId, clientSecret, outbound } = options
   const path = provider.dedicatedCallback === true ? providerCallbackPath(name) : SHARED_CALLBACK
@@ -34,12 +34,12 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     client.ClientSecretPost(clientSecret),
   )
   config[client.customFetch] = normalizeTokenResponses(fetch) as client.CustomFetch
-  // The guarded client lets plain http through only to hosts the operator listed.
+  // The guarded client allows plain http only to hosts the operator listed.
   client.allowInsecureRequests(config)
-  // Without the provider's own ones it would not say who somebody is.
+  // Without the provider's own scopes the profile would lack the identity.
   const scopes = [...new Set([...provider.scopes, ...options.scopes])]
 
-  /** What the provider tells; undefined when it will not, which opens nothing. */
+  /** Fetches one profile document; undefined when the provider denies it, which then grants nothing. */
   async function fetchProfile(url: string, accessToken: string): Promise<unknown> {
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'adit' },
@@ -64,9 +64,9 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 
     async complete(response, { memory }) {
       if (response.path !== path)
-        throw new SignInRefused('another identity provider answered than the one of this page')
+        throw new SignInRefused('the response came from a different identity provider')
       const query = new URLSearchParams(response.query)
-      // Its addresses are the operator's and not the tenant's, so there is nobody else to hand the code to.
+      // The endpoints are the operator's, not the tenant's, so the code cannot go to another provider.
       query.delete('iss')
       const tokens = await client
         .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
@@ -78,7 +78,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
             error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
           return throwSignInError(
             error,
-            isCancelled ? 'the sign-in was cancelled' : 'the answer of the provider was not valid',
+            isCancelled ? 'the sign-in was cancelled' : 'the response of the identity provider was not valid',
           )
         })
       const names = Object.keys(provider.about)
@@ -100,8 +100,8 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 }
 
 /**
- * Providers differ in how they hand out tokens: as a form, with a list of scopes, without a type. All that is needed is
- * the access token; an ID token is left out, because the provider itself is asked who somebody is.
+ * Normalizes token responses, which providers send as a form, with a list of scopes, or without a type. Only the access
+ * token is kept; the ID token is dropped, because the identity comes from the provider's API.
  */
 function normalizeTokenResponses(fetch: ProviderFetch): ProviderFetch {
   return async (url, init) => {

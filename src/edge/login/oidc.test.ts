@@ -53,18 +53,18 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   'another key under a known name': {
     signer: (input) => sign('sha256', Buffer.from(input), second.privateKey),
   },
-  'a key nobody published': { key: second },
+  'an unpublished key': { key: second },
   'an empty signature': { signer: () => Buffer.alloc(0) },
-  'an algorithm nobody knows': { header: { alg: 'XX256' } },
-  'an algorithm that it did not announce': { header: { alg: 'RS512' } },
-  'an algorithm that does not fit the key': { header: { alg: 'ES256' } },
-  'an algorithm that is none in other letters': { header: { alg: 'nOnE' }, signer: () => Buffer.alloc(0) },
+  'an unknown algorithm': { header: { alg: 'XX256' } },
+  'an unannounced algorithm': { header: { alg: 'RS512' } },
+  'an algorithm that does not match the key': { header: { alg: 'ES256' } },
+  'the algorithm none in another case': { header: { alg: 'nOnE' }, signer: () => Buffer.alloc(0) },
   'no algorithm': { header: { alg: undefined } },
-  'a key inside of the token': {
+  'a key inside the token': {
     key: second,
     header: { kid: undefined, jwk: second.publicKey.export({ format: 'jwk' }) },
   },
-  'an address of keys inside of the token': { key: second, header: { jku: 'http://127.0.0.1:1/keys' } },
+  'a key URL inside the token': { key: second, header: { jku: 'http://127.0.0.1:1/keys' } },
   'an encrypted token': { token: (response) => respondWithToken(response, 'eyJhbGciOiJkaXIifQ..a.b.c') },
   'two audiences that are one text': withClaims({ aud: 'app other' }),
   'an audience that is an object': withClaims({ aud: { app: true } }),
@@ -72,39 +72,39 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   'an empty subject': withClaims({ sub: '' }),
   'an empty nonce': withClaims({ nonce: '' }),
   'a critical extension': { header: { crit: ['x'], x: 1 } },
-  'no token of identity': { token: (response) => respondWithToken(response, undefined) },
-  'a token that is none': { token: (response) => respondWithToken(response, 'hello') },
-  'another issuer in the description': { description: { issuer: 'https://evil.example' } },
-  'a description without keys': { description: { jwks_uri: undefined } },
+  'no ID token': { token: (response) => respondWithToken(response, undefined) },
+  'an invalid token': { token: (response) => respondWithToken(response, 'hello') },
+  'another issuer in the discovery document': { description: { issuer: 'https://evil.example' } },
+  'a discovery document without keys': { description: { jwks_uri: undefined } },
   'a page instead of a token': { token: (response) => void response.end('<html>') },
   'a list instead of a token': { token: (response) => void response.end('[]') },
   'nothing instead of a token': { token: (response) => void response.end('null') },
   'a redirect instead of a token': {
     token: (response) => void response.writeHead(307, { location: '/elsewhere' }).end(),
   },
-  'a refusal instead of a token': { token: (response) => void response.writeHead(400).end('{"error":"x"}') },
-  'a redirect instead of its description': {
+  'an error instead of a token': { token: (response) => void response.writeHead(400).end('{"error":"x"}') },
+  'a redirect instead of its discovery document': {
     describe: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
   },
-  'a page instead of its description': { describe: (response) => void response.end('<html>') },
-  'a list instead of its description': { describe: (response) => void response.end('[]') },
-  'no description': { describe: (response) => void response.writeHead(404).end() },
-  'a description without pages': { description: { authorization_endpoint: undefined } },
-  'a page that is a script': { description: { authorization_endpoint: 'javascript:alert(1)' } },
-  'a page that is a file': { description: { authorization_endpoint: 'file:///etc/passwd' } },
-  'a token endpoint that is no address': { description: { token_endpoint: 'nowhere' } },
+  'a page instead of its discovery document': { describe: (response) => void response.end('<html>') },
+  'a list instead of its discovery document': { describe: (response) => void response.end('[]') },
+  'no discovery document': { describe: (response) => void response.writeHead(404).end() },
+  'a discovery document without endpoints': { description: { authorization_endpoint: undefined } },
+  'a script as authorization endpoint': { description: { authorization_endpoint: 'javascript:alert(1)' } },
+  'a file as authorization endpoint': { description: { authorization_endpoint: 'file:///etc/passwd' } },
+  'an invalid token endpoint': { description: { token_endpoint: 'nowhere' } },
   'a page instead of its keys': { publish: (response) => void response.end('<html>') },
   'a list instead of its keys': { publish: (response) => void response.end('[]') },
-  'keys that are none': { publish: (response) => void response.end('{"keys":[null,1,{},{"kid":"first"}]}') },
-  'a page instead of what it knows about somebody': {
+  'invalid keys': { publish: (response) => void response.end('{"keys":[null,1,{},{"kid":"first"}]}') },
+  'a page instead of a UserInfo response': {
     ...withoutClaim('email'),
     inform: (response) => void response.end('<html>'),
   },
-  'a redirect instead of what it knows about somebody': {
+  'a redirect instead of a UserInfo response': {
     ...withoutClaim('email'),
     inform: (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
   },
-  'an address of a script instead of that of its UserInfo endpoint': {
+  'a script as UserInfo endpoint': {
     ...withoutClaim('email'),
     description: { userinfo_endpoint: 'javascript:alert(1)' },
   },
@@ -114,7 +114,7 @@ const misbehaviours: Record<string, Partial<Manners>> = {
 }
 
 for (const [name, manners] of Object.entries(misbehaviours))
-  test(`a provider that gives ${name} signs nobody in`, async (t) => {
+  test(`a provider that sends ${name} fails the sign-in`, async (t) => {
     const provider = await start(t)
     Object.assign(provider.manners, manners)
 
@@ -125,7 +125,7 @@ for (const [name, manners] of Object.entries(misbehaviours))
   })
 
 for (const [name, behave] of Object.entries(faults))
-  test(`a provider that ${name} is told apart from one that is wrong, whatever it was asked for`, async (t) => {
+  test(`a provider that ${name} is reported as unavailable, whatever was requested`, async (t) => {
     for (const part of ['describe', 'publish', 'token', 'inform'] as const) {
       const provider = await start(t)
       Object.assign(provider.manners, withoutClaim('email'), { [part]: behave })
@@ -134,7 +134,7 @@ for (const [name, behave] of Object.entries(faults))
     }
   })
 
-test('a provider that recovers is asked again at once', async (t) => {
+test('a provider that recovers is used again at once', async (t) => {
   const { manners, attempt, make } = await start(t)
   const signIn = make()
   const invalidDescriptions = [
@@ -156,7 +156,7 @@ test('a provider that recovers is asked again at once', async (t) => {
   assert.equal((await attempt(signIn)).identity.id, 'ada')
 })
 
-test('what a provider publishes is kept up to 256 KiB', async (t) => {
+test('provider documents are accepted up to 256 KiB', async (t) => {
   const { manners, attempt } = await start(t)
   manners.description = { claims_supported: 'x'.repeat(250_000) }
   assert.equal((await attempt()).identity.id, 'ada')
@@ -165,7 +165,7 @@ test('what a provider publishes is kept up to 256 KiB', async (t) => {
   await assert.rejects(attempt(), ProviderUnavailable)
 })
 
-test('visitors who come at the same time cost a provider one description', async (t) => {
+test('concurrent sign-ins share one discovery request', async (t) => {
   const { manners, told, make } = await start(t)
   const signIn = make()
   const waiting: ServerResponse[] = []
@@ -183,7 +183,7 @@ test('visitors who come at the same time cost a provider one description', async
   assert.equal(told.descriptions, 1)
 })
 
-test('a provider that names itself in answers shares an address, and has to name itself each time', async (t) => {
+test('a provider that sends iss shares a redirect URI and must send it every time', async (t) => {
   const { attempt, manners, issuer, told } = await start(t)
   manners.description = { authorization_response_iss_parameter_supported: true }
 
@@ -200,7 +200,7 @@ test('a provider that names itself in answers shares an address, and has to name
   assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
 })
 
-test('a provider that does not name itself in answers has an address of its own', async (t) => {
+test('a provider that does not send iss has its own redirect URI', async (t) => {
   const { attempt, issuer, told } = await start(t)
   const dedicatedPath = `/oidc/callback/${new URL(issuer).host}`
 
@@ -216,7 +216,7 @@ test('a provider that does not name itself in answers has an address of its own'
   assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
 })
 
-test('tokens that name no key are checked with keys of the last minute', async (t) => {
+test('tokens without a key id are verified with keys of the last minute', async (t) => {
   const { attempt, manners, told, time, make } = await start(t)
   const signIn = make()
   manners.header = { kid: undefined }
@@ -230,7 +230,7 @@ test('tokens that name no key are checked with keys of the last minute', async (
   assert.equal(told.keyRequests, 2)
 })
 
-test('a provider that behaves signs in, with PKCE, a nonce and the exact address', async (t) => {
+test('a correct provider signs in with PKCE, a nonce and the exact redirect URI', async (t) => {
   const { attempt, told } = await start(t)
 
   const { identity, url, memory, redirectUri } = await attempt()
@@ -242,7 +242,7 @@ test('a provider that behaves signs in, with PKCE, a nonce and the exact address
   assert.equal(told.form.get('redirect_uri'), redirectUri)
 })
 
-test('a code is taken once, and an answer of another issuer or an error is none', async (t) => {
+test('a code is redeemed once; responses of another issuer and errors are rejected', async (t) => {
   const { attempt, make } = await start(t)
   const signIn = make()
   await attempt(signIn, { code: 'same' })
@@ -252,7 +252,7 @@ test('a code is taken once, and an answer of another issuer or an error is none'
   await assert.rejects(attempt(signIn, { error: 'access_denied' }), /cancelled/)
 })
 
-test('an address that is not verified is none, whether the token or the UserInfo endpoint says so', async (t) => {
+test('an unverified email is ignored, whether from the token or from UserInfo', async (t) => {
   const { attempt, manners } = await start(t)
   for (const email_verified of [false, 'false']) {
     Object.assign(manners, withClaims({ email_verified }))
@@ -263,7 +263,7 @@ test('an address that is not verified is none, whether the token or the UserInfo
   }
 })
 
-test('the UserInfo endpoint is asked for what scopes asked for and the token lacks, and overrides nothing', async (t) => {
+test('UserInfo is fetched only for claims the token lacks, and overrides none', async (t) => {
   const { attempt, manners, told } = await start(t)
   manners.userinfo = { sub: 'ada', name: 'Eve', email: 'ada@example.com', groups: ['staff'] }
 
@@ -279,7 +279,7 @@ test('the UserInfo endpoint is asked for what scopes asked for and the token lac
   assert.equal(told.userinfo.length, 1, 'a provider without such an endpoint is not asked')
 })
 
-test('a new key is fetched when a token names it, and made-up keys cost one request a minute', async (t) => {
+test('a new key is fetched when a token names it, and unknown keys cost one request a minute', async (t) => {
   const { attempt, manners, told, time, make } = await start(t)
   const signIn = make()
   await attempt(signIn)
@@ -298,7 +298,7 @@ test('a new key is fetched when a token names it, and made-up keys cost one requ
   assert.equal(told.keyRequests, 3)
 })
 
-test('signing out leads to the provider where it has a page for that', async (t) => {
+test('sign-out redirects to the provider if it has an end_session_endpoint', async (t) => {
   const { make, manners, issuer } = await start(t)
   const identity = { id: 'ada', name: '', email: '', groups: [], claims: {} }
 

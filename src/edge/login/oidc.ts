@@ -27,16 +27,13 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     ...new Set(['openid', ...(options.scopes.length === 0 ? ['profile', 'email'] : options.scopes)]),
   ]
 
-  /** What a provider publishes of itself cannot be used: no pages, or none of the web, or those of another issuer. */
+  /** The discovery document is unusable: endpoints missing, not http(s), or of another issuer. */
   function rejectDiscovery(error: unknown): never {
     documents.invalidateDiscovery()
-    return throwSignInError(
-      error,
-      'the identity provider describes itself wrongly; tell the owner of this page',
-    )
+    return throwSignInError(error, 'the identity provider is misconfigured; tell the owner of this page')
   }
 
-  /** Anew for each sign-in, from documents that are kept. */
+  /** Created for each sign-in from the cached documents. */
   const loadConfiguration = () =>
     client
       .discovery(
@@ -46,22 +43,25 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         createClientAuth(clientSecret),
         {
           [client.customFetch]: documents.fetchForSignIn() as client.CustomFetch,
-          // The guarded client lets plain http through only to hosts the operator listed.
+          // The guarded client allows plain http only to hosts the operator listed.
           execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
         },
       )
       .catch(rejectDiscovery)
 
   /**
-   * A provider that names itself in each answer (RFC 9207) shares its address with others. Any other has one alone: a code
-   * that arrives there was not issued by somebody else.
+   * A provider that identifies itself in each response (RFC 9207) shares a redirect URI. Any other has its own, so that
+   * a code that arrives there was issued by it.
    */
   const callbackPath = (config: client.Configuration) =>
     config.serverMetadata().authorization_response_iss_parameter_supported === true
       ? SHARED_CALLBACK
       : issuerCallbackPath(issuer)
 
-  /** OpenID Connect Core, 5.4: what scopes ask for comes from the UserInfo endpoint; many providers put it into the token too. */
+  /**
+   * OpenID Connect Core section 5.4: claims of scopes come from the UserInfo endpoint, though many providers include
+   * them in the token.
+   */
   async function fetchMissingClaims(
     config: client.Configuration,
     accessToken: string,
@@ -98,7 +98,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     async complete({ path, query }, { memory }) {
       const config = await loadConfiguration()
       if (path !== callbackPath(config))
-        throw new SignInRefused('another identity provider answered than the one of this page')
+        throw new SignInRefused('the response came from a different identity provider')
       const tokens = await client
         .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
           pkceCodeVerifier: memory.verifier!,
@@ -111,9 +111,9 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       if (claims === undefined || claims.sub === '')
         throw new SignInRefused('the provider said nothing about who you are')
       if (claims.iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
-        rejectResponse(new Error('the token comes from the future'))
+        rejectResponse(new Error('the token was issued in the future'))
       if (claims.azp !== undefined && claims.azp !== clientId)
-        rejectResponse(new Error('the token was given to somebody else'))
+        rejectResponse(new Error('the token was issued to another client'))
       return toIdentity({ ...(await fetchMissingClaims(config, tokens.access_token, claims)), ...claims })
     },
 
@@ -126,8 +126,8 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
 }
 
 /**
- * Authenticates the client to the token endpoint in a way that the provider takes. OpenID Connect Discovery, section 3: one
- * that lists none takes HTTP Basic.
+ * Authenticates to the token endpoint with a method the provider supports. OpenID Connect Discovery section 3: without
+ * a list, HTTP Basic.
  */
 function createClientAuth(secret: string): client.ClientAuth {
   if (secret === '') return client.None()
@@ -138,16 +138,16 @@ function createClientAuth(secret: string): client.ClientAuth {
   }
 }
 
-/** What went wrong at the provider, in words that give nothing away. */
+/** Rejects a provider response with a message that reveals no details. */
 function rejectResponse(error: unknown): never {
   const isCancelled = error instanceof client.AuthorizationResponseError && error.error === 'access_denied'
   throwSignInError(
     error,
-    isCancelled ? 'the sign-in was cancelled' : 'the answer of the identity provider was not valid',
+    isCancelled ? 'the sign-in was cancelled' : 'the response of the identity provider was not valid',
   )
 }
 
-/** Claims that a scope asks for; one of them is enough. */
+/** Claims of each scope; one of them is enough. */
 const CLAIMS_BY_SCOPE: ReadonlyMap<string, readonly string[]> = new Map([
   ['profile', ['name', 'preferred_username']],
   ['email', ['email']],
@@ -171,7 +171,7 @@ const PROTOCOL_CLAIMS = new Set([
 
 function toIdentity(claims: Readonly<Record<string, unknown>>): Identity {
   const text = (name: string) => (typeof claims[name] === 'string' ? (claims[name] as string) : '')
-  // An address nobody has checked must not open doors that an address opens.
+  // An unverified email must not grant access.
   const isUnverified = claims.email_verified === false || claims.email_verified === 'false'
   const email = isUnverified ? '' : text('email')
   const otherClaims = Object.fromEntries(

@@ -5,9 +5,9 @@ import { ProviderUnavailable } from './sign-in.ts'
 
 const DISCOVERY_TTL_MS = 60 * 60 * 1000
 const KEYS_TTL_MS = 5 * 60 * 1000
-/** Tokens that name made-up keys must not make us call the provider each time. */
+/** Minimum interval between key fetches for unknown key ids, which anyone can make up. */
 const UNKNOWN_KEY_INTERVAL_MS = 60 * 1000
-/** They stay in memory for every route, and are read at every sign-in. */
+/** Documents are cached per route and parsed at every sign-in. */
 const MAX_DOCUMENT_CHARACTERS = 256 * 1024
 
 interface CachedDocument {
@@ -15,7 +15,7 @@ interface CachedDocument {
   readonly fetchedAt: number
 }
 
-/** Something a provider publishes. All who need it at the same time wait for one call. */
+/** A document a provider publishes. Concurrent callers share one request. */
 class PublishedDocument {
   readonly #clock: Clock
   readonly #fetch: ProviderFetch
@@ -39,7 +39,7 @@ class PublishedDocument {
     this.#document = undefined
   }
 
-  /** The document as it is kept. */
+  /** The cached document as a response. */
   toResponse(): Response {
     return toJsonResponse(this.#document!.text)
   }
@@ -63,15 +63,15 @@ class PublishedDocument {
   }
 }
 
-/** What an OpenID provider publishes about itself, kept for a while. */
+/** The cached discovery document and keys of an OpenID provider. */
 export interface ProviderDocuments {
-  /** A `fetch` for one sign-in, which sees the token and so knows which key it needs. */
+  /** A `fetch` for one sign-in. It sees the token response and therefore knows which key is needed. */
   fetchForSignIn(): ProviderFetch
-  /** The description cannot be used: the next sign-in asks for it again. */
+  /** Drops an unusable discovery document, so that the next sign-in fetches it again. */
   invalidateDiscovery(): void
 }
 
-/** Keeps the description of a provider, and its keys until a token names one that is not among them. */
+/** Caches the discovery document, and the keys until a token names an unknown one. */
 export function createProviderDocuments(options: {
   outbound: Pick<Outbound, 'fetch'>
   clock: Clock
@@ -87,7 +87,7 @@ export function createProviderDocuments(options: {
     url: string,
     init: OutboundRequest,
   ): Promise<Response> | Response {
-    // A token that names no key cannot tell that there is a new one.
+    // A token without a key id cannot reveal that there is a new key.
     if (kid === undefined)
       return keys.isFresh(UNKNOWN_KEY_INTERVAL_MS) ? keys.toResponse() : keys.fetch(url, init)
     if (!keys.isFresh(KEYS_TTL_MS)) return keys.fetch(url, init)
@@ -137,7 +137,7 @@ function parseKeyIds(jwks: string): unknown[] {
   return Array.isArray(keys) ? keys.map((key: { kid?: unknown } | null) => key?.kid) : []
 }
 
-/** The key that the ID token of a token answer says it is signed with; whether that is so is checked by others. */
+/** The key id in the header of the ID token; the signature is verified elsewhere. */
 function parseTokenKeyId(answer: string): string | undefined {
   const { id_token: token } = parseObject(answer)
   if (typeof token !== 'string') return undefined

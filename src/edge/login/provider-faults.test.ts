@@ -10,7 +10,7 @@ import { createLogins } from './index.ts'
 
 const IDP = 'idp.adit.localhost'
 
-/** A page behind a provider that does as it is told, and a platform with less patience than its guarded client. */
+/** A page behind a configurable provider, with a provider timeout shorter than that of the guarded client. */
 async function start(t: TestContext) {
   const { issuer, manners, told } = await startOpenidProvider(t)
   const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 60_000 })
@@ -45,7 +45,7 @@ async function start(t: TestContext) {
 }
 
 for (const part of ['describe', 'publish', 'token'] as const)
-  test(`a visitor whose provider does not answer (${part}) is told so`, async (t) => {
+  test(`a visitor sees an error when the provider does not respond (${part})`, async (t) => {
     const { manners, open, begin } = await start(t)
     const callback = part === 'describe' ? undefined : (await begin()).callback
     Object.assign(manners, { [part]: faults.hangs })
@@ -57,17 +57,20 @@ for (const part of ['describe', 'publish', 'token'] as const)
     assert.match(text, /<h1>The identity provider of this page cannot be reached.*Try again/)
   })
 
-test('a provider that is wrong about itself, or answers wrongly, is told apart from one that is away', async (t) => {
+test('an invalid provider response is distinguished from an unavailable provider', async (t) => {
   const { manners, open, begin } = await start(t)
   const { callback } = await begin()
   Object.assign(manners, { header: { alg: 'none' } })
   const rejected = await open(IDP, callback)
 
   assert.deepEqual([rejected.status, rejected.headers['adit-error-code']], [403, 'ERR_ADIT_3207'])
-  assert.match(rejected.text, /<h1>You are not allowed in: the answer of the identity provider was not valid/)
+  assert.match(
+    rejected.text,
+    /<h1>You are not allowed in: the response of the identity provider was not valid/,
+  )
 })
 
-test('many groups and large claims of a provider become a session that browsers keep', async (t) => {
+test('many groups and large claims still make a session cookie that browsers accept', async (t) => {
   const { manners, open, begin } = await start(t)
   const groups = Array.from({ length: 30_000 }, (_, index) => `group-${index}`)
   manners.claims = (claims) => ({ ...claims, groups, text: 'x'.repeat(100_000) })

@@ -1,12 +1,12 @@
 import type { Outbound, OutboundRequest } from '../../base/outbound/outbound.ts'
 import { ProviderUnavailable } from './sign-in.ts'
 
-/** How long a visitor waits for all answers of a provider together. */
+/** How long a visitor waits for all provider requests together. */
 export const PROVIDER_TIMEOUT_MS = 15_000
 
 export type ProviderFetch = (url: string, init?: OutboundRequest) => Promise<Response>
 
-/** Calls a provider. One that does not answer, answers too much or says that it is broken is `ProviderUnavailable`. */
+/** Calls a provider. Timeouts, oversized responses and 5xx become `ProviderUnavailable`. */
 export function createProviderFetch(outbound: Pick<Outbound, 'fetch'>): ProviderFetch {
   return async (url, init) => {
     let response: Response
@@ -21,7 +21,7 @@ export function createProviderFetch(outbound: Pick<Outbound, 'fetch'>): Provider
   }
 }
 
-/** The outcome of work with a provider, or `ProviderUnavailable` when that takes too long. */
+/** Rejects with `ProviderUnavailable` when the work takes too long. */
 export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_resolve, reject) => {

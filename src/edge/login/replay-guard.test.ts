@@ -7,7 +7,7 @@ function createManualClock() {
   return { time, clock: { now: () => time.now, monotonic: () => time.now } }
 }
 
-test('something is taken once, until its time is over', () => {
+test('an id is consumed once until it expires', () => {
   const { time, clock } = createManualClock()
   const guard = new ReplayGuard(clock)
 
@@ -21,7 +21,7 @@ test('something is taken once, until its time is over', () => {
   assert.deepEqual([guard.has('a'), guard.consume('a', 1000)], [false, true])
 })
 
-test('it stays within its bound and forgets what is expired, then what is oldest', () => {
+test('the guard stays bounded and evicts expired entries first, then the oldest', () => {
   const { time, clock } = createManualClock()
   const guard = new ReplayGuard(clock, 100)
   guard.consume('old', 10_000)

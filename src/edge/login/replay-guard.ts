@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 
 const MAX_ENTRIES = 100_000
 
-/** Remembers for a while what was used up, so that nothing is taken twice. Bounded: the oldest are forgotten first. */
+/** Ids that were used recently, so that none is accepted twice. Bounded: evicts the oldest first. */
 export class ReplayGuard {
   readonly #clock: Clock
   readonly #maxEntries: number
@@ -13,11 +13,11 @@ export class ReplayGuard {
     this.#maxEntries = maxEntries
   }
 
-  /** True the first time; `forMs` says how long a second time would still be dangerous. */
+  /** True the first time; `ttlMs` is how long a replay would be harmful. */
   consume(id: string, ttlMs: number): boolean {
     if (this.has(id)) return false
     if (this.#expiries.size >= this.#maxEntries) this.#sweep()
-    // Deleting first puts what had expired at the young end.
+    // Deleting first moves an expired id to the young end.
     this.#expiries.delete(id)
     this.#expiries.set(id, this.#clock.monotonic() + ttlMs)
     return true
@@ -32,7 +32,7 @@ export class ReplayGuard {
     return this.#expiries.size
   }
 
-  /** Makes room for a tenth at a time, so that a flood does not cost a whole sweep for every single entry. */
+  /** Evicts a tenth at a time, so that a flood does not cost a full sweep per entry. */
   #sweep(): void {
     const now = this.#clock.monotonic()
     for (const [id, expiresAt] of this.#expiries) if (expiresAt <= now) this.#expiries.delete(id)

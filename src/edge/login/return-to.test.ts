@@ -4,7 +4,7 @@ import { sanitizeReturnPath, toLocation } from './return-to.ts'
 
 const ORIGIN = 'https://app.example.com'
 
-/** Ways in which targets have been made to lead elsewhere, by what stands before the host and between its parts. */
+/** Known open redirect payloads: prefixes combined with hosts. */
 function* payloads(): Generator<string> {
   const hosts = ['evil.example', 'evil.example%2f@app.example.com', '[::1]', '2130706433', 'evil。example']
   const starts = [
@@ -48,7 +48,7 @@ function* payloads(): Generator<string> {
   for (const start of starts) for (const host of hosts) yield `${start}${host}`
 }
 
-test('no spelling of another address leads away from the host', () => {
+test('no return path leads to another origin', () => {
   const all = [...payloads()]
   assert.ok(all.length >= 100)
 
@@ -58,7 +58,7 @@ test('no spelling of another address leads away from the host', () => {
   }
 })
 
-test('a page of the host is gone on with as it was asked for', () => {
+test('a path of the host is kept unchanged', () => {
   for (const path of ['/', '/a/b?c=d&e=%20', '/~x;y=1', '/a//b'])
     assert.equal(toLocation(ORIGIN, sanitizeReturnPath(path)), `${ORIGIN}${path}`)
   assert.equal(sanitizeReturnPath(`/${'x'.repeat(3000)}`), '/')

@@ -1,14 +1,14 @@
-// What does not fit into a cookie with the rest of a sign-in would be lost altogether.
+// A longer path would make the sign-in cookie too large, and browsers would drop it.
 const MAX_PATH_LENGTH = 1500
 
-/** Path and query to go on with after a sign-in: the one asked for, or the start page when it cannot be kept. */
+/** The path and query to return to after sign-in; `/` when the requested one cannot be stored. */
 export function sanitizeReturnPath(target: string): string {
   return target.startsWith('/') && target.length <= MAX_PATH_LENGTH && !/[^\x21-\x7e]/.test(target)
     ? target
     : '/'
 }
 
-/** A path as an address that cannot leave its origin: after the whole origin, `//elsewhere` is only an odd path. */
+/** A URL that cannot leave its origin: after a complete origin, `//elsewhere` is only a path. */
 export function toLocation(origin: string, path: string): string {
   return `${origin}${path.startsWith('/') ? path : '/'}`
 }

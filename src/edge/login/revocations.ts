@@ -1,10 +1,10 @@
-/** Sessions of one place that are over: those of `subject` that began at or before `at`. Wall-clock milliseconds. */
+/** Revokes sessions of one scope: those of `subject` that started at or before `at`. Wall-clock milliseconds. */
 export interface Ending {
   readonly place: string
-  /** A session, or a person with all their sessions. */
+  /** A session id, or a person with all their sessions. */
   readonly subject: string
   readonly at: number
-  /** From then on no such session could be alive anyway. */
+  /** When every such session has expired anyway. */
   readonly until: number
 }
 
@@ -12,13 +12,13 @@ const MAX_ENTRIES = 100_000
 
 interface ScopeRevocations {
   readonly bySubject: Map<string, { at: number; until: number }>
-  /** Sessions that began at or before this are over, whoever's they are. */
+  /** Sessions of any subject that started at or before this are revoked. */
   floor: number
 }
 
 /**
- * What is known of ended sessions, for every request to look at. Bounded, and never by forgetting that somebody has
- * signed out: the place with the most endings has its older sessions begin anew instead.
+ * Revoked sessions, checked on every request. Bounded without ever forgetting a sign-out: when full, the scope with the
+ * most revocations has its older sessions revoked altogether.
  */
 export class Revocations {
   readonly #maxEntries: number
@@ -46,7 +46,7 @@ export class Revocations {
     if (this.#size > this.#maxEntries) this.#evict(now)
   }
 
-  /** Whether a session of the subject that began then, in wall-clock seconds, is over. */
+  /** Whether a session of the subject that started then (wall-clock seconds) is revoked. */
   isRevoked(scopeId: string, subject: string, since: number): boolean {
     const scope = this.#scopes.get(scopeId)
     if (scope === undefined) return false
@@ -54,7 +54,7 @@ export class Revocations {
     return startedAt <= scope.floor || startedAt <= (scope.bySubject.get(subject)?.at ?? 0)
   }
 
-  /** Forgets what no longer matters. */
+  /** Drops expired revocations. */
   sweep(now: number): void {
     for (const [scopeId, scope] of this.#scopes) {
       for (const [subject, { until }] of scope.bySubject) {

@@ -1,17 +1,17 @@
-/** An element as the library reads it out of what was signed: attributes under `$`, children by name. */
+/** A parsed element of the signed XML, as the library returns it: attributes under `$`, children by name. */
 type Element = { readonly $?: Readonly<Record<string, string>>; readonly _?: string } & {
   readonly [child: string]: unknown
 }
 
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 
-/** For whom, when and in answer to what an assertion has to be made. Times in wall-clock milliseconds. */
+/** What a valid assertion must match. Times in wall-clock milliseconds. */
 export interface ExpectedAssertion {
-  /** The identity provider's name; empty when its description has none. */
+  /** Entity id of the identity provider; empty when its metadata has none. */
   readonly issuer: string
-  /** Our address that takes answers. */
+  /** Our assertion consumer service URL. */
   readonly acs: string
-  /** The request it answers; empty when the provider began by itself. */
+  /** The request it answers; empty when the sign-in is IdP-initiated. */
   readonly requestId: string
   readonly now: number
   readonly maxSkewMs: number
@@ -19,15 +19,15 @@ export interface ExpectedAssertion {
 }
 
 /**
- * Checks in a signed assertion what the library checks only where it is written, or not at all: what is missing could
- * otherwise be used for ever, or by somebody else. Answers with the assertion's id, or throws a reason.
+ * Verifies what the library checks only if present, or not at all: an assertion without these limits could be used
+ * forever, or by another recipient. Returns the assertion id, or throws a reason.
  */
 export function requireValidAssertion(parsed: object, expected: ExpectedAssertion): string {
   const { issuer, now, maxSkewMs, maxAgeMs } = expected
   const assertion = (parsed as { Assertion?: Element }).Assertion
   if (assertion === undefined) throw new Error('it holds no assertion')
   if (issuer !== '' && elementText(onlyChild(assertion, 'Issuer')) !== issuer)
-    throw new Error('it was issued by somebody else')
+    throw new Error('it was issued by another provider')
   const issuedAt = parseTime(assertion.$?.IssueInstant)
   if (issuedAt === undefined || issuedAt > now + maxSkewMs || issuedAt < now - maxAgeMs - maxSkewMs)
     throw new Error('it was not issued just now')
@@ -35,7 +35,7 @@ export function requireValidAssertion(parsed: object, expected: ExpectedAssertio
   const expiresAt = parseTime(conditions.$?.NotOnOrAfter)
   if (expiresAt !== undefined && expiresAt <= now - maxSkewMs) throw new Error('it has expired')
   const subject = onlyChild(assertion, 'Subject')
-  if (elementText(onlyChild(subject, 'NameID')) === '') throw new Error('it names nobody')
+  if (elementText(onlyChild(subject, 'NameID')) === '') throw new Error('it names no subject')
   const confirmations = childElements(subject, 'SubjectConfirmation')
   if (!confirmations.some((confirmation) => isConfirmedForUs(confirmation, expected)))
     throw new Error('it is meant for another receiver, another request or another time')

@@ -6,9 +6,8 @@ import { parsePostedMessage, requireRoot, requireSuccess } from './saml-message.
 import { type IdentityProvider, parseIdpMetadata } from './saml-metadata.ts'
 import type { Identity } from './sign-in.ts'
 
-/** Tolerance for clocks that differ, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 60_000
-/** How long after its issue an assertion is taken. */
+/** How long after its issue an assertion is accepted. */
 export const MAX_ASSERTION_AGE_MS = 15 * 60 * 1000
 
 const GROUP_ATTRIBUTES = [
@@ -31,23 +30,23 @@ const NAME_ATTRIBUTES = [
   'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name',
 ]
 
-/** Who sends messages, and to whom they have to be addressed. */
+/** The sender of a message, and the recipient it must be addressed to. */
 export interface Parties {
   readonly idp: IdentityProvider
   readonly entityId: string
-  /** Our address that takes this kind of message. */
+  /** Our URL for this kind of message. */
   readonly address: string
 }
 
-/** Everything that reads XML of others; each is done in a worker thread, because its cost is theirs to choose. */
+/** Everything that parses foreign XML. Each runs in a worker thread, because the sender controls its cost. */
 export type SamlCheck =
   | { readonly kind: 'metadata'; readonly xml: string; readonly limits: XmlLimits }
   | {
       readonly kind: 'response'
       readonly parties: Parties
-      /** As it came in the form. */
+      /** The base64 value of the form field. */
       readonly message: string
-      /** The request it has to answer; empty when the provider began by itself. */
+      /** The request it must answer; empty when the sign-in is IdP-initiated. */
       readonly requestId: string
       /** Wall-clock milliseconds. */
       readonly now: number
@@ -55,13 +54,13 @@ export type SamlCheck =
   | { readonly kind: 'logout-query'; readonly parties: Parties; readonly query: string }
   | { readonly kind: 'logout-form'; readonly parties: Parties; readonly message: string }
 
-/** Who signed in, by an assertion that can be used once. */
+/** A verified identity, and the id of its single-use assertion. */
 export interface CheckedResponse {
   readonly assertionId: string
   readonly identity: Identity
 }
 
-/** A log-out request that the provider signed. */
+/** A logout request signed by the provider. */
 export interface CheckedLogout {
   readonly id: string
   readonly issuer: string
@@ -73,12 +72,12 @@ export interface CheckedLogout {
 export interface SamlCheckResults {
   metadata: IdentityProvider
   response: CheckedResponse
-  /** Undefined for an answer, which asks nothing. */
+  /** Undefined for a logout response, which requires no action. */
   'logout-query': CheckedLogout | undefined
   'logout-form': CheckedLogout
 }
 
-/** Does one check; throws a reason. */
+/** Runs one check; throws a reason. */
 export async function runSamlCheck(check: SamlCheck): Promise<SamlCheckResults[SamlCheck['kind']]> {
   switch (check.kind) {
     case 'metadata':
@@ -110,7 +109,7 @@ async function checkResponse({
     },
   })
   const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: message })
-  if (profile === null) throw new Error('it says nothing about anybody')
+  if (profile === null) throw new Error('it contains no profile')
   const assertionId = requireValidAssertion(profile.getAssertion?.() ?? {}, {
     issuer: parties.idp.entityId,
     acs: parties.address,
@@ -152,18 +151,18 @@ function createValidator({ idp, entityId, address }: Parties, overrides: Partial
     audience: entityId,
     ...(idp.entityId !== '' && { idpIssuer: idp.entityId }),
     idpCert: [...idp.certificates],
-    // Either signature covers the assertion, and one of them has to be there: many providers sign the answer alone.
+    // Either signature covers the assertion and one is required: many providers sign only the response.
     wantAssertionsSigned: false,
     wantAuthnResponseSigned: false,
     acceptedClockSkewMs: MAX_CLOCK_SKEW_MS,
-    // For as long as it is remembered that one was used.
+    // As long as used assertion ids are remembered.
     maxAssertionAgeMs: MAX_ASSERTION_AGE_MS,
     ...overrides,
   })
 }
 
 function toCheckedLogout(profile: Profile | null, relayState: string): CheckedLogout {
-  if (profile === null) throw new Error('it signs nobody out')
+  if (profile === null) throw new Error('it names no subject')
   const { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat = '' } = profile
   if (typeof id !== 'string' || id === '') throw new Error('it has no id')
   return { id, issuer, nameId, nameIdFormat, relayState }

@@ -5,18 +5,19 @@ import { MESSAGE_LIMITS, parseMessage, type SamlMessage } from './saml-message.t
 const inflate = promisify(inflateRaw)
 const STRONG_SIGNATURE = /^http:\/\/www\.w3\.org\/2001\/04\/xmldsig-more#rsa-sha(256|384|512)$/
 
-/** A log-out request as a query carries it. */
+/** A logout request in a redirect query. */
 export interface SignedQuery {
-  /** Each parameter once, so that what is read is what was signed. */
+  /** Each parameter once, so that the parsed values are the signed ones. */
   readonly container: Record<string, string>
-  /** The query as it was written, in the order in which the library looks for its parts. */
+  /** The original query parameters in the order the library expects. */
   readonly orderedQuery: string
   readonly message: SamlMessage
 }
 
 /**
- * Takes a redirected message apart before the library sees it, which takes unsigned ones for valid, unpacks without
- * limit, and reads the first of two parameters but the last one's content. Undefined for an answer, which asks nothing.
+ * Parses a redirect message before the library sees it: the library accepts unsigned ones, inflates without limit, and
+ * of two equal parameters verifies the first but reads the last. Undefined for a logout response, which requires no
+ * action.
  */
 export async function parseSignedQuery(query: string): Promise<SignedQuery | undefined> {
   const parameters = new Map<string, string>()

@@ -14,7 +14,7 @@ const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 const RESPONDER = 'urn:oasis:names:tc:SAML:2.0:status:Responder'
 const code = (value: string, inner = '') => `<p:StatusCode Value="${value}">${inner}</p:StatusCode>`
 
-test('a message has to be in UTF-8', () => {
+test('a message must be UTF-8', () => {
   assert.equal(parsePostedMessage(encode(Buffer.from('<a>ä</a>'))).xml, '<a>ä</a>')
   parsePostedMessage(encode(Buffer.from('<?xml version="1.0" encoding="utf-8"?><a/>')))
   assert.throws(() => parsePostedMessage(encode(Buffer.from('<a>ä</a>', 'latin1'))), /UTF-8/)
@@ -25,7 +25,7 @@ test('a message has to be in UTF-8', () => {
   assert.throws(() => parsePostedMessage(encode(Buffer.from('\ufeff<a>ä</a>', 'utf16le'))))
 })
 
-test('only an answer that says Success, once and at its place, succeeds', () => {
+test('a response succeeds only with a single Success status in its proper position', () => {
   requireSuccess(createResponse(`<p:Status>${code(SUCCESS)}</p:Status>`))
   requireSuccess(createResponse(`<p:Status>${code(SUCCESS, code(RESPONDER))}</p:Status>`))
   for (const status of [
@@ -43,7 +43,7 @@ test('only an answer that says Success, once and at its place, succeeds', () => 
     assert.throws(() => requireSuccess(createResponse(status)), /succeeded/, status)
 })
 
-test('the root decides what a message is and whom it is for', () => {
+test('the root element determines message type and recipient', () => {
   const message = parseMessage('<p:Response Destination="https://a/"/>')
 
   requireRoot(message, 'Response', 'https://a/')
@@ -52,7 +52,7 @@ test('the root decides what a message is and whom it is for', () => {
   assert.throws(() => requireRoot(message, 'LogoutRequest', 'https://a/'), /no LogoutRequest/)
 })
 
-test('parts of signatures, ids, algorithms and prefixes are limited before the library sees them', () => {
+test('signature parts, ids, algorithms and prefixes are limited before the library parses a message', () => {
   const signature = '<Signature><SignedInfo><Reference/></SignedInfo></Signature>'
   parseMessage(`<a>${signature}${signature}</a>`)
   for (const xml of [
@@ -72,7 +72,7 @@ test('parts of signatures, ids, algorithms and prefixes are limited before the l
     assert.throws(() => parseMessage(xml), xml)
 })
 
-test('no text of the largest size costs 50 ms of CPU', () => {
+test('rejecting any message of maximum size costs less than 50 ms of CPU', () => {
   const fill = (prefix: string, unit: string) =>
     prefix + unit.repeat((MESSAGE_LIMITS.maxBytes - prefix.length) / unit.length)
   const units = [

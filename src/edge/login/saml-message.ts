@@ -5,7 +5,7 @@ const DSIG_MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
 const XMLENC = 'http://www.w3.org/2001/04/xmlenc#'
 const SUCCESS_STATUS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 
-/** Every algorithm a message may name: strong signatures, and transforms that leave all of the content in place. */
+/** The algorithms a message may name: strong signatures, and transforms that keep all content. */
 const ALLOWED_ALGORITHMS = new Set([
   `${DSIG_MORE}rsa-sha256`,
   `${DSIG_MORE}rsa-sha384`,
@@ -21,9 +21,9 @@ const ALLOWED_ALGORITHMS = new Set([
 ])
 
 /**
- * What the library checks costs it the square of the number of siblings, once for each signature and certificate: the
- * limits leave room for about 900 groups. Comments and CDATA are out: a signature does not cover the first, and where
- * text is cut by one, readers differ about what it says.
+ * Verification costs the square of the number of siblings, once per signature and certificate; the limits leave room
+ * for about 900 groups. Comments and CDATA are rejected: signatures do not cover comments, and parsers disagree about
+ * text that either of them splits.
  */
 export const MESSAGE_LIMITS: XmlLimits = {
   maxBytes: 128 * 1024,
@@ -34,16 +34,16 @@ export const MESSAGE_LIMITS: XmlLimits = {
   maxSections: 0,
 }
 
-/** Each prefix is looked for on each element. */
+/** The library searches every prefix on every element. */
 const MAX_PREFIX_LIST_LENGTH = 1024
 
-/** How often an element may occur in a message: what was signed could be hidden beside what is read. */
+/** How often an element may occur: a signed copy could be hidden beside the one that is read. */
 const MAX_OCCURRENCES: Readonly<Record<string, number>> = {
   Response: 1,
   Assertion: 1,
   EncryptedAssertion: 0,
   LogoutRequest: 1,
-  // One around the answer and one inside; of a signature that is taken, each part occurs once.
+  // One for the response and one for the assertion; each part occurs once in a valid signature.
   Signature: 2,
   SignedInfo: 2,
   SignatureValue: 2,
@@ -55,19 +55,19 @@ const MAX_OCCURRENCES: Readonly<Record<string, number>> = {
   Transforms: 2,
   Transform: 4,
   InclusiveNamespaces: 6,
-  // It would be canonicalized with the rest, and holds nothing that is read.
+  // It would be canonicalized with the rest, and nothing in it is read.
   Object: 0,
   Manifest: 0,
 }
 
-/** A message that was read far enough to be given to the library. */
+/** A message that passed the checks before the library parses it. */
 export interface SamlMessage {
   readonly xml: string
   readonly root: XmlElement
   readonly elements: readonly XmlElement[]
 }
 
-/** A message as it travels in a form. */
+/** Parses a message from a form field. */
 export function parsePostedMessage(encoded: string): SamlMessage {
   const bytes = Buffer.from(encoded, 'base64')
   try {
@@ -77,7 +77,7 @@ export function parsePostedMessage(encoded: string): SamlMessage {
   }
 }
 
-/** Reads XML in which what is read can only be what was signed; throws a reason. */
+/** Parses XML in which only signed content can be read; throws a reason. */
 export function parseMessage(xml: string): SamlMessage {
   const elements = scanXml(xml, MESSAGE_LIMITS)
   if ((declaredEncoding(xml) ?? 'utf-8') !== 'utf-8') throw new Error('it is not in UTF-8')
@@ -87,7 +87,7 @@ export function parseMessage(xml: string): SamlMessage {
     for (const [name, value] of attributes) {
       const localName = name.slice(name.indexOf(':') + 1)
       if (localName.toLowerCase() === 'id') {
-        // A reference to a character would make two ids that read alike look different.
+        // A character reference would make equal ids look different.
         if (ids.has(value) || value.includes('&')) throw new Error('it holds an id twice')
         ids.add(value)
       } else if (localName === 'Algorithm' && !ALLOWED_ALGORITHMS.has(value))
@@ -98,7 +98,7 @@ export function parseMessage(xml: string): SamlMessage {
   return { xml, root: elements[0]!, elements }
 }
 
-/** Throws unless the root is of this name and meant for this address, if it names one. */
+/** Throws unless the root has this name and, if it names a destination, this address. */
 export function requireRoot({ root }: SamlMessage, localName: string, address: string): void {
   if (root.localName !== localName) throw new Error(`it is no ${localName}`)
   const destination = root.attributes.get('Destination')
@@ -106,7 +106,10 @@ export function requireRoot({ root }: SamlMessage, localName: string, address: s
     throw new Error('it is meant for another receiver')
 }
 
-/** SAML core, 3.2.2.2: only an answer that says Success asserts anything. The library looks at it in no other. */
+/**
+ * SAML core 3.2.2.2: only a response with status Success asserts anything. The library checks this only without an
+ * assertion.
+ */
 export function requireSuccess({ root, elements }: SamlMessage): void {
   const statuses = elements.filter(({ parent, localName }) => parent === root && localName === 'Status')
   const codes = elements.filter(

@@ -1,10 +1,10 @@
 import { DOMParser } from '@xmldom/xmldom'
 import { scanXml, type XmlLimits } from '../../base/xml-scan.ts'
 
-/** What an identity provider's description says. */
+/** What an identity provider's metadata describes. */
 export interface IdentityProvider {
   readonly entityId: string
-  /** Where visitors are sent, by HTTP-Redirect. */
+  /** The single sign-on URL with the HTTP-Redirect binding. */
   readonly ssoUrl: string
   readonly sloUrl: string | undefined
   /** Signing certificates, base64 without armour. */
@@ -14,12 +14,12 @@ export interface IdentityProvider {
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata'
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#'
 const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
-/** Each of them is tried with each message that is not signed by one before it. */
+/** A message is verified against each of them until one matches. */
 const MAX_CERTIFICATES = 8
 
 /**
- * Throws a plain sentence about what is missing in metadata, as far as that shows without building a document, which
- * is done elsewhere than on the event loop.
+ * Throws a user-facing reason when metadata is unusable, as far as a scan shows. The document itself is parsed in a
+ * worker thread, off the event loop.
  */
 export function requireUsableMetadata(xml: string, limits: XmlLimits): void {
   const elements = scanXml(xml, limits)
@@ -35,7 +35,7 @@ export function requireUsableMetadata(xml: string, limits: XmlLimits): void {
   if (!hasElement('X509Certificate')) throw new Error('the metadata holds no signing certificate')
 }
 
-/** Reads an EntityDescriptor; throws a plain sentence about what is missing. */
+/** Parses an EntityDescriptor; throws a user-facing reason when it is unusable. */
 export function parseIdpMetadata(xml: string, limits: XmlLimits): IdentityProvider {
   requireUsableMetadata(xml, limits)
   const problems: string[] = []

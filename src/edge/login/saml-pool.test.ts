@@ -19,11 +19,11 @@ const settle = (check: Promise<unknown>) =>
   )
 
 const metadata = (xml: string): SamlCheck => ({ kind: 'metadata', xml, limits: METADATA_LIMITS })
-/** A thread that does what a check is called. */
+/** A worker whose behaviour is selected by the kind of the check. */
 const FAULTY_WORKER = { module: new URL('../../base/testing/pool-worker.ts', import.meta.url), maxThreads: 1 }
 const faultyCheck = (kind: string) => ({ kind }) as unknown as SamlCheck
 
-test('metadata is read in the thread, and what is wrong with it is told', async (t) => {
+test('metadata is parsed in a worker, and its problems are reported', async (t) => {
   const workers = start(t)
   const xml = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:a"><IDPSSODescriptor>
     <KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>A A
@@ -47,7 +47,7 @@ test('metadata is read in the thread, and what is wrong with it is told', async 
   assert.match(await settle(workers.check('a', metadata('<a/>'))), /no identity provider/)
 })
 
-test('a check that hangs or ends its thread is refused alone, and the next one is done', async (t) => {
+test('a check that hangs or kills its worker fails alone, and the next one runs', async (t) => {
   for (const [kind, deadline] of [
     ['hang', 2000],
     ['exit', 60_000],
@@ -63,7 +63,7 @@ test('a check that hangs or ends its thread is refused alone, and the next one i
   }
 })
 
-test('when too many wait, the next is told to come back, unless it is of another route', async (t) => {
+test('a full queue rejects further checks of the same route only', async (t) => {
   const workers = start(t, { ...FAULTY_WORKER, maxQueuedPerOwner: 2 })
   await workers.check('a', faultyCheck('echo'))
   const waiting = ['hang', 'echo', 'echo'].map((kind) => settle(workers.check('a', faultyCheck(kind))))

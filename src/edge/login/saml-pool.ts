@@ -11,11 +11,11 @@ const POOL_OPTIONS: WorkerPoolOptions = {
   resourceLimits: { maxOldGenerationSizeMb: 128 },
 }
 
-/** Reads XML of others away from the event loop. */
+/** Worker threads that parse foreign XML off the event loop. */
 export interface SamlWorkers {
   /**
-   * Rejects with a reason, or with a refusal when there is no thread for it or it takes too long. `owner` is whose
-   * sign-ins wait if there are too many.
+   * Rejects with a reason, or with an `EdgeError` when no worker is free or the check times out. Queue limits apply per
+   * `owner`.
    */
   check<C extends SamlCheck>(owner: string, check: C): Promise<SamlCheckResults[C['kind']]>
   close(): Promise<void>

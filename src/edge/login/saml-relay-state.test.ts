@@ -12,9 +12,9 @@ import { createLogins } from './index.ts'
 
 const OTHER = 'other.adit.localhost'
 
-/** Two routes that SAML protects with the same provider, and a clock that stands still until it is moved. */
+/** Two routes protected by SAML with the same provider, and a manual clock. */
 async function start(t: TestContext) {
-  // The library has no other clock than the machine's.
+  // The library always uses the system clock.
   const time = { now: Date.now() }
   const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
   const key = privateKeyPem.reveal()
@@ -42,7 +42,7 @@ async function start(t: TestContext) {
     request_signing_key_pem: key,
   })
 
-  /** Gives a route the module, with what the service adds to it. */
+  /** Adds the module to a route, with the fields the server generates. */
   function protect(id: string, settings: Record<string, unknown> = {}): void {
     config.update(id, { saml: { idp_metadata: metadata, ...settings } })
     const record = config.record(id)
@@ -57,7 +57,7 @@ async function start(t: TestContext) {
   protect(otherId)
   await config.applied()
 
-  /** A browser that wants a page and is sent to the provider. */
+  /** Requests a page and is redirected to the provider. */
   async function begin(host = HOST) {
     const { status, headers } = await ask({ host, path: '/page' })
     assert.equal(status, 302)
@@ -70,7 +70,7 @@ async function start(t: TestContext) {
     }
   }
 
-  /** What the login host makes of an answer: the ticket's address, or a status. */
+  /** Posts a response to the login host; returns the ticket URL, or a status. */
   async function post(relayState: string, response: Partial<Forged>, id = routeId): Promise<string | number> {
     const { entity_id: entityId, assertion_consumer_service_url: acs } = endpointsOf(id)
     const message = Buffer.from(forge({ key, acs, entityId, ...response })).toString('base64')
@@ -93,7 +93,7 @@ async function start(t: TestContext) {
   return { ...harness, time, otherId, metadata, protect, begin, post, redeemTicket }
 }
 
-test('a sign-in is finished at its own route, in its own browser, once', async (t) => {
+test('a sign-in completes once, at its own route and in its own browser', async (t) => {
   const { begin, post, redeemTicket } = await start(t)
   const { relayState, requestId, cookies } = await begin()
 
@@ -109,7 +109,7 @@ test('a sign-in is finished at its own route, in its own browser, once', async (
   )
 })
 
-test('a sign-in that was begun at another route finishes at neither', async (t) => {
+test('a sign-in started at another route completes at neither', async (t) => {
   const { begin, post, routeId, otherId } = await start(t)
   const own = await begin()
   const other = await begin(OTHER)
@@ -127,7 +127,7 @@ test('a sign-in that was begun at another route finishes at neither', async (t) 
   )
 })
 
-test('a ticket opens nothing in another browser, nor with cookies of another sign-in', async (t) => {
+test('a ticket is invalid in another browser and with cookies of another sign-in', async (t) => {
   const { begin, post, redeemTicket } = await start(t)
   const victim = await begin()
 
@@ -141,7 +141,7 @@ test('a ticket opens nothing in another browser, nor with cookies of another sig
   assert.equal(await redeemTicket(ticket, victim.cookies), 303)
 })
 
-test('RelayState expires within minutes, and a ticket within one', async (t) => {
+test('RelayState expires after ten minutes, a ticket after one', async (t) => {
   const { begin, post, redeemTicket, time } = await start(t)
   const late = await begin()
   time.now += 10 * 60_000 + 1
@@ -154,7 +154,7 @@ test('RelayState expires within minutes, and a ticket within one', async (t) => 
   assert.equal(await redeemTicket(ticket, slow.cookies), 403)
 })
 
-test('RelayState that is longer than any of ours is not looked at', async (t) => {
+test('an oversized RelayState is rejected', async (t) => {
   const { post } = await start(t)
 
   assert.equal(await post('x'.repeat(5000), {}), 403)
@@ -179,7 +179,7 @@ const changes: Record<string, (harness: Harness) => void> = {
 }
 
 for (const [name, change] of Object.entries(changes))
-  test(`neither RelayState nor a ticket counts any more when ${name}`, async (t) => {
+  test(`RelayState and tickets are invalid once ${name}`, async (t) => {
     const harness = await start(t)
     const { begin, post, redeemTicket, config } = harness
     const [first, second] = [await begin(), await begin()]
@@ -207,7 +207,7 @@ const removals: Record<string, (harness: Harness) => void> = {
 }
 
 for (const [name, remove] of Object.entries(removals))
-  test(`the addresses of a service provider answer 404 as soon as ${name}`, async (t) => {
+  test(`the URLs of a service provider respond 404 as soon as ${name}`, async (t) => {
     const harness = await start(t)
     const { routeId, otherId, ask, config } = harness
     const statuses = async (id: string) => [

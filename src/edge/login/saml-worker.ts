@@ -1,5 +1,5 @@
 import { serveJobs } from '../../base/threads/worker-jobs.ts'
 import { runSamlCheck } from './saml-checks.ts'
 
-// What runs in the threads of `saml-thread.ts`.
+// Runs in the worker threads of `saml-pool.ts`.
 serveJobs(runSamlCheck)

@@ -16,12 +16,12 @@ import { type Identity, ProviderUnavailable, type SignIn, SignInRefused } from '
 import { CALLBACK_PATH, type SignInOrigin, type Tickets } from './tickets.ts'
 
 const METADATA_TTL_MS = 60 * 60 * 1000
-/** A page on the route, or what we gave the provider ourselves. */
+/** Long enough for a page of the route or a sealed state of ours. */
 const MAX_RELAY_STATE_LENGTH = 4096
 
 export interface SamlOptions {
   readonly scopeId: string
-  /** That of the gate. */
+  /** The version of the gate. */
   readonly version: string
   readonly settings: Settings<typeof Saml>
   readonly tickets: Tickets
@@ -33,16 +33,16 @@ export interface SamlOptions {
   readonly workers: SamlWorkers
 }
 
-/** Whether this place, with these settings, answers at an address of this edge right now. */
+/** Whether this service provider, with these settings, currently serves an origin and path. */
 export type ServesOrigin = (origin: string, path: string) => boolean
 
-/** The service provider of one route: what its gate and its addresses on the log-in host need. */
+/** The SAML service provider of one route, used by its gate and by its URLs on the login host. */
 export interface SamlServiceProvider extends SignIn {
-  /** XML that describes this service provider to the identity provider. */
+  /** The service provider metadata for the identity provider. */
   metadata(): string
-  /** Takes an answer of the identity provider; answers where the visitor goes on. */
+  /** Consumes a SAML response; returns the URL to continue at. */
   consumeResponse(form: URLSearchParams, serves: ServesOrigin): Promise<string>
-  /** Takes a log-out message, as a query or as a form; answers where the visitor goes on. */
+  /** Handle a logout message in a query or a form; return the URL to continue at, if any. */
   logoutQuery(query: string): Promise<string | undefined>
   logoutForm(form: URLSearchParams): Promise<string | undefined>
 }
@@ -51,17 +51,17 @@ export interface SamlServiceProvider extends SignIn {
 export function createSamlServiceProvider(options: SamlOptions): SamlServiceProvider {
   const { settings, scopeId, version, tickets, replayGuard, store, revocations, clock, outbound, workers } =
     options
-  // Broken metadata denies at once instead of at the first visitor, and its owner is told.
+  // Unusable metadata fails at configuration time rather than at the first sign-in, and is reported to the owner.
   if (settings.idp_metadata !== '') requireUsableMetadata(settings.idp_metadata, METADATA_LIMITS)
   let cached: { idp: Promise<IdentityProvider>; at: number } | undefined
 
-  /** The identity provider; read when it is first needed, and given metadata only once. */
+  /** The identity provider, loaded on first use. Inline metadata is parsed only once. */
   function loadProvider(): Promise<IdentityProvider> {
     const isStatic = settings.idp_metadata !== ''
     if (cached !== undefined && (isStatic || performance.now() - cached.at < METADATA_TTL_MS))
       return cached.idp
     const idp = (isStatic ? parseStatic() : fetchMetadata()).catch((error: unknown) => {
-      // What was given stays as it is; everything else may be better the next time.
+      // Inline metadata does not change; anything else is retried.
       if (!isModuleBroken(error)) cached = undefined
       throw error
     })
@@ -77,7 +77,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     try {
       return await parseMetadata(settings.idp_metadata)
     } catch (error) {
-      // A module that cannot do its work lets nobody in (P36).
+      // A broken module denies all traffic (P36).
       throw error instanceof Refusal ? error : refusal('module_broken', 'saml')
     }
   }
@@ -92,7 +92,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     }
   }
 
-  /** Writes our own messages; those of others are read in a thread. */
+  /** Creates our own messages. Foreign ones are parsed in worker threads. */
   function createWriter(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): SAML {
     return new SAML({
       callbackUrl: settings.assertion_consumer_service_url,
@@ -128,7 +128,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       requestId,
       now: clock.now(),
     })
-    // By its id, which stays the same however the rest of the document is written around it.
+    // Keyed by the assertion id, which stays the same however the document around it is rewritten.
     const id = `assertion ${hash('sha256', `${idp.entityId} ${assertionId}`)}`
     if (!(await consume(id, MAX_ASSERTION_AGE_MS + 2 * MAX_CLOCK_SKEW_MS)))
       throw new Error('it was used already')
@@ -152,7 +152,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     },
 
     complete() {
-      // Answers come by POST to the log-in host, which hands a ticket on; nothing else may be completed here.
+      // Responses arrive by POST on the login host, which issues a ticket; nothing else can be completed here.
       throw new SignInRefused('this is not how this provider answers')
     },
 
@@ -182,7 +182,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const requestId = state === undefined ? '' : `_${state.signInId}`
       const identity = await validate(form.get('SAMLResponse') ?? '', requestId).catch((error: unknown) => {
         if (error instanceof SignInRefused || error instanceof Refusal) throw error
-        throw new SignInRefused('the answer of the identity provider was not valid', { cause: error })
+        throw new SignInRefused('the response of the identity provider was not valid', { cause: error })
       })
       return tickets.ticketUrl(origin, requireGroup(identity), returnTo)
     },
@@ -207,7 +207,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const checked = await workers
         .check(scopeId, { kind: 'logout-query', parties, query })
         .catch(invalidLogout)
-      // The answer to a log-out that began here: that session is over already.
+      // The response to a logout started here: that session has already ended.
       return checked === undefined ? undefined : signOut(idp, checked)
     },
 
@@ -224,7 +224,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     },
   }
 
-  /** Ends all sessions here of the person a log-out request names. */
+  /** Revokes all local sessions of the person named in a logout request. */
   async function signOut(
     idp: IdentityProvider,
     { id, issuer, nameId, nameIdFormat, relayState }: CheckedLogout,
@@ -247,7 +247,9 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     revocations.add(revocation, at)
   }
 
-  /** A log-in the provider began by itself names the page to go on with, which has to be this place's own. */
+  /**
+   * The origin of an IdP-initiated sign-in. RelayState names the page, which must be served by this service provider.
+   */
   function createIdpInitiatedOrigin(
     relayState: string,
     serves: ServesOrigin,
@@ -269,7 +271,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   }
 }
 
-/** The database of all nodes need not hold who signs out, only that somebody did. */
+/** Hashed, so that the shared database does not store who signs out. */
 function toSubject(nameId: string): string {
   return `person ${hash('sha256', nameId)}`
 }

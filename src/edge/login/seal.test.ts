@@ -5,7 +5,7 @@ import { createSeal } from './seal.ts'
 
 const seal = createSeal(new Secret(Buffer.alloc(32, 1)))
 
-test('what was sealed is opened for the same purpose alone', () => {
+test('a sealed value opens for the same purpose only', () => {
   const text = seal.encrypt('session', { a: 1 })
 
   assert.deepEqual(seal.decrypt('session', text), { a: 1 })
@@ -13,7 +13,7 @@ test('what was sealed is opened for the same purpose alone', () => {
     assert.equal(seal.decrypt(purpose, text), undefined, purpose)
 })
 
-test('nothing else is opened: changed, cut, grown, or of another key', () => {
+test('altered, truncated, extended and foreign values are rejected', () => {
   const text = seal.encrypt('session', { a: 1 })
   const bytes = Buffer.from(text, 'base64url')
 
@@ -31,7 +31,7 @@ test('nothing else is opened: changed, cut, grown, or of another key', () => {
   assert.equal(createSeal(new Secret(Buffer.alloc(32, 2))).decrypt('session', text), undefined)
 })
 
-test('the same value never looks the same, and cannot be read', () => {
+test('equal values never look equal and cannot be read', () => {
   const texts = new Set(Array.from({ length: 50 }, () => seal.encrypt('session', 'ada@example.com')))
 
   assert.equal(texts.size, 50)

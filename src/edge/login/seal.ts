@@ -1,17 +1,17 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Secret } from '../../base/secret.ts'
 
-/** Values that travel through a visitor's browser: nobody there can read, change or make one. */
+/** Encrypts values that pass through the browser, so that visitors cannot read, alter or forge them. */
 export interface Seal {
   encrypt(purpose: string, value: unknown): string
-  /** The value; undefined when it was not sealed here, or for another purpose. */
+  /** The value; undefined when it was not sealed with this key or for another purpose. */
   decrypt<T>(purpose: string, text: string): T | undefined
 }
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Seals with AES-256-GCM; the purpose is part of what is authenticated, so that one cookie never passes as another. */
+/** AES-256-GCM. The purpose is authenticated too, so that one cookie never passes as another. */
 export function createSeal(secret: Secret<Buffer>): Seal {
   const key = Buffer.from(hkdfSync('sha256', secret.reveal(), '', 'adit login', 32))
   return {

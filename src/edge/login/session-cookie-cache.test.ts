@@ -26,7 +26,7 @@ function createCountingSeal(): { seal: Seal; decryptions: () => number } {
   return { seal: counting, decryptions: () => count }
 }
 
-test('a cookie is opened once, however often it comes', () => {
+test('a cookie is decrypted once, however often it is sent', () => {
   const { seal: counting, decryptions } = createCountingSeal()
   const cache = new SessionCookieCache(counting)
   const text = seal.encrypt('session', createSession('a'))
@@ -37,7 +37,7 @@ test('a cookie is opened once, however often it comes', () => {
   assert.ok(cache.get(text)?.fields.some(({ value }) => value === 'ada@example.com'))
 })
 
-test('what was not sealed here as a session is refused each time, and not remembered', () => {
+test('a cookie that is not a sealed session is rejected each time and not cached', () => {
   const cache = new SessionCookieCache(seal)
   const text = seal.encrypt('session', createSession('a'))
   cache.get(text)
@@ -53,7 +53,7 @@ test('what was not sealed here as a session is refused each time, and not rememb
   assert.equal(cache.size, 1)
 })
 
-test('only so many are remembered, and those that keep coming longest', () => {
+test('the cache is bounded and keeps the cookies in use', () => {
   const { seal: counting, decryptions } = createCountingSeal()
   const cache = new SessionCookieCache(counting, 10)
   const regular = seal.encrypt('session', createSession('regular'))

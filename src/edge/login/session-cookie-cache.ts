@@ -3,7 +3,7 @@ import { createIdentityFields } from './identity-fields.ts'
 import type { Seal } from './seal.ts'
 import type { Session } from './session.ts'
 
-/** A session as its cookie holds it, with what the upstream is told of the visitor. */
+/** A decrypted session with the identity headers for the upstream. */
 export interface CachedSession {
   readonly session: Session
   readonly fields: readonly Field[]
@@ -12,15 +12,15 @@ export interface CachedSession {
 const MAX_ENTRIES = 2000
 
 /**
- * Cookies that were opened lately. A browser sends the same one with each of its requests, and opening it costs half as
- * much as all the rest of a request. That a cookie was made here is all that is remembered: whether its session is still
- * alive is asked anew each time.
+ * Cache of decrypted session cookies (decision 93). A browser sends the same cookie with every request, and decrypting
+ * it costs half as much as the rest of a request. Only authenticity is cached: expiry and revocation are checked each
+ * time.
  */
 export class SessionCookieCache {
   readonly #seal: Seal
   readonly #maxEntries: number
   #recent = new Map<string, CachedSession>()
-  /** What has not been seen since `#young` was begun goes with it when that is full. */
+  /** Entries not used since `#recent` was started; dropped when that is full. */
   #previous = new Map<string, CachedSession>()
 
   constructor(seal: Seal, maxEntries = MAX_ENTRIES) {
@@ -50,7 +50,7 @@ export class SessionCookieCache {
       this.#previous = this.#recent
       this.#recent = new Map()
     }
-    // A copy: the text is part of a request's head, which would be kept with it.
+    // A copy: the text is a slice of the request head, which it would keep in memory.
     this.#recent.set(Buffer.from(text, 'latin1').toString('latin1'), session)
   }
 }

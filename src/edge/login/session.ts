@@ -1,6 +1,6 @@
 import type { Identity } from './sign-in.ts'
 
-/** Settings shared by everything that makes visitors sign in. */
+/** Session settings shared by all sign-in modules. */
 export interface SessionSettings {
   readonly options_passthrough: boolean
   readonly cookie_prefix: string
@@ -8,7 +8,7 @@ export interface SessionSettings {
   readonly maximum_duration: number
 }
 
-/** A session as its cookie holds it. */
+/** A session as stored in its cookie. */
 export interface Session {
   readonly id: string
   readonly place: string
@@ -19,18 +19,18 @@ export interface Session {
   readonly seen: number
 }
 
-// A session without limits of its own still ends some day.
+// Sessions without configured limits expire too.
 const MAX_SESSION_SECONDS = 30 * 24 * 60 * 60
 
-/** How long sessions of a place live, in seconds. */
+/** How long sessions live, in seconds. */
 export interface SessionLifetime {
   readonly maxSeconds: number
-  /** True when the owner set it, and the browser may forget the cookie then. */
+  /** Whether the owner configured it; only then does the cookie expire in the browser. */
   readonly isConfigured: boolean
   hasExpired(session: Pick<Session, 'since' | 'seen'>, nowSeconds: number): boolean
 }
 
-/** `checkEvery` is how often a person has to be known to the provider anew; 0 for never. */
+/** `recheckSeconds` is how often the visitor must sign in again; 0 for never. */
 export function createLifetime(
   { inactivity_timeout: idleTimeout, maximum_duration: maxDuration }: SessionSettings,
   recheckSeconds: number,

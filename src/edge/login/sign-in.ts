@@ -1,55 +1,55 @@
 import { refusal } from '../errors.ts'
 
-/** Who a visitor turned out to be. */
+/** The identity of a signed-in visitor. */
 export interface Identity {
-  /** What the provider calls the person, for ever. */
+  /** The provider's permanent id of the person. */
   readonly id: string
   readonly name: string
   readonly email: string
   readonly groups: readonly string[]
-  /** What else the provider said, for the upstream. */
+  /** Further claims of the provider, for the upstream. */
   readonly claims: Readonly<Record<string, unknown>>
-  /** What the provider wants to hear again when the person signs out. */
+  /** What the provider needs again at sign-out. */
   readonly atProvider?: Readonly<Record<string, string>>
 }
 
-/** What a protocol has to know again when the visitor comes back. */
+/** What a protocol must remember until the visitor returns. */
 export interface SignInMemory {
   readonly signInId: string
   /** Such as the PKCE verifier. */
   readonly memory: Readonly<Record<string, string>>
 }
 
-/** An answer that the provider sent through the visitor's browser to the login host. */
+/** A provider response, received on the login host through the visitor's browser. */
 export interface ProviderResponse {
-  /** Where on the login host it arrived. */
+  /** The path on the login host. */
   readonly path: string
-  /** Each parameter once. */
+  /** Each parameter occurs once. */
   readonly query: URLSearchParams
 }
 
-/** One way to sign in: where to send a visitor, and what to make of the answer. */
+/** One sign-in protocol with its settings. */
 export interface SignIn {
   /** A label for events, such as the client id. */
   readonly label: string
-  /** What `SignInMemory.memory` is to hold. */
+  /** Creates the content of `SignInMemory.memory`. */
   createMemory(): Record<string, string>
-  /** The provider's page. `state` comes back with the visitor. */
+  /** The URL of the provider's sign-in page. `state` returns with the visitor. */
   begin(memory: SignInMemory, state: string): Promise<string>
-  /** The identity behind an answer; throws `SignInRefused` with a sentence for the visitor. */
+  /** Verifies a response and returns the identity; throws `SignInError` with a message for the visitor. */
   complete(response: ProviderResponse, memory: SignInMemory): Promise<Identity>
-  /** Where else to go for a complete sign-out, if the provider has such a place. */
+  /** Where to continue for a sign-out at the provider, if it supports that. */
   logoutUrl?(identity: Identity): Promise<string | undefined>
-  /** Whether the provider has signed this person out since, in wall-clock seconds. */
+  /** Whether the provider has signed this person out since then (wall-clock seconds). */
   signedOutSince?(identity: Identity, since: number): boolean
 }
 
-/** A sign-in that did not succeed; the message may be shown to the visitor. */
+/** A failed sign-in; the message may be shown to the visitor. */
 export class SignInRefused extends Error {
   override name = 'SignInError'
 }
 
-/** The provider could not be asked; the message may be shown to the visitor. */
+/** The provider is unreachable; the message may be shown to the visitor. */
 export class ProviderUnavailable extends SignInRefused {
   override name = 'ProviderUnavailable'
 
@@ -58,26 +58,26 @@ export class ProviderUnavailable extends SignInRefused {
   }
 }
 
-/** A provider that cannot be reached is told apart from one that answers wrongly, however deep the library wraps that. */
+/** Distinguishes an unreachable provider from an invalid response, however deeply the library wraps the cause. */
 export function throwSignInError(error: unknown, message: string): never {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof ProviderUnavailable) throw cause
   throw new SignInRefused(message, { cause: error })
 }
 
-/** Shows the visitor why a sign-in did not succeed. */
+/** Converts a failed sign-in to the `EdgeError` shown to the visitor. */
 export function throwLoginError(error: unknown): never {
   if (error instanceof ProviderUnavailable) throw refusal('login_provider_unavailable')
   throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
 }
 
-/** Whom a place lets in after they signed in. */
+/** The identities a module admits after sign-in. */
 export interface AllowedIdentities {
   readonly emails: readonly string[]
   readonly domains: readonly string[]
 }
 
-/** Whether an identity may pass; empty lists let everyone pass who could sign in. */
+/** Whether an identity is admitted; empty lists admit everyone who can sign in. */
 export function isAllowed({ email }: Identity, { emails, domains }: AllowedIdentities): boolean {
   if (emails.length === 0 && domains.length === 0) return true
   const address = email.toLowerCase()

@@ -9,58 +9,60 @@ import { type Identity, SignInRefused } from './sign-in.ts'
 export const MAX_STATE_SECONDS = 600
 const MAX_TICKET_AGE_MS = 60_000
 
-/** The path of a protected route that takes tickets, and what marks a ticket on a route that does not have that path. */
+/**
+ * The path of a protected route that redeems tickets, and the query that marks a ticket on routes without that path.
+ */
 export const CALLBACK_PATH = '/auth/callback'
 export const CALLBACK_QUERY = 'adit-login'
 
-/** The gate that began a sign-in, and the browser it was begun in. */
+/** The gate that started a sign-in, and the browser it was started in. */
 export interface SignInOrigin {
   readonly place: string
   /** Changes with the settings of the module. */
   readonly version: string
   /** `scheme://host[:port]` that the browser used. */
   readonly origin: string
-  /** Where on it tickets are taken. */
+  /** The path that redeems tickets. */
   readonly path: string
-  /** The sign-in; empty when the provider started it (SAML only). */
+  /** Empty when the sign-in is IdP-initiated (SAML only). */
   readonly signInId: string
-  /** Digest of a cookie that only the browser has in which the sign-in began; empty like `signInId`. */
+  /** Digest of a cookie that only the browser that started the sign-in has; empty when IdP-initiated. */
   readonly browser: string
 }
 
-/** A sign-in under way. It travels sealed through the provider, as OAuth's `state` or SAML's `RelayState`. */
+/** A pending sign-in. It passes through the provider sealed, as OAuth `state` or SAML `RelayState`. */
 export interface SignInState extends SignInOrigin {
   /** Wall-clock milliseconds. */
   readonly at: number
-  /** What the protocol has to remember, such as the PKCE verifier. */
+  /** What the protocol must remember, such as the PKCE verifier. */
   readonly memory: Readonly<Record<string, string>>
 }
 
-/** Who signed in, on the way from the login host to the gate that asked. */
+/** A verified identity on its way from the login host to the gate. */
 export interface Ticket extends Omit<SignInOrigin, 'path'> {
   readonly id: string
   readonly identity: Identity
-  /** Where to go on; empty when the browser's own cookie says so. */
+  /** Path to return to; empty when the browser's own cookie holds it. */
   readonly returnTo: string
   readonly at: number
 }
 
 /**
- * How a sign-in travels: out to the provider as a sealed state, back to the login host, and from there to its gate as a
- * sealed ticket. Nothing that a provider issues ever reaches the host of a tenant.
+ * Carries a sign-in: to the provider as a sealed state, back to the login host, and from there to the gate as a sealed
+ * ticket. Codes and assertions of a provider never reach the host of a tenant.
  */
 export interface Tickets {
   sealState(state: SignInState): string
-  /** Undefined for what is no state of this platform. Throws `SignInRefused` once the state has expired. */
+  /** Undefined for text that is no state of this platform. Throws `SignInError` once the state has expired. */
   openState(text: string): SignInState | undefined
-  /** The address that takes the visitor and the identity back to the gate. */
+  /** The URL that returns the visitor to the gate with a ticket. */
   ticketUrl(origin: SignInOrigin, identity: Identity, returnTo?: string): string
-  /** Throws `SignInRefused` for anything but a ticket of the last minute. */
+  /** Throws `SignInError` for anything but a ticket of the last minute. */
   openTicket(text: string): Ticket
 }
 
 export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Tickets {
-  // A clock that was set back must not make anything live longer.
+  // Setting the clock back must not extend any lifetime.
   const isOlderThan = (at: number, ms: number) => Math.abs(clock.now() - at) > ms
 
   return {
@@ -74,7 +76,8 @@ export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Ti
     },
 
     ticketUrl({ place, version, origin, path, signInId, browser }, identity, returnTo = '') {
-      if (!fitsCookie(identity)) throw new SignInRefused('the provider gave a name that is too long to keep')
+      if (!fitsCookie(identity))
+        throw new SignInRefused('the provider sent an identity that is too large to store')
       const ticket: Ticket = {
         id: randomBytes(16).toString('base64url'),
         place,

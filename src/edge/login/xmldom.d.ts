@@ -1,4 +1,4 @@
-// The package's own types pull in everything a browser has, which clashes with Node's; these are the parts we use.
+// The package's own types include the DOM library, which clashes with Node's types. These are the parts in use.
 
 interface XmlElement {
   readonly textContent: string | null
