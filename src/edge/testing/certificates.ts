@@ -1,7 +1,7 @@
 import { createAuthority, loadAuthority } from '../../certs/index.ts'
 import type { CertificateLookup, ServerCertificate } from '../listeners/tls-terminator.ts'
 
-/** A private authority with a certificate for every name below these domains, made when first asked for. */
+/** A private authority that issues certificates on demand for every name below these domains. */
 export async function testCertificates(
   ...domains: string[]
 ): Promise<{ ca: string; lookup: CertificateLookup; issue(name: string): Promise<ServerCertificate> }> {

@@ -13,13 +13,13 @@ import { writePem } from '../../certs/x509/pem.ts'
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const HOUR = 3_600_000
 
-/** What a client shows. */
+/** A client certificate with its key. */
 export interface ClientCertificate {
   readonly cert: string
   readonly key: string
 }
 
-/** An authority that certifies clients. */
+/** An authority that issues client certificates. */
 export interface ClientAuthority {
   readonly ca: string
   issue(

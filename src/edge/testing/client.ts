@@ -1,19 +1,19 @@
 import { request as requestPlain } from 'node:http'
 import { type RequestOptions, request as requestTls } from 'node:https'
 
-/** What a visitor sends. */
+/** A request to send. */
 export interface Question {
   readonly host: string
   readonly path?: string
   readonly method?: string
   readonly headers?: Record<string, string | string[]>
   readonly body?: string | Buffer
-  /** The server name of the handshake, when it is not the host. */
+  /** The SNI server name, when it differs from the host. */
   readonly servername?: string
   readonly tls?: RequestOptions
 }
 
-/** What came back; status 0 with the reason when there was no answer. */
+/** The response; status 0 with the reason when there was none. */
 export interface Reply {
   readonly status: number
   readonly headers: Record<string, string | string[] | undefined>
@@ -22,13 +22,13 @@ export interface Reply {
   readonly error: string
 }
 
-/** Asks over TLS on a connection of its own. */
+/** Sends a request over TLS on a new connection. */
 export function askSecurely(port: number, ca: string, request: Question): Promise<Reply> {
   const { host, servername = host, tls } = request
   return send((options) => requestTls({ ...options, ca, servername, agent: false, ...tls }), port, request)
 }
 
-/** Asks in clear on a connection of its own. */
+/** Sends a request in plaintext on a new connection. */
 export function askPlainly(port: number, request: Question): Promise<Reply> {
   return send((options) => requestPlain({ ...options, agent: false }), port, request)
 }

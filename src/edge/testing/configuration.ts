@@ -7,7 +7,7 @@ import { eventually } from './edge.ts'
 /** Any resource, whatever its fields. */
 type AnyResource = Pick<Resource, 'prefix' | 'kind'>
 
-/** Configuration of a test's account, told to an edge as the store would tell it. */
+/** The configuration of a test account, fed to an edge as the store would. */
 export class TestConfiguration {
   readonly accountId: string
   readonly #edge: Pick<Edge, 'follower' | 'places'>
@@ -19,7 +19,7 @@ export class TestConfiguration {
     this.accountId = accountId
   }
 
-  /** Creates a resource from what a request would say; its id. */
+  /** Creates a resource from a request body; returns its id. */
   create(resource: AnyResource, body: Record<string, unknown>, id = newId(resource.prefix)): string {
     const plain = resource as unknown as Resource
     this.write(plain, id, plain.parseCreate(body))
@@ -36,7 +36,7 @@ export class TestConfiguration {
     this.write(resource, id, { ...row.data, ...complete } as Stock<Resource>)
   }
 
-  /** Writes a record as it is, valid or not. */
+  /** Writes a record unchecked, valid or not. */
   write(resource: Resource, id: string, record: unknown): void {
     const row: EdgeRow = {
       kind: resource.kind,
@@ -61,7 +61,7 @@ export class TestConfiguration {
     return { ...this.#rows.get(id)!.row.data }
   }
 
-  /** Waits until the edge has applied everything. */
+  /** Waits until the edge has applied every change. */
   applied(): Promise<void> {
     return eventually(() => this.#edge.places.settled, 'the configuration is applied')
   }

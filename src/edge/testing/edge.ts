@@ -5,7 +5,7 @@ import { silentLog } from '../../base/log.ts'
 import { createEdge, type Edge, type EdgeConfig, type EdgeDependencies } from '../edge.ts'
 import { TestTunnels } from './tunnels.ts'
 
-/** Short enough for tests to see every time-out, long enough not to hit a busy machine. */
+/** Short enough for tests to hit every timeout, long enough for a busy machine. */
 export const shortLimits = {
   handshake: 600,
   head: 600,
@@ -20,7 +20,7 @@ export const shortLimits = {
   drain: 1_500,
 }
 
-/** An edge on free ports of this machine, stopped with the test. */
+/** An edge on free local ports, stopped after the test. */
 export async function startEdge(
   t: TestContext,
   tunnels = new TestTunnels(),
@@ -47,7 +47,7 @@ export async function startEdge(
   return { edge, tunnels, port: edge.addresses.http?.port ?? 0, tlsPort: edge.addresses.https?.port ?? 0 }
 }
 
-/** A local HTTP service; its port. */
+/** A local HTTP service; returns its port. */
 export async function startUpstream(t: TestContext, listener: RequestListener): Promise<number> {
   const server = createHttpServer({ keepAliveTimeout: 60_000, requireHostHeader: false }, listener)
   t.after(() => {
@@ -57,7 +57,7 @@ export async function startUpstream(t: TestContext, listener: RequestListener): 
   return listen(server)
 }
 
-/** A local TCP service; its port. */
+/** A local TCP service; returns its port. */
 export async function startTcp(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -79,7 +79,7 @@ function listen(server: Server): Promise<number> {
   })
 }
 
-/** Waits until this holds; fails when the time is over. */
+/** Polls until the condition holds; throws on timeout. */
 export async function eventually(condition: () => boolean, what: string, timeoutMs = 10_000): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!condition()) {

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 import { MAX_INTERIMS } from '../message/response-head.ts'
 
-/** How an upstream answers a request on a connection of its own. */
+/** How a hostile upstream responds on its connection. */
 export interface HostileAnswer {
   /** The upstream speaks HTTP/2. */
   readonly http2?: true
-  /** Called with each connection once the request has come. */
+  /** Called with each connection once the request has arrived. */
   answer(socket: Socket): void
 }
 
-/** Repeats a piece for as long as the other side takes it. */
+/** Repeats a chunk as long as the peer accepts it. */
 function repeatForever(socket: Socket, start: string | Buffer, chunk: string | Buffer): void {
   const repeat = () => {
     while (!socket.destroyed && socket.write(chunk)) {}
@@ -21,7 +21,7 @@ function repeatForever(socket: Socket, start: string | Buffer, chunk: string | B
 
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
 const OK = [':status', '200'] as const
-/** Answers that no client can be given; each must end in a 502 or a reset, and cost little. */
+/** Responses that cannot be forwarded. Each must end in a 502 or a reset, at little cost. */
 export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   'a head without an end': {
     answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\nX: ', 'a'.repeat(16_384)),
@@ -79,7 +79,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   'an HTTP/2 head that decompresses to megabytes': {
     http2: true,
     answer: (socket) => {
-      // A field that enters the dynamic table, and then one byte for each time it is named again.
+      // A field that enters the dynamic table, then one byte for each repetition.
       const entry = Buffer.concat([Buffer.from([0x40]), encodeText('x-a'), encodeText('b'.repeat(126))])
       const bomb = Buffer.concat([encodeBlock([OK]), entry, Buffer.alloc(16_000, 0xbe)])
       socket.write(Buffer.concat([SETTINGS, frame(1, 4, 1, bomb)]))
@@ -155,7 +155,7 @@ function encodeBlock(fields: readonly (readonly [string, string])[]): Buffer {
   )
 }
 
-/** A whole head of the first stream, without an end of the stream. */
+/** The complete head of stream 1, without END_STREAM. */
 function encodeHeaders(fields: readonly (readonly [string, string])[]): Buffer[] {
   return [frame(1, 4, 1, encodeBlock(fields))]
 }

@@ -10,7 +10,7 @@ import { type LocalTunnel, localTunnel, TestTunnels } from './tunnels.ts'
 
 export const HOST = 'shop.adit.localhost'
 
-/** An HTTPS edge with one route to a labelled tunnel, and somebody to ask it. */
+/** An HTTPS edge with one route to a labelled tunnel, and a client for it. */
 export interface HttpsEdgeWorld {
   readonly edge: Edge
   readonly config: TestConfiguration
@@ -25,7 +25,7 @@ export interface HttpsEdgeWorld {
   ask(question?: Partial<Question>): Promise<Reply>
 }
 
-/** Says what it was asked, in JSON. */
+/** Responds with the request as JSON. */
 export const echo: RequestListener = (request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))

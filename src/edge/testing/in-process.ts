@@ -20,13 +20,13 @@ import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { Recorder, type SeenRequest } from './recorder.ts'
 import { localTunnel, TestTunnels } from './tunnels.ts'
 
-/** The edge without sockets: what a visitor sends goes in, what an upstream would get comes out. */
+/** The edge without sockets: client bytes go in, upstream bytes come out. */
 export class InProcessEdge {
   readonly tunnels = new TestTunnels()
   recorders: Recorder[] = []
-  /** Requests the edge let in, as it understood them. */
+  /** Requests the edge parsed and routed. */
   understood = 0
-  /** What upstreams answer each request with; undefined for a plain 200. */
+  /** The response of upstreams; undefined for a plain 200. */
   upstreamAnswer: string | undefined
   readonly #core: Core
 
@@ -67,7 +67,7 @@ export class InProcessEdge {
     this.#core = core
     for (const host of hosts) {
       this.tunnels.add(host, {
-        // Not shared, so that each visitor's bytes stand alone.
+        // Not pooled, so that each client's bytes stay separate.
         ...localTunnel(1, { options: { proxyProto: 1 } }),
         open: () => {
           const recorder = new Recorder(this.upstreamAnswer)
@@ -78,7 +78,7 @@ export class InProcessEdge {
     }
   }
 
-  /** Sends the pieces on a new connection and waits until nothing more happens; the answer so far. */
+  /** Sends chunks on a new connection and waits until it is idle; returns the response so far. */
   async send(...chunks: Buffer[]): Promise<{ answer: string; recorders: Recorder[] }> {
     this.recorders = []
     this.understood = 0
@@ -121,7 +121,7 @@ function withReset(stream: Duplex): Socket {
   return Object.assign(stream, { resetAndDestroy: () => stream.destroy() }) as unknown as Socket
 }
 
-/** The requests that Node's own parser finds in these bytes, strictly or leniently, and whether it gave up at some. */
+/** Parses bytes with Node's HTTP parser, strict or lenient; returns the requests and whether it rejected any input. */
 export async function readWithNode(
   bytes: string,
   lenient: boolean,

@@ -14,7 +14,7 @@ export function setCookies(headers: Reply['headers']): string[] {
   return [headers['set-cookie'] ?? []].flat()
 }
 
-/** An edge behind a Google sign-in whose clock stands still until it is moved. */
+/** An edge behind a Google sign-in, with a manual clock. */
 export async function startLoginPage(
   t: TestContext,
   login: Record<string, unknown> = {},
@@ -22,7 +22,7 @@ export async function startLoginPage(
 ) {
   const time = { now: 1_700_000_000_000 }
   const clock = { now: () => time.now, monotonic: () => time.now }
-  /** The codes that the provider was asked to redeem. */
+  /** The codes redeemed at the provider. */
   const redeemed: string[] = []
   const outbound = {
     async fetch(url: string | URL, init: OutboundRequest = {}) {
@@ -70,7 +70,7 @@ export async function startLoginPage(
   const cookiesOf = (lines: readonly string[]) =>
     lines.filter((line) => !line.includes('Max-Age=0')).map((line) => line.split(';', 1)[0]!)
 
-  /** Begins, and gives what the provider would send the browser back with. */
+  /** Starts a sign-in; returns what the provider would send back. */
   async function begin(path = '/page?x=1') {
     const { status, headers } = await ask({ path })
     assert.equal(status, 302)
@@ -78,7 +78,9 @@ export async function startLoginPage(
     return { state, cookies: cookiesOf(setCookies(headers)), lines: setCookies(headers) }
   }
 
-  /** What the login host makes of an answer of the provider: a ticket, as a path of the page's host, or a refusal. */
+  /**
+   * Sends a provider response to the login host; returns its response, with the ticket as a path of the page's host.
+   */
   async function redeem(state: string, query = 'code=c') {
     const reply = await ask({ host: IDP, path: `/oauth2/callback?${query}&state=${state}` })
     const url = reply.status === 303 ? new URL(String(reply.headers.location)) : undefined

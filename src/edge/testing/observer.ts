@@ -1,6 +1,6 @@
 import type { ConnectionEvent, Observer, RequestEvent } from '../observe.ts'
 
-/** Keeps the events of one account. */
+/** Records the events of one account. */
 export class TestObserver implements Observer {
   readonly requests: RequestEvent[] = []
   readonly connections: ConnectionEvent[] = []

@@ -26,7 +26,7 @@ export function newKey(kid: string, alg: SigningKey['alg'] = 'RS256'): SigningKe
 
 export const [first, second] = [newKey('first'), newKey('second')]
 
-/** How the provider of a test behaves; what is not named here is as it should be. */
+/** How the test provider behaves. The defaults are correct behaviour. */
 export interface Manners {
   claims: (claims: Record<string, unknown>) => Record<string, unknown>
   header: Record<string, unknown>
@@ -35,9 +35,9 @@ export interface Manners {
   signer: (input: string, key: SigningKey) => Buffer
   description: Record<string, unknown>
   token: (response: ServerResponse, idToken: string) => void
-  /** What the UserInfo endpoint says. */
+  /** The UserInfo response. */
   userinfo: Record<string, unknown>
-  /** Set to answer for the description, the keys or the UserInfo endpoint in another way. */
+  /** Overrides the discovery, keys or UserInfo response. */
   describe: ((response: ServerResponse) => void) | undefined
   publish: ((response: ServerResponse) => void) | undefined
   inform: ((response: ServerResponse) => void) | undefined
@@ -50,14 +50,14 @@ export function respondWithToken(response: ServerResponse, idToken: string | und
   response.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token: idToken }))
 }
 
-/** A provider that does as it is told, and a sign-in that believes it no more than it must. */
+/** A configurable OpenID provider, and a sign-in that uses it. */
 export async function startOpenidProvider(t: TestContext) {
   const behaviour: Manners = {
     claims: (claims) => claims,
     header: {},
     key: first,
     published: [first],
-    // RFC 7518 section 3.4: ECDSA signatures are the two numbers, one after the other.
+    // RFC 7518 section 3.4: an ECDSA signature is the two integers, concatenated.
     signer: (input, { privateKey }) =>
       sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
     description: {},
@@ -73,7 +73,7 @@ export async function startOpenidProvider(t: TestContext) {
     keyRequests: 0,
     descriptions: 0,
     form: new URLSearchParams(),
-    /** How the client authenticated at the token endpoint, if in the head. */
+    /** The Authorization header of the token request, if any. */
     tokenAuthorization: undefined as string | undefined,
     /** Requests to the UserInfo endpoint. */
     userinfo: [] as { url: string; authorization: string | undefined }[],
@@ -188,7 +188,7 @@ export async function startOpenidProvider(t: TestContext) {
   return { manners: behaviour, told: observed, time, issuer, outbound, make: createSignIn, attempt }
 }
 
-/** How a server can fail to answer. */
+/** Ways in which a server can fail to respond. */
 export const faults: Record<string, (response: ServerResponse) => void> = {
   hangs: () => {},
   floods: (response) => void response.end(Buffer.alloc(2_000_000, ' ')),

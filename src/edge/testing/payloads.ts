@@ -1,4 +1,4 @@
-/** Bytes a visitor might send, and how many requests may leave for the upstream. */
+/** Bytes a client might send, and how many requests may reach the upstream. */
 export interface Payload {
   readonly bytes: string
   readonly out: number
@@ -12,7 +12,7 @@ const post = (fields: string, body: string) => `POST /first HTTP/1.1\r\n${HOST}$
 const get = (fields: string, rest = '') => `GET /first HTTP/1.1\r\n${HOST}${fields}\r\n${rest}`
 
 const rejected: string[] = [
-  // Two lengths, or a length that is not one.
+  // Two lengths, or an invalid one.
   post('Content-Length: 5\r\nContent-Length: 0\r\n', `hello${SMUGGLED}`),
   post('Content-Length: 0\r\nContent-Length: 44\r\n', SMUGGLED),
   post('Content-Length: 5\r\nContent-Length: 5\r\n', `hello${NEXT}`),
@@ -40,7 +40,7 @@ const rejected: string[] = [
   post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${SMUGGLED}`),
   post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', `0\r\n\r\n${SMUGGLED}`),
   post('Transfer-Encoding: chunked\r\nContent-Length: 0\r\n', `0\r\n\r\n${SMUGGLED}`),
-  // Encodings that are not simply chunked.
+  // Transfer codings other than plain chunked.
   post('Transfer-Encoding: identity\r\nContent-Length: 5\r\n', `hello${SMUGGLED}`),
   post('Transfer-Encoding: identity\r\n', SMUGGLED),
   post('Transfer-Encoding: gzip, chunked\r\n', `0\r\n\r\n${SMUGGLED}`),
@@ -62,7 +62,7 @@ const rejected: string[] = [
   post('Transfer-\xadEncoding: chunked\r\n', `0\r\n\r\n${SMUGGLED}`),
   post('Transfer-Encoding: ch\u00fcnked\r\n', `0\r\n\r\n${SMUGGLED}`),
   `POST /first HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${SMUGGLED}`,
-  // Line ends.
+  // Line endings.
   `GET /first HTTP/1.1\n${HOST}\r\n${SMUGGLED}`,
   `GET /first HTTP/1.1\r\nHost: a.example\n\n${SMUGGLED}`,
   `GET /first HTTP/1.1\rHost: a.example\r\r${SMUGGLED}`,
@@ -93,7 +93,7 @@ const rejected: string[] = [
   'CONNECT b.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n',
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   `GET * HTTP/1.1\r\n${HOST}\r\n`,
-  // WebSocket that is none.
+  // Invalid WebSocket upgrades.
   get('Connection: Upgrade\r\nUpgrade: websocket\r\n', SMUGGLED),
   get('Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: short\r\n', SMUGGLED),
   post(
@@ -105,7 +105,7 @@ const rejected: string[] = [
 
 const chunks = (body: string) => post('Transfer-Encoding: chunked\r\n', body)
 
-/** Begun at the upstream, but never complete there: the body turned out to be malformed. */
+/** Started at the upstream but never completed there: the body is malformed. */
 const aborted: string[] = [
   chunks(`5\r\nhello\r\nX\r\n\r\n${SMUGGLED}`),
   chunks(`5\nhello\n0\n\n${SMUGGLED}`),
@@ -157,7 +157,7 @@ const forwarded: Payload[] = [
   { bytes: post('Expect: 100-continue\r\nContent-Length: 5\r\n', `hello${NEXT}`), out: 2 },
 ]
 
-/** Hand-written attempts to make two readers of one byte stream disagree. */
+/** Hand-written request smuggling attempts. */
 export const payloads: readonly Payload[] = [
   ...rejected.map((bytes) => ({ bytes, out: 0 })),
   ...aborted.map((bytes) => ({ bytes, out: 0 })),

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 
 const TIMEOUT_MS = 10_000
 
-/** A client that says exactly the bytes it is told and keeps what comes back. */
+/** A client that sends exact bytes and records what comes back. */
 export class RawClient {
   readonly socket: Socket
   received = Buffer.alloc(0)
@@ -40,7 +40,7 @@ export class RawClient {
     return this
   }
 
-  /** Waits until this holds; fails when the time is over. */
+  /** Waits until the condition holds; throws on timeout. */
   async until(condition: (client: this) => boolean, what = 'the expected bytes'): Promise<this> {
     const deadline = Date.now() + TIMEOUT_MS
     while (!condition(this)) {
@@ -57,7 +57,7 @@ export class RawClient {
     return this
   }
 
-  /** Waits until the server has ended or broken the connection. */
+  /** Waits until the server ends or resets the connection. */
   untilClosed(): Promise<this> {
     return this.until(({ closed, ended }) => closed || ended, 'the end of the connection')
   }
@@ -73,7 +73,7 @@ export class RawClient {
   }
 }
 
-/** Opens a raw connection that the end of the test closes. */
+/** Opens a raw connection that is closed after the test. */
 export function rawClient(t: TestContext, port: number): RawClient {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
   t.after(() => socket.destroy())

@@ -1,7 +1,7 @@
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { silentSink } from '../../base/io/stream.ts'
 
-/** One request as some reader of the forwarded bytes understood it. */
+/** A request as parsed from the forwarded bytes. */
 export interface SeenRequest {
   method: string
   target: string
@@ -10,8 +10,8 @@ export interface SeenRequest {
 }
 
 /**
- * An upstream that keeps every byte and finds the requests in them with the plainest reading of RFC 9112: it accepts
- * much more than the edge should ever send. Each request is answered, so that the next one comes.
+ * An upstream that records every byte and parses requests with the most lenient reading of RFC 9112: it accepts far
+ * more than the edge should ever send. It responds to each request, so that the next one follows.
  */
 export class Recorder implements ByteStream {
   sink: StreamSink = silentSink
@@ -36,7 +36,7 @@ export class Recorder implements ByteStream {
         if (this.#closed) return
         const chunk = Buffer.from(this.#response)
         this.sink.onData(chunk)
-        // As the link does: whoever keeps a piece without copying it finds something else there.
+        // The link reuses its buffers too: a chunk kept without a copy would change.
         chunk.fill('!')
       })
     }

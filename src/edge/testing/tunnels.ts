@@ -3,7 +3,7 @@ import { newId } from '../../base/id.ts'
 import { SocketStream } from '../../base/io/socket-stream.ts'
 import type { EndpointOptions, Tunnel, TunnelLookup, Visitor } from '../tunnels.ts'
 
-/** A tunnel that ends at a port of this machine, and remembers whom it was opened for. */
+/** A tunnel to a local port that records the clients it was opened for. */
 export interface LocalTunnel extends Tunnel {
   readonly visitors: Visitor[]
 }
